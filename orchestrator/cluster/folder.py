@@ -174,12 +174,17 @@ def keep_refused(sweep: Sweep, reasons: Mapping[str, str]) -> None:
         _put(sweep.path(REFUSED), json.dumps(reasons, indent=1, ensure_ascii=False) + "\n")
 
 
-def _put(path: Path, text: str, *, mode: int = 0o644, once: bool = False) -> None:
+def put(path: Path, data: bytes) -> None:
+    """Write a file that is whole at any moment. Raises OSError."""
+    _put(path, data)
+
+
+def _put(path: Path, text: str | bytes, *, mode: int = 0o644, once: bool = False) -> None:
     """Write a file that is whole at any moment. `once`: FileExistsError if it is there."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8") as stream:
-            stream.write(text)
+        with part.open("wb") as stream:
+            stream.write(text.encode() if isinstance(text, str) else text)
             stream.flush()
             os.fsync(stream.fileno())
         umask = os.umask(0)

@@ -47,7 +47,7 @@ def job_script(sweep: Sweep) -> str:
         f"# One host's part of the sweep {sweep.id}: {', '.join(sweep.experiments)}; written by pinsweep {sweep.version}.",
         "# By hand: sbatch -w n7 job.sh; under another scheduler, on the host itself: bash job.sh > log/n7.1 2>&1",
         "",
-        f"dir={shlex.quote(sweep.folder)}",
+        f"dir=${{PINSWEEP_DIR:-{shlex.quote(sweep.folder)}}}",
         f"tmp={shlex.quote(sweep.local)}" if sweep.local else "tmp=${TMPDIR:-/tmp}",
         f"name={shlex.quote(f'{sweep.job_name}')}",
         f"python={shlex.quote(sweep.python)}",

@@ -1,49 +1,32 @@
 """Hosts without a scheduler: ClusterShell starts the job on each, detached and behind a lock on a disk of the host. I/O.
 
-The job itself holds the lock, and what it forks: it outlives the connection, and the lock is gone with the job. The hosts see the sweep's
-folder, as they do under Slurm. Users, keys and host keys are ssh_config's; PINSWEEP_SSH_CONFIG names another one.
+The job itself holds the lock, and what it forks: it outlives the connection, and the lock is gone with the job. Hosts that see the sweep's
+folder work in it, as under Slurm; to the others the job and the experiments are sent, and `fetch` brings what they have measured. Users,
+keys and host keys are ssh_config's; PINSWEEP_SSH_CONFIG names another one.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import shlex
+import tarfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
-from orchestrator.cluster import logs, nodeset
+from orchestrator.cluster import folder, logs, nodeset, ssh_text
 from orchestrator.cluster.engine import Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.ssh_text import Seen
 from parsers.errors import UserError
 
 CONFIG: Final = "PINSWEEP_SSH_CONFIG"
 _CONNECT_S: Final = 5
-_ANSWER_S: Final = 20
+_FETCH_S: Final = 300
 _FANOUT: Final = 64
 _FRESH_S: Final = 2.0  # in which an answer is not asked for again
-
-_LOOK: Final = """\
-if pidof slurmd >/dev/null 2>&1; then echo slurmd; exit; fi
-if [ ! -d {above} ]; then echo unshared; exit; fi
-lock={local}/lock
-if [ -e "$lock" ] && ! flock -n "$lock" true; then echo runs; else echo free; fi
-LC_ALL=C lscpu 2>/dev/null | awk -F: '/^ *Socket.s.:/ {{s=$2}} /^ *Core.s. per/ {{c=$2}} /^ *Thread.s. per/ {{t=$2}} END {{print s+0 ":" c+0 ":" t+0}}'
-"""
-
-_START: Final = """\
-local={local}
-mkdir -m 700 -- "$local" 2>/dev/null
-[ -d "$local" ] && [ -O "$local" ] && [ ! -L "$local" ] || {{ echo "cannot make $local"; exit 9; }}
-exec 9>>"$local/lock" || exit 9
-flock -w 2 9 || {{ echo runs; exit 0; }}
-PINSWEEP_HOST={host} setsid nohup bash {script} {words} </dev/null >{log} 2>&1 &
-sleep 0.2
-[ -s {log} ] || kill -0 $! || exit 8
-echo started
-"""
-"""The job inherits the lock: there is no moment at which nobody holds it."""
 
 
 class Ssh:
@@ -51,28 +34,31 @@ class Ssh:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self._seen: dict[str, Host] = {}
-        self._runs: frozenset[str] = frozenset()
+        self._seen: dict[str, Seen] = {}
         self._at = 0.0
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
         self._look()
-        return {name: self._seen[name] for name in names}
+        return {name: self._seen[name].host for name in names}
 
     def jobs(self) -> Mapping[str, Job]:
         self._look()
         ends = logs.read(self._sweep.path("log"))
         return {
             host: Job(host=host, id=ends[host].job if host in ends else "1", phase="runs", state="RUNNING")
-            for host in self._runs
+            for host, one in self._seen.items()
+            if one.runs
         }
 
     def submit(self, wanted: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
         """See Engine. Who is beyond --at-once, or behind a canary, gets no job now: nobody stays here to start it later."""
+        self._look()
         taken: dict[str, str] = {}
         refused: dict[str, str] = {}
         commands: dict[str, str] = {}
-        room = self._sweep.at_once - len(self._runs) if self._sweep.at_once else len(self._sweep.hosts)
+        sent: dict[str, bytes] = {}
+        busy = sum(one.runs for one in self._seen.values())
+        room = self._sweep.at_once - busy if self._sweep.at_once else len(self._sweep.hosts)
         before = logs.read(self._sweep.path("log"))
         for one in wanted:
             if one.after:
@@ -84,10 +70,13 @@ class Ssh:
             else:
                 number = int(before[one.host].job) + 1 if one.host in before else 1
                 taken[one.host] = str(number)
-                commands[one.host] = start_command(self._sweep, one, number)
-        for host, (rc, text) in _ask(commands).items():
+                apart = self._seen[one.host].apart
+                commands[one.host] = ssh_text.start_command(self._sweep, one, number, apart=apart)
+                if apart:
+                    sent[one.host] = _packed(self._sweep, one.host)
+        for host, (rc, text) in _ask(commands, sent=sent).items():
             if rc != 0 or text.strip() not in ("started", "runs"):
-                refused[host] = problem_of(rc, text)
+                refused[host] = ssh_text.problem_of(rc, text)
                 del taken[host]
         self._at = 0.0
         return taken, refused
@@ -96,65 +85,66 @@ class Ssh:
         """Nothing: no job waits here."""
 
     def fetch(self, hosts: Sequence[str]) -> None:
-        """Nothing: jobs write into the folder."""
+        """See Engine. What is in the folder by now, and is no job's any more, is removed from the host."""
+        from_there = [host for host in hosts if host in self._seen and self._seen[host].kept]
+        known = {host: _digest(self._sweep, host) for host in from_there}
+        asked = {host: ssh_text.fetch_command(self._sweep, host, known[host]) for host in from_there}
+        done: dict[str, str] = {}
+        for host, (rc, text) in _ask(asked, within_s=_FETCH_S).items():
+            found = ssh_text.fetched(rc, text)
+            if found is None:
+                continue
+            try:
+                for number, log in found.logs.items():
+                    folder.put(self._sweep.path("log", f"{host}.{number}"), log)
+                if found.results is not None:
+                    folder.put(self._sweep.result(host), found.results)
+            except OSError:  # no space, or not ours: it stays where it is
+                continue
+            if not self._seen[host].runs:
+                done[host] = ssh_text.clean_command(self._sweep, host, found.digest)
+        _ask(done)
 
     def _look(self) -> None:
         if self._at and time.monotonic() - self._at < _FRESH_S:
             return
-        answers = _ask({host: look_command(self._sweep, host) for host in self._sweep.hosts})
-        found = {host: host_of(host, *answers.get(host, (None, ""))) for host in self._sweep.hosts}
-        self._seen = {name: host for name, (host, _) in found.items()}
-        self._runs = frozenset(name for name, (_, runs) in found.items() if runs)
+        answers = _ask({host: ssh_text.look_command(self._sweep, host) for host in self._sweep.hosts})
+        self._seen = {
+            host: ssh_text.seen(host, *answers.get(host, (None, "")), python=self._sweep.python)
+            for host in self._sweep.hosts
+        }
         self._at = time.monotonic()
 
 
-def _local(sweep: Sweep, host: str) -> str:
-    """Return a word of a shell on the host: the folder that its job works in, with the lock."""
-    tmp = shlex.quote(sweep.local) if sweep.local else '"${TMPDIR:-/tmp}"'
-    return f"{tmp}/{shlex.quote(f'{sweep.job_name}-{host}')}"
+def _packed(sweep: Sweep, host: str) -> bytes:
+    """Return what a host that does not see the folder needs of it: the job, the experiments, its own results so far."""
+    names = [folder.NAME, "job.sh", *sweep.experiments]
+    if sweep.result(host).exists():
+        names.append(f"{host}.db")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in names:
+            archive.add(sweep.path(name), arcname=name)
+    return packed.getvalue()
 
 
-def look_command(sweep: Sweep, host: str) -> str:
-    """Return what says of a host whether a job runs there, and of which kind it is. Pure."""
-    above = str(Path(sweep.folder).parent)
-    return _LOOK.format(above=shlex.quote(above), local=_local(sweep, host))
+def _digest(sweep: Sweep, host: str) -> str:
+    try:
+        return hashlib.sha256(sweep.result(host).read_bytes()).hexdigest()
+    except OSError:
+        return "none"
 
 
-def start_command(sweep: Sweep, one: Submission, number: int) -> str:
-    """Return what starts the job of a host there. Pure."""
-    return _START.format(
-        local=_local(sweep, one.host),
-        host=shlex.quote(one.host),
-        script=shlex.quote(f"{sweep.folder}/job.sh"),
-        words=shlex.join(one.words),
-        log=shlex.quote(f"{sweep.folder}/log/{one.host}.{number}"),
-    )
+def _ask(
+    commands: Mapping[str, str],
+    *,
+    sent: Mapping[str, bytes] | None = None,
+    within_s: float = ssh_text.ANSWER_S,
+) -> dict[str, tuple[int | None, str]]:
+    """Run a command on each host at once: host → (exit status, what it printed); None: no answer in time. ssh's own failure is 255.
 
-
-def host_of(name: str, rc: int | None, text: str) -> tuple[Host, bool]:
-    """Return what an answer to `look_command` says: the host, and whether its job runs. Pure."""
-    word, *rest = text.split() or [""]
-    if rc == 0 and word in ("runs", "free"):
-        return Host(name=name, kind=rest[0] if rest else "", idle=word == "free"), word == "runs"
-    if rc == 0 and word == "slurmd":
-        return Host(
-            name=name, problem="a slurmd runs there: its jobs would not know of this one; --via slurm"
-        ), False
-    if rc == 0 and word == "unshared":
-        return Host(name=name, problem="does not see the folder that holds DIR/"), False
-    return Host(name=name, problem=problem_of(rc, text)), False
-
-
-def problem_of(rc: int | None, text: str) -> str:
-    """Return why a host did not do what it was asked for: ssh's last words. `rc`: None for no answer in time. Pure."""
-    if rc is None:
-        return f"no answer within {_ANSWER_S} s"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else f"ssh: exit status {rc}"
-
-
-def _ask(commands: Mapping[str, str]) -> dict[str, tuple[int | None, str]]:
-    """Run a command on each host at once: host → (exit status, what it printed); None: no answer in time. ssh's own failure is 255."""
+    `sent`: what a host's command gets by stdin.
+    """
     if not commands:
         return {}
     try:
@@ -170,7 +160,11 @@ def _ask(commands: Mapping[str, str]) -> dict[str, tuple[int | None, str]]:
     task.set_info("fanout", _FANOUT)
     task.set_default("stderr", True)
     for host, command in commands.items():
-        task.shell(command, nodes=host, timeout=_ANSWER_S, stdin=False)
+        data = (sent or {}).get(host)
+        worker = task.shell(command, nodes=host, timeout=within_s, stdin=data is not None)
+        if data is not None:
+            worker.write(data)
+            worker.set_write_eof()
     task.resume()
     answers: dict[str, tuple[int | None, str]] = {str(host): (None, "") for host in task.iter_keys_timeout()}
     for rc, hosts in task.iter_retcodes():

@@ -151,8 +151,8 @@ class Cluster:
         return subprocess.run(argv, capture_output=True, text=True, check=check)
 
 
-@pytest.fixture(scope="session")
-def running() -> Iterator[Cluster]:
+def _scripts() -> Path:
+    """Return the folder of test-cluster; skip where there is none, or nobody may start it."""
     beside = (root / "shared" / "test-cluster" for root in (PROJECT, PROJECT.parent))
     asked = os.environ.get("PINSWEEP_TEST_CLUSTER_SCRIPTS")
     scripts = next((p for p in ([Path(asked)] if asked else beside) if (p / "up").is_file()), None)
@@ -160,17 +160,29 @@ def running() -> Iterator[Cluster]:
         pytest.skip(f"the test cluster is not here: no {asked or 'shared/test-cluster'}")
     if os.geteuid() != 0:
         pytest.skip("the test cluster needs root")
-    cluster = Cluster(scripts, Path(tempfile.mkdtemp(prefix="pinsweep-c-", dir="/tmp")))
+    return scripts
+
+
+@contextlib.contextmanager
+def started(*words: str) -> Iterator[Cluster]:
+    """A cluster of its own."""
+    cluster = Cluster(_scripts(), Path(tempfile.mkdtemp(prefix="pinsweep-c-", dir="/tmp")))
     cluster.folder.chmod(0o755)  # for its ordinary user
     try:
-        accounts = all(map(shutil.which, ("slurmdbd", "mariadbd")))
-        cluster.up(*(["--accounting"] if accounts else []))
-        if accounts:
-            cluster.configure("AccountingStorageEnforce=limits")
+        cluster.up(*words)
         yield cluster
     finally:
         cluster.down()
         shutil.rmtree(cluster.folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Cluster]:
+    accounts = all(map(shutil.which, ("slurmdbd", "mariadbd")))
+    with started(*(["--accounting"] if accounts else [])) as cluster:
+        if accounts:
+            cluster.configure("AccountingStorageEnforce=limits")
+        yield cluster
 
 
 @pytest.fixture

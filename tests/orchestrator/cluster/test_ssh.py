@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from orchestrator.cluster import ssh
+from orchestrator.cluster import ssh_text
 from orchestrator.cluster.engine import Host, Submission
 from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.ssh_text import Seen
 from tests.waits import until
 
 
@@ -24,14 +25,16 @@ def sweep(folder: Path) -> Sweep:
 
 
 def test_what_an_answer_means() -> None:
-    assert ssh.host_of("n1", 0, "free\n2:32:2\n") == (Host(name="n1", kind="2:32:2"), False)
-    assert ssh.host_of("n1", 0, "runs\n2:32:2\n") == (Host(name="n1", kind="2:32:2", idle=False), True)
-    assert "slurmd" in ssh.host_of("n1", 0, "slurmd\n")[0].problem
-    assert ssh.host_of("n1", None, "")[0].problem == "no answer within 20 s"
-    assert (
-        ssh.host_of("n1", 255, "ssh: connect: No route to host\n")[0].problem
-        == "ssh: connect: No route to host"
-    )
+    there = ssh_text.seen("n1", 0, "free\nshared\npython\nnothing\n2:32:2\n")
+    assert there == Seen(host=Host(name="n1", kind="2:32:2"))
+    busy = ssh_text.seen("n1", 0, "runs\napart\npython\nkept\n2:32:2\n")
+    assert busy == Seen(host=Host(name="n1", kind="2:32:2", idle=False), runs=True, apart=True, kept=True)
+    assert "slurmd" in ssh_text.seen("n1", 0, "slurmd\n").host.problem
+    bare = ssh_text.seen("n1", 0, "free\napart\nnone\nnothing\n1:1:1\n", "/opt/p/python")
+    assert bare.host.problem == "has no /opt/p/python: pinsweep belongs at the same path there"
+    assert ssh_text.seen("n1", None, "").host.problem == "no answer within 20 s"
+    away = "ssh: connect: No route to host"
+    assert ssh_text.seen("n1", 255, f"{away}\n").host.problem == away
 
 
 def test_a_job_is_started_once_and_outlives_who_started_it(tmp_path: Path) -> None:
@@ -47,11 +50,51 @@ def test_a_job_is_started_once_and_outlives_who_started_it(tmp_path: Path) -> No
             ["bash", "-c", here + command], capture_output=True, text=True, check=True
         ).stdout.split()
 
-    started = ask(ssh.start_command(sweep(tmp_path), one, 1))
-    again = ask(ssh.start_command(sweep(tmp_path), one, 2))
-    state = ask(ssh.look_command(sweep(tmp_path), "n1"))[0]
+    started = ask(ssh_text.start_command(sweep(tmp_path), one, 1))
+    again = ask(ssh_text.start_command(sweep(tmp_path), one, 2))
+    state = ask(ssh_text.look_command(sweep(tmp_path), "n1"))[0]
     (tmp_path / "go").touch()
 
     assert (started, again, state) == (["started"], ["runs"], "runs")
     assert (tmp_path / "begun").read_text() == "n1 a b; c\n"
-    until(lambda: ask(ssh.look_command(sweep(tmp_path), "n1"))[0] == "free")
+    until(lambda: ask(ssh_text.look_command(sweep(tmp_path), "n1"))[0] == "free")
+
+
+def test_what_a_host_keeps_is_fetched_whole_and_then_removed(tmp_path: Path) -> None:
+    of = sweep(tmp_path)
+    home = tmp_path / "pinsweep-3f9a12bc-n1.home"
+    (home / "log").mkdir(parents=True)
+    (home / "n1.db").write_bytes(bytes(range(256)) * 5000)
+    (home / "log" / "n1.3").write_text("[1/2] disk\nrc=0 complete\n")
+
+    def ask(command: str) -> tuple[int, str]:
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    found = ssh_text.fetched(*ask(ssh_text.fetch_command(of, "n1", "none")))
+    assert found is not None
+    assert found.results == (home / "n1.db").read_bytes()
+    assert found.logs == {"3": b"[1/2] disk\nrc=0 complete\n"}
+    again = ssh_text.fetched(*ask(ssh_text.fetch_command(of, "n1", found.digest)))
+    assert again is not None
+    assert (again.results, again.digest) == (None, found.digest)
+    assert ask(ssh_text.clean_command(of, "n1", "0" * 64))[0] == 0
+    assert home.exists(), "there are other results by now"
+    assert ask(ssh_text.clean_command(of, "n1", found.digest))[0] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_that_is_cut_is_none(tmp_path: Path) -> None:
+    home = tmp_path / "pinsweep-3f9a12bc-n1.home"
+    home.mkdir()
+    (home / "n1.db").write_bytes(b"x" * 100)
+    command = ssh_text.fetch_command(sweep(tmp_path), "n1", "none")
+    text = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+
+    assert ssh_text.fetched(0, text) is not None
+    assert [ssh_text.fetched(0, text[:cut]) for cut in range(0, len(text) - 4, 7)] == [None] * len(
+        range(0, len(text) - 4, 7)
+    )
+    assert ssh_text.fetched(255, text) is None
+    digest = text.split()[1]
+    assert ssh_text.fetched(0, text.replace(digest, "0" * 64)) is None
