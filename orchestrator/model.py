@@ -35,6 +35,10 @@ STATUSES = ("ok", "failed", "timeout", "interrupted", "disturbed", "misplaced")
 Status = Literal["ok", "failed", "timeout", "interrupted", "disturbed", "misplaced"]
 
 
+ONE_CELL = "(one cell)"
+"""What the only cell of a sweep without axes is called where it must be called something."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """Where something stands in an experiment file; line and column count from 1."""
@@ -131,7 +135,7 @@ class Cell:
 
     def describe(self) -> str:
         """Return `iodepth=4 bs=4k place=local`, for people."""
-        return " ".join(f"{k}={_short(v)}" for k, v in self._axes()) or "(one cell)"
+        return " ".join(f"{k}={_short(v)}" for k, v in self._axes()) or ONE_CELL
 
     def _axes(self) -> list[tuple[str, Any]]:
         values = {**self.options, "place": self.place.name if self.place else None, **self.apart}

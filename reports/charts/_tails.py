@@ -467,7 +467,7 @@ def numbers(found: Sequence[Distribution], *, metric: str, noun: str = "access",
         (
             d.name, fmt.count(d.n), *(_over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
             fmt.quantity(d.largest, "ns"), fmt.quantity(d.at("mean"), "ns"), fmt.quantity(d.at("sd"), "ns"),
-            "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one",
+            "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one" if d.n >= _FEWEST else fmt.NOTHING,
         )
         for d in found
     ]  # fmt: skip

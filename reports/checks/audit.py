@@ -65,7 +65,9 @@ def audit(results: Results) -> tuple[Finding, ...]:
     told_apart = {of: _varying(runs) for of, runs in groups.items()}
     texts = {cell: {run.text for run in runs} for cell, runs in group_by(good, cell_key).items()}
     names = _Names(
-        told_apart=told_apart, texts={cell: own.pop() for cell, own in texts.items() if len(own) == 1}
+        told_apart=told_apart,
+        several_sweeps=len({_sweep(run) for run in results.runs}) > 1,
+        texts={cell: own.pop() for cell, own in texts.items() if len(own) == 1},
     )
     found = [
         finding
@@ -145,6 +147,8 @@ class _Names:
 
     told_apart: Mapping[CellKey, frozenset[str]]
     """Sweep, or a text of it → the axes that tell its cells apart."""
+    several_sweeps: bool
+    """Then a cell that is the only one of its sweep is called by that."""
     texts: Mapping[CellKey, str]
     """Cell → the captured text that alone gave its numbers, where there are several; else ""."""
 
@@ -165,6 +169,10 @@ class _Names:
         return ", ".join(
             filter(None, [self._beside(run), *(_words(run.tool, *one) for one in named.items())])
         )
+
+    def alone(self, run: Run) -> str:
+        """The sweep of a cell without a name of its own, where there are several; "" of others, and of captured texts."""
+        return run.cell.sweep if self.several_sweeps and not run.cell.labels() and not run.text else ""
 
     def _beside(self, run: Run) -> str:
         """The text of a cell, where its options do not name it."""
@@ -210,7 +218,8 @@ def _filled(text: str, faults: Sequence[Fault]) -> str:
 
 def _title(fault: Fault, names: _Names, text: str) -> str:
     """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
-    whose = fault.cell or names.words(fault.run) or fault.run.text
+    words = fault.cell or names.words(fault.run) or fault.run.text
+    whose = ", ".join(filter(None, (names.alone(fault.run), words)))
     said = ": ".join(filter(None, (whose, text)))
     source = str(fault.run.cell.labels().get("source", " "))
     of_text = bool(whose) and whose.startswith((fault.run.text or " ", source))

@@ -81,5 +81,6 @@ def _counted(results: Results) -> set[tuple[str, str]]:
 
 
 def _fault(level: Level, run: Run, text: str, todo: str = "") -> Fault:
-    cell = f"{run.cell.describe()}, repeat {run.record.repeat}"
+    named = f"{run.cell.describe()}, " if run.cell.labels() else ""  # the one cell of a sweep has no name
+    cell = f"{named}repeat {run.record.repeat}"
     return Fault(level=level, run=run, own=True, cell=cell, text=text, todo=todo)

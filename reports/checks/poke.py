@@ -21,7 +21,8 @@ def clock(results: Results) -> Iterator[Fault]:
     yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):
-            yield Fault(level="info", run=run, own=True, text=f"{braced(whose)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")))  # fmt: skip
+            of = "empty access" if whose == "null none" else whose
+            yield Fault(level="info", run=run, own=True, text=f"{braced(of)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")))  # fmt: skip
 
 
 def _beside_nothing(runs: Sequence[Run]) -> Iterator[Fault]:

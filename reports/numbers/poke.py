@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from parsers import poke
@@ -44,7 +45,8 @@ def totals(run: Run) -> Iterator[Number]:
         if time.metric in ("time_per_byte", "total_time"):
             labels = (("target", time.target), ("op", time.op), ("statistic", time.statistic))
             part: Part = tuple((label, value) for label, value in labels if value is not None)
-            yield Number(name=_name(time.metric, part), value=time.value)
+            name = replace(_name(time.metric, part), made_of=f"{time.metric}/{time.op}")
+            yield Number(name=name, value=time.value)
     told = latencies(run)
     for of, turns in turns_of(run).items():
         if median := told[of].get("p50"):

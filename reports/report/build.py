@@ -16,7 +16,7 @@ from typing import Any
 
 from orchestrator.machine import facts
 from orchestrator.machine.cpulist import format_cpulist, named_cpus
-from orchestrator.model import Alias, Placement, RunRecord, Skipped
+from orchestrator.model import ONE_CELL, Alias, Placement, RunRecord, Skipped
 from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
 from reports.checks import checks
@@ -271,7 +271,7 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         first = found[0]
         wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
         cells = [
-            f"{f'{one.where}, ' if len(wheres) > 1 else ''}{f'{one.sweep}, ' if len(sweeps) > 1 else ''}{cell}: {text}"
+            f"{', '.join(_whose(one, cell, len(wheres) > 1, len(sweeps) > 1))}: {text}"
             for one in found
             for cell, text in one.cells
         ]
@@ -296,6 +296,12 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             explained=first.check,
             **(_listed(cells, "finding" if several else "cell") if len(cells) > 1 else {}),
         )
+
+
+def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> list[str]:
+    """Return what names a line of a finding: its host and its sweep where there are several, and its cell, if that has a name."""
+    named = [finding.where] * of_hosts + [finding.sweep] * of_sweeps
+    return named if named and cell == ONE_CELL else [*named, cell]
 
 
 def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
@@ -402,7 +408,7 @@ def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:
 
 
 def _labels(cell: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in cell.items()) or "(one cell)"
+    return " ".join(f"{name}={value}" for name, value in cell.items()) or ONE_CELL
 
 
 # --- methods and runs --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -121,6 +122,22 @@ def test_a_number_that_scatters_does_not_make_the_others_of_its_cell_doubtful(
         "rate": "⚠ G11",
         "lat": "–",
     }
+
+
+def test_writes_that_scatter_do_not_make_reads_doubtful(make: Any, tmp_path: Path) -> None:
+    """Of files the time of all writes stands for a run; the reads beside it, steady, had its ⚠ G11."""
+    document = json.loads(
+        (Path(__file__).parents[2] / "fixtures" / "poke" / "files_100x10kB.out").read_text()
+    )
+    maker = make.Maker(tmp_path / "a.db")
+    for total in (6.9e6, 7.6e6, 38.5e6):
+        document["results"][0]["total_ns"] = total
+        maker.add("s", "poke", {"target": "files", "files": 100, "file_size": "10kB"}, json.dumps(document))
+
+    figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
+
+    (table,) = (t.doubted for f in figures for t in f.tables if "Operation" in t.columns)
+    assert {row[2]: row[-1] for row in table.rows} == {"write": "⚠ G11", "read": "–"}
 
 
 def test_of_storage_the_rate_bears_what_is_said_of_the_rate(make: Any, tmp_path: Path) -> None:

@@ -968,3 +968,31 @@ def test_a_sweep_of_one_cell_does_not_name_it(repeats: int, make: Any, tmp_path:
     (said,) = (c.text for c in build.build(load([maker.write()])).checks if c.level == "warn")
 
     assert said == f"s: {repeats} run{'s' * (repeats > 1)} failed."
+
+
+def test_a_finding_of_a_sweep_of_one_cell_is_named_by_its_sweep(make: Any, tmp_path: Path) -> None:
+    """ "(one cell): 5.53 GB/s, …; and 1 more, in 2 sweeps" named neither of them."""
+    maker = make.Maker(tmp_path / "r.db")
+    for sweep in ("near", "far"):
+        for rate in (5.53e3, 22.5e3, 6.38e3):
+            maker.add(sweep, "stream", {"threads": 1}, make.stream_text(rate, 1))
+
+    (found,) = (c for c in build.build(load([maker.write()])).checks if c.id == "G11")
+
+    assert found.subject.startswith("Near: 5.53 GB/s, 6.38 GB/s and 22.5 GB/s")
+    assert [item.partition(":")[0] for item in found.items] == ["near", "far"]
+
+
+@pytest.mark.parametrize(("samples", "modes"), [((7.6e6, 6.9e6, 10.3e6), "–"), ([90.0] * 30, "one")])
+def test_three_samples_have_no_mode(samples: list[float], modes: str, make: Any, tmp_path: Path) -> None:
+    """A mode has ten samples or more, says the caption, and of three "one" was said."""
+    path = (
+        make.Maker(tmp_path / "r.db").add("s", "poke", {"target": "memory"}, make.poke_text(samples)).write()
+    )
+
+    tables = [
+        t for s in build.build(load([path])).sections for b in s.blocks for f in b.figures for t in f.numbers
+    ]
+
+    (table,) = (t for t in tables if "Modes: median, share" in t.columns)
+    assert table.rows[0][table.columns.index("Modes: median, share")] == modes
