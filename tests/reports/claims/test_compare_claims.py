@@ -71,6 +71,10 @@ def made(make: Any, folder: Path, seed: int) -> tuple[Side, Side]:
     cells = list(itertools.product(chance.choice([["1"], ["1", "2", "4"], list("123456789")]), chance.choice([["x"], ["x", "y"]])))  # fmt: skip
     usual = {(*cell, m): 10 ** chance.uniform(1.4, 4) for cell in cells for m in metrics}
     effects = {key: chance.choice([0.6, 0.9, 0.97, 1.0, 1.05, 1.3]) for key in chance.sample(["all", "y", "1", *metrics], 2)}  # fmt: skip
+    if chance.random() < 0.25:  # a level whose cells alone are worse
+        noise, effects = 0.002, {"y": chance.choice([1.2, 1.5])}
+        cells = list(itertools.product(["1", "2", "4"], ["x", "y"]))
+        usual = {(*cell, m): 10 ** chance.uniform(2, 4) for cell in cells for m in metrics}
     sides = Side(), Side()
     for late, own in enumerate(sides):
         sessions, repeats = chance.choice([1, 1, 1, 2, 5]), chance.choice([1, 2, 3, 3, 6])

@@ -77,6 +77,26 @@ def captions(case: Case) -> None:
                     repeats(case, figure, block.tool)
 
 
+def fits(case: Case) -> None:
+    """PingPong: a line is off by no more than is said, as far as α and B can be read, and by not much less."""
+    for figure in figures_of(case.page):
+        rows = [dict(zip(t.columns, row, strict=True)) for t in tables(figure) for row in t.rows]
+        for row in rows:
+            if row.get("Sizes") != "one line" or "not" in row["B"] or "–" in row["α"]:
+                continue
+            head = f"{row['Pair']}, "
+            points = [(one["Message"], one[name], name) for one in rows for name in one if name.startswith(head) and "/" not in name]  # fmt: skip
+            (alpha,), (rate,), (worst,) = (list(said(row[name])) for name in ("α", "B", "Off by up to"))
+            off = []
+            for size, text, name in points:
+                if not (time := next(said(text, name.rpartition(", ")[2]), None)):
+                    continue
+                ((bytes_),) = said(size)
+                off.append(abs((alpha.value + bytes_.value / rate.value) / time.value - 1) * 100)
+            assert not off or worst.value - 1.5 <= max(off) * 1.1, row
+            assert not off or max(off) <= worst.value * 1.1 + 1.5, row
+
+
 def unknown(text: str, of: Iterable[Table]) -> Iterator[str]:
     listed = [s for table in of for _, numbers in cells(table) for s in numbers]
     heads = [s for t in of for head in (*t.columns, t.caption, *(c for r in t.rows for c in r)) for s in said(str(head))]  # fmt: skip
@@ -211,7 +231,7 @@ def lab(case: Case) -> None:
         assert told == [(k.name, k.value, k.unit) for k in case.page.key_numbers]
 
 
-READERS: tuple[Callable[[Case], None], ...] = (captions, sentence, checks, terminal, lab)
+READERS: tuple[Callable[[Case], None], ...] = (captions, fits, sentence, checks, terminal, lab)
 
 
 def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:

@@ -1,0 +1,123 @@
+"""Break statements of pages, texts and documents on purpose, one at a time, and see whether the tests of claims notice.
+
+    .venv/bin/python scripts/claim_mutants.py                 some minutes: each mutant runs tests/reports/claims until it is caught
+    .venv/bin/python scripts/claim_mutants.py unseen worst    those whose name has one of these words
+
+Works on a copy of the tree. Exit status 1 if one was not caught, 2 if the code that it breaks is not there any more.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = (
+    "test_fleet_claims",
+    "test_history_claims",
+    "test_compare_claims",
+    "test_prose_claims",
+    "test_claims",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A statement that is broken: where, what stands there, what takes its place."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str  # those that should notice, tried first
+
+
+MUTANTS = (
+    Mutant("fleet: what goes unseen is rounded down", "reports/fleet/outliers.py", "fmt.number(max(blind) * 100, 2, fmt.UP)", "fmt.number(max(blind) * 100, 2, fmt.DOWN)", "fleet"),
+    Mutant("fleet: the least of what goes unseen, not the most", "reports/fleet/outliers.py", "fmt.number(max(blind)", "fmt.number(min(blind)", "fleet"),
+    Mutant("fleet: best and worst of a table are exchanged", "reports/fleet/strip.py", "worst = min(strip.hosts", "worst = max(strip.hosts", "fleet"),
+    Mutant("fleet: a change has the sign of worse", "reports/fleet/outliers.py", "return self.found.value / middle - 1 if middle else None", "return self.found.worse if middle else None", "fleet"),
+    Mutant("fleet: slow counts broken once more", "reports/fleet/page.py", "slow = len(report.accused)", 'slow = len(report.accused) + sum(s == "broken" for s in report.statuses.values())', "fleet"),
+    Mutant("fleet: one session less", "reports/fleet/page.py", "fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs)", "fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs - 1)", "fleet"),
+    Mutant("fleet: the first group's median for all", "reports/fleet/outliers.py", "hosts.of(one, kind) for one in collected", "one for one in collected", "fleet"),
+    Mutant("history: regressed and improved are exchanged", "reports/history/text.py", 'return _counts(((step.regressed, "regressed"), (step.improved, "improved")))', 'return _counts(((step.improved, "regressed"), (step.regressed, "improved")))', "history"),
+    Mutant("history: a regression that came back still counts", "reports/history/changes.py", 'c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, least)', 'c.word == "regressed"', "history"),
+    Mutant("history: after is the level before", "reports/history/figure.py", "fmt.quantity(c.after, h.series.said_unit), fmt.change", "fmt.quantity(c.before, h.series.said_unit), fmt.change", "history"),
+    Mutant("history: the session after the step", "reports/history/figure.py", "h.series.name, h.moments[c.index].date", "h.series.name, h.moments[c.index - 1].date", "history"),
+    Mutant("history: steps that go unseen, rounded down", "reports/history/text.py", "fmt.number(max(blind) * 100, 2, fmt.UP)", "fmt.number(max(blind) * 100, 2, fmt.DOWN)", "history"),
+    Mutant("history: numbers without enough sessions are judged ones", "reports/history/text.py", "few = sum(not h.judged for h in own)", "few = sum(h.judged for h in own)", "history"),
+    Mutant("compare: an interval's ends are rounded inwards", "reports/compare/text.py", "_percent(min(ends[0], _BEYOND), fmt.DOWN)", "_percent(min(ends[0], _BEYOND), fmt.UP)", "compare"),
+    Mutant("compare: the mildest regression is called the worst", "reports/compare/text.py", "first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))", "first = min(rows, key=lambda r: abs(r.decision.shift or 0.0))", "compare"),
+    Mutant("compare: A and B are exchanged in a key number", "reports/compare/section.py", 'value=f"{a} → {b}"', 'value=f"{b} → {a}"', "compare"),
+    Mutant("compare: levels count numbers, not cells", "reports/compare/comparison.py", "of_cells = group_by(rows, lambda row: row.pair.key).values()", "of_cells = group_by(rows, lambda row: row.decision.key).values()", "compare"),
+    Mutant("compare: a key number is of A's worst cell", "reports/compare/section.py", 'best = (max if first[0].better == "higher" else min)(', 'best = (min if first[0].better == "higher" else max)(', "compare"),
+    Mutant("compare: runs of A on both sides", "reports/compare/text.py", 'return f"{len(row.a)} + {len(row.b)} runs"', 'return f"{len(row.a)} + {len(row.a)} runs"', "compare"),
+    Mutant("report: repeats are the most of any cell", "reports/charts/wording.py", "low, high = min(counts, default=1), max(counts, default=1)", "low, high = max(counts, default=1), max(counts, default=1)", "prose"),
+    Mutant("report: cells that lack repeats, one too many", "reports/report/build.py", "cells = len({(where, cell.point_id) for where, cell, _ in results.missing})", "cells = len(results.missing)", "prose"),
+    Mutant("report: a tail's bound is rounded up", "reports/charts/titles.py", "takes over {fmt.number(p999 / median, 3, fmt.DOWN)}", "takes over {fmt.number(p999 / median * 1.2, 3, fmt.UP)}", "claims"),
+    Mutant("report: a fit is off by less than it is", "reports/charts/imb.py", 'return f"{fmt.number(branch.worst * 100, 2, fmt.UP)} %"', 'return f"{fmt.number(branch.worst * 100 / 3, 2, fmt.UP)} %"', "claims"),
+    Mutant("report: remote over local is local over remote", "reports/text/format.py", 'return NOTHING if share is None else f"{number(share * 100, digits)} %"', 'return NOTHING if share is None else f"{number(share * 90, digits)} %"', "claims"),
+    Mutant("show: a unit a thousand times too large", "reports/numbers/stream.py", 'fmt.quantity(', 'fmt.quantity(1000 * ', "prose"),
+    Mutant("show: the whole range for half of it", "reports/show.py", "relative * 50 if len(values) > 1", "relative * 100 if len(values) > 1", "prose"),
+    Mutant("show: runs that gave numbers are all that were planned", "reports/show.py", "{fmt.count(done)} of {fmt.count(planned)} runs gave", "{fmt.count(planned)} of {fmt.count(planned)} runs gave", "prose"),
+    Mutant("lab: failed runs have numbers", "reports/lab/document.py", "fmt.count(len(good)),", "fmt.count(len(runs)),", "prose"),
+)  # fmt: skip
+
+
+def caught(mutant: Mutant, copy: Path) -> str:
+    """Return the test that notices a mutant; "" if none does."""
+    path = copy / mutant.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(mutant.old) < 1:
+        raise SystemExit(f"{mutant.name}: not in {mutant.file}: {mutant.old}")
+    path.write_text(text.replace(mutant.old, mutant.new, 1), encoding="utf-8")
+    try:
+        for name in sorted(TESTS, key=lambda test: mutant.tests not in test.split("_")[1:2]):
+            file = f"tests/reports/claims/{name}.py"
+            words = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-x",
+                "-n",
+                "2",
+                "-m",
+                "not slow",
+                "-p",
+                "no:cacheprovider",
+                file,
+            ]
+            run = subprocess.run(words, cwd=copy, capture_output=True, text=True, check=False)
+            if " failed" in run.stdout:
+                return name
+    finally:
+        path.write_text(text, encoding="utf-8")
+    return ""
+
+
+def main() -> int:
+    wanted = [m for m in MUTANTS if not sys.argv[1:] or any(word in m.name for word in sys.argv[1:])]
+    for mutant in wanted:
+        if mutant.old not in (ROOT / mutant.file).read_text(encoding="utf-8"):
+            print(f"{mutant.name}: not in {mutant.file}")
+            return 2
+    missed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / "tree"
+        ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache")
+        shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)
+        for mutant in wanted:
+            by = caught(mutant, copy)
+            missed += not by
+            print(f"{'caught by ' + by if by else 'NOT CAUGHT':<32} {mutant.name}", flush=True)
+    print(f"{len(wanted) - missed} of {len(wanted)} caught")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
