@@ -34,6 +34,8 @@ class Cluster:
         self._scripts = scripts
         self.folder = folder
         self.shared = folder / "shared"
+        self.small = folder.with_name(f"{folder.name}-small")
+        """A file system of 1 MB that all nodes see, mounted before they began; or nothing, where that is not possible."""
 
     def up(self, *words: str) -> None:
         done = self._script("up", *words)
@@ -168,11 +170,17 @@ def started(*words: str) -> Iterator[Cluster]:
     """A cluster of its own."""
     cluster = Cluster(_scripts(), Path(tempfile.mkdtemp(prefix="pinsweep-c-", dir="/tmp")))
     cluster.folder.chmod(0o755)  # for its ordinary user
+    cluster.small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=1777", "tmpfs", str(cluster.small)]
+    mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
     try:
         cluster.up(*words)
         yield cluster
     finally:
         cluster.down()
+        if mounted:
+            subprocess.run(["umount", "-l", str(cluster.small)], check=True)
+        cluster.small.rmdir()
         shutil.rmtree(cluster.folder, ignore_errors=True)
 
 

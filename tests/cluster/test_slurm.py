@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -294,6 +295,33 @@ def test_a_tool_that_fails_on_one_host_is_told_in_its_own_words(
     assert "no room (reboot) (2 of 2)" in line
     again = cluster.pinsweep("run", "-o", sweep)
     assert "submitted" not in again.stderr  # only --retry-failed starts what failed
+
+
+def test_a_full_shared_file_system_stops_no_run_and_the_next_job_brings_all_home(
+    cluster: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    if not cluster.small.is_mount():
+        pytest.skip("no file system may be mounted here")
+    path = experiment(passes=1, repeats=3)
+    acc = cluster.small / "acc"
+    assert cluster.pinsweep("run", path, "--nodes", "node[1-2]", "-o", acc).returncode == 0
+    until(lambda: begun(sweep, "node1") == 2 and begun(sweep, "node2") == 2)
+    with contextlib.suppress(OSError), (cluster.small / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(bytes(512))
+    (sweep.parent / "go").touch()
+    cluster.until(acc, "failed")
+
+    said = cluster.pinsweep("status", acc)
+
+    assert "no space is left; results stay on the hosts" in said.stderr
+    assert begun(sweep, "node1") == begun(sweep, "node2") == 3
+    (cluster.small / "filler").unlink()
+    again = cluster.pinsweep("run", "-o", acc, "--wait")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert begun(sweep, "node1") == begun(sweep, "node2") == 3
+    assert [runs(acc / f"node{n}.db")[:2] for n in (1, 2)] == [(3, 3), (3, 3)]
+    shutil.rmtree(acc)
 
 
 def test_a_part_of_a_host_is_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import NODES, Cluster, runs
+from tests.cluster.conftest import NODES, Cluster, begun, runs
 from tests.waits import until
 
 pytestmark = pytest.mark.slow
@@ -53,6 +53,37 @@ def test_one_at_a_time(hosts: Cluster, sweep: Path, experiment: Experiment) -> N
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert (sweep.parent / "order").read_text().split() == ["node1"] * 2 + ["node2"] * 2 + ["node3"] * 2
+
+
+def test_of_two_sweeps_on_a_host_the_second_waits(
+    hosts: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    path = experiment(passes=0, then=f"echo $PINSWEEP_HOST ${{PWD##*/}} >> {sweep.parent}/order")
+    second = sweep.parent / "second"
+    words = ("--via", "ssh", "--setup", "cd $local")  # whose name has the sweep's own
+    assert hosts.pinsweep("run", path, "--nodes", "node[1-2]", "-o", sweep, *words).returncode == 0
+    until(lambda: begun(sweep, "node1") and begun(sweep, "node2"))
+
+    assert hosts.pinsweep("run", path, "--nodes", "node[1-2]", "-o", second, *words).returncode == 0
+    until(
+        lambda: all(
+            "another pinsweep" in text or "waits" in text or "waiting" in text for text in logs_of(second)
+        )
+    )
+    assert begun(sweep, "node1") == begun(sweep, "node2") == 1
+    (sweep.parent / "go").touch()
+
+    hosts.until(sweep, "done")
+    hosts.until(second, "done")
+    order = [line.split() for line in (sweep.parent / "order").read_text().splitlines()]
+    for host in ("node1", "node2"):
+        names = [folder for name, folder in order if name == host]
+        assert len(names) == 4
+        assert names[0] == names[1] != names[2] == names[3]
+
+
+def logs_of(sweep: Path) -> list[str]:
+    return [path.read_text() for path in (sweep / "log").glob("node*.*")]
 
 
 def test_hosts_that_slurm_has_are_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
