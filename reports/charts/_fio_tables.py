@@ -167,7 +167,9 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
         own = counted_rows(own)
         middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
         means = own["mean"].dropna()
-        iops = wording.spread_text(formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
+        iops = wording.spread_text(
+            formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4, 1.0
+        )
         first = (
             name,
             *([facets.facet_title(of, "fio")] if named else []),
@@ -186,7 +188,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
         low, high = own["iops_min"].min(skipna=False), own["iops_max"].max(skipna=False)
         rates.append(
             (
-                *first, *([fmt.number(low, 4), fmt.number(high, 4)] if sampled else []), *([moved.number(middle["bandwidth"])] if moves else []),
+                *first, *([fmt.number(low, 4, step=1.0), fmt.number(high, 4, step=1.0)] if sampled else []), *([moved.number(middle["bandwidth"])] if moves else []),
                 *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if timed else []),
             )
         )  # fmt: skip

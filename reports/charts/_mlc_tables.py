@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from parsers import mlc
 from parsers.measurement import whole
 from reports.charts import facets, titles, wording
 from reports.charts._mlc_load import SPREAD, told_by_traffic, traffic_name
@@ -293,7 +294,10 @@ def others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         tables.append(
             Table(
                 columns=("Of", f"{metric.capitalize()}, {scale.unit}"),
-                rows=tuple((name, wording.spread_text(value, scale)) for name, value, _ in of_cells),
+                rows=tuple(
+                    (name, wording.spread_text(value, scale, step=mlc.PRINTED[metric]))
+                    for name, value, _ in of_cells
+                ),
                 numeric=frozenset((1,)),
                 metrics={ROW: metric},
                 of=tuple(whose for *_, whose in of_cells),

@@ -343,6 +343,13 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
     return panel(metric, f"{metric} by cell. {described}.", build)
 
 
+def _step(points: Sequence[Point]) -> float:
+    """Return the last digit that a program prints of a metric, as `fmt.number` takes it."""
+    steps = get_parser(points[0].run.tool).PRINTED
+    own = points[0].run.parsed.printed() if steps is None and points[0].run.parsed else steps or {}
+    return own.get(points[0].metric, 0.0)
+
+
 def _spread(points: Sequence[Point]) -> tuple[formulas.Spread, bool]:
     """Return what the repeats of a cell found, and whether it is hollow."""
     of = set(counted(p.run for p in points))
@@ -359,7 +366,7 @@ def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Tab
             rows.append(
                 (
                     *(fmt.NOTHING if v is None else str(v) for v in key), metric,
-                    wording.spread_text(spread, scale, 4), scale.unit if scale.unit != "1" else "", str(spread.n),
+                    wording.spread_text(spread, scale, 4, _step(own)), scale.unit if scale.unit != "1" else "", str(spread.n),
                 )
             )  # fmt: skip
             whose.append(row_of(p.run for p in own))

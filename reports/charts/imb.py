@@ -179,7 +179,7 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
             name = ", ".join(filter(None, [line, facets.facet_title(where, "imb")]))
             same = counted_rows(same)
             known = [(of[name], same[name].dropna()) for name in metrics]
-            texts = (wording.spread_text(formulas.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
+            texts = (wording.spread_text(formulas.spread(list(v)), scale, step=imb.PRINTED.get(name)) if len(v) else fmt.NOTHING for (scale, v), name in zip(known, metrics, strict=True))  # fmt: skip
             rows.append((name, fmt.NOTHING if pd.isna(size) else fmt.size(size), *texts))
             whose.append(row_of(same["run"]))
         columns = ("Place", "Message", *(f"{_metric(name)}, {of[name].unit}" for name in metrics))
@@ -358,7 +358,7 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
     ranked = sorted(zero.items(), key=lambda z: z[1].median)
     told = [rank for rank, (name, _) in enumerate(ranked) if name not in hollow] or range(len(ranked))
     least, most = told[0], told[-1]
-    low, high = (scale.number(ranked[rank][1].median) for rank in (least, most))
+    low, high = (scale.number(ranked[rank][1].median, step=imb.PRINTED["time"]) for rank in (least, most))
     texts = {least: f"{low} {scale.unit}", most: f"{high} {scale.unit}"}
     if ranked[most][1].median < ranked[least][1].median * 1.05:
         texts = {least: f"{low if low == high else f'{low} to {high}'} {scale.unit}"}
@@ -555,7 +555,7 @@ def _numbers(benchmark: str, panels: Panels) -> Table:
     for size in sizes:
         row = [fmt.size(size)]
         found = [dict(line.points).get(size) for _, line in named]
-        row += [wording.spread_text(y, scale) if y else fmt.NOTHING for y in found]
+        row += [wording.spread_text(y, scale, step=imb.PRINTED["time"]) if y else fmt.NOTHING for y in found]
         if with_rates:
             row += [fast.number(size / y.median * 1e9) if y and size else fmt.NOTHING for y in found]
         rows.append(tuple(row))

@@ -61,9 +61,9 @@ def cut_apart(names: Iterable[str], cut: Callable[[str], str] = shorten) -> dict
     return found
 
 
-def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
-    """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several."""
-    text, low, high = (scale.number(v, digits) for v in (value.median, value.low, value.high))
+def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3, step: float | None = None) -> str:
+    """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several; step: as `fmt.number` has it, in the base unit."""
+    text, low, high = (scale.number(v, digits, step=step) for v in (value.median, value.low, value.high))
     return text.within(low, high) if isinstance(text, fmt.Shown) and value.n > 1 and low != high else text
 
 

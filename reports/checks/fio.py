@@ -322,7 +322,7 @@ def _unsteady(run: Run, job: Job) -> str:
     mean = iops if job.iops_mean is None else job.iops_mean
     if low is None or high is None:
         return ""
-    between = f"samples from {fmt.quantity(low, 'IOPS')} to {fmt.quantity(high, 'IOPS')}"
+    between = f"samples from {fmt.quantity(low, 'IOPS', step=1.0)} to {fmt.quantity(high, 'IOPS', step=1.0)}"
     if not low * 0.99 <= mean <= high * 1.01:
         return f"{between}, and their mean is {fmt.quantity(mean, 'IOPS')}"
     several = (fio.processes(run, job) or 1) > 1

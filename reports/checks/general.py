@@ -301,7 +301,7 @@ def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
         more = f", and {fmt.plural(len(own) - 1, 'other row')}" if len(own) > 1 else ""
         yield Fault(
             level="warn" if len(runs) == 1 else "info", run=runs[0], metric=metric,
-            text=f"{worst.name.words}: {fmt.quantity(worst.value, 'ns')} in steps of {fmt.quantity(worst.step, 'ns')}{more}",
+            text=f"{worst.name.words}: {fmt.quantity(worst.value, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}{more}",
         )  # fmt: skip
 
 

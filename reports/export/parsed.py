@@ -71,13 +71,14 @@ def _people(name: str, parsed: Parsed) -> str:
         told = [f"  {key} {_text(value)}" for key, value in parsed.facts.items()]
     if not measured:
         return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
+    steps = parsed.printed()
     used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]
     rows = [[*used, "metric", "value"]]
     rows += [
         [
             *(_text(row.get(c)) for c in used),
             row.metric,
-            fmt.quantity(row.value, fmt.said_in(row.metric, row.unit), 4),
+            fmt.quantity(row.value, fmt.said_in(row.metric, row.unit), 4, step=steps.get(row.metric, 0.0)),
         ]
         for row in measured
     ]

@@ -57,8 +57,11 @@ class Scale:
     factor: float
     unit: str
 
-    def number(self, value: float | None, digits: int = 3, rounding: str = NEAREST) -> str:
-        return number(None if value is None else value / self.factor, digits, rounding)
+    def number(
+        self, value: float | None, digits: int = 3, rounding: str = NEAREST, step: float | None = None
+    ) -> str:
+        scaled = None if value is None else value / self.factor
+        return number(scaled, digits, rounding, None if step is None else step / self.factor)
 
 
 def scale_for(values: Iterable[float | None], unit: str) -> Scale:
@@ -77,8 +80,12 @@ def scale_to_largest(values: Iterable[float | None], unit: str) -> Scale:
     return _scale(max((abs(v) for v in values if v is not None), default=0.0), unit)
 
 
-def number(value: float | None, digits: int = 3, rounding: str = NEAREST) -> str:
-    """`number(1234.5)` is "1 230", `number(0.0123)` is "0.0123", `number(None)` is "–"; `number(4.484, 2, DOWN)` is "4.4"."""
+def number(value: float | None, digits: int = 3, rounding: str = NEAREST, step: float | None = None) -> str:
+    """`number(1234.5)` is "1 230", `number(0.0123)` is "0.0123", `number(None)` is "–"; `number(4.484, 2, DOWN)` is "4.4".
+
+    step: of a number as its program printed it, the last digit that it prints, 0 where only the number tells: no decimals stand there
+    that it did not print. `number(30.0, step=10)` and `number(30.0, step=0)` are "30", `number(0.03, step=0.01)` is "0.03".
+    """
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -87,8 +94,16 @@ def number(value: float | None, digits: int = 3, rounding: str = NEAREST) -> str
     rounded = _round(value, places, rounding)
     if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
         places -= 1  # 9.996 became 10.00
+    if step is not None:
+        places = min(places, max(_decimals(step), _decimals(value)))
     plain = f"{rounded:.{max(places, 0)}f}"
     return Shown(f"{rounded:,.{max(places, 0)}f}".replace(",", THIN).replace("-", MINUS), plain)
+
+
+def _decimals(value: float) -> int:
+    """Return how many decimals a number was written with: its own, up to ten digits."""
+    exponent = decimal.Decimal(f"{value:.10g}").normalize().as_tuple().exponent
+    return max(-exponent, 0) if isinstance(exponent, int) else 0
 
 
 def _round(value: float, places: int, rounding: str) -> float:
@@ -108,20 +123,24 @@ def whole(value: float | str | None) -> str:
     return NOTHING if value is None else Shown(str(value), str(value))
 
 
-def split(value: float | None, unit: str, digits: int = 3, rounding: str = NEAREST) -> tuple[str, str]:
+def split(
+    value: float | None, unit: str, digits: int = 3, rounding: str = NEAREST, step: float | None = None
+) -> tuple[str, str]:
     """Return (number, unit) apart, for a key number: `split(2.593e10, "B/s")` is ("25.9", "GB/s")."""
     scale = scale_for([value], unit)
-    text = scale.number(value, digits, rounding)
+    text = scale.number(value, digits, rounding, step)
     if isinstance(text, Shown) and text.plain == "1000":  # 999.7 ns rounds up: write 1.00 µs
         scale = _scale(scale.factor * 1000, unit)
-        text = scale.number(value, digits, rounding)
+        text = scale.number(value, digits, rounding, step)
     return text, scale.unit
 
 
-def quantity(value: float | None, unit: str, digits: int = 3, rounding: str = NEAREST) -> str:
+def quantity(
+    value: float | None, unit: str, digits: int = 3, rounding: str = NEAREST, step: float | None = None
+) -> str:
     """`quantity(57.3e3, "ns")` is "57.3 µs"; `quantity(150e3, "IOPS")` is "150 kIOPS"; `quantity(179.5e3, "ns", 2, DOWN)` is
     "170 µs"."""
-    text, scaled = split(value, unit, digits, rounding)
+    text, scaled = split(value, unit, digits, rounding, step)
     if text == NOTHING or scaled in ("", "1"):
         return text
     return f"{text}{'' if scaled.startswith('/') else ' '}{scaled}"

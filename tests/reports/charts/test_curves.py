@@ -46,7 +46,7 @@ def test_more_numbers_than_anybody_reads_are_told_by_their_quantiles(
 
     [*of_v, of_w] = figure.numbers[0].rows
     assert len(of_v) == rows
-    assert of_w[1:3] == ("w", "7.000")
+    assert of_w[1:3] == ("w", "7")
     assert ("quantiles" in figure.sub) == (rows == 5)
     if rows == 5:
         assert [row[0] for row in of_v] == ["lowest", "5 %", "median", "95 %", "highest"]

@@ -615,7 +615,7 @@ def test_iops_are_said_in_iops_where_no_direction_is_told(tmp_path: Path) -> Non
     printed = CliRunner().invoke(cli, asked).stdout
     assert CliRunner().invoke(cli, [*asked, "-o", str(tmp_path / "r.db")]).exit_code == 0
 
-    assert "20.00 kIOPS" in printed
+    assert "20 kIOPS" in printed
     assert "iops 20.0 kIOPS" in show.show_result(tmp_path / "r.db")
 
 
@@ -698,3 +698,27 @@ def test_show_has_the_jobs_that_the_page_has(make: Any, tmp_path: Path) -> None:
     at = head.index(" jobs") + 1
     rows = [line for line in said.splitlines() if " kIOPS" in line]
     assert [line[at : at + 4].split()[0] for line in rows] == ["1", "4"]
+
+
+ALLREDUCE = (
+    "# Benchmarking Allreduce\n# #processes = 2\n#bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+    "0 1000 0.02 0.03 0.03\n8 1000 0.41 0.40 0.42\n64 1000 1.05 1.10 1.08\n"
+)
+
+
+def test_tables_have_no_more_decimals_than_their_programs_printed(make: Any, tmp_path: Path) -> None:
+    """0.03 µs stood as "30.0 ns" and "0.0300 µs", 2 IOPS as "2.000", 0.63 ms as "630.0 µs"."""
+    metrics = {"lat": {"regex": r"lat (\S+)", "unit": "ms", "better": "lower"}}
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("mpi", "imb", {}, ALLREDUCE)
+    maker.add("own", "command", {"command": "x", "metrics": metrics}, "lat 0.63\n")
+    fio = make.fio_text({"read": (226.0, 4300.0)}, bs="4k", rw="randread", iodepth=1)
+    maker.add("disk", "fio", {"rw": "randread", "bs": "4k"}, fio)
+    path = maker.write()
+
+    figures = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
+    rows = {f.of: [row for t in (*f.tables, *f.numbers) for row in t.rows] for f in figures}
+    assert [row[1] for row in rows["mpi"]] == ["30", "400", "1\u2009100"]
+    assert "630" in rows["own"][0]
+    assert "226" in rows["disk"][0]
+    assert "630 µs" in CliRunner().invoke(cli, ["show", str(path)]).output

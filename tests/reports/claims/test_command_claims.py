@@ -82,7 +82,7 @@ def test_a_message_without_bytes_is_said_to_be_missing_in_the_picture(make: Any,
 
     assert found.panels[0].title == "mean latency"
     assert found.sub.endswith("Messages of 0 B are in the numbers only.")
-    assert found.numbers[0].rows[0] == ("0", "mean latency", "200.0", "ns", "1")
+    assert found.numbers[0].rows[0] == ("0", "mean latency", "200", "ns", "1")
 
 
 def test_likwid_bench_leads_with_its_bandwidth(make: Any, tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_what_a_user_names_is_drawn_whatever_its_direction(make: Any, tmp_path: 
     found = figure(maker.write(), "command")
 
     assert [row[-4:] for row in found.numbers[0].rows] == [
-        ("count", "3.000", "", "1"),
-        ("count", "5.000", "", "1"),
+        ("count", "3", "", "1"),
+        ("count", "5", "", "1"),
     ]
 
 

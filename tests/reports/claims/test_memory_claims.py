@@ -422,8 +422,8 @@ def test_transfers_within_a_socket_are_a_table(make: Any, tmp_path: Path) -> Non
     (figure,) = figures(path)
 
     assert figure.tables[0].rows == (
-        ("local L2->L2 HIT", "8.80"),
-        ("local L2->L2 HITM", "8.90"),
+        ("local L2->L2 HIT", "8.8"),
+        ("local L2->L2 HITM", "8.9"),
     )
     assert figure.title == "Cache-to-cache latency within a socket"  # beside that of the matrices
 

@@ -106,3 +106,16 @@ def test_a_half_is_rounded_alike_in_a_frame_and_beside_it() -> None:
     import numpy as np
 
     assert fmt.quantity(np.float64(17150), "IOPS") == fmt.quantity(17150.0, "IOPS")
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "step", "said"),
+    [
+        (30.0, 3, 10.0, "30"), (0.03, 3, 0.01, "0.03"), (630.0, 4, 0.0, "630"), (1.1, 3, 0.01, "1.10"), (226.0, 4, 0.0, "226"), (2.0, 4, 0.0, "2"),
+        (12.0034, 3, 0.01, "12.0"), (193.047, 4, 10.0, "193.0"), (35.0, 3, 0.5, "35.0"), (109e3, 4, 0.0, "109\u2009000"), (0.0, 3, 0.0, "0"),
+    ],
+)  # fmt: skip
+def test_no_decimals_stand_where_a_program_printed_none(
+    value: float, digits: int, step: float, said: str
+) -> None:
+    assert fmt.number(value, digits, step=step) == said
