@@ -9,9 +9,10 @@ from typing import Final
 from parsers import command, get_parser
 from parsers.measurement import Counted, Direction, Measurement, Parsed, Scalar
 from reports import numbers
-from reports.charts import curve_rows, facets, wording
+from reports.charts import curve_rows, effects, facets, wording
 from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
+from reports.charts.effects import Effect
 from reports.charts.soundness import counted, is_hollow
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Panel, Table, panel, row_of
@@ -30,6 +31,12 @@ METHODS = ""
 
 _MOST_ROWS = 24
 
+_MOST_MULTIPLES = 12
+"""Panels of one metric, where a single one would be crowded."""
+
+_MOST_COLOURS = 4
+"""Levels of the axis that has the lines of a panel, where others tell panels apart."""
+
 _MOST_SAMPLES = 1000
 """Numbers of one metric of one run that are shown one by one; of more, what `_QUANTILES` names."""
 
@@ -47,7 +54,8 @@ class Point:
     """One number of one run, and where it is drawn. `value` in `unit`."""
 
     run: Run
-    panel: str  # "mean latency, MPI Latency Test"
+    head: str  # "mean latency, MPI Latency Test"
+    panel: str  # the same; where one panel would be crowded, with the levels of further axes
     unit: str
     better: Direction
     line: str  # what tells it from the others of its panel and x: "alg fast, host n001, p99"
@@ -70,19 +78,24 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     axis = _numeric_axis(runs)
     names = [n for n in facets.facet_names(runs, within=()) if n != axis]
     told = _told(tool, runs)
-    points = list(_points(tool, runs, axis, names, told))
+    apart = _apart(runs, names) if axis else []
+    points = list(_points(tool, runs, axis, names, told, apart))
     metrics = group_by(points, lambda p: (p.panel, p.unit))
     if not metrics:
         return None
-    drawn = dict(list(metrics.items())[: facets.MOST_PANELS])
+    drawn = dict(list(metrics.items())[: _MOST_MULTIPLES if apart else facets.MOST_PANELS])
     over = axis or (_SIZE if any(p.x is not None for p in points) else "")
     panels, grey = _curve_panels(drawn, over) if over else (_rows_panels(drawn), "")
     left = len(metrics) - len(drawn)
+    metric, found = _effects(points, [*([axis] if axis else []), *names])
     seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
     repeated = any(len(same) > 1 for same in group_by(seen, facets.cell).values())
     said = [
         f" Bars: lowest to highest {wording.over(runs)}." if repeated else "",
-        f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else "",
+        f" {fmt.plural(left, 'more panel' if apart else 'more metric')} in the numbers only."
+        if left > 0
+        else "",
+        f" {effects.rule(found)}" if found else "",
         " Messages of 0 B are in the numbers only."
         if over == _SIZE and any(p.x == 0 for p in points)
         else "",
@@ -94,10 +107,11 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
         id=f"{tool}-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=runs[0].sweep_title or sweep,
+        title=effects.title(metric, found) or runs[0].sweep_title or sweep,
         sub=f"{wording.ran(seen, program_name)}.{''.join(said)}{wording.hollow(panels, seen)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
+        tables=(_effects_table(found, metric, points),) if found else (),
         numbers=(_numbers(metrics, [*([axis] if axis else []), *names], told),),
     )
 
@@ -155,23 +169,31 @@ def _told(tool: str, runs: Sequence[Run]) -> list[str]:
 
 
 def _points(
-    tool: str, runs: Sequence[Run], axis: str | None, names: Sequence[str], told: Sequence[str]
+    tool: str,
+    runs: Sequence[Run],
+    axis: str | None,
+    names: Sequence[str],
+    told: Sequence[str],
+    apart: Sequence[str],
 ) -> Iterator[Point]:
+    """apart: those of the names that tell panels apart."""
     better = _directions(tool, runs)
     sized = axis is None and _SIZE in told
     inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
     for run in runs:
-        of = facets.facet_title(facets.facet(run, names), tool)
+        of = facets.facet_title(facets.facet(run, [n for n in names if n not in apart]), tool)
+        beside = facets.facet_title(facets.facet(run, apart), tool)
         for row in _measured(tool, run):
             statistic = row.get("statistic") if "statistic" not in told else None
             metric = " ".join(
                 filter(None, ("" if statistic is None else str(statistic), row.metric.replace("_", " ")))
             )
             panels = (str(row.get(n)) for n in told if n in _OF_PANEL and row.get(n) is not None)
+            named = ", ".join([metric, *panels])
             words = (_word(n, row.get(n)) for n in inner if row.get(n) is not None)
             size = row.get(_SIZE)
             yield Point(
-                run=run, panel=", ".join([metric, *panels]), metric=row.metric, unit=row.unit, better=better.get(row.metric, "neither"),
+                run=run, head=named, metric=row.metric, panel=", ".join(filter(None, [named, beside])), unit=row.unit, better=better.get(row.metric, "neither"),
                 line=", ".join(filter(None, [of, *words])), value=row.value,
                 x=float(run.options[axis]) if axis else float(size) if sized and isinstance(size, int | float) else None,
                 key=(*(v for _, v in facets.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
@@ -185,15 +207,79 @@ def _word(label: str, value: Scalar) -> str:
 
 
 def _numeric_axis(runs: Sequence[Run]) -> str | None:
-    """Return the first axis of the sweep whose values are two or more different numbers."""
+    """Return the axis of the sweep with the most different numbers, two at least; of several the first."""
+    counts = {}
     for name in runs[0].cell.axes:
         values = [run.options.get(name) for run in runs]
-        if (
-            all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-            and len(set(values)) > 1
-        ):
-            return name
-    return None
+        if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+            counts[name] = len(set(values))
+    longest = max(counts, key=lambda name: counts[name], default=None)
+    return longest if longest and counts[longest] > 1 else None
+
+
+def _apart(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
+    """Return the options that tell panels apart, where all of them would be more lines in one than anybody follows: all but the one with
+    the most levels that colours can tell. None where that would be too many panels."""
+    rows = {facets.facet(run, names) for run in runs}
+    levels = {name: len({dict(row)[name] for row in rows}) for name in names}
+    coloured = [name for name in names if levels[name] <= _MOST_COLOURS]
+    if len(rows) <= curve_rows.MOST_SERIES or not coloured:
+        return []
+    lines = max(coloured, key=lambda name: levels[name])
+    apart = [name for name in names if name != lines]
+    return apart if len({facets.facet(run, apart) for run in runs}) <= _MOST_MULTIPLES else []
+
+
+def _effects(points: Sequence[Point], names: Sequence[str]) -> tuple[str, list[Effect]]:
+    """Return what each axis does to the first metric that has a direction, and that metric; nothing of what no direction is known of,
+    and nothing of numbers of which a run has several."""
+    judged = [p for p in points if p.better != "neither" and p.run.sound]
+    if not judged or not names:
+        return "", []
+    own = [p for p in judged if p.head == judged[0].head]
+    if len({len(p.key) for p in own} | {len(names)}) > 1:
+        return "", []
+    cells = {
+        levels: formulas.spread([p.value for p in same])
+        for levels, same in group_by(own, lambda p: p.key).items()
+    }
+    found = effects.effects(names, cells, own[0].better)
+    return own[0].head, [effect for effect in found if effect.axis in ("place", *own[0].run.cell.axes)]
+
+
+def _effects_table(found: Sequence[Effect], head: str, points: Sequence[Point]) -> Table:
+    """One row a level, of each axis the best first. points: those of `head` are what the effects are of."""
+    own = [p for p in points if p.head == head]
+    runs = {key: [p.run for p in same] for key, same in group_by(own, lambda p: p.key).items()}
+    whose = tuple(
+        row_of(run for cell in level.cells for run in runs[cell])
+        for effect in found
+        for level in effect.levels
+    )
+    rows = [
+        (
+            effect.axis, level.name, fmt.number(level.behind),
+            f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING,
+            str(level.n), "" if i < len(effect.levels) - 1 else "yes" if effect.clear else "no",
+        )
+        for effect in found
+        for i, level in enumerate(effect.levels)
+    ]  # fmt: skip
+    return Table(
+        caption="What each axis does",
+        columns=(
+            "Axis",
+            "Level, best first",
+            "Best is better, times",
+            "Range",
+            "Cells",
+            "Beyond the repeats in each",
+        ),
+        rows=tuple(rows),
+        numeric=frozenset((2, 3, 4)),
+        of=whose,
+        metric_of=(own[0].metric,) * len(rows),
+    )
 
 
 Metrics = Mapping[tuple[str, str], Sequence[Point]]
@@ -217,9 +303,12 @@ def _curve_panels(metrics: Metrics, over: str) -> tuple[list[Panel], str]:
     ranked = [shown[i] for i in range(len(lines))]
     colours = curve_rows.colours(ranked)
     keys = list(metrics)
+    values = group_by((p for points in metrics.values() for p in points), lambda p: (p.head, p.unit))
     panels = [
-        _curves_panel(metric, unit, over, own, colours)
-        for (metric, unit), own in zip(metrics, ranked, strict=True)
+        _curves_panel(
+            points[0], over, own, colours, [p.value for p in values[points[0].head, points[0].unit]]
+        )
+        for points, own in zip(metrics.values(), ranked, strict=True)
         if own
     ]
     return panels, curve_rows.dimmed(ranked, keys[judged][0])
@@ -241,8 +330,11 @@ def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
     return found
 
 
-def _curves_panel(metric: str, unit: str, over: str, lines: list[Curve], colours: Mapping[str, str]) -> Panel:
-    values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
+def _curves_panel(
+    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float]
+) -> Panel:
+    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it."""
+    metric, unit = of.head, of.unit
     scale = fmt.scale_to_largest(values, unit)
     tested = sorted({x for line in lines for x, _ in line.points})
     spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
@@ -281,7 +373,7 @@ def _curves_panel(metric: str, unit: str, over: str, lines: list[Curve], colours
         f"{fmt.quantity(line.points[-1][1].median, unit)} at {at(line.points[-1][0])}."
         for line in lines[:6]
     )
-    return panel(metric, f"{metric} by {over.replace('_', ' ')}. {described}", build)
+    return panel(of.panel, f"{of.panel} by {over.replace('_', ' ')}. {described}", build)
 
 
 def _axis_title(metric: str, scale: fmt.Scale) -> str:

@@ -1,0 +1,96 @@
+"""What each axis of a sweep does to a number: the ratio of its levels to its best, with everything else the same. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from parsers.measurement import Direction, Scalar
+from reports.numbers import formulas
+from reports.numbers.formulas import Spread
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+
+Levels = tuple[Scalar, ...]
+"""The level of each axis that a cell has, in the order of the axes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A level of an axis: how often the best level is better than it, at least 1 on the whole."""
+
+    name: str
+    behind: float  # best ÷ this, of a number of which less is better this ÷ best: the geometric mean over the cells of the other axes
+    low: float  # the lowest of these ratios, and the highest
+    high: float
+    n: int  # of these ratios
+    cells: tuple[Levels, ...]  # that it is of, those of the best level among them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What an axis does: its levels, the best first."""
+
+    axis: str
+    levels: tuple[Level, ...]
+    clear: bool  # do the best and the last level differ in each pair of cells, beyond their repeats?
+
+    @property
+    def factor(self) -> float:
+        """How often the best level is better than the last one: the geometric mean over the cells of the other axes."""
+        return self.levels[-1].behind
+
+
+def effects(axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction) -> list[Effect]:
+    """Return the effect of each axis, the largest first. Cells are compared where all other axes are the same and every level of this one
+    was measured; an axis of which there is no such row of cells has none. Values at or below 0 have no ratio."""
+    found = (_effect(i, axis, cells, better) for i, axis in enumerate(axes))
+    return sorted(filter(None, found), key=lambda effect: -effect.factor)
+
+
+def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction) -> Effect | None:
+    names = list(dict.fromkeys(levels[i] for levels in cells))
+    others = group_by(cells, lambda levels: (*levels[:i], *levels[i + 1 :])).values()
+    every = [{levels[i]: cells[levels] for levels in own} for own in others]
+    rows = [row for row in every if len(row) == len(names) and min(of.low for of in row.values()) > 0]
+    whole = {levels for own in others if len(own) == len(names) for levels in own}
+    if len(names) < 2 or not rows:
+        return None
+    sign = -1 if better == "lower" else 1
+
+    means = {name: statistics.geometric_mean(row[name].median for row in rows) for name in names}
+    ranked = sorted(names, key=lambda name: -sign * means[name])
+    best = ranked[0]
+    levels = []
+    for name in ranked:
+        ratios = [(row[best].median / row[name].median) ** sign for row in rows]
+        of = tuple(cell for cell in cells if cell in whole and cell[i] in (name, best))
+        mean = (means[best] / means[name]) ** sign
+        levels.append(
+            Level(name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of)
+        )
+    apart = all(formulas.differs(row[best], row[ranked[-1]]) for row in rows)
+    return Effect(axis=axis, levels=tuple(levels), clear=apart and levels[-1].low > 1)
+
+
+def title(metric: str, found: Sequence[Effect]) -> str:
+    """Return "rate: threads × 8.4, alg × 2.1", of the axes whose effect is clear, of a single axis "rate: threads × 8.4, best at 16"; ""
+    where none is."""
+    clear = [effect for effect in found if effect.clear]
+    told = [f"{effect.axis} × {fmt.number(effect.factor)}" for effect in clear]
+    if len(found) == 1 and clear:
+        told.append(f"best at {clear[0].levels[0].name}")
+    return f"{metric}: {', '.join(told)}" if told else ""
+
+
+def rule(found: Sequence[Effect]) -> str:
+    """Say what the factors of a title are; "" where there are no effects."""
+    if not found:
+        return ""
+    said = "× n: how often the best level of an axis is better than its last"
+    return (
+        f"{said}, with the other axes the same; the geometric mean over these."
+        if len(found) > 1
+        else f"{said}."
+    )

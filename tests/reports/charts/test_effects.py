@@ -1,0 +1,124 @@
+"""What each axis of a sweep does, and small multiples where one panel would be crowded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.charts import effects
+from reports.charts.command import chapter
+from reports.draw.figure import Figure
+from reports.numbers import formulas
+from reports.results.load import load
+
+LEVELS = {"alg": ("fast", "mid", "slow"), "mode": ("x", "y"), "size": (1, 64, 4096), "threads": (1, 2, 4, 8)}
+FACTORS = {"fast": 2.0, "mid": 1.5, "slow": 1.0, "x": 1.0, "y": 1.004}
+
+
+def rate(alg: str, mode: str, size: int, threads: int) -> float:
+    return 100 * FACTORS[alg] * FACTORS[mode] * (1 if size == 1 else 1.4 if size == 64 else 1.75) * threads
+
+
+def figure(
+    make: Any,
+    path: Path,
+    *,
+    better: str = "higher",
+    axes: tuple[str, ...] = tuple(LEVELS),
+    value: Callable[..., float] = rate,
+    left_out: tuple[Any, ...] = (),
+) -> Figure:
+    maker = make.Maker(path)
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": better}}
+    fixed = {name: levels[0] for name, levels in LEVELS.items() if name not in axes}
+    for levels in itertools.product(*(LEVELS[name] for name in axes)):
+        own = dict(zip(axes, levels, strict=True))
+        if levels == left_out:
+            continue
+        for wobble in (0.99, 1.0, 1.01):
+            text = f"rate {value(**{**fixed, **own}) * wobble:.2f} MB/s\n"
+            maker.add("sort", "command", {"command": "s", "metrics": metrics, **own}, text, axes=axes)
+    (drawn,) = chapter(load([maker.write()])).figures
+    return drawn
+
+
+def test_the_title_tells_the_effects_that_are_beyond_the_repeats(make: Any, tmp_path: Path) -> None:
+    drawn = figure(make, tmp_path / "r.db")
+
+    assert drawn.title == "rate: threads × 8.00, alg × 2.00, size × 1.75"  # mode: 0.4 %
+    (table,) = drawn.tables
+    rows = {(row[0], row[1]): row[2:] for row in table.rows}
+    assert rows["alg", "slow"] == ("2.00", "2.00 to 2.00", "24", "yes")
+    assert rows["mode", "x"][-1] == "no"
+    assert [level for axis, level in rows if axis == "threads"] == ["8", "4", "2", "1"]
+
+
+def test_less_is_better_where_it_is_said(make: Any, tmp_path: Path) -> None:
+    drawn = figure(make, tmp_path / "r.db", better="lower")
+
+    assert drawn.title == "rate: threads × 8.00, alg × 2.00, size × 1.75"
+    assert [row[1] for row in drawn.tables[0].rows if row[0] == "alg"] == ["slow", "mid", "fast"]
+
+
+def test_an_effect_that_turns_round_is_not_told(make: Any, tmp_path: Path) -> None:
+    def crossed(alg: str, mode: str, size: int, threads: int) -> float:
+        return 100.0 * (2 if (alg == "fast") == (threads > 2) else 1) * threads
+
+    drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), value=crossed)
+
+    assert "alg" not in drawn.title
+    assert [row[-1] for row in drawn.tables[0].rows if row[0] == "alg" and row[-1]] == ["no"]
+
+
+def test_of_one_axis_the_best_level_is_named(make: Any, tmp_path: Path) -> None:
+    assert figure(make, tmp_path / "r.db", axes=("threads",)).title == "rate: threads × 8.00, best at 8"
+
+
+def test_a_cell_without_a_number_leaves_its_rows_out(make: Any, tmp_path: Path) -> None:
+    drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), left_out=("slow", 1))
+
+    cells = {(row[0], row[1]): row[4] for row in drawn.tables[0].rows}
+    assert (cells["alg", "slow"], cells["threads", "1"]) == ("3", "2")
+
+
+def test_a_crowded_panel_becomes_small_ones_that_share_their_axis(make: Any, tmp_path: Path) -> None:
+    drawn = figure(make, tmp_path / "r.db")
+
+    titles = [panel.title for panel in drawn.panels]
+    assert titles == [f"rate, mode {m}, size {s}" for m in "xy" for s in (1, 64, 4096)]
+    specs = [panel.wide for panel in drawn.panels]
+    assert len({str(spec["encoding"]["y"]["scale"]["domain"]) for spec in specs}) == 1
+    assert {spec["encoding"]["x"]["title"] for spec in specs} == {"threads"}  # the longest
+    for spec in specs:
+        assert spec["encoding"]["color"]["scale"]["domain"] == ["alg fast", "alg mid", "alg slow"]
+        assert "#7C8794" not in spec["encoding"]["color"]["scale"]["range"]
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("abc"), st.integers(1, 4)),
+        st.lists(st.floats(0.5, 1e6), min_size=1, max_size=3),
+        min_size=2,
+    ),
+    st.sampled_from(["higher", "lower"]),
+)
+def test_no_level_is_better_than_the_best_and_the_last_is_the_factor(
+    values: dict[tuple[str, int], list[float]], better: Any
+) -> None:
+    cells = {levels: formulas.spread(of) for levels, of in values.items()}
+
+    for effect in effects.effects(("letter", "number"), cells, better):
+        behind = [level.behind for level in effect.levels]
+        assert behind == pytest.approx(sorted(behind))
+        assert effect.factor == behind[-1]
+        best = effect.levels[0]
+        assert (best.behind, best.low, best.high) == (1, 1, 1)
+        if effect.clear:
+            assert effect.levels[-1].low > 1
+        assert all(set(level.cells) <= set(cells) for level in effect.levels)
