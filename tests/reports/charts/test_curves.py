@@ -52,7 +52,7 @@ def test_more_numbers_than_anybody_reads_are_told_by_their_quantiles(
         assert [row[0] for row in of_v] == ["lowest", "5 %", "median", "95 %", "highest"]
         assert [row[2:4] for row in of_v] == [
             ("500", "µs"),
-            ("50.50", "ms"),
+            ("50.5", "ms"),
             ("500.5", "ms"),
             ("950.5", "ms"),
             ("1.000", "s"),
