@@ -97,7 +97,7 @@ def _boot(vm: Path, name: str, share: Path) -> Guest:
     )  # fmt: skip
     print(run.stdout)
     assert run.returncode == 0, f"{name}: status {run.returncode}\n{run.stdout}\n{run.stderr}"
-    for kernel in kernels.glob("*"):
+    for kernel in kernels.glob("*/"):  # beside them lie notes of which one it is
         if not (kept / kernel.name).exists():
             half = kept / f".{kernel.name}-{os.getpid()}"
             shutil.copytree(kernel, half)

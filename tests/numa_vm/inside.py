@@ -261,12 +261,13 @@ MEMORY = {
     - {name: remote, cpus: numa_node 0, memory: remote}
     - {name: near, cpus: near nvme0n1, memory: local}
     - {name: package, cpus: package 0, memory: local}
+    - {name: beside, cpus: numa_node 0, memory: numa_node 1}
 """,
     "memory-only-node": """
     - {name: local, cpus: numa_node 1, memory: local}
     - {name: remote, cpus: numa_node 0, memory: remote}
     - {name: near, cpus: near nvme0n1, memory: local}
-    - {name: memory only, cpus: numa_node 0, memory: numa_node 2}
+    - {name: memory only, cpus: near memory, memory: each memory-only node}
     - {name: no CPUs, cpus: numa_node 2}
 """,
 }

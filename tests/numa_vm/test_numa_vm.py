@@ -63,11 +63,12 @@ SPOTS = {
         "remote": Spot("0-1", {2}, "2-3,6-7"),
         "near": Spot("6-7", {3}, "0-5"),
         "package": Spot("0-3", {0, 1}, "4-7"),
+        "beside": Spot("0-1", {1}, "4-7"),
     },
     "memory-only-node": {  # as above
         "local": Spot("2-3", {1}, "0-1"),
         "remote": Spot("0-1", {1}, "2-3"),  # other CPUs' memory, although node 2 is nobody's
-        "memory only": Spot("0-1", {2}, "2-3"),
+        "memory only (numa_node 2)": Spot("0-1", {2}, "2-3"),
     },
 }
 
