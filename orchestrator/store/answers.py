@@ -79,6 +79,15 @@ def kept(db: sqlite3.Connection, question: str, of: str) -> str | None:
     return said[2]
 
 
+def is_kept(db: sqlite3.Connection, question: str, of: str) -> bool:
+    """Is something kept for a question of contents with that fingerprint? It may be damaged."""
+    try:
+        found = db.execute("SELECT 1 FROM kept_answer WHERE question = ? AND of = ?", (question, of))
+        return found.fetchone() is not None
+    except sqlite3.Error:
+        return False
+
+
 def keep(db: sqlite3.Connection, of: str, kept: Iterable[tuple[str, str]]) -> None:
     """Keep some answers (question, answer), all or none; those of other contents go. Raises sqlite3.Error where the file cannot be
     written."""

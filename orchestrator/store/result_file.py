@@ -453,6 +453,10 @@ class ResultFile:
         """Return what was kept as the answer to a question, of contents with that fingerprint; None if nothing was, or it is damaged."""
         return answers.kept(self._db, question, of)
 
+    def has_answer(self, question: str, of: str) -> bool:
+        """Is something kept as the answer to a question of contents with that fingerprint?"""
+        return answers.is_kept(self._db, question, of)
+
     def keep_answers(self, of: str, kept: Iterable[tuple[str, str]]) -> None:
         """Keep some answers (question, answer), where the file can be written."""
         with contextlib.suppress(sqlite3.Error):  # read-only, or the disk is full: a cache may be missing

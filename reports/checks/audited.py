@@ -12,6 +12,7 @@ from typing import Final
 from parsers.errors import PinsweepError
 from reports.checks import LEVELS
 from reports.checks.audit import Finding, audit, counted
+from reports.numbers import kept
 from reports.results.load import Watched, load
 from reports.results.model import Results
 from reports.results.remembered import remembered
@@ -27,15 +28,18 @@ def audited(paths: Sequence[Path], *, watched: Watched = iter) -> Audited:
 
     def made() -> Audited:
         results = load(paths, watched=watched)
-        return audit(results), counted(results)
+        found = audit(results), counted(results)
+        kept.keep(results)
+        return found
 
     if len(paths) != 1:  # what one file says may hang on the others
         return made()
     return remembered(paths[0], _QUESTION, made, dump=_dumped, load=_loaded)
 
 
-def audit_of(results: Results) -> tuple[Finding, ...]:
-    """Return what the audit of results that were loaded finds, remembered as `audited` does."""
+def audit_of(results: Results, *, digest: bool = True) -> tuple[Finding, ...]:
+    """Return what the audit of results that were loaded finds, remembered as `audited` does. `digest`: where it is made, keep the
+    numbers of the runs for a comparison, too: who reads all texts for the first time does so for all."""
     if not results.known_by:
         return audit(results)
     (path,) = results.paths.values()
@@ -43,6 +47,8 @@ def audit_of(results: Results) -> tuple[Finding, ...]:
 
     def made() -> Audited:
         found.append(audit(results))
+        if digest:
+            kept.keep(results)
         return found[0], counted(results)
 
     # the file may have gone since, or be damaged: what was read of it stays

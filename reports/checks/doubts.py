@@ -20,9 +20,9 @@ LEGEND = f"{MARK}: doubtful, by the checks named; pinsweep audit says why."
 """What stands below a text with marks."""
 
 
-def of_results(results: Results) -> Guilty:
-    """Return the cells that a check convicts."""
-    return convicted(audit_of(results))
+def of_results(results: Results, *, digest: bool = True) -> Guilty:
+    """Return the cells that a check convicts. `digest`: as for `audit_of`."""
+    return convicted(audit_of(results, digest=digest))
 
 
 def mark(ids: str) -> str:

@@ -7,9 +7,10 @@ The verdicts are those of `reports.verdicts`; here is decided what is compared w
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from parsers.errors import UserError, nearest
@@ -20,10 +21,11 @@ from reports.compare.drafts import Draft, drafts_of
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
 from reports.compare.sides import Side, SideName, other_programs, refuse_axes, session
-from reports.numbers import Buckets, Name
+from reports.numbers import Buckets, Name, Number
+from reports.numbers.kept import Kept, Shapes
 from reports.results import differences
 from reports.results.grouping import group_by
-from reports.results.model import natural
+from reports.results.model import Run, natural
 from reports.verdicts import distribution
 from reports.verdicts.decide import judge
 from reports.verdicts.model import VERDICTS, Decision, Rules, Sample, Verdict
@@ -49,7 +51,9 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         cells(b.runs, ignore),
         None if by else _why(absence(a.results, "A"), absence(b.results, "B")),
     )
-    drafts, missing = drafts_of(matching, ask)
+    with contextlib.closing(_Told(a, b)) as told:
+        drafts, missing = drafts_of(matching, ask, told.numbers)
+        modes = tuple(_mode_shifts(matching.pairs, told.histograms))
     samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
@@ -70,7 +74,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         unmatched=(*matching.unmatched, *missing),
         fingerprint=_fingerprint(a, b, matching.pairs, by),
         across=across,
-        modes=tuple(_mode_shifts(matching.pairs)),
+        modes=modes,
         shared=shared(rows),
         matched=tuple(dict.fromkeys(pair.said for pair in matching.pairs if pair.said)),
         samples=samples,
@@ -79,6 +83,25 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         undirected=_undirected(matching.pairs),
         by=by,
     )
+
+
+class _Told:
+    """What the runs of both sides say, from what is kept of it; each run is of the results of its own side."""
+
+    def __init__(self, a: Side, b: Side) -> None:
+        self._sides = [Kept(a.results), Kept(b.results)] if b.results is not a.results else [Kept(a.results)]
+        sides = zip(self._sides, (a, b), strict=False)
+        self._of = {id(machine.session): kept for kept, side in sides for machine in side.results.machines}
+
+    def close(self) -> None:
+        for side in self._sides:
+            side.close()
+
+    def numbers(self, run: Run) -> Sequence[Number]:
+        return self._of[id(run.session)].numbers(run)
+
+    def histograms(self, run: Run) -> Shapes:
+        return self._of[id(run.session)].histograms(run)
 
 
 def _fingerprint(a: Side, b: Side, pairs: Iterable[Pair], by: str) -> differences.Fingerprint:
@@ -125,21 +148,26 @@ def _why(
     return lambda side, cell: of_b(cell) if side == "A" else of_a(cell)
 
 
-def _samples(drafts: Sequence[Draft], a: Side, b: Side) -> list[Sample]:
-    return [
-        Sample(
+def _samples(drafts: Sequence[Draft], a: Side, b: Side) -> Iterator[Sample]:
+    known: dict[int, tuple[Hashable, ...]] = {}  # the numbers of a cell have their runs in common
+
+    def evidence(runs: Sequence[Run], of: Side) -> tuple[Hashable, ...]:
+        if id(runs) not in known:
+            known[id(runs)] = tuple(of.when[session(run)].evidence for run in runs)
+        return known[id(runs)]
+
+    for key, draft in enumerate(drafts):
+        yield Sample(
             key=key,
             family=draft.family,
-            a=tuple(number.value for number, _ in draft.a),
-            b=tuple(number.value for number, _ in draft.b),
+            a=draft.a.values,
+            b=draft.b.values,
             better=draft.name.better,
-            session_a=tuple(a.when[session(run)].evidence for _, run in draft.a),
-            session_b=tuple(b.when[session(run)].evidence for _, run in draft.b),
+            session_a=evidence(draft.a.runs, a),
+            session_b=evidence(draft.b.runs, b),
             resolution=draft.resolution,
             interleaved=_took_turns(draft, a, b),
         )
-        for key, draft in enumerate(drafts)
-    ]
 
 
 def _took_turns(draft: Draft, a: Side, b: Side) -> bool:
@@ -147,9 +175,9 @@ def _took_turns(draft: Draft, a: Side, b: Side) -> bool:
     texts share the session that took them in, and nothing tells in which they were measured."""
     if a.results is not b.results:  # files of one name may lie in two folders
         return False
-    if any(run.captured for _, run in (*draft.a, *draft.b)):
+    if any(run.captured for run in (*draft.a.runs, *draft.b.runs)):
         return False
-    left, right = (Counter(session(run) for _, run in side) for side in (draft.a, draft.b))
+    left, right = (Counter(map(session, side.runs)) for side in (draft.a, draft.b))
     return left.keys() == right.keys() and (len(left) == 1 or left == right)
 
 
@@ -182,8 +210,8 @@ def _row(draft: Draft, decision: Decision) -> Row:
         pair=draft.pair,
         number=name,
         labels={**cell.labels, **inner, "metric": name.quantity, "sweep": cell.sweep, "tool": cell.tool},
-        a=tuple(number.value for number, _ in draft.a),
-        b=tuple(number.value for number, _ in draft.b),
+        a=draft.a.values,
+        b=draft.b.values,
         decision=decision,
     )
 
@@ -244,7 +272,7 @@ _ONE_MODE: Final = 0.95
 """A side with so much of its samples in one mode has one mode; where both have, the quantiles say all there is to say."""
 
 
-def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
+def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterable[ModeShift]:
     """Return the modes whose share moved by five points or more, and more than an exchange of runs between the sides explains.
 
     p is at most 5 %, or the lowest that so few runs can give: three a side are apart in one of ten cells by chance, which is
@@ -254,7 +282,7 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
 
     def shapes() -> Iterable[distribution.Shapes]:
         for pair in pairs:
-            left, right = (_by_name(cell) for cell in (pair.a, pair.b))
+            left, right = (_by_name(cell, read) for cell in (pair.a, pair.b))
             for name in filter(right.__contains__, left):
                 key = len(names)
                 names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
@@ -275,6 +303,6 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
         )
 
 
-def _by_name(cell: CellOfSide) -> dict[Name, tuple[Buckets, ...]]:
-    every = (one for run in cell.runs for one in numbers.histograms(run))
+def _by_name(cell: CellOfSide, read: Callable[[Run], Shapes]) -> dict[Name, tuple[Buckets, ...]]:
+    every = (one for run in cell.runs for one in read(run))
     return {name: tuple(b for _, b in own) for name, own in group_by(every, lambda one: one[0]).items()}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
+import operator
 import statistics
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from parsers.units import to_base
 from reports import numbers
@@ -21,27 +23,53 @@ from reports.text import format as fmt
 
 
 @dataclass(frozen=True, slots=True)
+class Values:
+    """A number of some runs: columns, for a comparison has a million values."""
+
+    values: tuple[float, ...]
+    steps: tuple[float | None, ...]  # of each the last digit (`Number.step`)
+    runs: tuple[Run, ...]  # whose each is; of a curve over cells one of its runs
+
+    @classmethod
+    def of(cls, found: Sequence[_Value], cell: Sequence[Run] = ()) -> Self:
+        """Return the values of a number; `cell`: runs of which each gives one, as a rule, in this order."""
+        runs = tuple(run for _, run in found)
+        same = len(runs) == len(cell) and all(map(operator.is_, runs, cell))
+        steps = tuple(number.step for number, _ in found)
+        return cls(
+            values=tuple(number.value for number, _ in found),
+            steps=_alike(steps[0], len(steps)) if len({*steps}) == 1 else steps,
+            runs=tuple(cell) if same else runs,
+        )
+
+    def numbers(self, name: Name) -> Iterator[Number]:
+        return (Number(name=name, value=v, step=s) for v, s in zip(self.values, self.steps, strict=True))
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _alike(step: float | None, n: int) -> tuple[float | None, ...]:
+    return (step,) * n
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A number of a pair before its verdict."""
 
     pair: Pair
-    a: Sequence[_Value]
-    b: Sequence[_Value]
+    name: Name
+    a: Values
+    b: Values
     family: str = ""
     step: float = 0.0  # the last digit, where the numbers do not know it
     curve: tuple[Pair, ...] = ()  # of a number of a curve over cells: all of them
 
     @property
-    def name(self) -> Name:
-        return self.a[0][0].name
-
-    @property
-    def numbers(self) -> list[Number]:
-        return [number for number, _ in (*self.a, *self.b)]
+    def numbers(self) -> Iterator[Number]:
+        return itertools.chain(self.a.numbers(self.name), self.b.numbers(self.name))
 
     @property
     def resolution(self) -> float:
-        every = [n.printed_to(self.step) if self.step else n for n in self.numbers]
+        every = (n.printed_to(self.step) if self.step else n for n in self.numbers)
         return statistics.median(number.resolution for number in every)
 
 
@@ -52,12 +80,12 @@ _Value = tuple[Number, Run]
 _Found = dict[Name, list[_Value]]
 
 
-_Read = Callable[[Run], Sequence[Number]]
+Read = Callable[[Run], Sequence[Number]]
+"""What a run is compared by."""
 
 
-def drafts_of(matching: Matching, ask: Ask) -> tuple[list[Draft], list[Unmatched]]:
+def drafts_of(matching: Matching, ask: Ask, read: Read) -> tuple[list[Draft], list[Unmatched]]:
     """Return every number that all repeats of both cells of a pair have, and say which only one side, or some repeats, have."""
-    read = functools.cache(numbers.numbers)  # a curve over cells needs them again
     drafts: list[Draft] = []
     missing: list[Unmatched] = []
     for pair in matching.pairs:
@@ -90,13 +118,18 @@ def _of_all_repeats(
         return tuple(f"{len(found[name])} of {n} repeats of {side}" for side, (found, n) in sides if len(found[name]) < n)  # fmt: skip
 
     told = group_by((name for name in a[0] if name in b[0]), few)
-    whole = [Draft(pair=pair, a=a[0][name], b=b[0][name], curve=curve) for name in told.pop((), ())]
+    whole = [_draft(pair, a[0][name], b[0][name], curve) for name in told.pop((), ())]
     return whole, [
         Unmatched(
             side="both", sweep=pair.a.sweep, cell=pair.a.name, reason=f"only {fmt.words(which)} have {_few(names)}"
         )
         for which, names in told.items()
     ]  # fmt: skip
+
+
+def _draft(pair: Pair, a: Sequence[_Value], b: Sequence[_Value], curve: tuple[Pair, ...] = ()) -> Draft:
+    of_a, of_b = Values.of(a, pair.a.runs), Values.of(b, pair.b.runs)
+    return Draft(pair=pair, name=a[0][0].name, a=of_a, b=of_b, curve=curve)
 
 
 def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, str]]:
@@ -114,7 +147,7 @@ def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, st
     }
 
 
-def _found(cell: CellOfSide, read: _Read) -> _Found:
+def _found(cell: CellOfSide, read: Read) -> _Found:
     return group_by(((number, run) for run in cell.runs for number in read(run)), _name_of)
 
 
@@ -167,7 +200,7 @@ def _measure(name: Name) -> str:
     return f"{name.unit if name.unit not in ('', '1') else 'no unit'}, {name.better} is better"
 
 
-def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> tuple[list[Draft], list[Unmatched]]:
+def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[list[Draft], list[Unmatched]]:
     """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells; and those
     that only some of these repeats have."""
 
@@ -185,14 +218,14 @@ def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> tuple[l
         head = _over(members[0], numbers.curve_axis(tool))
         peaks = [_peaks(cells, read) for cells in ([p.a for p in members], [p.b for p in members])]
         of_both = [name for name in peaks[0] if name in peaks[1]]
-        drafts += [Draft(pair=head, a=peaks[0][n], b=peaks[1][n], curve=tuple(members)) for n in of_both]
+        drafts += [_draft(head, peaks[0][n], peaks[1][n], tuple(members)) for n in of_both]
         whole, partly = _of_all_repeats(head, left, right, tuple(members))
         drafts += whole
         missing += partly
     return drafts, missing
 
 
-def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> tuple[_Found, int]:
+def _of_curves(cells: Sequence[CellOfSide], read: Read, slo_ns: float | None) -> tuple[_Found, int]:
     """Return what the curves of the repeats offer, and how many there are."""
     runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
     repeats = group_by(runs, lambda run: run.turn).values()
@@ -206,7 +239,7 @@ def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -
     return group_by(offered, _name_of), len(whole)
 
 
-def _peaks(cells: Sequence[CellOfSide], read: _Read) -> _Found:
+def _peaks(cells: Sequence[CellOfSide], read: Read) -> _Found:
     """Return the peaks over cells: each all repeats of one of them."""
     by_value: dict[int, _Found] = {}
     for cell in cells:
@@ -238,7 +271,7 @@ def _with_steps(drafts: list[Draft]) -> list[Draft]:
     runs another program."""
 
     def is_unknown(draft: Draft) -> bool:
-        return numbers.digits_unknown(draft.pair.a.tool, draft.a[0][0])
+        return numbers.digits_unknown(draft.pair.a.tool, next(draft.numbers))
 
     def printed_by(draft: Draft) -> Hashable:
         return draft.pair.a.sweep, draft.family

@@ -68,7 +68,7 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
     newest = _newest(results)
     every = [
         (one, values)
-        for one in series.collect(results, of_results(results), undirected=True)
+        for one in series.collect(results, of_results(results, digest=False), undirected=True)
         if tool in (None, one.key.tool)
         for values in group_by(
             (v for v in one.values if newest[v.run.host, one.key.program, one.key.point_id] == v.run.file),

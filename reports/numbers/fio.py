@@ -11,6 +11,7 @@ of the run; by IOPS, a job that ended early would count as if it had gone on. Qu
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from reports.numbers._repeats import median
 from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings import reading
-from reports.readings.fio import Job, bins, disks, jobs
+from reports.readings.fio import Columns, Job, bins, disks, jobs
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -124,21 +125,26 @@ def _largest(own: Sequence[Job], which: str) -> float | None:
 
 def _joined(parsed: Parsed, which: str) -> dict[str, Buckets]:
     """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
-    found: dict[str, list[tuple[float, float, int]]] = {}
+    found: dict[str, list[Columns]] = {}
     binned: set[tuple[object, ...]] = set()
-    for entry, every in bins(parsed, which):
-        if own := list(every):
-            found.setdefault(entry[2], []).extend(own)
+    for entry, columns in bins(parsed, which):
+        if columns[0]:
+            found.setdefault(entry[2], []).append(columns)
             binned.add(entry)
     lacking = {j.direction for j in jobs(parsed) if j.iops and (j.document, j.job, j.direction) not in binned}
     return {direction: _added(own) for direction, own in found.items() if direction not in lacking}
 
 
-def _added(found: Sequence[tuple[float, float, int]]) -> Buckets:
+def _added(found: Sequence[Columns]) -> Buckets:
     """Return the buckets of some bins, from the lowest; bins of the same ends are one."""
+    if len(found) == 1 and all(
+        map(operator.lt, found[0][0], found[0][0][1:])
+    ):  # as fio prints those of one entry
+        return tuple(map(Bucket, *found[0]))
     counts: dict[tuple[float, float], int] = {}
-    for low, high, n in found:
-        counts[low, high] = counts.get((low, high), 0) + n
+    for columns in found:
+        for low, high, n in zip(*columns, strict=True):
+            counts[low, high] = counts.get((low, high), 0) + n
     return tuple(Bucket(low, high, n) for (low, high), n in sorted(counts.items()))
 
 

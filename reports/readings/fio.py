@@ -157,18 +157,20 @@ def _percentiles(values: _Values, which: str) -> dict[str, float]:
     }
 
 
-def bins(
-    parsed: Parsed, which: str
-) -> Iterator[tuple[tuple[int | None, int, str], Iterator[tuple[float, float, int]]]]:
-    """Give ((document, job, direction), its (low, high, n)) of each entry with bins of one kind of latency; of the others nothing is read."""
+Columns = tuple[Sequence[float], Sequence[float], Sequence[int]]
+"""Of bins: low, high (ns; low ≤ latency < high), and how many I/Os."""
+
+
+def bins(parsed: Parsed, which: str) -> Iterator[tuple[tuple[int | None, int, str], Columns]]:
+    """Give ((document, job, direction), its columns) of each entry with bins of one kind of latency; of the others nothing is read."""
     rows = parsed.tables["histogram"].rows if "histogram" in parsed.tables else ()
     blocks = (
         rows.blocks if isinstance(rows, Blocks) else [(row[:5], tuple((v,) for v in row[5:])) for row in rows]
     )
     for (document, job, _, direction, kind), (low, high, count) in blocks:
         if kind == which:
-            each = zip(numbers(low), numbers(high), map(int, numbers(count)), strict=True)
-            yield (whole(document), whole(job) or 0, str(direction)), each
+            columns = numbers(low), numbers(high), list(map(int, numbers(count)))
+            yield (whole(document), whole(job) or 0, str(direction)), columns
 
 
 @reading(Bucket, kept=False)

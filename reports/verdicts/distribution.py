@@ -28,6 +28,8 @@ SHIFT = 0.05
 
 _EXACT = 20_000  # splits; beyond, so many random ones
 _RANDOM = 5_000
+_LOOK = 500  # of these, after which a cell is let go of which so many are as far apart as its sides: its p is beyond 0.2, and how
+_ENOUGH = 100  # far beyond, no verdict asks (Besag and Clifford 1991)
 _AT_ONCE = 250_000  # products of numbers: of more, a BLAS wakes threads, which spin for longer than one needs; and they fit into a cache
 
 
@@ -171,13 +173,17 @@ def _exchange(middles: Array, counts: Array, n_a: int, seed: int) -> tuple[float
     if min(n_a, runs - n_a) < 2:
         return seen, None, None
     total = math.comb(runs, n_a)
-    exact = total <= _EXACT
-    least = seen * (1 - 1e-9) - _NOTHING
-    as_far = int((_distances(middles, counts, _splits(runs, n_a, seed)) >= least).sum())
-    if not exact:  # the sides as they are count as one more split
-        return seen, (as_far + 1) / (_RANDOM + 1), 1 / (_RANDOM + 1)
-    # with equal sides each split has a mirror image of the same distance
-    return seen, as_far / total, (2 if 2 * n_a == runs else 1) / total
+    least, splits = seen * (1 - 1e-9) - _NOTHING, _splits(runs, n_a, seed)
+    if total <= _EXACT:
+        as_far = int((_distances(middles, counts, splits) >= least).sum())
+        # with equal sides each split has a mirror image of the same distance
+        return seen, as_far / total, (2 if 2 * n_a == runs else 1) / total
+    done = as_far = 0
+    while done < len(splits) and as_far < _ENOUGH:
+        some = splits[done : done + _LOOK]
+        as_far += int((_distances(middles, counts, some) >= least).sum())
+        done += len(some)
+    return seen, (as_far + 1) / (done + 1), 1 / (_RANDOM + 1)  # the sides as they are count as one more split
 
 
 def _modes(cell: Shapes, middles: Array, counts: Array) -> tuple[ModeShares, ...]:

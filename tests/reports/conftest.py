@@ -33,6 +33,7 @@ from reports.report.render import render_report
 from reports.results.load import load
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 SEEDS = CORPUS.parent / "seeds"
 
 FACTS = {
@@ -433,6 +434,30 @@ def full_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def seeds_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return seeds_file(tmp_path_factory.mktemp("seeds") / "seeds.db")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """Every text of the fixtures as a run of its tool, three times; runs that failed, that cannot be read, that were disturbed."""
+    counted = {"steal_s": 0.5, "disks": {"own": {"read_bytes": 4096}}}
+    reasons = {"reasons": [{"id": "steal", "text": "the hypervisor took 0.5 s"}]}
+    maker = Maker(tmp_path / "texts" / "r.db")
+    maker.path.parent.mkdir()
+    for path in sorted(FIXTURES.glob("*/*.out")):
+        tool = path.parent.name
+        if tool in ("fio", "imb", "mlc", "poke", "stream", "likwid_bench", "osu"):
+            text = path.read_text("utf-8", "surrogateescape")
+            for n in range(3):
+                counters = counted | (reasons if n == 2 else {})
+                maker.add(tool, tool, {"text": path.stem}, text, axes=["text"], counters=counters if n else {}, usage={"user_s": 1.0 + n})  # fmt: skip
+    metrics = {"rate": {"regex": r"rate ([0-9.]+)", "unit": "MB/s", "better": "higher"}}
+    options = {"command": "x", "metrics": metrics}
+    for n, text in enumerate(("rate 5.25\n", "rate 5.5\n", "nothing\n", "rate 6\n")):
+        maker.add("command", "command", {**options, "n": n % 2}, text, axes=["n"])
+    maker.add("command", "command", {**options, "n": 1}, "rate 9\n", axes=["n"], status="disturbed", reason="steal", counters=counted | reasons)  # fmt: skip
+    maker.add("command", "command", {**options, "n": 3}, "", axes=["n"], status="failed", reason="no such file")  # fmt: skip
+    maker.add("command", "command", {**options, "n": 3}, "rate 1\n", axes=["n"], warm_up=True)
+    return maker.write()
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from reports import show
 from reports.checks.audit import audit, counted
 from reports.compare import formats
 from reports.compare.comparison import compare
+from reports.compare.model import Ask
 from reports.compare.sides import side
 from reports.export import openmetrics
 from reports.export.tables import export
@@ -31,37 +32,12 @@ from reports.results.load import load
 from reports.results.model import Results, Run
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-COUNTERS = {"steal_s": 0.5, "disks": {"own": {"read_bytes": 4096}}}
-REASONS = [{"id": "steal", "text": "the hypervisor took 0.5 s"}]
 
 
 @pytest.fixture(autouse=True)
 def _many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as one of many runs."""
     monkeypatch.setattr(remembered, "MANY", 1)
-
-
-@pytest.fixture
-def texts(tmp_path: Path, make: Any) -> Path:
-    """Every text of the fixtures as a run of its tool, three times; runs that failed, that cannot be read, that were disturbed."""
-    maker = make.Maker(tmp_path / "texts" / "r.db")
-    maker.path.parent.mkdir()
-    for path in sorted(FIXTURES.glob("*/*.out")):
-        tool = path.parent.name
-        if tool in ("fio", "imb", "mlc", "poke", "stream", "likwid_bench", "osu"):
-            text = path.read_text("utf-8", "surrogateescape")
-            for n in range(3):
-                counters = COUNTERS | ({"reasons": REASONS} if n == 2 else {})
-                maker.add(tool, tool, {"text": path.stem}, text, axes=["text"], counters=counters if n else {}, usage={"user_s": 1.0 + n})  # fmt: skip
-    metrics = {"rate": {"regex": r"rate ([0-9.]+)", "unit": "MB/s", "better": "higher"}}
-    options = {"command": "x", "metrics": metrics}
-    for n, text in enumerate(("rate 5.25\n", "rate 5.5\n", "nothing\n", "rate 6\n")):
-        maker.add("command", "command", {**options, "n": n % 2}, text, axes=["n"])
-    maker.add("command", "command", {**options, "n": 1}, "rate 9\n", axes=["n"], status="disturbed", reason="steal", counters=COUNTERS | {"reasons": REASONS})  # fmt: skip
-    maker.add("command", "command", {**options, "n": 3}, "", axes=["n"], status="failed", reason="no such file")  # fmt: skip
-    maker.add("command", "command", {**options, "n": 3}, "rate 1\n", axes=["n"], warm_up=True)
-    found: Path = maker.write()
-    return found
 
 
 @pytest.fixture(params=["texts", "full", "schema-1", "schema-2"])
@@ -90,7 +66,7 @@ def said(path: Path, other: Path) -> dict[str, Any]:
         "audit": lambda: (audit(results := load([path])), counted(results)),
         "records": lambda: [plain(run) for run in load([path]).runs],
         "compare": lambda: formats.as_json(
-            compare(*(side(n, n, load([p])) for n, p in zip("AB", (path, other), strict=True)))
+            compare(side("A", "A", load([path])), side("B", "B", load([other])), Ask(across_programs=True))
         ),
     }.items():
         forget(path, "question NOT LIKE 'in short%'")

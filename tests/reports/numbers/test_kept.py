@@ -1,0 +1,173 @@
+"""The digest of a cell's numbers, kept in a large file: a comparison by it is that by the texts, whatever becomes of what is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports import numbers
+from reports.checks.audited import audited
+from reports.compare import formats
+from reports.compare.comparison import compare
+from reports.compare.model import Ask
+from reports.compare.sides import side
+from reports.export.tables import export
+from reports.numbers import kept
+from reports.numbers.kept import Kept
+from reports.results import remembered
+from reports.results.load import load
+from reports.results.model import Results
+
+
+@pytest.fixture(autouse=True)
+def _many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file counts as one of many runs."""
+    monkeypatch.setattr(remembered, "MANY", 1)
+
+
+def told(results: Results) -> list[object]:
+    """Return what is told of each run, by what is kept of it, as texts, so that 1 is not 1.0."""
+    own = Kept(results)
+    found = [
+        (run.record.run_id, repr(list(own.numbers(run))), repr(own.histograms(run)))
+        for tool in results.tools
+        for run in results.good(tool)
+    ]
+    own.close()
+    return found
+
+
+def of_texts(results: Results) -> list[object]:
+    return [
+        (run.record.run_id, repr(numbers.numbers(run)), repr(numbers.histograms(run)))
+        for tool in results.tools
+        for run in results.good(tool)
+    ]
+
+
+def rows(path: Path) -> int:
+    with sqlite3.connect(path) as db:
+        query = "SELECT count(*) FROM kept_answer WHERE question LIKE 'numbers %' OR question LIKE 'shapes %'"
+        (count,) = db.execute(query).fetchone()
+    db.close()
+    return int(count)
+
+
+@pytest.fixture(params=["texts", "full"])
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    if request.param == "texts":
+        return Path(request.getfixturevalue("texts"))
+    return Path(shutil.copy(request.getfixturevalue("full_result"), tmp_path / "r.db"))
+
+
+def test_what_is_kept_is_what_the_texts_say(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    audited([file])
+    results = load([file])
+    expected = of_texts(results)
+    cells = {run.record.point_id for tool in results.tools for run in results.good(tool)}
+    assert rows(file) == 2 * len(cells)
+
+    monkeypatch.setattr(numbers, "numbers", None)  # nothing is worked out again
+    monkeypatch.setattr(numbers, "histograms", None)
+    assert told(results) == expected
+
+
+def test_a_comparison_by_what_is_kept_is_that_by_the_texts(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = file.with_name("other.db")
+    shutil.copy(file, other)
+    with sqlite3.connect(other) as db:
+        db.execute("UPDATE session SET seed = seed + 1")
+        for run_id, size, data in db.execute("SELECT run_id, size_bytes, zlib FROM output WHERE stream = 'stdout' AND run_id % 3 = 1").fetchall():  # fmt: skip
+            text = re.sub(rb"\.(\d)", rb".1\1", zlib.decompress(data))[:size].ljust(size)
+            db.execute("UPDATE output SET zlib = ? WHERE run_id = ? AND stream = 'stdout'", (zlib.compress(text), run_id))  # fmt: skip
+        db.execute("DELETE FROM parsed")
+    db.close()
+
+    def compared() -> str:
+        return formats.as_json(
+            compare(side("A", "A", load([file])), side("B", "B", load([other])), Ask(across_programs=True))
+        )
+
+    with monkeypatch.context() as few:
+        few.setattr(remembered, "MANY", 10**9)
+        by_texts = compared()
+    for path in (file, other):
+        audited([path])
+
+    assert rows(file)
+    assert rows(other)
+    assert compared() == by_texts
+
+
+def test_an_export_keeps_none(texts: Path) -> None:
+    export([texts], "csv")
+
+    assert not rows(texts)
+    audited([texts])
+    assert not rows(texts)  # its audit is there: a comparison works the numbers out
+    load([texts])
+
+
+def test_several_files_have_theirs(texts: Path, full_result: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copy(full_result, tmp_path / "other.db"))
+    for path in (texts, other):
+        audited([path])
+    results = load([texts, other])
+
+    assert told(results) == of_texts(results)
+
+
+def again(data: bytes, changed: Callable[[Any], Any]) -> bytes:
+    """Return a kept answer that says something else, whole in itself."""
+    question, of, text = json.loads(zlib.decompress(data[32:]))
+    packed = zlib.compress(json.dumps([question, of, json.dumps(changed(json.loads(text)))]).encode())
+    return hashlib.sha256(packed).digest() + packed
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: b"",
+        lambda data: data[:-1],
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+        lambda data: again(data, lambda said: []),
+        lambda data: again(data, lambda said: {**said, "names": []}),
+        lambda data: again(data, lambda said: {**said, "names": ["[]"] * 99}),
+        lambda data: again(data, lambda said: {**said, "heads": [[]], "bins": []}),
+        lambda data: again(data, lambda said: {**said, "heads": [["0"]] * 9, "bins": [["a", "b"]] * 999}),
+        lambda data: again(data, lambda said: {**said, "runs": [[*row[:-1], [None, *row[-1]]] for row in said["runs"]]}),
+        lambda data: again(data, lambda said: {**said, "runs": [[row[0]] for row in said["runs"]]}),
+        lambda data: again(data, lambda said: {**said, "runs": []}),
+    ],
+)  # fmt: skip
+def test_what_is_not_as_it_was_kept_is_worked_out_again(texts: Path, spoil: Callable[[bytes], bytes]) -> None:
+    audited([texts])
+    expected = of_texts(load([texts]))
+    with sqlite3.connect(texts) as db:
+        for question, data in db.execute("SELECT question, zlib FROM kept_answer WHERE question LIKE 'numbers %' OR question LIKE 'shapes %'").fetchall():  # fmt: skip
+            db.execute("UPDATE kept_answer SET zlib = ? WHERE question = ?", (spoil(data), question))
+    db.close()
+
+    assert told(load([texts])) == expected
+
+
+def test_of_runs_that_came_since_nothing_is_kept(texts: Path) -> None:
+    results = load([texts])
+    with sqlite3.connect(texts) as db:
+        db.execute("DELETE FROM output WHERE run_id = 2")
+        db.execute("DELETE FROM run WHERE run_id = 2")
+    db.close()
+
+    kept.keep(results)
+    assert not rows(texts)
