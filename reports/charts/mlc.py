@@ -28,6 +28,7 @@ from reports.numbers.formulas import Spread
 from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
+from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
@@ -249,8 +250,10 @@ def _cell_idle(of: facets.Facet, place: str, found: pd.DataFrame) -> Idle:
     """found: the idle latencies of one cell."""
     found = counted_rows(found)
     runs = list(found["run"])
+    size = runs[0].options.get("b")  # a fixed one tells no cells apart, and is still what was measured
+    asked = naming.option_value("mlc", "b", size) if size is not None and "b" not in dict(of) else ""
     return Idle(
-        which=", ".join(filter(None, [place, facets.facet_title(of, "mlc")])),
+        which=", ".join(filter(None, [place, facets.facet_title(of, "mlc"), asked])),
         value=formulas.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
         home=runs[0].relation != "remote" and runs[0].derived_relation in _OWN,
     )  # fmt: skip

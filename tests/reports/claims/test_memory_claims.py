@@ -627,3 +627,16 @@ def test_title_and_key_number_claim_remote_memory_by_one_rule(
     assert ("costs" in figure.title) == bool(said)
     assert said in figure.title
     assert ("; remote" in key.context) == bool(said)
+
+
+def test_an_idle_latency_of_a_buffer_says_of_which(make: Any, tmp_path: Path) -> None:
+    """Of one cell alone "Idle latency 150 ns" stood at the head of the page; where it lies, in a cache or in memory, nobody said."""
+    text = (
+        "Intel(R) Memory Latency Checker - v3.11b\nCommand line parameters: --idle_latency -b64m\n\n"
+        "Using buffer size of 64.000MiB\nEach iteration took 300.0 base frequency clocks (\t150.0\tns)\n"
+    )
+    path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "idle_latency", "b": "64m"}, text).write()
+
+    (number,) = build.build(load.load([path])).key_numbers
+
+    assert "64m" in number.context or "64 MiB" in number.context
