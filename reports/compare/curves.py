@@ -118,7 +118,7 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
         id=f"compare-{sweep}-{metric}",
         title=f"{sweep}: {metric}, {texts.tally(shown, 'point')}",
         sub=f"B against A, {texts.TYPICAL[:1].lower()}{texts.TYPICAL[1:]}; {texts.direction(rows[0])}. "
-        "Every tested value has its place. Bars: 95 % interval; grey band: changes that do not count."
+        f"Every tested value has its place. {'Bars: 95 % interval; grey' if ends else 'Grey'} band: changes that do not count."
         + (" Bars that leave the picture end at its edge." if cut else "")
         + (f" In the table only: {fmt.plural(left, 'other curve')}." if left > 0 else "")
         + (f" Without a ratio, in the table only: {fmt.plural(lost, 'point')}." if lost else ""),

@@ -236,7 +236,14 @@ def _share(cell: CellOfSide) -> Hashable:
     options = {k: v for k, v in _without_paths(cell).items() if k != THREADS}
     if THREADS not in cell.options or not cell.scope:
         return None
-    return cell.tool, canonical_json(options), cell.relation, cell.scope
+    return cell.tool, canonical_json(options), cell.relation, cell.scope, _crowd(cell)
+
+
+def _crowd(cell: CellOfSide) -> Hashable:
+    """Return the threads a PU: 8 threads on 4 PUs are no share of what 4 threads on 4 PUs are."""
+    threads = cell.options[THREADS]
+    pus = sum(len(group.cpus) for run in cell.runs[:1] for group in run.placed)
+    return Fraction(threads, pus) if isinstance(threads, int) and pus else None
 
 
 def _position(cell: CellOfSide) -> Hashable:

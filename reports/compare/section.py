@@ -129,9 +129,12 @@ def _lead(comparison: Comparison) -> Iterable[str]:
 def _reading(comparison: Comparison, clip: float) -> str:
     """Say how the table is read."""
     ends = [text for _, text in _ticks(clip)]
+    if len(comparison.once) == len(comparison.rows):
+        return "A and B: medians of the runs, and the shift of the typical pair. One run on a side: there is no interval, and no verdict."
+    beyond = texts.BEYOND if any(map(texts.reaches_beyond, comparison.of("same"))) else ""
     return (
         f"Worst first; left is worse, right is better, from {ends[0]} to {ends[1]} (log). A and B: medians of the runs. "
-        f"{texts.TYPICAL}: dot and bar, with its 95 % interval; "
+        f"{texts.TYPICAL}: dot and bar, with its 95 % interval{beyond}; "
         "grey band: changes that do not count. A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
     )

@@ -25,6 +25,25 @@ from reports.verdicts.model import TauSource, Verdict
 TYPICAL: Final = "Shift of the typical pair of runs"
 """What a change is: the median of B's runs through A's over all pairs of them. That of the medians may differ."""
 
+BEYOND: Final = " (of what is the same it may reach beyond the threshold; the 90 % interval, which decides that, does not)"
+
+
+def shown_as(comparison: Comparison) -> str:
+    """Return what a row has: with one run on a side no interval; where the interval of something that is called the same reaches beyond the
+    threshold, how that can be."""
+    if len(comparison.once) == len(comparison.rows):
+        return f"{TYPICAL}, which have no interval with one run on a side, and the medians"
+    wider = any(reaches_beyond(row) for row in comparison.of("same"))
+    return f"{TYPICAL}, its 95 % interval{BEYOND if wider else ''}, and the medians"
+
+
+def reaches_beyond(row: Row) -> bool:
+    """Does the 95 % interval leave the threshold on a side?"""
+    d = row.decision
+    ends = [end for end in (d.low, d.high) if end]
+    return any(abs(math.log(end)) > math.log1p(d.threshold) for end in ends)
+
+
 _SAID: Final[dict[str, str]] = {
     "regressed": "regressed", "improved": "improved", "same": "the same", "inconclusive": "inconclusive", "": "without a verdict",
 }  # fmt: skip
@@ -202,6 +221,8 @@ _TAU: Final[dict[TauSource, str]] = {
 
 def noise(comparison: Comparison) -> str:
     """Return "Noise between sessions: 1 % assumed (7 metrics); 0.4 to 0.6 % learned from the sweep's own shifts (2)"."""
+    if len(comparison.once) == len(comparison.rows):
+        return ""
     by_source = group_by(comparison.families, lambda family: family.tau_source)
     texts = []
     for source, families in by_source.items():
@@ -328,7 +349,7 @@ def table(
         out += wrapped(f"Regressed together: {shared.text}.")
     out += list(_differences(comparison))
     if comparison.rows:
-        out += ["", *wrapped(f"{TYPICAL}, its 95 % interval, and the medians of A → B:")]
+        out += ["", *wrapped(f"{shown_as(comparison)} of A → B:")]
     shown: tuple[Verdict, ...] = (
         ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
     )

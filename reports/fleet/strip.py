@@ -257,7 +257,10 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         worst = min(strip.hosts, key=lambda n: _at(strip, n))
         best = max(strip.hosts, key=lambda n: _at(strip, n))
         assert strip.middle
-        spread = strip.spread / abs(strip.middle) if strip.spread else None
+        spread = fmt.percent(strip.spread / abs(strip.middle)) if strip.spread else fmt.NOTHING
+        apart = statistics.median(abs(host.value - strip.middle) for host in strip.hosts)
+        if strip.spread and 1.4826 * apart < strip.spread * (1 - 1e-9) and not strip.metric.baseline:
+            spread = f"≤ {spread}"  # a floor: less is not told from it
         marked = [
             f"{n.name} {fmt.change(n.value / strip.middle - 1)}"
             for n in strip.hosts
@@ -265,7 +268,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         ]
         rows.append(
             (
-                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread),
+                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), spread,
                 f"{fmt.number(strip.unseen * 100, 2, fmt.UP)} %" if strip.unseen and not strip.worse_half else "", fmt.count(len(strip.hosts)),
                 f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
                 ", ".join(marked),

@@ -88,7 +88,7 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     for rank, (name, value, context) in enumerate(
         (
             ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
-            ("Numbers", len(report.histories), few_text(report.histories) or "followed"),
+            ("Numbers", len(report.histories), few_text(report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
             ("Changed", changed, f"in {fmt.plural(len(report.steps), 'step')}"),
             ("Regressed", len(report.regressed), "and still worse than before"),
         )

@@ -273,6 +273,12 @@ def terminal(case: Case) -> None:
             assert int(found[1]) == case.document["counts"]["unmatched"]
             verdict = ""
     assert seen == Counter(row["verdict"] for row in cells)
+    text = " ".join(lines)
+    judged = [row for row in case.comparison.rows if not row.once]
+    assert bool(judged or not cells) == ("which have no interval" not in text) == ("95 % interval" in text or not cells)  # fmt: skip
+    assert ("Noise between sessions" in text) == bool(judged)
+    reach = [max(abs(math.log(1 + end)) for end in row.interval) for row in judged if row.verdict == "same"]
+    assert ("it may reach beyond the threshold" in " ".join(text.split())) == any(r > math.log(1.03) for r in reach)  # fmt: skip
     flat = " ".join(" ".join(lines).split())
     for name, own in (("a", case.a), ("b", case.b)):
         told = re.search(
@@ -354,6 +360,7 @@ def page(case: Case) -> None:
         sound = [r for r in alike if not r["doubtful"]] or alike
         assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
     for figure in built.curves:
+        assert ("Bars" in figure.sub) == any(row.interval for row in case.comparison.rows if f": {row.number.title}," in figure.title)  # fmt: skip
         metric, told = re.fullmatch(r"s: (\w+), (.+)", figure.title).groups()  # type: ignore[union-attr]
         own = [r for r in case.document["cells"] if r["metric"] == metric]
         n, of, word, rest = re.fullmatch(r"(\d+) of (\d+) points? ([a-z ]+)(.*)", told).groups()  # type: ignore[union-attr]

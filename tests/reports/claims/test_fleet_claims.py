@@ -355,6 +355,12 @@ def figures(case: Case) -> None:
             middle = statistics.median(values.values())
             unit = cells["Median"].rpartition(" ")[2] if " " in cells["Median"] else ""
             assert stands(cells["Median"], middle)
+            apart = statistics.median(abs(v - middle) for v in values.values()) * 1.4826 / middle * 100
+            told = cells["Hosts differ by (robust SD)"]
+            if told.startswith("≤ "):
+                assert apart <= float(told[2:].removesuffix(" %").replace("\u2009", "")) * 1.05
+            else:
+                assert stands(told, apart, digits=2)
             assert int(cells["Hosts"]) == len(values)
             order = sorted(values, key=values.__getitem__, reverse=METRICS[key[1]]["better"] == "lower")
             for what, least in (("Worst", order[0]), ("Best", order[-1])):

@@ -539,3 +539,27 @@ def test_a_shift_against_the_medians_says_so(make: Any, tmp_path: Path) -> None:
     ):  # fmt: skip
         assert "medians −9.5 %" in text
     assert "Shift of the typical pair of runs" in texts.table(found)
+
+
+def test_more_threads_on_as_many_pus_are_no_share_of_the_machine(make: Any, tmp_path: Path) -> None:
+    """4 threads and 8, on the same four PUs: +100 % was "improved", "matched by share of the machine"."""
+    paths = []
+    for name, counts in (("a", (1, 4)), ("b", (1, 8))):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads in counts:
+            for _ in range(3):
+                text = make.stream_text(5e3 * threads, threads)
+                maker.add(
+                    "s",
+                    "stream",
+                    {"threads": threads},
+                    text,
+                    axes=("threads",),
+                    place="local",
+                    relation="local",
+                )
+        paths.append(maker.write())
+    found = of_files(*paths)
+
+    assert {row.labels["threads"] for row in found.rows if not row.derived} == {"1"}
+    assert not found.matched
