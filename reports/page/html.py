@@ -7,7 +7,7 @@ import hashlib
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from reports.draw import interactive, vega
 from reports.draw.figure import Figure, Panel
@@ -37,18 +37,20 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
     font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
     style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
     style += templates.style()
-    scripts = [] if static else [_resource("vendor/vega.js").decode("utf-8"), _lines("report.js")]
+    answering = not static and _has_curves(built)
+    scripts = [_resource("vendor/vega.js").decode("utf-8")] if answering else []
+    scripts += [] if static else [_lines("report.js")]
     charts: dict[str, dict[str, vega.Spec]] = {}  # figure → picture → what draws it
 
     def draw(panel: Panel, uid: str, width: str) -> Markup:
         spec = panel.wide if width == "wide" else panel.narrow
-        chart = vega.compiled(spec if static else interactive.answering(spec))
+        chart = vega.compiled(interactive.answering(spec) if answering else spec)
         charts.setdefault(uid.rpartition("-")[0], {})[uid] = chart
         return Markup(vega.draw_compiled(chart, uid, plain(panel.description)))  # svg.tidy escapes
 
     def series(figure: Figure) -> dict[str, str]:
         out: dict[str, str] = {}
-        for panel in () if static else figure.panels:
+        for panel in figure.panels if answering else ():
             for name, colour in interactive.series_of(panel.wide):
                 out.setdefault(name, colour)
         return out
@@ -80,7 +82,7 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
         "scripts": [Markup(script) for script in scripts],
         # called last: drawing fills it
         "charts": lambda: Markup(
-            script_json({figure: interactive.packed(those) for figure, those in charts.items()})
+            script_json({figure: interactive.packed(those) for figure, those in charts.items() if answering})
         ),
         "csp": "; ".join(policy),
         "templates": {
@@ -88,6 +90,19 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
         },
     }
     return templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S)
+
+
+_FEW: Final = 3
+
+
+def _has_curves(built: Page) -> bool:
+    """Is there a panel with more than a few values? Else pointing and zooming tell nothing that the picture and its table do not, and
+    are not worth the 430 KB of what answers them."""
+    panels = (
+        p for s in built.sections for block in s.blocks for figure in block.figures for p in figure.panels
+    )
+    values = (sum("tip" in row for rows in p.wide["datasets"].values() for row in rows) for p in panels)
+    return built.comparison is not None or any(n > _FEW for n in values)
 
 
 def _resource(name: str) -> bytes:

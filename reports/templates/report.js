@@ -241,7 +241,7 @@ tip.textContent = "";
 all(".hit").forEach(e => e.remove());
 }
 if (window.DecompressionStream) {
-all(".panel svg.ch").forEach(svg => charts.set(svg.parentNode, new Chart(svg.parentNode)));
+all(".panel svg.ch").filter(svg => packed[svg.closest(".fig").id]).forEach(svg => charts.set(svg.parentNode, new Chart(svg.parentNode)));
 all(".key").forEach(list => { /* series, shown or hidden, in all panels of the figure */
 const figure = list.closest(".fig");
 list.hidden = false;

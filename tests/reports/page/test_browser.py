@@ -333,6 +333,26 @@ def test_the_theme_switch_recolours_a_chart_that_answers(browser: Browser, scali
         assert line.evaluate(ink) == "rgb(43, 123, 191)"
 
 
+def test_a_page_of_a_few_values_is_small_and_the_rest_of_it_answers(
+    browser: Browser, make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "one.db")
+    maker.add(
+        "s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local", axes=("place", "threads")
+    )
+    out = tmp_path / "one.html"
+    render_report([maker.write()], out)
+
+    assert out.stat().st_size < 250_000
+    with opened(browser, out, color_scheme="light") as page:
+        expect(page.locator(".fig svg.ch").first).to_be_attached()
+        assert page.locator('[role="application"]').count() == 0
+        page.get_by_text("Numbers", exact=True).first.click()
+        expect(page.get_by_role("button", name="Markdown").first).to_be_visible()
+        page.get_by_role("button", name="Dark").click()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+
+
 def test_print_has_the_whole_picture(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         host = awake(chart(page))
