@@ -92,6 +92,8 @@ def key_number(
     if value.n > 1 and value.relative > STEADY:
         factor = fmt.scale_for([value.median], unit)
         repeats = f"{factor.number(value.low)} to {factor.number(value.high)} {scaled}"
+        if value.high > 1000 * value.low > 0:  # "240 ns to 2.23 ms", not "0.000240 to 2.23 ms"
+            repeats = f"{fmt.quantity(value.low, unit)} to {fmt.quantity(value.high, unit)}"
     return KeyNumber(
         name=name,
         value=text,

@@ -17,7 +17,7 @@ def clock(results: Results) -> Iterator[Fault]:
     for runs in by_cell(results.good("poke")).values():
         flags = [(run, flag) for run in runs if run.parsed for flag in run.parsed.flags]
         for run, flag in [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")][:1]:
-            yield Fault(level="warn", run=run, text=flag.text)
+            yield Fault(level="warn", run=run, text=flag.text, metric="latency")
     yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):

@@ -238,6 +238,21 @@ def test_nothing_else_is_claimed_of_the_seeds(
     assert {f.id for f in report_003} == {"G2", "P1", "P2", "P3", "P4", "S1", "S3", "S4"}
 
 
+def test_writes_that_the_page_cache_took_are_one_finding(make: Any, tmp_path: Path) -> None:
+    """F7 said of a buffered mix that its writes were the page cache's, and F8 that a cache took them."""
+    text = make.fio_text({"read": (5e3, 180.0), "write": (5e3, 2.0)}, bs="4k", rw="randrw", iodepth=1)
+    ids = []
+    for direct in (0, 1):
+        document = json.loads(text)
+        document["jobs"][0]["job options"] |= {"direct": str(direct), "ioengine": "psync"}
+        path = make.Maker(tmp_path / f"{direct}.db").add(
+            "s", "fio", {"rw": "randrw", "bs": "4k", "direct": bool(direct), "ioengine": "psync"}, json.dumps(document)
+        ).write()  # fmt: skip
+        ids.append({f.id for f in module.audit(load([path]))} & {"F7", "F8"})
+
+    assert ids == [{"F7"}, {"F8"}]
+
+
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "audit-example.md"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -272,3 +273,29 @@ def test_what_doubts_the_whole_doubts_its_parts_and_no_part_another() -> None:
     assert [doubting(guilty, ("f", "c"), metric) for metric in asked] == [
         "P3, G11", "P3, G11", "P3, G11", "P3", "", "",
     ]  # fmt: skip
+
+
+def test_a_timer_that_is_too_slow_for_one_access_does_not_make_a_walk_doubtful(
+    make: Any, tmp_path: Path
+) -> None:
+    """G6 of single accesses of 22 ns marked the time per byte of a sequential walk, which is timed as a whole."""
+    document = json.loads(make.poke_text([22.0] * 3000))
+    document["results"][0]["sequential_ns_per_byte"] = 0.03
+    path = make.Maker(tmp_path / "a.db").add("s", "poke", {"target": "memory"}, json.dumps(document)).write()
+
+    page = build.build(load([path]))
+
+    marked = {f.title.partition(":")[0]: "(G6, " in f.doubt for f in figures(page)}
+    assert marked.pop("Time per byte") is False
+    assert any(marked.values())
+
+
+def test_a_range_of_four_decades_is_told_in_two_units(make: Any, tmp_path: Path) -> None:
+    """ "0.000240 to 2.23 ms" stood at the head of a page."""
+    maker = make.Maker(tmp_path / "a.db")
+    for first in (0.24, 2230.0, 0.24):
+        maker.add("s", "imb", {}, make.imb_text({0: first, 8: 0.3, 64: 0.4, 1024: 0.5}))
+
+    (number,) = (n for n in build.build(load([maker.write()])).key_numbers if n.name.startswith("MPI"))
+
+    assert number.repeats == "240 ns to 2.23 ms"
