@@ -256,7 +256,7 @@ def test_what_hosts_were_measured_with_is_named_where_it_differs(cluster: Cluste
         == 0
     )
     setup = (
-        f"case $host in\nnode1) export PATH={bare} {cache};;\nnode2) export PATH={bare};;\n"
+        f"case $host in\nnode1) export PATH={bare} {cache};;\nnode2) export PATH={bare} XDG_CACHE_HOME={folder}/none;;\n"
         f"node3) export PATH={folder}/fio:$PATH {cache}; python={old};;\nesac"
     )
 
