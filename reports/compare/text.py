@@ -20,6 +20,7 @@ from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt
 from reports.text.columns import columns, cut, wrapped
+from reports.verdicts.estimate import TAU_LEAST
 from reports.verdicts.model import TauSource, Verdict
 
 TYPICAL: Final = "Shift of the typical pair of runs"
@@ -32,7 +33,7 @@ def shown_as(comparison: Comparison) -> str:
     """Return what a row has: with one run on a side no interval; where the interval of something that is called the same reaches beyond the
     threshold, how that can be."""
     if len(comparison.once) == len(comparison.rows):
-        return f"{TYPICAL}, which have no interval with one run on a side, and the medians"
+        return f"{TYPICAL}, without an interval since a side has one run, and the medians"
     wider = any(reaches_beyond(row) for row in comparison.of("same"))
     return f"{TYPICAL}, its 95 % interval{BEYOND if wider else ''}, and the medians"
 
@@ -219,6 +220,12 @@ _TAU: Final[dict[TauSource, str]] = {
 }
 
 
+_SHOW_LESS: Final[dict[TauSource, str]] = {
+    "sessions": "the sessions of a side",
+    "auto": "the sweep's own shifts",
+}
+
+
 def noise(comparison: Comparison) -> str:
     """Return "Noise between sessions: 1 % assumed (7 metrics); 0.4 to 0.6 % learned from the sweep's own shifts (2)"."""
     if len(comparison.once) == len(comparison.rows):
@@ -231,7 +238,10 @@ def noise(comparison: Comparison) -> str:
         known = fmt.number(taus[0], 2) if min(taus) == max(taus) else f"{low} to {high}"
         size = "" if source == "interleaved" else f"{known} % "
         few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
-        texts.append(f"{size}{_TAU[source]}{few}")
+        said = f"{size}{_TAU[source]}"
+        if source in _SHOW_LESS and max(taus) <= 100 * TAU_LEAST:
+            said = f"{known} %, the least that is taken: {_SHOW_LESS[source]} show no more"
+        texts.append(f"{said}{few}")
     if not texts:
         return ""
     helps = (

@@ -249,18 +249,25 @@ def _said(strip: Strip, mild: Mapping[str, Status]) -> str:
     )
 
 
+def _spread(strip: Strip) -> str:
+    """Return what the hosts differ by, or the sessions of a baseline scatter by; "≤ 0.30 %" where that is less than can be told."""
+    if not strip.spread or not strip.middle:
+        return fmt.NOTHING
+    values = strip.metric.baseline or [host.value for host in strip.hosts]
+    seen = 1.4826 * statistics.median(abs(value - strip.middle) for value in values)
+    said = fmt.percent(strip.spread / abs(strip.middle))
+    return f"≤ {said}" if seen < strip.spread * (1 - 1e-9) else said
+
+
 def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) -> Table:
     """Return every number: its median, how far hosts differ, its worst and best host, and whom the figure marks."""
     rows = []
+    past = any(strip.metric.baseline for _, strip in known)
     for one, strip in known:
         scale = fmt.scale_for([strip.middle], one.said_unit)
         worst = min(strip.hosts, key=lambda n: _at(strip, n))
         best = max(strip.hosts, key=lambda n: _at(strip, n))
         assert strip.middle
-        spread = fmt.percent(strip.spread / abs(strip.middle)) if strip.spread else fmt.NOTHING
-        apart = statistics.median(abs(host.value - strip.middle) for host in strip.hosts)
-        if strip.spread and 1.4826 * apart < strip.spread * (1 - 1e-9) and not strip.metric.baseline:
-            spread = f"≤ {spread}"  # a floor: less is not told from it
         marked = [
             f"{n.name} {fmt.change(n.value / strip.middle - 1)}"
             for n in strip.hosts
@@ -268,7 +275,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         ]
         rows.append(
             (
-                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), spread,
+                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), _spread(strip),
                 f"{fmt.number(strip.unseen * 100, 2, fmt.UP)} %" if strip.unseen and not strip.worse_half else "", fmt.count(len(strip.hosts)),
                 f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
                 ", ".join(marked),
@@ -278,7 +285,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         columns=(
             "Number",
             "Median",
-            "Hosts differ by (robust SD)",
+            f"{'The baseline scatters' if past else 'Hosts differ'} by (robust SD)",
             "Unseen up to",
             "Hosts",
             "Worst",

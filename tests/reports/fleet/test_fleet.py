@@ -1005,3 +1005,23 @@ def test_hosts_of_which_nobody_knows_where_they_ran_are_said_and_not_accused(
     assert "triad bandwidth (on which PUs is not recorded)" in text
     assert not unknown.everywhere
     assert list(unknown.rerun) == ["n3"]
+
+
+def test_beside_a_baseline_the_table_says_what_the_baseline_scatters_by(make: Any, tmp_path: Path) -> None:
+    """Three hosts, 9 % apart, and six sessions that are all but equal: "hosts differ by 1.0 %" was what is assumed of so few."""
+
+    def files(name: str, rates: Sequence[float]) -> list[Path]:
+        out = []
+        for i, rate in enumerate(rates):
+            maker = make.Maker(tmp_path / f"{name}{i}.db", host=f"{name}{i // 3}")
+            maker.facts = {**make.FACTS, "boot_id": f"{name} {i}"}
+            out.append(maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1)).write())
+        return out
+
+    past = load(files("past", [20e3, 20.001e3] * 3))
+    report = outliers.build(load(files("n", [20e3] * 3 + [19e3] * 3 + [18e3] * 3)), baseline=past)
+    (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
+
+    (table,) = figure.numbers
+    assert "The baseline scatters by (robust SD)" in table.columns
+    assert {row[2] for row in table.rows} == {"≤ 1.0 %"}
