@@ -15,7 +15,9 @@ class Host:
 
     name: str
     problem: str = ""  # why it can have no job now: 'drained "bad DIMM"'; "": it can
-    kind: str = ""  # sockets:cores:threads and the site's features; hosts of one kind take as long
+    kind: str = (
+        ""  # sockets:cores:threads and what the site calls its processor; hosts of one kind take as long
+    )
     idle: bool = True
 
 

@@ -26,6 +26,14 @@ _HOPELESS: Final = (
 )  # fmt: skip
 """Beginnings or parts of reasons that do not go away while nobody does anything about them."""
 
+_CPU: Final = re.compile(
+    r"haswell|broadwell|skylake|cascade|cooper|ice-?lake|sapphire|emerald|granite|sierra|knl|naples|rome|milan|genoa|bergamo|turin"
+    r"|zen\d|epyc|xeon|opteron|power\d|a64fx|grace|altra|neoverse|graviton|(gold|platinum|silver|bronze)[-_]?\d{4}|^(amd|intel|arm)$"
+    r"|^(hsw|bdw|skx|clx|icx|spr|emr|gnr)$|^avx|x86-64-v\d",
+    re.IGNORECASE,
+)
+"""Features that tell processors apart. Racks, networks and licences do not: a site has one of these for each host."""
+
 _AWAY: Final = re.compile(
     r"Unable to contact|timed out|Connection refused|Zero Bytes|Socket|communication|backup controller",
     re.IGNORECASE,
@@ -50,8 +58,8 @@ def _host(name: str, state: str, cores: str, features: str, reason: str) -> Host
     if word not in _USABLE or silent:
         why = "" if reason in ("none", "(null)", "") else f' "{reason}"'
         problem = f"{word}{' and not responding' if silent else ''}{why}"
-    kind = cores if features in ("(null)", "") else f"{cores} {features}"
-    return Host(name=name, problem=problem, kind=kind, idle=word == "idle")
+    cpu = sorted(one for one in features.split(",") if _CPU.search(one))
+    return Host(name=name, problem=problem, kind=" ".join([cores, *cpu]), idle=word == "idle")
 
 
 def jobs(text: str) -> dict[str, Job]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from orchestrator.cluster import folder, kept, logs, states
 from orchestrator.cluster.engine import Away, Engine, Host, Job, Submission
@@ -12,6 +14,10 @@ from orchestrator.cluster.kept import Kept
 from orchestrator.cluster.slurm import Slurm
 from orchestrator.cluster.states import State
 from orchestrator.cluster.traits import Difference, differences
+
+_SETTLES_S: Final = 10.0
+_LOOK_S: Final = 2.0, 30.0
+"""Between two looks of who waits: at first, and at last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,3 +163,57 @@ def start(view: View, engine: Engine, todo: Sequence[Submission]) -> tuple[dict[
         refused |= not_taken
     folder.keep_refused(view.sweep, refused)
     return taken, refused
+
+
+def hopeless(engine: Engine, taken: Mapping[str, str]) -> dict[str, str]:
+    """Cancel those of new jobs (host → job) that would wait for ever; return host → why. Slurm says so a moment after it took them."""
+    ends = time.monotonic() + _SETTLES_S
+    while taken:
+        try:
+            jobs = [job for host, job in engine.jobs().items() if taken.get(host) == job.id]
+        except Away:
+            return {}
+        unknown = [job for job in jobs if job.phase == "waits" and job.reason in ("", "None")]
+        if not unknown or time.monotonic() >= ends:
+            stuck = [job for job in jobs if job.hopeless]
+            engine.cancel(stuck)
+            return {job.host: job.reason for job in stuck}
+        time.sleep(0.5)
+    return {}
+
+
+def advance(
+    sweep: Sweep, engine: Engine, *, retry_failed: bool = False
+) -> tuple[int, dict[str, str], dict[str, str]]:
+    """Start what is missing where it is missing, and take back what waits for ever: (jobs that were tried, host → its job, host → why none).
+
+    Raises Away where nobody answers who could start jobs.
+    """
+    view = look(sweep, engine, patient=True)
+    if stuck := [view.jobs[one.host] for one in view.states if one.stuck and one.host in view.jobs]:
+        engine.cancel(stuck)
+    retry = ["--retry-failed"] if retry_failed and view.kept else []
+    todo = wanted(view, retry, retry_failed=bool(retry))
+    taken, refused = start(view, engine, todo)
+    refused |= hopeless(engine, taken)
+    if taken:
+        folder.keep_refused(sweep, refused)
+    return len(todo), taken, refused
+
+
+def waited(sweep: Sweep, engine: Engine) -> View:
+    """Look until all jobs have ended; of --at-once by ssh, start who is next. Return the last look."""
+    pause, most = _LOOK_S
+    while True:
+        view = look(sweep, engine)
+        live = any(one.word in states.LIVE for one in view.states)
+        later = {one.host for one in view.states if one.word == "not submitted"}  # no queue keeps them by ssh
+        todo = (
+            [one for one in wanted(view) if one.host in later] if sweep.via == "ssh" and sweep.at_once else []
+        )
+        if todo:  # a job whose results are home may take a moment to end, and has its place until then
+            live = bool(start(view, engine, todo)[0] or view.jobs) or live
+        if not live and not view.problem:
+            return view
+        time.sleep(pause)
+        pause = min(most, pause * 1.5)

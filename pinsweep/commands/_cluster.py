@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,14 +14,8 @@ from pinsweep.commands import _options
 from pinsweep.terminal import say, say_lines
 
 if TYPE_CHECKING:
-    from orchestrator.cluster.engine import Engine
-    from orchestrator.cluster.folder import Sweep
+    from orchestrator.cluster.begin import Wanted
     from orchestrator.cluster.submit import View
-
-_SETTLES_S = 10.0
-"""Slurm says of a new job why it waits a moment after it was taken."""
-_LOOK_S = 2.0, 30.0
-"""Between two looks of --wait: at first, and at last."""
 
 
 class Asked(NamedTuple):
@@ -94,198 +86,52 @@ def _is_sweep(output: Path | None) -> bool:
 
 def run(asked: Asked, values: dict[str, Any]) -> int:
     """Begin a sweep of many hosts, or go on with one: only what is missing, where it is missing."""
-    from orchestrator.cluster import folder, submit
+    from orchestrator.cluster import begin, folder, submit
+    from orchestrator.cluster.script import job_script
     from parsers.errors import UserError
 
     output = values["output"]
     if output is None:
         raise UserError("-o", "a sweep of many hosts needs a folder that they share", "-o DIR/")
+    wanted = _wanted(asked, values)
     if folder.is_sweep(output):
         sweep = folder.read(output)
-        _refuse_other(sweep, asked, values)
-        engine = submit.engine_of(sweep)
+        begin.refuse_other(sweep, wanted)
     else:
-        sweep, texts = _described(asked, values)
-        from orchestrator.cluster.script import job_script
-
-        engine = submit.engine_of(sweep)
+        sweep, texts = begin.described(wanted)
         folder.make(sweep, texts, job_script(sweep))
-    view = submit.look(sweep, engine, patient=True)
-    if stuck := [view.jobs[one.host] for one in view.states if one.stuck and one.host in view.jobs]:
-        engine.cancel(stuck)
-    retry = ["--retry-failed"] if values.get("retry_failed") and view.kept else []
-    todo = submit.wanted(view, retry, retry_failed=bool(retry))
-    taken, refused = submit.start(view, engine, todo)
-    if todo:
+    engine = submit.engine_of(sweep)
+    tried, taken, _ = submit.advance(sweep, engine, retry_failed=values.get("retry_failed", False))
+    if tried:
         say(
             f"{_hosts(len(taken))} submitted to {sweep.via}: {_folded(taken)}"
             if taken
             else "no job was taken",
             err=True,
         )
-    refused |= _hopeless(engine, taken)
-    if taken:
-        folder.keep_refused(sweep, refused)
     if asked.wait:
-        return _waited(sweep, engine)
+        view = submit.waited(sweep, engine)
+        _show(view)
+        return view.exit_status
     view = submit.look(sweep, engine)
     _show(view)
     say(f"see  pinsweep status {sweep.folder}", err=True)
     return 1 if any(one.word not in ("done", "running", "queued") for one in view.states) else 0
 
 
-def _hopeless(engine: Engine, taken: dict[str, str]) -> dict[str, str]:
-    """Cancel new jobs that would wait for ever; return host → why."""
-    from orchestrator.cluster.engine import Away
-
-    ends = time.monotonic() + _SETTLES_S
-    while taken:
-        try:
-            jobs = [job for host, job in engine.jobs().items() if taken.get(host) == job.id]
-        except Away:
-            return {}
-        unknown = [job for job in jobs if job.phase == "waits" and job.reason in ("", "None")]
-        if not unknown or time.monotonic() >= ends:
-            hopeless = [job for job in jobs if job.hopeless]
-            engine.cancel(hopeless)
-            return {job.host: job.reason for job in hopeless}
-        time.sleep(0.5)
-    return {}
-
-
-def _waited(sweep: Sweep, engine: Engine) -> int:
-    """Look until all jobs have ended, then say what became of the hosts."""
-    from orchestrator.cluster import states, submit
-
-    pause, most = _LOOK_S
-    while True:
-        view = submit.look(sweep, engine)
-        live = any(one.word in states.LIVE for one in view.states)
-        later = {
-            one.host for one in view.states if one.word == "not submitted"
-        }  # beyond --at-once of ssh, where no queue keeps them
-        todo = (
-            [one for one in submit.wanted(view) if one.host in later]
-            if sweep.via == "ssh" and sweep.at_once
-            else []
-        )
-        if todo:  # a job whose results are home may take a moment to end, and has its place until then
-            live = bool(submit.start(view, engine, todo)[0] or view.jobs) or live
-        if not live and not view.problem:
-            _show(view)
-            return view.exit_status
-        time.sleep(pause)
-        pause = min(most, pause * 1.5)
-
-
-def _refuse_other(sweep: Sweep, asked: Asked, values: dict[str, Any]) -> None:
-    """Raise UserError if what is asked for is another sweep than that of the folder."""
-    from orchestrator.cluster import folder, nodeset
-    from parsers.errors import UserError
-
-    other = f"{sweep.folder.rstrip('/')}2/"
-    hint = f"-o {other} begins another one; pinsweep run -o {sweep.folder} goes on with this"
-    if sweep.version != __version__:
-        raise UserError(
-            sweep.folder,
-            f"was begun by pinsweep {sweep.version}, this is {__version__}",
-            f"-o {other} begins another one",
-        )
-    if asked.nodes is not None and set(nodeset.expand(asked.nodes)) != set(sweep.hosts):
-        raise UserError(sweep.folder, "is a sweep of other hosts", hint)
-    for name, digest in sweep.experiments.items():
-        copy = sweep.path(name)
-        if not copy.is_file() or folder.digest(copy.read_text("utf-8")) != digest:
-            raise UserError(str(copy), "is not what the sweep began with", f"put it back, or: -o {other}")
-    if values["experiments"]:
-        texts = _copies(values["experiments"])
-        if {name: folder.digest(text) for name, text in texts.items()} != dict(sweep.experiments):
-            raise UserError(sweep.folder, "is a sweep of another experiment, or it was edited since", hint)
-        if asked.nodes is not None and _words() != sweep.words:
-            raise UserError(sweep.folder, "is a sweep with other options", hint)
-    given = {
-        "sbatch": _split(asked.sbatch),
-        "setup": asked.setup or "",
-        "local": asked.local or "",
-        "at_once": asked.at_once or 0,
-    }
-    for name, value in given.items():
-        if value and value != getattr(sweep, name):
-            raise UserError(sweep.folder, f"was begun with another --{name.replace('_', '-')}", hint)
-
-
-def _described(asked: Asked, values: dict[str, Any]) -> tuple[Sweep, dict[str, str]]:
-    """Return the sweep that is asked for and the experiments' copies. Nothing is written.
-
-    Raises UserError for every mistake, Away where nobody answers who could start jobs.
-    """
-    import dataclasses
-    import datetime
-    import os
-    import pwd
-    import secrets
-    import shutil
-
-    from orchestrator.cluster import folder, limits, nodeset, submit
-    from orchestrator.cluster.folder import Sweep
+def _wanted(asked: Asked, values: dict[str, Any]) -> Wanted:
+    from orchestrator.cluster.begin import Wanted
     from orchestrator.plan.prepare import PlanOptions
-    from parsers.errors import UserError
 
-    if not values["experiments"]:
-        raise UserError("EXPERIMENT", "which one?", "pinsweep run EXPERIMENT --nodes NODESET -o DIR/")
-    output = values["output"] or Path("DIR")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UserError(
-            str(output),
-            "is there already, and not the folder of a sweep of many hosts",
-            "-o names a new folder",
-        )
-    texts = _copies(values["experiments"])
-    sweep = Sweep(
-        id=secrets.token_hex(4),
-        folder=folder.safe(output, "-o"),
-        via=asked.via or ("slurm" if shutil.which("sbatch") else "ssh"),  # type: ignore[arg-type] # of click.Choice
-        hosts=nodeset.expand(asked.nodes or ""),
-        experiments={name: folder.digest(text) for name, text in texts.items()},
-        words=_words(),
-        sbatch=_split(asked.sbatch),
-        setup=asked.setup or "",
-        local=folder.safe(Path(asked.local), "--local") if asked.local else "",
-        work=folder.safe(Path.cwd(), "the working folder"),
-        at_once=asked.at_once or 0,
-        canary=asked.canary,
-        user=pwd.getpwuid(os.getuid()).pw_name,
-        python=folder.safe(Path(sys.executable), "Python"),
-        version=__version__,
-        created_utc=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    )
     options = PlanOptions(
         only=values["only"], cells=values["cells"], repeats=values["repeats"], warm_up=not values["no_warm_up"], topology="pack:1 core:1 pu:1"
     )  # fmt: skip
-    nodes = submit.engine_of(sweep).hosts(sweep.hosts)
-    kinds = dict.fromkeys(host.kind for host in nodes.values() if host.kind)
-    minutes = {kind: limits.limit_min(kind, values["experiments"], options) for kind in kinds}
-    if not kinds:
-        limits.limit_min("1:1:1", values["experiments"], options)  # its mistakes are told now
-    return dataclasses.replace(sweep, limits_min=minutes), texts
-
-
-def _copies(experiments: Sequence[Path]) -> dict[str, str]:
-    """Return the copies of experiments by the names that they get in the folder."""
-    from orchestrator.experiment import shipped
-    from parsers.errors import UserError
-
-    texts: dict[str, str] = {}
-    for path in (Path(shipped.resolved(name)) for name in experiments):
-        try:
-            text = path.read_text("utf-8")
-        except UnicodeDecodeError:
-            raise UserError(str(path), "is not UTF-8") from None
-        except OSError as error:
-            raise UserError(str(path), error.strerror or "cannot be read", shipped.hint(path)) from None
-        if texts.setdefault(path.name, text) != text:
-            raise UserError(str(path), "two experiments of one name", "rename one")
-    return texts
+    return Wanted(
+        version=__version__, experiments=values["experiments"], output=values["output"], nodes=asked.nodes,
+        via=asked.via,  # type: ignore[arg-type] # of click.Choice
+        sbatch=asked.sbatch or "", setup=asked.setup or "", local=asked.local or "", at_once=asked.at_once or 0, canary=asked.canary,
+        words=_words(), plan=options,
+    )  # fmt: skip
 
 
 def _words() -> tuple[str, ...]:
@@ -297,56 +143,21 @@ def _words() -> tuple[str, ...]:
     return tuple(_options.typed(call, **here)[1:])
 
 
-def _split(words: str | None) -> tuple[str, ...]:
-    """Return the options for sbatch. Raises UserError for signs that a line of #SBATCH cannot hold."""
-    import shlex
-
-    from parsers.errors import UserError
-
-    try:
-        found = tuple(shlex.split(words or ""))
-    except ValueError as error:
-        raise UserError("--sbatch", f"{words!r}: {error}") from None
-    for word in found:
-        if any(sign in "\"'\\#\n" or not sign.isprintable() for sign in word):
-            raise UserError(
-                "--sbatch",
-                f"{word!r} has signs that a line of #SBATCH cannot hold",
-                "quotes, \\, # and line ends",
-            )
-    return found
-
-
-def engine_words(sweep: Sweep, via: str | None = None) -> tuple[str, ...]:
-    """Return the options of `run --nodes` that reach the hosts of a sweep as it did."""
-    import shlex
-
-    by = via or sweep.via
-    given: dict[str, str] = {
-        "--via": by,
-        "--sbatch": shlex.join(sweep.sbatch) if by == "slurm" else "",
-        "--setup": sweep.setup,
-        "--local": sweep.local,
-        "--at-once": str(sweep.at_once or ""),
-    }
-    return tuple(f"{name}={value}" for name, value in given.items() if value)
-
-
 # --- plan ----------------------------------------------------------------------------------------------
 
 
 def plan(asked: Asked, values: dict[str, Any]) -> None:
     """Print the job and the submissions; write nothing."""
-    from orchestrator.cluster import folder, submit
+    from orchestrator.cluster import begin, folder, submit
     from orchestrator.cluster.script import job_script
 
     if folder.is_sweep(values["output"]):
         sweep = folder.read(values["output"])
-        _refuse_other(sweep, asked, {**values, "experiments": ()})
+        begin.refuse_other(sweep, _wanted(asked, {**values, "experiments": ()}))
         engine = submit.engine_of(sweep)
         view = submit.look(sweep, engine, patient=True)
     else:
-        sweep, _ = _described(asked, values)
+        sweep, _ = begin.described(_wanted(asked, values))
         view = submit.look(sweep, submit.engine_of(sweep), patient=True)
     say_lines((line, False) for line in ["# job.sh", *job_script(sweep).splitlines(), ""])
     _submissions(view)

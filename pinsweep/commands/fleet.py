@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from pinsweep import progress
-from pinsweep.commands import _cluster, _options
+from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
@@ -222,6 +222,7 @@ def _way(results: tuple[Path, ...], sweep: Sweep | None, via: str | None, report
     import shutil
     import sys
 
+    from orchestrator.cluster.begin import engine_words
     from reports.fleet.confirm import Way
 
     alone = results[0].absolute() if len(results) == 1 and results[0].is_dir() else None
@@ -240,7 +241,7 @@ def _way(results: tuple[Path, ...], sweep: Sweep | None, via: str | None, report
     files = {file: Path(file).stem for own in report.files.values() for file in own}
     return Way(
         program=program, folder=str(folder), work=sweep.work, number=number,
-        options=_cluster.engine_words(sweep, via),
+        options=engine_words(sweep, via),  # type: ignore[arg-type] # of click.Choice
         names={file: host for file, host in files.items() if host in sweep.hosts},
     )  # fmt: skip
 

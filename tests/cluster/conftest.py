@@ -32,6 +32,7 @@ class Cluster:
 
     def __init__(self, scripts: Path, folder: Path) -> None:
         self._scripts = scripts
+        self._broken = False
         self.folder = folder
         self.shared = folder / "shared"
         self.small = folder.with_name(f"{folder.name}-small")
@@ -47,10 +48,12 @@ class Cluster:
 
     def node(self, *words: str) -> None:
         """`node2 off`, `login freeze slurmctld` …"""
+        self._broken = True
         self._script("node", *words, check=True)
 
     def breaking(self, *words: str) -> str:
         """Return the line of a shell that does the same, on the login node, too."""
+        self._broken = True
         return " ".join([str(self._scripts / "node"), "--dir", str(self.folder), *words])
 
     def login(self, *words: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -140,13 +143,22 @@ class Cluster:
 
     def mend(self) -> None:
         """End all jobs, and put right what a test broke."""
-        for user in ("root", "bench"):
-            self.login("scancel", "-u", user)
-        self.up()
-        for node in ("node1", "node2", "node3"):
-            self.login("scontrol", "update", f"nodename={node}", "state=resume")
-        until(lambda: not self.login("squeue", "-h").stdout.strip())
-        until(lambda: self.login("sinfo", "-h", "-o", "%T", "-p", "main").stdout.split() == ["idle"])
+        if self._broken:
+            self.up()
+            self._broken = False
+        until(self._is_idle)
+
+    def _is_idle(self) -> bool:
+        """Whether nothing runs and all nodes are idle; what runs is ended, and who is out is called back."""
+        if self.login("squeue", "-h").stdout.strip():
+            for user in ("root", "bench"):
+                self.login("scancel", "-u", user)
+            return False
+        states = self.login("sinfo", "-h", "-N", "-p", "main", "-o", "%N %T").stdout.split()
+        for node, state in zip(states[::2], states[1::2], strict=True):
+            if state.startswith(("drain", "down", "fail")):
+                self.login("scontrol", "update", f"nodename={node}", "state=resume")
+        return set(states[1::2]) == {"idle"}
 
     def _script(self, name: str, *words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
         argv = [str(self._scripts / name), "--dir", str(self.folder), *words]

@@ -55,3 +55,51 @@ def test_an_account_that_is_none_is_told_for_all_hosts_at_once(
     assert done.returncode == 1
     assert re.search(r"not submitted  node\[1-3\]  Invalid account", done.stdout), done.stdout
     assert bench.pinsweep("status", sweep).returncode == 1
+
+
+def test_an_ordinary_user_without_a_home_to_write_to(
+    bench: Cluster, sweep: Path, experiment: Experiment, tmp_path: Path
+) -> None:
+    home = bench.shared / "home"
+    home.mkdir(mode=0o555, exist_ok=True)
+
+    done = bench.pinsweep(
+        "run", experiment(), "--nodes", NODES, "-o", sweep, "--wait", user="bench", home=home
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(2, 2, 1)] * 3
+    assert not list(home.iterdir())
+
+
+def test_a_folder_that_is_not_one_s_own_is_told_before_the_first_job(
+    bench: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    path = experiment()
+    others = sweep.parent / "others"
+    others.mkdir(mode=0o750)
+    shutil.chown(others, 0, 0)
+
+    done = bench.pinsweep("run", path, "--nodes", NODES, "-o", others / "acc", user="bench")
+
+    assert done.returncode in (1, 2)
+    assert re.search(r"error: \S*others/acc\S*: .*Permission denied", done.stderr), done.stderr
+    assert not bench.login("squeue", "-h", "-t", "all", "-n", "x", "-u", "bench").stdout.strip()
+
+
+def test_who_did_not_begin_a_sweep_may_look_and_not_go_on(
+    bench: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    bench.login("scontrol", "update", f"nodename={NODES}", "state=drain", "reason=later")
+    bench.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep)  # root
+    bench.login("scontrol", "update", f"nodename={NODES}", "state=resume")
+    until(lambda: not bench.unusable(NODES))
+
+    looked = bench.pinsweep("status", sweep, user="bench")
+    again = bench.pinsweep("run", "-o", sweep, user="bench")
+
+    assert looked.returncode == 1
+    assert "not submitted  node[1-3]" in looked.stdout, looked.stdout
+    assert again.returncode in (1, 2)
+    assert "root" in again.stderr, again.stdout + again.stderr
+    assert not list((sweep / "log").glob("node*"))

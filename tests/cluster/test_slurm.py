@@ -337,17 +337,67 @@ def test_a_part_of_a_host_is_refused(cluster: Cluster, sweep: Path, experiment: 
     assert not (sweep / "node1.db").exists()
 
 
-def test_one_at_a_time_and_a_canary_before_all(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
-    path = experiment(then="exit 7")
+def test_one_at_a_time(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment(then=f"echo $(hostname) >> {sweep.parent}/order")
+
+    done = cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--at-once", "1", "--wait")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    order = (sweep.parent / "order").read_text().split()
+    assert [order[n] == order[n + 1] for n in (0, 2, 4)] == [True] * 3
+    assert sorted(order[::2]) == ["node1", "node2", "node3"]
+
+
+def test_a_canary_with_a_broken_tool_lets_no_other_job_run(cluster: Cluster, sweep: Path) -> None:
+    folder = sweep.parent
+    (folder / "health.yaml").write_text(HEALTH)
+    wrapper(
+        folder / "fio", "fio", '[ "$1" = --version ] && echo fio-3.33 && exit\necho I/O error >&2\nexit 1\n'
+    )
+    setup = f"export PATH={folder}/fio:$PATH XDG_CACHE_HOME={folder}/cache"
 
     done = cluster.pinsweep(
-        "run", path, "--nodes", NODES, "-o", sweep, "--at-once", "1", "--canary", "--wait"
+        "run",
+        "health.yaml",
+        "--nodes",
+        NODES,
+        "-o",
+        sweep,
+        "--canary",
+        "--wait",
+        "--setup",
+        setup,
+        cwd=folder,
     )
 
     assert done.returncode == 1
-    assert re.search(r"failed +node1  .*exit status 7", done.stdout), done.stdout
-    until(lambda: not cluster.left_behind(sweep))  # it is home, though it failed
+    assert re.search(r"failed +node1  2 of 6 runs kept; disk: .*I/O error", done.stdout), done.stdout
     assert [log.name.split(".")[0] for log in (sweep / "log").glob("node*")] == ["node1"]
+    until(lambda: not cluster.left_behind(sweep))  # it is home, though it failed
+    (folder / "fio" / "fio").unlink()  # mended
+    again = cluster.pinsweep("run", "-o", sweep, "--retry-failed", "--wait")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert [runs(sweep / f"node{n}.db")[1] for n in (1, 2, 3)] == [6] * 3
+
+
+def test_what_squeue_has_forgotten_is_told_from_the_folder(
+    cluster: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    path = experiment(passes=1, then="[ $(hostname) != node2 ] || exit 5")
+    with cluster.configured("MinJobAge=5"):
+        assert cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep).returncode == 0
+        until(lambda: begun(sweep, "node1") == begun(sweep, "node3") == 2)
+        cluster.login("scancel", "-w", "node3")
+        until(lambda: "rc=" in "".join(log.read_text() for log in (sweep / "log").glob("node3.*")))
+        (sweep.parent / "go").touch()
+        cluster.until(sweep, "done", "failed")
+        until(lambda: not cluster.login("squeue", "-h", "-t", "all").stdout.strip())
+
+        found = cluster.states(sweep)
+
+    assert found["node1"] == ("done", "")
+    assert found["node2"][1].startswith("waits: exit status 5")
+    assert re.fullmatch(r"job \d+ stopped: cancelled, or out of time", found["node3"][1])
 
 
 def test_writes_nothing_before_it_is_asked_to(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:

@@ -9,7 +9,7 @@ n1|idle|2:32:2|icelake,ib|none
 n1|idle|2:32:2|icelake,ib|none
 n2|drained|2:32:2|icelake,ib|bad DIMM | slot 3
 n3|down*|2:32:2|(null)|Not responding
-n4|allocated|2:64:1|(null)|none
+n4|allocated|2:64:1|rack04,pool|none
 n5|idle*|2:64:1|(null)|none
 n6|draining|2:64:1|(null)|Prolog error
 n7|mixed-|2:64:1|(null)|none
@@ -43,7 +43,7 @@ def test_hosts_that_can_have_no_job_say_why() -> None:
         "n7": "",
         "n8": "Slurm does not know it",
     }
-    assert hosts["n1"].kind == "2:32:2 icelake,ib"
+    assert hosts["n1"].kind == "2:32:2 icelake"
     assert hosts["n4"].kind == "2:64:1"
     assert [name for name, host in hosts.items() if host.idle] == ["n1", "n5", "n8"]
 
