@@ -25,11 +25,14 @@ def root(folder: Path, *, cards: dict[str, str], machine_id: str = "m", boot: st
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ({"cards": {"eth0": "02:1"}, "boot": "1"}, {"cards": {"eth0": "02:1"}, "boot": "2"}, True),  # started again
-        ({"cards": {"eth0": "02:1"}}, {"cards": {"eth0": "02:2"}}, False),  # one image
-        ({"cards": {"eth0": "02:1"}, "machine_id": "x"}, {"cards": {"eth0": "02:1"}, "machine_id": "y"}, False),  # micro VMs
-        ({"cards": {"eth0": "02:1", "eth1": "02:2"}}, {"cards": {"eth1": "02:1", "eth0": "02:2"}}, True),
-        ({"cards": {"veth": "02:1"}, "boot": "1"}, {"cards": {"veth": "02:2"}, "boot": "1"}, True),  # containers of one host
+        ({"cards": {"eth0": "02:00:01:00:00:00"}, "boot": "1"}, {"cards": {"eth0": "02:00:01:00:00:00"}, "boot": "2"}, True),  # started again
+        ({"cards": {"eth0": "02:00:01:00:00:00"}}, {"cards": {"eth0": "02:00:02:00:00:00"}}, False),  # one image
+        ({"cards": {"eth0": "02:00:01:00:00:00"}, "machine_id": "x"}, {"cards": {"eth0": "02:00:01:00:00:00"}, "machine_id": "y"}, False),  # micro VMs
+        ({"cards": {"eth0": "02:00:01:00:00:00", "eth1": "02:00:02:00:00:00"}}, {"cards": {"eth1": "02:00:01:00:00:00", "eth0": "02:00:02:00:00:00"}}, True),
+        ({"cards": {"eth0": "0c:42:a1:00:00:00", "eth1": "6a:00:01:00:00:00"}}, {"cards": {"eth0": "0c:42:a1:00:00:00", "eth1": "6a:00:02:00:00:00"}}, True),  # a BMC's
+        ({"cards": {"eth0": "0c:42:a1:00:00:00"}}, {"cards": {"eth0": "0c:42:a2:00:00:00"}}, False),
+        ({"cards": {"eth0": "0c:42:a1:00:00:00", "eth2": "80:00:00:48:fe:80:00"}}, {"cards": {"eth0": "0c:42:a1:00:00:00"}}, True),  # InfiniBand
+        ({"cards": {"veth": "02:00:01:00:00:00"}, "boot": "1"}, {"cards": {"veth": "02:00:02:00:00:00"}, "boot": "1"}, True),  # containers of one host
         ({"cards": {}, "boot": "1"}, {"cards": {}, "boot": "2"}, False),
     ],
 )  # fmt: skip
