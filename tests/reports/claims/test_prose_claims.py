@@ -263,3 +263,41 @@ def test_what_stands_around_the_figures_of_a_fixture_holds(tool: str, tmp_path: 
         case = Case(path=out, results=results, page=build.build(results), written={})
         for reader in READERS:
             reader(case)
+
+
+@pytest.mark.parametrize("seed", range(300, 312))
+def test_hosts_are_counted_as_hosts_and_files_as_files(seed: int, make: Any, tmp_path: Path) -> None:
+    """One to three files of one or two hosts, measured alike: the sentence, captions, key numbers and checks."""
+    names = [("one",), ("one", "one"), ("one", "two"), ("one", "two", "one")][seed % 4]
+    paths, good, planned, cells_of = [], 0, 0, 0
+    for i, name in enumerate(names):
+        maker = made(make, seed, tmp_path / f"{i}.db")
+        maker.host = name
+        paths.append(maker.write())
+        of_cells: dict[str, list[str]] = defaultdict(list)
+        for run in maker._runs:
+            of_cells[run["point"].point_id].append(run["status"])
+        good += sum(own.count("ok") for own in of_cells.values())
+        planned += sum(map(len, of_cells.values()))
+        cells_of += sum(own.count("ok") < len(own) for own in of_cells.values())
+    built = build.build(load.load(paths))
+    hosts = len({*names})
+
+    assert [
+        one for one in untrue(built) if not one.startswith(f"'{hosts}' of") or f"of {hosts} hosts" not in one
+    ] == []
+    found = re.match(r"(?:All )?(?P<good>\d+)(?: of (?P<all>\d+))? planned runs? on (?P<where>\w+)(?P<hosts> hosts)? gave", built.sentence)  # fmt: skip
+    assert found, built.sentence
+    assert (int(found["good"]), int(found["all"] or found["good"])) == (good, planned)
+    assert (found["where"], bool(found["hosts"])) == (("one", False) if hosts == 1 else (str(hosts), True))
+    lacking = re.search(r"(\d+) cells? lacks?", built.sentence)
+    assert int(lacking[1] if lacking else 0) == cells_of
+    texts = [built.sentence, *(f"{n.context} {n.repeats}" for n in built.key_numbers)]
+    texts += [f"{c.subject} {c.text}" for c in built.checks] + [
+        f"{f.title} {f.sub}" for f in figures_of(built)
+    ]
+    for text in texts:
+        for n in re.findall(r"(\d+) hosts\b", text):
+            assert int(n) == hosts, text
+        for n in re.findall(r"\bin (\d+) files\b", text):
+            assert int(n) <= len(names), text
