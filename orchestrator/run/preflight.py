@@ -68,7 +68,7 @@ def whole_or_refused(topology: Topology) -> None:
 
 def _node_by_slurm() -> str:
     """Return what Slurm says of this host inside a job; "" outside of one, and where it does not answer."""
-    name, scontrol = os.environ.get("SLURMD_NODENAME", ""), planted.which("scontrol")
+    name, scontrol = os.environ.get("SLURMD_NODENAME", ""), planted.harmless("scontrol")
     if not name or not scontrol:
         return ""
     said = ask([scontrol, "show", "node", "--", name], timeout_s=_SLURM_S)

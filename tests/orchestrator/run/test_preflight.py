@@ -180,3 +180,28 @@ def test_a_process_that_spins_on_the_cpu_of_a_cell_is_named_before_the_first_run
     assert f" of a CPU, seen on CPU {cpu}: this sweep measures there" in said
     assert "; fix: wait until it has ended" in done.stderr
     assert lines.index(said) < lines.index("result file  e.db")
+
+
+@pytest.mark.parametrize(
+    ("node", "says", "refused"),
+    [
+        ("node1", "CPUEfctv=6 CPUTot=8\n CoreSpecCount=1 CPUSpecList=3,7", False),
+        ("node1", "CPUEfctv=8 CPUTot=8", True),
+        ("", "CPUEfctv=6 CPUTot=8\n CoreSpecCount=1", True),  # no job
+        ("node1", "", True),
+    ],
+)
+def test_the_whole_of_a_host_is_what_slurm_gives_to_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: str, says: str, refused: bool
+) -> None:
+    (tmp_path / "scontrol").write_text(f"#!/bin/sh\n[ \"$*\" = 'show node -- node1' ] && echo '{says}'\n")
+    (tmp_path / "scontrol").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("SLURMD_NODENAME", node)
+    machine = probe.load_topology("pack:1 [numa] core:4 pu:2(indexes=core:pu)").limited((0, 1, 2, 4, 5, 6))
+
+    if refused:
+        with pytest.raises(preflight.PartOfMachine, match="6 of 8 PUs"):
+            preflight.whole_or_refused(machine)
+    else:
+        preflight.whole_or_refused(machine)
