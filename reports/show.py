@@ -18,6 +18,7 @@ from reports import numbers
 from reports.checks import audit
 from reports.checks.audited import audit_of
 from reports.checks.doubts import LEGEND
+from reports.draw.figure import MARK
 from reports.numbers import formulas
 from reports.results import model, naming
 from reports.results.grouping import group_by
@@ -74,7 +75,7 @@ def _best(
         chosen = (min(known) if better == "lower" else max(known, key=lambda one: one[0]))[1]
         why = f"{'lowest' if better == 'lower' else 'highest'} {name}"
     best = cells[chosen]
-    doubt = audit.doubts(doubtful, best)
+    doubt = _doubt(doubtful, best)
     said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{f' ⚠ {doubt}' if doubt else ''}"
     at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
     if len(cells) == 1:
@@ -85,6 +86,12 @@ def _best(
     as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
     beside = _overlapping(cells, unit, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
+
+
+def _doubt(doubtful: Mapping[tuple[object, ...], str], cell: Sequence[Run]) -> str:
+    """Return the checks that doubt what a line says of a cell: of a text of several benchmarks that of which it speaks."""
+    whole, _, part = numbers.leader(cell[0]).metric.partition("/")
+    return audit.doubts(doubtful, cell, whole if part else "")
 
 
 def _overlapping(cells: Sequence[Sequence[Run]], unit: str, chosen: int, others: Sequence[int]) -> str:
@@ -148,7 +155,7 @@ def _shown(path: Path, bars: bool) -> str:
             out += [*_cells(same, doubtful, bars), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
-    if doubtful:
+    if any(f" {MARK} " in line for line in out):
         out += [LEGEND, ""]
     out += list(_trouble(results))
     return "\n".join(out).rstrip()
@@ -218,7 +225,7 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
     for members, labels in zip(cells[:_MOST_LINES], named, strict=False):
-        doubt = audit.doubts(doubtful, members)
+        doubt = _doubt(doubtful, members)
         found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}"
         values = (labels.get(axis, "") for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))

@@ -271,7 +271,7 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         first = found[0]
         wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
         cells = [
-            f"{', '.join(_whose(one, cell, len(wheres) > 1, len(sweeps) > 1))}: {text}"
+            ": ".join(filter(None, (_whose(one, cell, len(wheres) > 1, len(sweeps) > 1), text)))
             for one in found
             for cell, text in one.cells
         ]
@@ -298,10 +298,10 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         )
 
 
-def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> list[str]:
+def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> str:
     """Return what names a line of a finding: its host and its sweep where there are several, and its cell, if that has a name."""
-    named = [finding.where] * of_hosts + [finding.sweep] * of_sweeps
-    return named if named and cell == ONE_CELL else [*named, cell]
+    named = [finding.where] * of_hosts + [finding.sweep] * of_sweeps + [cell] * (cell != ONE_CELL)
+    return ", ".join(named)
 
 
 def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:

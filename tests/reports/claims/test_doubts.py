@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pinsweep.cli import cli
+from reports import show
 from reports.charts import chart_module
 from reports.checks._cells import cell_key
 from reports.checks.audit import audit, convicted, doubts
@@ -261,6 +262,7 @@ def test_a_time_of_one_benchmark_makes_no_other_doubtful(make: Any, tmp_path: Pa
     page = build.build(load([path]))
 
     assert [(n.value, n.doubt) for n in page.key_numbers] == [("9.84", "")]
+    assert "⚠" not in show.show_result(path)
     marked = {f.title.partition(":")[0]: "(G6, " in f.doubt for f in figures(page)}
     assert marked.pop("Allreduce")
     assert not any(marked.values())
