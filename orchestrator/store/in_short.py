@@ -29,8 +29,8 @@ from parsers.measurement import Flag, Parsed, Scalar, Table
 _AT_ONCE: Final = 1000
 _MOST_OPEN: Final = 100
 """Files that are held open; of more, one is opened when somebody asks."""
-_HELD: Final = 200
-"""Texts that a file hands out and holds: the repeats of a cell are asked for together, and by one after another."""
+_HELD: Final = 1000
+"""Texts that a file hands out and holds, some MB: charts ask for that many together, in one way after another."""
 
 
 class InShort(NamedTuple):

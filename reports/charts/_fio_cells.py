@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parsers.measurement import whole
@@ -24,6 +24,7 @@ from reports.numbers.fio import (
     tells_options,
     utilisation,
 )
+from reports.readings.fio import disks
 from reports.results.grouping import group_by
 from reports.results.model import Run, texts_of
 from reports.results.naming import block
@@ -46,17 +47,17 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
 
     Beside the columns of the summaries: iodepth and processes (Int64, NA where the text does not say); kind, series and label (str:
     "randread", "randrw 70:30, reads", "mix r"); size (str: "4 KiB", "4 KiB and 64 KiB", "" if not known); cpu (ns per I/O), asked and
-    in_flight (I/Os of the run), busy (share of the time, of the busiest disk), float; verify (bool: reads that nobody asked for);
+    in_flight (I/Os of the run), busy (share of the time, of the busiest disk), float; disks (frozenset of str, those that fio names); verify (bool: reads that nobody asked for);
     engines (frozenset of str) and way (str: "direct", CACHED, "" where nothing tells or no file is behind them); panel (a Facet), at (int),
     the rank of the panel, and order (int), that of the kind.
     """
     import pandas as pd
 
-    parts = [_read(runs[at : at + _AT_ONCE]) for at in range(0, len(runs), _AT_ONCE)]
+    alone = _alone(runs)
+    parts = [_read(runs[at : at + _AT_ONCE], alone) for at in range(0, len(runs), _AT_ONCE)]
     found = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
     both = found.dropna(subset="mean")["which"].nunique() > 1
     run = found["run"]
-    found = found.assign(busy=run.map(_utilisations(runs)).astype(float))
     which = found["which"] if both else [""] * len(found)
     told = zip(run, found["kind"], found["direction"], found["verify"], which, strict=True)
     names = [_series(*of) for of in told]
@@ -75,8 +76,8 @@ _AT_ONCE = 1000
 """Runs that are read before what was read of them is let go, where there are more."""
 
 
-def _read(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return the columns of `cells` that each run tells by itself."""
+def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
+    """Return the columns of `cells` that each run tells by itself. `alone`: of which the text tells what their disks did."""
     import pandas as pd
 
     found = summaries.frame(runs).dropna(subset="iops").drop(columns="latencies")
@@ -88,6 +89,8 @@ def _read(runs: Sequence[Run]) -> pd.DataFrame:
         kind=list(map(_kind, run, direction)), verify=pd.array(list(map(is_verify, run, direction)), dtype="bool"),
         cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
         engines=run.map(engines), way=[ways[one] for one in run],
+        disks=run.map({one: frozenset(disk.name for disk in disks(one)) for one in run}),
+        busy=run.map({one: utilisation(one) if one in alone else None for one in run}).astype(float),
     )  # fmt: skip
     if len(runs) == _AT_ONCE:
         for one in runs:
@@ -99,16 +102,15 @@ def _read(runs: Sequence[Run]) -> pd.DataFrame:
 RANKED = ["order", "kind", "verify", "direction", "which"]
 
 
-def _utilisations(runs: Sequence[Run]) -> dict[Run, float | None]:
-    """Return run → share of the time in which its busiest disk had an I/O; None of groups of jobs whose text tells only that of all."""
+def _alone(runs: Sequence[Run]) -> set[Run]:
+    """Return the runs whose text is of no other: of groups of jobs it tells only what the disks did in all of them."""
     texts = texts_of(runs)
 
     def whole_text(run: Run) -> tuple[object, ...]:
         reading = run.record.capture.reading if run.record.capture else {}
         return (run.file, texts[run], reading.get("document")) if "group" in reading else (run,)
 
-    together = group_by(runs, whole_text).values()
-    return {run: utilisation(run) if len(same) == 1 else None for same in together for run in same}
+    return {same[0] for same in group_by(runs, whole_text).values() if len(same) == 1}
 
 
 def depth_of(run: Run, direction: str = "") -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,12 +32,40 @@ TURN = "run of its text"
 
 def facet(run: Run, names: Sequence[str]) -> Facet:
     """Return the run's panel: its host, its place, its program, and its values of the named options."""
-    own = _own(run)
+    own = _own(run) if names else {}
     return tuple((name, own.get(name)) for name in names)
 
 
 def _own(run: Run) -> dict[str, Any]:
     return {**run.options, "host": run.where, "place": run.place, "program": program_kind(run)}
+
+
+def _unlike(runs: Iterable[Run]) -> Iterable[Run]:
+    """Return one of the runs of which nothing tells the panels apart: of the repeats of a cell, as a rule."""
+
+    def alike(run: Run) -> tuple[object, ...]:
+        facts = run.parsed.facts if run.parsed else {}
+        told = tuple(facts[name] for name in _telling(tuple(facts)))
+        flags = tuple(flag.id for flag in run.parsed.flags) if run.parsed and run.parsed.flags else ()
+        record = run.record
+        return (
+            id(run.cell),
+            id(run.session),
+            run.where,
+            run.source,
+            record.program,
+            id(record.placement),
+            told,
+            flags,
+        )
+
+    return {alike(run): run for run in runs}.values()
+
+
+@functools.lru_cache(maxsize=512)
+def _telling(facts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the facts that tell an option or a program."""
+    return tuple(n for n in facts if n.startswith("option.") or n in ("program", "suite", "tool_version"))
 
 
 def by_panel(runs: Iterable[Run], panels: Iterable[Facet]) -> dict[Facet, list[Run]]:
@@ -56,8 +85,9 @@ def in_panels(found: pd.DataFrame, *within: str, texts: bool = False) -> pd.Data
     names = panel_names(runs, within=within)
     sources = _texts(runs) if texts and "source" not in names else {}
     turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
+    own = {run: facet(run, names) for run in runs}
     panels = [
-        (*facet(run, names), *((("source", sources.get(run)),) if sources else ()), *(((TURN, turn),) if several else ()))
+        (*own[run], *((("source", sources.get(run)),) if sources else ()), *(((TURN, turn),) if several else ()))
         for run, turn, several in zip(found["run"], found["turn"], turns, strict=True)
     ]  # fmt: skip
     return found.assign(panel=lambda f: pd.Series(panels, index=f.index, dtype=object))
@@ -78,13 +108,16 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     """
     inner = {*within, "host"} if pooled(runs) else set(within)
     seen: dict[str, set[str]] = {"host": set(), "place": set(), "program": set()}
+    firsts: dict[tuple[int, bool], Run] = {}
     for run in runs:
+        firsts.setdefault((id(run.cell), bool(run.source)), run)
+    for run in firsts.values():
         for name, value in {**run.cell.options, **run.cell.apart}.items():
             if not isinstance(value, dict):
                 seen.setdefault(name, set())
         if run.source:
             seen.setdefault("source", set())
-    for run in runs:
+    for run in _unlike(runs):
         own = _own(run)
         for name, values in seen.items():
             values.add(str(own.get(name)))
@@ -97,10 +130,12 @@ _MOST_OPTIONS = 3
 def panel_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     """Return the `facet_names`; of very many options, where the texts alone tell the panels apart, the first three."""
     names = facet_names(runs, within=within)
+    if "source" not in names:
+        return names
     options = [name for name in names if name not in ("host", "place", "program", "source")]
     short = [name for name in names if name not in options[_MOST_OPTIONS:]]
     told = {facet(run, [name for name in names if name not in options]) for run in runs}
-    alone = "source" in names and len(told) == len({facet(run, names) for run in runs})
+    alone = len(told) == len({facet(run, names) for run in runs})
     return short if alone else names
 
 
@@ -109,9 +144,14 @@ def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[st
     that nothing tells apart would be pooled."""
     pairs = list(drawn)
     names = facet_names(list(dict.fromkeys(run for run, _ in pairs)), within=within)
-    known = [((facet(run, names), by), _own(run)) for run, by in pairs]
-    points = {point for point, _ in known}
-    return tuple(n for n in within if len({(point, str(own.get(n))) for point, own in known}) == len(points))
+    owns = {run: _own(run) for run, _ in pairs}
+    known = {
+        ((*map(owns[run].get, names),), by, *(str(owns[run].get(n)) for n in within)) for run, by in pairs
+    }
+    points = {of[:2] for of in known}
+    return tuple(
+        n for at, n in enumerate(within, 2) if len({(*of[:2], of[at]) for of in known}) == len(points)
+    )
 
 
 def cell(run: Run) -> tuple[str, str, str]:

@@ -33,7 +33,6 @@ from reports.numbers import formulas
 from reports.numbers.fio import WORDS, histograms, job_count
 from reports.page.model import KeyNumber
 from reports.readings import groups
-from reports.readings.fio import disks
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -90,7 +89,7 @@ def _behind(found: pd.DataFrame) -> set[str]:
     """Return what the I/Os of some cells went to: the disk that fio names, where nothing else did and none went to the page cache."""
     if set(found["way"]) == {CACHED}:
         return {f"files, {CACHED}"}
-    named = {disk.name for run in dict.fromkeys(found["run"]) if run.parsed for disk in disks(run.parsed)}
+    named: set[str] = set().union(*found["disks"])
     return named if set(found["way"]) == {DIRECT} and len(named) == 1 else {"storage"}
 
 

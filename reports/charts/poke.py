@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from parsers.units import size_bytes
 from reports.charts import _tails, facets, titles, wording
@@ -12,7 +12,7 @@ from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
-from reports.numbers import Buckets, Part, formulas
+from reports.numbers import Buckets, Number, Part, formulas
 from reports.numbers.poke import histograms, latencies, totals, turns_of
 from reports.page.model import KeyNumber
 from reports.readings.poke import first
@@ -35,13 +35,14 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
     runs = results.shown(tool)
     figures, key_numbers, accesses = [], [], []
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
-        found = distributions(members)
+        read = _read(members)
+        found = read.distributions
         if found:
-            figures.append(_figure(sweep, members, found))
+            figures.append(_figure(sweep, members, found, read.timers))
             key_numbers += _key_numbers([d for d in found if not d.hollow])
             accesses += _access_times(found)
-        if totals := _totals(sweep, members):
-            figures.append(totals)
+        if summed := _totals(sweep, members, read.totals):
+            figures.append(summed)
     return Chapter(
         tool=tool,
         figures=tuple(figures),
@@ -51,23 +52,47 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
     )
 
 
+class _Read(NamedTuple):
+    """What the runs of a sweep tell, each read once."""
+
+    distributions: list[Distribution]
+    timers: list[float]  # ns, what a look at the timer costs
+    totals: list[tuple[Run, Number]]
+
+
 def distributions(runs: Sequence[Run]) -> list[Distribution]:
     """Return one distribution per cell and operation, in the order of the experiment; of very many hosts, one of them all. Those that are
     in no table have no buckets (`_with_buckets`)."""
-    blocks = _blocks(runs)
+    return _read(runs).distributions
+
+
+def _read(runs: Sequence[Run]) -> _Read:
     own = 1 if facets.pooled(runs) else 0  # of many hosts, the file counts for nothing
-    found: list[Distribution] = []
+    blocks: dict[str, set[int]] = {}
+    found: list[tuple[Distribution, Run, int | None]] = []
+    timers: list[float] = []
+    sums: dict[Run, list[Number]] = {}
     for repeats in group_by(runs, lambda run: facets.cell(run)[own:]).values():
         for of, members in group_by(_members(repeats), lambda member: member[0]).items():
             run, (target, op) = members[0][1][0], (str(value) for _, value in of)
-            name = _name(run, target, op, turns_of(run).get(of), len(blocks.get(target, ())) > 1)
-            drawn = _drawn(name, target, op, [member for _, member in members])
-            found.append(drawn if len(found) < MOST_ROWS else drawn.without_buckets())
-        for run in repeats if len(runs) > _MANY else ():
-            if run.parsed:
+            drawn = _drawn("", target, op, [member for _, member in members])
+            drawn = drawn if len(found) < MOST_ROWS else drawn.without_buckets()
+            found.append((drawn, run, turns_of(run).get(of)))
+        for target, sizes in _blocks(repeats).items():
+            blocks.setdefault(target, set()).update(sizes)
+        for run in repeats:
+            if time := first(run, "timer_overhead"):
+                timers.append(time)
+            if told := list(totals(run)):
+                sums[run] = told
+            if run.parsed and len(runs) > _MANY:
                 run.parsed.let_go()
-    names = facets.names_apart([(d.name, d.runs[0]) for d in found])
-    return [replace(d, name=name) for name, d in zip(names, found, strict=True)]
+    named = [(_name(run, d.target, d.op, turns, len(blocks.get(d.target, ())) > 1), d.runs[0]) for d, run, turns in found]  # fmt: skip
+    return _Read(
+        distributions=[replace(d, name=name) for name, (d, *_) in zip(facets.names_apart(named), found, strict=True)],
+        timers=timers,
+        totals=[(run, number) for run in runs for number in sums.get(run, ())],
+    )  # fmt: skip
 
 
 _MANY = 1000
@@ -155,14 +180,13 @@ def _noun(found: Sequence[Distribution]) -> str:
     return nouns.pop() if len(nouns) == 1 else "sample"
 
 
-def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figure:
+def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution], timers: Sequence[float]) -> Figure:
     told = [d for d in found if not d.hollow] or found
     subject = _with_buckets(_subject(told))
     chosen = [*_chosen(told), *(d for d in found if d.hollow and told is not found)][: _tails.MOST_CURVES]
     chosen = [_with_buckets(d) for d in chosen]
     noun = _noun(found)
     name = fmt.sentence(subject.name)
-    timers = [time for run in runs if (time := first(run, "timer_overhead"))]
     alone = any(d.target == "null" for d in chosen)
     timer = None if alone else _tails.floor(chosen, min(timers, default=None))
     panels = [
@@ -251,9 +275,9 @@ _TOTALS: Final = {
 }
 
 
-def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
+def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]]) -> Figure | None:
     """What poke measures besides single accesses: time per byte, per turn of a loop, of all files together."""
-    found = [(run, number) for run in runs for number in totals(run) if number.name.metric in _TOTALS]
+    found = [(run, number) for run, number in sums if number.name.metric in _TOTALS]
     if not found:
         return None
     rows, whose, metrics = [], [], []
