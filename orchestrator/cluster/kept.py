@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from orchestrator.cluster import traits
-
-_DONE: Final = ("ok", "disturbed")
+from orchestrator.run.outcome import counts_as_done
+from orchestrator.store import progress
+from orchestrator.store.progress import Progress
+from parsers.errors import PinsweepError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,57 +35,36 @@ class Kept:
     def complete(self) -> bool:
         return self.ended and self.total > 0 and self.done >= self.total and not self.failed
 
-    def progress(self) -> str:
-        return f"{self.done} of {self.total} runs"
 
-
-def read(path: Path) -> Kept | None:
-    """Return what a result file holds; None if there is none. One that is damaged says so."""
+def read(path: Path, *, allow_misplaced: bool = False) -> Kept | None:
+    """Return what a result file holds; None if there is none. One that is damaged says so. `allow_misplaced`: as of `run`."""
     try:
-        # renamed into its place and never changed there: no locks, no journal
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
-            return _kept(db)
-    except sqlite3.Error as error:
-        if not path.exists():
-            return None
-        return Kept(problem=f"{path.name} cannot be read: {error}")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        return Kept(problem=f"{path.name} is damaged: {error!r}")
+        found = progress.read(path)
+    except PinsweepError as error:
+        return Kept(problem=f"{path.name}: {error.cause}")
+    return None if found is None else of(found, allow_misplaced=allow_misplaced)
 
 
-def _kept(db: sqlite3.Connection) -> Kept:
-    cells = {str(cell): (str(sweep), int(often)) for cell, sweep, often in db.execute("SELECT point_id, sweep, repeats FROM point")}  # fmt: skip
-    last: dict[tuple[str, int], tuple[str, str]] = {}
-    for cell, repeat, status, reason in db.execute(
-        "SELECT point_id, repeat, status, reason FROM run WHERE NOT warm_up ORDER BY run_id"
-    ):
-        if last.get((cell, repeat), ("", ""))[0] != "ok":
-            last[cell, repeat] = str(status), str(reason or "")
-    done = dict.fromkeys(cells, 0)
+def of(found: Progress, *, allow_misplaced: bool = False) -> Kept:
+    """Return what the progress of a result file means. Pure."""
+    done = dict.fromkeys(found.cells, 0)
     failures = []
-    for (cell, _), (status, reason) in last.items():
-        if cell not in cells:
-            raise ValueError("a run of no cell")
-        if status in _DONE:
+    for (cell, _), (status, reason) in found.last.items():
+        if counts_as_done(status, allow_misplaced=allow_misplaced):
             done[cell] += 1
         elif status != "interrupted":
-            failures.append(f"{cells[cell][0]}: {reason or status}")
-    sessions = db.execute("SELECT ended_utc, facts, programs FROM session ORDER BY session").fetchall()
-    skipped = dict(db.execute("SELECT sweep, reason FROM skipped ORDER BY sweep, point DESC").fetchall())
-    ran = {sweep for sweep, _ in cells.values()}
+            failures.append(f"{found.cells[cell][0]}: {reason or status}")
+    ran = {sweep for sweep, _ in found.cells.values()}
+    nothing = next((f"{s}: {r}" for s, r in found.skipped.items()), "no cell can run here")
     return Kept(
-        total=sum(often for _, often in cells.values()),
-        done=sum(min(done[cell], often) for cell, (_, often) in cells.items()),
+        total=sum(often for _, often in found.cells.values()),
+        done=sum(min(done[cell], often) for cell, (_, often) in found.cells.items()),
         failed=len(failures),
-        sessions=len(sessions),
-        ended=bool(sessions and sessions[-1][0]),
+        sessions=found.sessions,
+        ended=found.ended,
         failure=failures[-1] if failures else "",
-        nothing=next((f"{s}: {r}" for s, r in skipped.items()), "no cell can run here") if not cells else "",
+        nothing="" if found.cells else nothing,
         traits=traits.of_session(
-            json.loads(sessions[-1][1]),
-            json.loads(sessions[-1][2]),
-            {s: str(r) for s, r in skipped.items() if s not in ran},
-        )
-        if sessions
-        else {},
+            found.facts, found.programs, {s: r for s, r in found.skipped.items() if s not in ran}
+        ),
     )

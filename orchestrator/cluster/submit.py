@@ -60,7 +60,9 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
             raise
         problem = str(error)
     engine.fetch(sweep.hosts)
-    found = {host: one for host in sweep.hosts if (one := kept.read(sweep.result(host))) is not None}
+    misplaced = "--allow-misplaced" in sweep.words
+    read = ((host, kept.read(sweep.result(host), allow_misplaced=misplaced)) for host in sweep.hosts)
+    found = {host: one for host, one in read if one is not None}
     ends = logs.read(sweep.path("log"))
     refused = folder.refused(sweep)
     return View(

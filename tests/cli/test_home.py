@@ -88,6 +88,26 @@ def test_a_run_that_fails_is_told_by_the_tool_s_own_reason(pinsweep: Cli, tmp_pa
     assert found.failure == "two: exit status 5: no room"
 
 
+def test_what_status_reads_of_a_file_is_guarded_as_elsewhere(pinsweep: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "n1.db"
+    assert pinsweep("run", experiment(tmp_path), "-o", path).returncode == 0
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE run SET status = 'misplaced', reason = 'ran on CPU 3' WHERE run_id = 1")
+    strict, allowed = kept.read(path), kept.read(path, allow_misplaced=True)
+    assert strict is not None
+    assert allowed is not None
+    assert (strict.failed, strict.failure, strict.complete) == (1, "two: ran on CPU 3", False)
+    assert (allowed.done, allowed.failed, allowed.complete) == (4, 0, True)
+    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS point_id, i AS repeat, 'ok' AS status FROM n"
+    with sqlite3.connect(path) as db:
+        db.executescript(f"PRAGMA foreign_keys = OFF; DROP TABLE run; CREATE VIEW run AS {endless};")
+
+    found = kept.read(path)
+
+    assert found is not None
+    assert found.problem == "n1.db: is damaged: run is a view, not a table"
+
+
 def test_a_file_that_is_none_says_so(tmp_path: Path) -> None:
     (tmp_path / "n1.db").write_bytes(b"SQLite format 3\0" + b"x" * 500)
 
