@@ -274,7 +274,7 @@ class Parsed:
     flags: tuple[Flag, ...] = ()
     facts: Mapping[str, Scalar] = field(default_factory=dict)
     """tool_version, program, threads, …: one value per text."""
-    _once: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _once: dict[Any, Any] | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def measurements(self) -> Table:
@@ -303,14 +303,18 @@ class Parsed:
 
     def once(self, read: Callable[[Parsed], T]) -> T:
         """Return what `read` makes of this text, which is worked out the first time only."""
-        if read not in self._once:
-            self._once[read] = read(self)
-        found: T = self._once[read]
+        kept = self._once
+        if kept is None:  # of most texts nothing is kept
+            kept = {}
+            object.__setattr__(self, "_once", kept)
+        if read not in kept:
+            kept[read] = read(self)
+        found: T = kept[read]
         return found
 
     def let_go(self) -> None:
         """Forget what `once` keeps: of a hundred thousand texts it is more than the memory holds."""
-        self._once.clear()
+        object.__setattr__(self, "_once", None)
 
     def has(self, flag_id: str) -> bool:
         return any(flag.id == flag_id for flag in self.flags)

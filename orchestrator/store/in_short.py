@@ -16,6 +16,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from orchestrator.model import Cell, RunRecord
@@ -31,6 +32,9 @@ _MOST_OPEN: Final = 100
 """Files that are held open; of more, one is opened when somebody asks."""
 _HELD: Final = 1000
 """Texts that a file hands out and holds, some MB: charts ask for that many together, in one way after another."""
+
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class InShort(NamedTuple):
@@ -78,12 +82,9 @@ class Told:
     def rest(self, run_id: int) -> Rest:
         """Return the long columns of a run's row, which are read when somebody asks."""
         told, source = self.runs[run_id], self._source
-        seen = _Column(source, run_id, "seen", (), {}) if told.seen else None
-        usage = _Column(source, run_id, "usage", (), {})
-        if not told.counted:
-            return seen, usage, {}
-        disturbed = {} if told.reasons is None else {"reasons": [*told.reasons]}
-        return seen, usage, _Column(source, run_id, "counters", ("reasons",), disturbed)
+        seen = _Seen(source, run_id) if told.seen else None
+        counters = _Counters(source, run_id, told.reasons) if told.counted else _NOTHING
+        return seen, _Usage(source, run_id), counters
 
 
 # --- out and in --------------------------------------------------------------------------------------------
@@ -230,20 +231,19 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 class _Column(Mapping[str, Any]):
-    """A long column of a run's row, not empty; what is known of some keys is not read."""
+    """A long column of a run's row."""
 
-    __slots__ = ("_keys", "_known", "_name", "_run_id", "_source")
+    __slots__ = ("_run_id", "_source")
+    _NAME = ""
 
-    def __init__(
-        self, source: Source, run_id: int, name: str, keys: tuple[str, ...], known: Mapping[str, Any]
-    ) -> None:
-        self._source, self._run_id, self._name, self._keys, self._known = source, run_id, name, keys, known
+    def __init__(self, source: Source, run_id: int) -> None:
+        self._source, self._run_id = source, run_id
 
     def _read(self) -> Mapping[str, Any]:
-        return self._source.column(self._run_id, self._name)
+        return self._source.column(self._run_id, self._NAME)
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 (anything JSON holds)
-        return self._known[key] if key in self._keys else self._read()[key]
+        return self._read()[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._read())
@@ -251,8 +251,36 @@ class _Column(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._read())
 
+
+class _Seen(_Column):
+    __slots__ = ()
+    _NAME = "seen"
+
+
+class _Usage(_Column):
+    __slots__ = ()
+    _NAME = "usage"
+
+
+class _Counters(_Column):
+    """Counters that were read; which tell whether something disturbed the run is known."""
+
+    __slots__ = ("_reasons",)
+    _NAME = "counters"
+
+    def __init__(self, source: Source, run_id: int, reasons: tuple[Mapping[str, Any], ...] | None) -> None:
+        super().__init__(source, run_id)
+        self._reasons = reasons
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 (anything JSON holds)
+        if key != "reasons":
+            return self._read()[key]
+        if self._reasons is None:
+            raise KeyError(key)
+        return [*self._reasons]
+
     def __bool__(self) -> bool:
-        return self._name == "counters" or len(self) > 0
+        return True
 
 
 class _Tables(Mapping[str, Table]):
