@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -68,10 +69,14 @@ def test_a_slow_host_from_suspicion_to_verdict(
     first = called("fleet", "results", "--confirm")
     assert first.returncode == 0, first.stderr
     assert first.stdout.splitlines()[0] == "11 hosts: 1 suspicious, 10 ok"
-    assert (
-        f"clush -b -w node007 'cd {tmp_path} && pinsweep run acceptance.yaml --only acceptance'"
-        in first.stdout
-    )
+    (line,) = [line for line in first.stdout.splitlines() if " run " in line]
+    words = shlex.split(line.strip("()"))
+    assert words[:3] == ["cd", str(tmp_path), "&&"]
+    assert Path(words[3]).is_absolute()
+    assert words[words.index("run") :] == [
+        "run", "acceptance.yaml", "--only", "acceptance", "--nodes", "node[001-002,007]", "-o", f"{tmp_path}/results/again-1", "--wait",
+    ]  # fmt: skip
+    assert first.stdout.splitlines()[-1].endswith(f" fleet {tmp_path}/results)")
 
     hosts("node007", 905.0)  # within an hour of the first, since the same boot: the same piece of evidence
     hosts("node007", 895.0)
