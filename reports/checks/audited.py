@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from parsers.errors import PinsweepError
 from reports.checks import LEVELS
 from reports.checks.audit import Finding, audit, counted
 from reports.numbers import kept
 from reports.results.load import Watched, load
 from reports.results.model import Results
-from reports.results.remembered import remembered
+from reports.results.remembered import recalled, remember, remembered
 
 Audited = tuple[tuple[Finding, ...], str]
 """What all checks found, the gravest first; and "12 runs with numbers": what they were applied to."""
@@ -40,21 +38,17 @@ def audited(paths: Sequence[Path], *, watched: Watched = iter) -> Audited:
 def audit_of(results: Results, *, digest: bool = True) -> tuple[Finding, ...]:
     """Return what the audit of results that were loaded finds, remembered as `audited` does. `digest`: where it is made, keep the
     numbers of the runs for a comparison, too: who reads all texts for the first time does so for all."""
-    if not results.known_by:
-        return audit(results)
-    (path,) = results.paths.values()
-    found: list[tuple[Finding, ...]] = []
-
-    def made() -> Audited:
-        found.append(audit(results))
+    of = results.known_by
+    path = next(iter(results.paths.values()), Path())
+    kept_then = recalled(path, _QUESTION, of, _loaded)
+    if kept_then is not None:
+        return kept_then[0]
+    found = audit(results)
+    if of:
+        remember(path, _QUESTION, of, _dumped((found, counted(results))))
         if digest:
             kept.keep(results)
-        return found[0], counted(results)
-
-    # the file may have gone since, or be damaged: what was read of it stays
-    with contextlib.suppress(PinsweepError):
-        return remembered(path, _QUESTION, made, dump=_dumped, load=_loaded, of=results.known_by)[0]
-    return found[0] if found else audit(results)
+    return found
 
 
 def _dumped(found: Audited) -> str:

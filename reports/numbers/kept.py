@@ -8,6 +8,7 @@ A cell of which nothing is kept is worked out from its runs' texts, and so is al
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -85,7 +86,13 @@ class Kept:
 
 
 def keep(results: Results) -> None:
-    """Keep what the good runs of one file say, where it has many and can be written, and they are still all."""
+    """Keep what the good runs of one file say, where it has many and can be written, and they are still all. A file that has gone since,
+    or is damaged, keeps nothing."""
+    with contextlib.suppress(PinsweepError):
+        _keep(results)
+
+
+def _keep(results: Results) -> None:
     if not results.known_by:
         return
     (path,) = results.paths.values()

@@ -15,6 +15,7 @@ import orchestrator
 import parsers
 import reports
 from orchestrator.store.result_file import ResultFile, open_result
+from parsers.errors import PinsweepError
 
 T = TypeVar("T")
 
@@ -29,27 +30,41 @@ def remembered(
     *,
     dump: Callable[[T], str],
     load: Callable[[str], T],
-    of: str | None = None,
 ) -> T:
     """Return what `made` makes of a result file, or made of it before: by the same program, when the file held the same runs, cells,
     sessions and outputs and was called the same.
 
-    `question` says what is made, with all options that change it; `of`, what the file was known by when `made`'s results were read,
-    where they have been. `load` undoes `dump`; what it raises ValueError, KeyError or TypeError for is made again. Raises UserError for
-    a file that is none, Damaged, and what `made` raises.
+    `question` says what is made, with all options that change it. `load` undoes `dump`; what it raises ValueError, KeyError or TypeError
+    for is made again. Raises UserError for a file that is none, Damaged, and what `made` raises.
     """
-    with open_result(path, known=of is not None) as file:
-        of = known_by(file) if of is None else of
-        kept = file.kept_answer(_asked(path, question), of) if of else None
+    with open_result(path) as file:
+        of = known_by(file)
+    kept = recalled(path, question, of, load)
     if kept is not None:
-        with contextlib.suppress(ValueError, KeyError, TypeError):  # nothing that `dump` made
-            return load(kept)
+        return kept
     answer = made()
-    if of:
-        with open_result(path, known=True) as file:
-            if file.fingerprint(_program()) == of:  # no run was added meanwhile
-                file.keep_answers(of, [(_asked(path, question), dump(answer))])
+    remember(path, question, of, dump(answer))
     return answer
+
+
+def recalled(path: Path, question: str, of: str, load: Callable[[str], T]) -> T | None:
+    """Return what was made of a result file that was known by `of`; None where nothing was kept that `load` takes, and of a file that has
+    gone since, or is damaged."""
+    if not of:
+        return None
+    with contextlib.suppress(PinsweepError), open_result(path, known=True) as file:
+        kept = file.kept_answer(_asked(path, question), of)
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # nothing that `dump` made
+            return None if kept is None else load(kept)
+    return None
+
+
+def remember(path: Path, question: str, of: str, answer: str) -> None:
+    """Keep what was made of a result file when it was known by `of`, unless it is another one now, or has gone."""
+    if of:
+        with contextlib.suppress(PinsweepError), open_result(path, known=True) as file:
+            if file.fingerprint(_program()) == of:  # no run was added meanwhile
+                file.keep_answers(of, [(_asked(path, question), answer)])
 
 
 def known_by(file: ResultFile) -> str:
