@@ -227,13 +227,17 @@ def tail(
     return text
 
 
-def overview(times: Sequence[tuple[str, float]]) -> str:
-    """Say "One access: 57.0 ns (Memory, idle) to 186 µs (4 KiB read, iodepth 1)": the fastest and the slowest row, each by its name; of
-    fewer than two, the subject alone."""
-    if len(times) < 2:
+def overview(times: Sequence[tuple[str, float, bool]]) -> str:
+    """Say "One access: 57.0 ns (Memory, idle) to 186 µs (4 KiB read, iodepth 1)", "One access: at most 18.1 ns (Memory, 1 kB) to …": the
+    fastest and the slowest row (its name, ns, whether that is a bound: most of it is the timer); of fewer than two, and where all are
+    bounds, the subject alone."""
+    if len(times) < 2 or all(bound for *_, bound in times):
         return "Time for one access"
     ends = (min(times, key=lambda t: t[1]), max(times, key=lambda t: t[1]))
-    low, high = (fmt.quantity(value, "ns") for _, value in ends)
+    low, high = (
+        f"at most {fmt.quantity(value, 'ns', rounding=fmt.UP)}" if bound else fmt.quantity(value, "ns")
+        for _, value, bound in ends
+    )
     if low == high:
         return f"One access: {low}"
     return f"One access: {low} ({ends[0][0]}) to {high} ({ends[1][0]})"

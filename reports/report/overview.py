@@ -32,7 +32,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     )
     return Figure(
         id="overview",
-        title=titles.overview([(t.name, t.median) for t in known if t.group != "timer" and not t.bound and t.run.sound]),
+        title=titles.overview([(t.name, t.median, t.bound) for t in known if t.group != "timer" and t.run.sound]),
         sub="Time for one access, by the tool that the table names."
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
@@ -108,7 +108,7 @@ def _table(known: Sequence[AccessTime]) -> Table:
         rows=tuple(
             (
                 t.name,
-                f"{'≤ ' if t.bound else ''}{fmt.quantity(t.median, 'ns')}",
+                f"{'≤ ' if t.bound else ''}{_said(t)}",
                 t.statistic,
                 _repeats(t),
                 fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
@@ -154,7 +154,12 @@ def _unsteady(time: AccessTime) -> bool:
 
 
 def _median(time: AccessTime) -> str:
-    return f"{'≤ ' if time.bound else '≈ ' if _unsteady(time) else ''}{fmt.quantity(time.median, 'ns')}"
+    return f"{'≤ ' if time.bound else '≈ ' if _unsteady(time) else ''}{_said(time)}"
+
+
+def _said(time: AccessTime) -> str:
+    """Return the time; a bound rounded to its safe side."""
+    return fmt.quantity(time.median, "ns", rounding=fmt.UP if time.bound else fmt.NEAREST)
 
 
 def _tip(time: AccessTime) -> str:
