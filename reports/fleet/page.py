@@ -235,7 +235,8 @@ def _methods(report: Report) -> Iterable[str]:
         "of that; broken: 10 %. Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
         f"other hosts, and by more than chance makes of equal hosts in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average, half of the numbers by half of that. "
         "Two groups of hosts: apart by more than twice what either spans, the smaller with more than 40 % of the hosts; there nobody is judged. "
-        f"Unseen: 4.5 spreads, at least {least}; of hosts worse by just that, about three in four are at least suspicious."
+        f"Unseen: two spreads more than chance asks of each of three sessions (4.5 spreads in all for 40 hosts with 54 numbers), at least {least}; of "
+        f"hosts worse by just that, about three in four are at least suspicious, of those worse by just {least} half or fewer."
     )
 
 

@@ -34,9 +34,9 @@ CONFIRMED = 3
 """So many runs make a verdict; fewer, a suspicion."""
 
 SUSPICIOUS_Z, SLOW_Z, EVERYWHERE_Z = 2.5, 3.0, 3.5
-SEEN_Z = 4.5
-"""Of hosts so many spreads worse in three sessions, 76 to 86 of 100 were at least suspicious (8 and 18 hosts, simulated), of those at
-3 spreads 15, at 6 all but a few."""
+SEEN_MARGIN = 2.0
+"""Of hosts so many spreads worse than what each of three sessions must be, 74 to 82 of 100 are at least suspicious (8, 18 and 40 hosts with 54
+numbers, 3 to 10 % of noise, simulated)."""
 EFFECT, BROKEN = 0.03, 0.10
 HALF = 0.4
 """Of two groups of hosts that are apart, more than so many in the smaller: which of them is slow, nobody can tell."""
@@ -215,8 +215,8 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
     unseen = None
     if middle and spread:
         confirmed = any(host.runs >= CONFIRMED for host in hosts)
-        least = SEEN_Z * max(spread, noise * _of_median(CONFIRMED)) / abs(middle) if confirmed else 0.0
-        unseen = max(threshold, least)
+        own = max(spread, noise * _of_median(CONFIRMED)) / abs(middle) if confirmed else 0.0
+        unseen = max(threshold, (beyond / 2 + SEEN_MARGIN) * own)
     return Strip(
         metric=metric, middle=middle, spread=spread, hosts=hosts, unseen=unseen, worse_half=worse_half
     )
