@@ -7,6 +7,7 @@ tables are told from views as everywhere; its pages are not looked at, so what i
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -37,7 +38,7 @@ def read(path: Path) -> Progress | None:
     try:
         connection = database.connect(path, "ro", immutable=True)
     except sqlite3.Error as error:
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         raise database.unusable(path, error) from error
     try:
@@ -45,7 +46,7 @@ def read(path: Path) -> Progress | None:
             database.check(path, db)
             return _progress(path, db)
     except sqlite3.Error as error:
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         raise database.unusable(path, error) from error
     except (ValueError, TypeError, AttributeError) as error:

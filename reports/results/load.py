@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -68,7 +69,7 @@ def load(
 
     What a run printed is not among it (`printed`), but for the first and last characters of captured texts, CAPTURED in all.
     """
-    listed = list({path.resolve(): path for path in paths}.values())
+    listed = list({os.path.realpath(path): path for path in paths}.values())
     if not listed:
         raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
     names = short_names(listed)

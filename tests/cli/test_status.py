@@ -1,0 +1,129 @@
+"""`pinsweep status` of a sweep by Slurm, from what its commands once printed: files that are not as they should be, and a thousand hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cluster import folder
+from orchestrator.cluster.folder import Sweep
+from pinsweep import __version__
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+EXPERIMENT = """\
+schema: 1
+title: Rate
+tool: command
+repeats: 2
+fixed: {command: "echo rate 1000", metrics: {rate: {regex: "rate ([0-9]+)", unit: MB/s, better: higher}}}
+matrix: {x: [1]}
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """slurm(what squeue prints, what sinfo prints) → a file with a line for each question to either."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+
+    def says(squeue: str, sinfo: str) -> Path:
+        for name, text in (("squeue", squeue), ("sinfo", sinfo)):
+            (tmp_path / name).write_text(text)
+            path = tmp_path / "bin" / name
+            path.write_text(f"#!/bin/sh\necho {name} >> {tmp_path}/asked\ncat {tmp_path}/{name}\n")
+            path.chmod(0o755)
+        return tmp_path / "asked"
+
+    return says
+
+
+def begun(where: Path, hosts: list[str]) -> Sweep:
+    sweep = Sweep(
+        id="3f9a12bc", folder=str(where), via="slurm", hosts=tuple(hosts), experiments={"rate.yaml": folder.digest(EXPERIMENT)},
+        words=(), user="bench", version=__version__, python="/opt/pinsweep/bin/python",
+    )  # fmt: skip
+    folder.make(sweep, {"rate.yaml": EXPERIMENT}, "")
+    return sweep
+
+
+def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
+    pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
+    hosts = [f"n{number:02}" for number in range(1, 15)]
+    sweep = begun(tmp_path / "acc", hosts)
+    for host in hosts[:-1]:
+        path = sweep.result(host)
+        shutil.copy(tmp_path / "one.db", path)
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE session SET host = ?", (host,))
+        sweep.path("log", f"{host}.7").write_text("rc=0 complete\n")
+    whole = sweep.result("n09").read_bytes()
+    sweep.result("n09").write_bytes(whole[: len(whole) // 2])  # cut
+    sweep.result("n10").write_bytes(b"")
+    sweep.result("n11").unlink()
+    sweep.result("n11").symlink_to("n11.db")  # cannot be read, not even by root
+    with sqlite3.connect(sweep.result("n12")) as db:  # gathered half-way
+        db.execute("DELETE FROM output WHERE run_id = 2")
+        db.execute("DELETE FROM parsed WHERE run_id = 2")
+        db.execute("DELETE FROM run WHERE run_id = 2")
+        db.execute("UPDATE session SET ended_utc = NULL")
+    sweep.result("n13").unlink()  # and of n14 there was nothing ever
+    slurm("", "".join(f"{host}|idle|1:2:1|(null)|none\n" for host in hosts))
+
+    status, fleet = called("status", "acc"), called("fleet", "acc")
+
+    assert (status.returncode, fleet.returncode) == (1, 1)
+    states = {
+        host: (one["state"], one["reason"])
+        for host, one in json.loads(called("status", "acc", "--format", "json").stdout)["hosts"].items()
+    }
+    assert {states[host] for host in hosts[:8]} == {("done", "")}
+    for host in ("n09", "n10", "n11"):
+        assert states[host][0] == "failed"
+        assert host in states[host][1]
+    assert states["n12"] == ("failed", "job 7 ended well, but its results are not here")
+    assert states["n13"] == ("failed", "job 7 ended well, but its results are not here")
+    assert states["n14"] == ("not submitted", "")
+    assert fleet.stdout.splitlines()[:1] == ["9 hosts: 9 ok"], fleet.stdout + fleet.stderr
+    said = fleet.stdout.splitlines()
+    assert "no result n[09-11,13-14]" in said
+    assert "incomplete n12: 1 run not started, or not to the end" in said
+    for host in ("n09", "n10", "n11"):
+        assert any(line.startswith(f"unreadable {host}.db: ") for line in said)
+
+
+def test_a_thousand_hosts_are_two_questions(
+    called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    hosts = [f"n{number:04}" for number in range(1, 1001)]
+    begun(tmp_path / "acc", hosts)
+    jobs = [f"{host}|{number}|PENDING|Priority" for number, host in enumerate(hosts[:600], 1)]
+    jobs += [f"{host}|{number}|RUNNING|None" for number, host in enumerate(hosts[600:900], 601)]
+    asked = slurm(
+        "\n".join(jobs),
+        "\n".join(
+            f"{host}|{'drained' if host > 'n0950' else 'idle'}|2:32:2|rack{host[-2:]}|bad DIMM"
+            for host in hosts
+        ),
+    )
+
+    done = called("status", "acc")
+
+    assert done.returncode == 3
+    assert done.stdout.splitlines()[1:] == [
+        "  running        n[0601-0900]",
+        "  queued         n[0001-0600]  Priority",
+        "  not submitted  n[0901-0950]",
+        '  skipped        n[0951-1000]  drained "bad DIMM"',
+    ]
+    assert sorted(asked.read_text().split()) == ["sinfo", "squeue"]
