@@ -76,6 +76,9 @@ class ChartModule(Protocol):
     METHODS: str
     """A paragraph of the page's Methods: what its numbers count and how the derived ones are made; "" without one."""
 
+    METHODS_OF: str
+    """How the ids begin of the figures that it explains: without one of them it is left out. A module may lack it: of all its figures."""
+
     def chapter(self, results: Results, tool: str) -> Chapter:
         """Draw the good runs of the tool (`tool`: its own name, or that of a tool without a module)."""
         ...

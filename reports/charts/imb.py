@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SECTION = "MPI"
 RANK = 20
+METHODS_OF = "imb-PingPong-"
 METHODS = (
     "PingPong: the time is half a round trip, taken from the bandwidth beside it where that is printed with more digits; "
     "bandwidth is bytes ÷ time, the small-message latency is the "

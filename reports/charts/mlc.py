@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 SECTION = "Memory"
 RANK = 11
+METHODS_OF = "loaded-"
 METHODS = (
     "Loaded latency: the floor (compared and exported as unloaded latency) is the median latency of the rows that move at most 10 % of the peak bandwidth "
     "(of fewer than three such rows: the latency under the least load). Bandwidth within 2 × floor is interpolated along the "

@@ -79,7 +79,7 @@ def build(
         sections=tuple(_sections(results, chapters, guilty)) or (_nothing(results),),
         machine=None if comparison else drawing(results, chapters.values(), guilty),
         placement=Placements(hosts=placed) if placed else None,
-        methods=tuple(_methods(results)),
+        methods=tuple(_methods(results, chapters)),
         runs=Runs(
             lead=(_lead(results, len(listed), len(rows)),),
             rows=tuple(run_row(alike[0], alike, printed.get(alike[0], ("", ""))) for alike in listed),
@@ -414,7 +414,7 @@ def _labels(cell: Mapping[str, Any]) -> str:
 # --- methods and runs --------------------------------------------------------------------------------------
 
 
-def _methods(results: Results) -> Iterable[str]:
+def _methods(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[str]:
     yield (
         "GB/s is 10⁹ bytes per second, KiB is 1024 bytes. Every number comes from the raw output that the result file "
         "keeps; a line is drawn through medians of the repeats, a bar or band from the lowest to the highest, and "
@@ -432,7 +432,9 @@ def _methods(results: Results) -> Iterable[str]:
         )
     modules = dict.fromkeys(chart_module(tool) for tool in results.told)
     for module in sorted(modules, key=lambda m: m.RANK):
-        if module.METHODS:
+        own = (figure.id for c in chapters.values() if chart_module(c.tool) is module for figure in c.figures)
+        of = getattr(module, "METHODS_OF", "")
+        if module.METHODS and (not of or any(name.startswith(of) for name in own)):
             yield module.METHODS
     if any(run.record.placement for run in results.runs):
         yield (

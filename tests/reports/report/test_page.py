@@ -996,3 +996,19 @@ def test_three_samples_have_no_mode(samples: list[float], modes: str, make: Any,
 
     (table,) = (t for t in tables if "Modes: median, share" in t.columns)
     assert table.rows[0][table.columns.index("Modes: median, share")] == modes
+
+
+def test_methods_explain_what_is_on_the_page(make: Any, tmp_path: Path) -> None:
+    """A page of one matrix, or of an Allreduce, explained floors and Hockney's fit, which it did not have."""
+    allreduce = make.imb_text({0: 9.0, 8: 9.1}).replace("PingPong", "Allreduce")
+    said = {}
+    for name, tool, text in (
+        ("matrix", "mlc", make.matrix_text([[80.0, 140.0], [140.0, 80.0]])),
+        ("loaded", "mlc", make.mlc_text([(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3)])),
+        ("pingpong", "imb", make.imb_text({0: 9.0, 8: 9.1})), ("allreduce", "imb", allreduce),
+    ):  # fmt: skip
+        path = make.Maker(tmp_path / f"{name}.db").add("s", tool, {}, text).write()
+        said[name] = {text.partition(":")[0] for text in build.build(load([path])).methods}
+
+    assert "Loaded latency" in said["loaded"] - said["matrix"]
+    assert "PingPong" in said["pingpong"] - said["allreduce"]
