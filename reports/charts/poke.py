@@ -38,7 +38,7 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
         read = _read(members)
         found = read.distributions
         if found:
-            figures.append(_figure(sweep, members, found, read.timers))
+            figures.append(_figure(sweep, members, read))
             key_numbers += _key_numbers([d for d in found if not d.hollow])
             accesses += _access_times(found)
         if summed := _totals(sweep, members, read.totals):
@@ -56,6 +56,7 @@ class _Read(NamedTuple):
     """What the runs of a sweep tell, each read once."""
 
     distributions: list[Distribution]
+    blocks: Mapping[str, set[int]]  # `_blocks`
     timers: list[float]  # ns, what a look at the timer costs
     totals: list[tuple[Run, Number]]
 
@@ -90,6 +91,7 @@ def _read(runs: Sequence[Run]) -> _Read:
     named = [(_name(run, d.target, d.op, turns, len(blocks.get(d.target, ())) > 1), d.runs[0]) for d, run, turns in found]  # fmt: skip
     return _Read(
         distributions=[replace(d, name=name) for name, (d, *_) in zip(facets.names_apart(named), found, strict=True)],
+        blocks=blocks,
         timers=timers,
         totals=[(run, number) for run in runs for number in sums.get(run, ())],
     )  # fmt: skip
@@ -180,7 +182,8 @@ def _noun(found: Sequence[Distribution]) -> str:
     return nouns.pop() if len(nouns) == 1 else "sample"
 
 
-def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution], timers: Sequence[float]) -> Figure:
+def _figure(sweep: str, runs: Sequence[Run], read: _Read) -> Figure:
+    found = read.distributions
     told = [d for d in found if not d.hollow] or found
     subject = _with_buckets(_subject(told))
     chosen = [*_chosen(told), *(d for d in found if d.hollow and told is not found)][: _tails.MOST_CURVES]
@@ -188,7 +191,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution], timers: 
     noun = _noun(found)
     name = fmt.sentence(subject.name)
     alone = any(d.target == "null" for d in chosen)
-    timer = None if alone else _tails.floor(chosen, min(timers, default=None))
+    timer = None if alone else _tails.floor(chosen, min(read.timers, default=None))
     panels = [
         _tails.tail_panel(chosen, subject, timer=timer, noun=noun),
         _tails.histogram_panel(subject, chosen, noun=noun),
@@ -197,7 +200,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution], timers: 
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
         f"{wording.ran(_tails.runs_of(chosen), program_name)}; {_tails.counted(chosen)} {many} a curve{_tails.together(chosen)}, each timed, the timer’s "
-        f"own cost in it{_clock(_tails.runs_of(chosen))}. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
+        f"own cost in it{_clock(_tails.runs_of(chosen))}. {_moved(read.blocks)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if timer is not None:
         sub += " Dotted in the tail: the timer alone."
@@ -234,13 +237,11 @@ def _clock(runs: Sequence[Run]) -> str:
     return f" ({fmt.span(costs, 'ns')}, in steps of {fmt.span(steps, 'ns')})"
 
 
-def _moved(runs: Sequence[Run]) -> str:
+def _moved(blocks: Mapping[str, set[int]]) -> str:
     """Say how many bytes an access moves: "An access moves 1 B of memory, 4 KiB of a file. "; names tell them where they differ."""
     of = {"memory": "of memory", "file": "of a file"}
     said = [
-        f"{fmt.size(next(iter(sizes)))} {of[target]}"
-        for target, sizes in _blocks(runs).items()
-        if len(sizes) == 1
+        f"{fmt.size(next(iter(sizes)))} {of[target]}" for target, sizes in blocks.items() if len(sizes) == 1
     ]
     return f"An access moves {', '.join(said)}. " if said else ""
 

@@ -114,7 +114,7 @@ def _ids(said: Iterable[tuple[_Key, str]]) -> dict[_Key, str]:
 
 def doubts(guilty: Guilty, runs: Iterable[Run], metric: str = "") -> str:
     """Return the ids of the checks that speak of some runs' cells, or of this metric of them; "" if none does."""
-    return joined(doubting(guilty, cell_key(run), metric) for run in runs)
+    return joined(doubting(guilty, cell, metric) for cell in dict.fromkeys(map(cell_key, runs)))
 
 
 def joined(ids: Iterable[str]) -> str:
