@@ -33,6 +33,7 @@ class Cluster:
     def __init__(self, scripts: Path, folder: Path) -> None:
         self._scripts = scripts
         self._broken = False
+        self.forgets: list[str] = []  # sweeps that are over: what their jobs left as they were ended
         self.folder = folder
         self.shared = folder / "shared"
         self.small = folder.with_name(f"{folder.name}-small")
@@ -110,8 +111,10 @@ class Cluster:
 
     def left_behind(self, sweep: Path) -> list[str]:
         """Return what a sweep has left on the hosts, which share /tmp here."""
-        number = json.loads((sweep / "sweep.json").read_text())["id"]
-        return [path.name for path in Path(tempfile.gettempdir()).glob(f"pinsweep-{number}-*")]
+        return [path.name for path in Path(tempfile.gettempdir()).glob(f"{self.name_of(sweep)}-*")]
+
+    def name_of(self, sweep: Path) -> str:
+        return f"pinsweep-{json.loads((sweep / 'sweep.json').read_text())['id']}"
 
     @contextlib.contextmanager
     def configured(self, *lines: str) -> Iterator[None]:
@@ -147,6 +150,10 @@ class Cluster:
             self.up()
             self._broken = False
         until(self._is_idle)
+        for name in self.forgets:
+            for left in Path(tempfile.gettempdir()).glob(f"{name}-*"):
+                shutil.rmtree(left, ignore_errors=True)
+        self.forgets.clear()
 
     def _is_idle(self) -> bool:
         """Whether nothing runs and all nodes are idle; what runs is ended, and who is out is called back."""
@@ -225,10 +232,8 @@ def sweep(running: Cluster) -> Iterator[Path]:
     """A folder for a sweep that is not there yet, on the shared file system."""
     folder = Path(tempfile.mkdtemp(dir=running.shared))
     yield folder / "acc"
-    about = folder / "acc" / "sweep.json"
-    if about.is_file():  # of hosts whose jobs were killed
-        for left in running.left_behind(folder / "acc"):
-            shutil.rmtree(Path(tempfile.gettempdir(), left), ignore_errors=True)
+    if (folder / "acc" / "sweep.json").is_file():
+        running.forgets.append(running.name_of(folder / "acc"))
     shutil.rmtree(folder)
 
 
