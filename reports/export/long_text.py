@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from parsers.measurement import Heads, Numbered
+from parsers.measurement import Heads, Numbered, Parsed, Table
 from reports.results.convicted import Guilty
 from reports.results.model import Long, Results
 
@@ -165,7 +165,7 @@ class _Part:
     def _blocks(self) -> Iterator[_Block]:
         first = self._long.labels
         for run in self._long.runs:
-            begun, table = self._long.begun(run), run.parsed.measurements if run.parsed else None
+            begun, table = self._long.begun(run), run.parsed.once(_measurements) if run.parsed else None
             doubted = self._guilty.get((run.file, run.record.point_id))
             if table and isinstance(table.rows, Numbered) and self._says_no_other(table.columns):
                 key = table.rows.heads, tuple(begun[first:-3])
@@ -221,3 +221,8 @@ _FORMS: Final[Mapping[str, _Form]] = {
         quoted=_json, nothing="null", between=",", end="]\n",
     ),
 }  # fmt: skip
+
+
+def _measurements(parsed: Parsed) -> Table:
+    """Return what is asked for twice, once to see what the columns hold and once to write it: a large file is read once."""
+    return parsed.measurements

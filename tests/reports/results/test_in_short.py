@@ -167,6 +167,23 @@ def test_runs_of_which_all_is_kept_are_not_read(texts: Path, monkeypatch: pytest
     assert read == [run.record.run_id]
 
 
+def test_an_export_reads_each_run_once(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export([texts], "csv", tool="fio")
+    monkeypatch.setattr(in_short, "_HELD", 1)
+    read: list[int] = []
+    real = result_file.ResultFile.parsed
+
+    def counting(self: Any, record: Any, cell: Any) -> Any:
+        read.append(record.run_id)
+        return real(self, record, cell)
+
+    monkeypatch.setattr(result_file.ResultFile, "parsed", counting)
+    export([texts], "csv", tool="fio")
+
+    assert read
+    assert len(read) == len({*read})
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
