@@ -66,5 +66,5 @@ def test_the_job_is_sent_and_the_results_are_fetched(apart: Cluster, tmp_path: P
     again = apart.pinsweep("run", "-o", acc, "--wait")
     assert again.returncode == 0, again.stdout + again.stderr
     assert [runs(acc / f"node{n}.db") for n in (1, 2, 3)] == [(3, 3, 1), (3, 3, 2), (3, 3, 1)]
-    assert (acc / "log" / "node2.2").read_text().splitlines()[-1] == "rc=0 complete"
     until(lambda: apart.pinsweep("status", acc).returncode == 0 and not left(apart, acc))
+    assert (acc / "log" / "node2.2").read_text().splitlines()[-1] == "rc=0 complete"
