@@ -105,7 +105,7 @@ def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
     spots = []
     for matrix in MATRICES[:2]:
         own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
-        own = own[own["traffic"].isin(["read", None]) | own["traffic"].isna()]
+        own = own[own["traffic"].isna() | (own["traffic"] == "read")]
         for (of, source, target), every in (
             groups(by_cell(own), ["panel", "source", "target"]) if len(own) else ()
         ):
@@ -120,7 +120,7 @@ def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
                 program=program_kind(first), metric=matrix.metric,
             )  # fmt: skip
             spots.append(Spot(number=number, source=whole(source), target=whole(target)))
-    return spots  # fmt: skip
+    return spots
 
 
 def by_cell(found: pd.DataFrame, *within: str) -> pd.DataFrame:

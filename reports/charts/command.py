@@ -1,4 +1,4 @@
-"""Any metric of any tool: a line over the first numeric axis or over message sizes, or a row per cell where there is neither."""
+"""Any metric of any tool: a line over the longest numeric axis or over message sizes, or a row per cell where there is neither."""
 
 from __future__ import annotations
 

@@ -146,7 +146,8 @@ def test_a_page_of_what_is_kept_is_that_of_the_texts(
     assert render_report([file], tmp_path / "kept.html", static=True).read_bytes() == from_texts
 
 
-def test_runs_of_which_all_is_kept_are_not_read(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the numbers of the runs whose texts are read from now on."""
     read: list[int] = []
     real = result_file.ResultFile.parsed
 
@@ -155,6 +156,11 @@ def test_runs_of_which_all_is_kept_are_not_read(texts: Path, monkeypatch: pytest
         return real(self, record, cell)
 
     monkeypatch.setattr(result_file.ResultFile, "parsed", counting)
+    return read
+
+
+def test_runs_of_which_all_is_kept_are_not_read(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = reads(monkeypatch)
     first = load([texts])
     assert len(read) == sum(run.record.status in ("ok", "disturbed") for run in first.started)
     read.clear()
@@ -170,14 +176,7 @@ def test_runs_of_which_all_is_kept_are_not_read(texts: Path, monkeypatch: pytest
 def test_an_export_reads_each_run_once(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export([texts], "csv", tool="fio")
     monkeypatch.setattr(in_short, "_HELD", 1)
-    read: list[int] = []
-    real = result_file.ResultFile.parsed
-
-    def counting(self: Any, record: Any, cell: Any) -> Any:
-        read.append(record.run_id)
-        return real(self, record, cell)
-
-    monkeypatch.setattr(result_file.ResultFile, "parsed", counting)
+    read = reads(monkeypatch)
     export([texts], "csv", tool="fio")
 
     assert read
