@@ -14,8 +14,7 @@ from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
-    from orchestrator.cluster.folder import Sweep
-    from reports.fleet.confirm import Way
+    from orchestrator.cluster.folder import Sweep, Via
     from reports.fleet.outliers import Report
 
 _LEAST = 0.03
@@ -107,7 +106,7 @@ def command(
     switches: Path | None,
     metrics: Path | None,
     confirm: bool,
-    via: str | None,
+    via: Via | None,
     everything: bool,
     static: bool,
 ) -> int:
@@ -122,7 +121,7 @@ def command(
     from orchestrator.cluster.nodeset import expand
     from reports.fleet import confirm as confirming
     from reports.fleet import limits as site_rules
-    from reports.fleet import outliers
+    from reports.fleet import outliers, swept
     from reports.fleet import text as fleet_text
     from reports.fleet.gaps import overdue
     from reports.fleet.shared import of_report
@@ -138,14 +137,14 @@ def command(
         refuse_output(target, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
     past = load(good, watched=progress.files) if good else None
-    wanted = expand(nodes) if nodes is not None else _swept(results)
+    wanted = expand(nodes) if nodes is not None else swept.hosts(results)
     places = _read_switches(switches) if switches is not None else {}
     unreadable: list[tuple[str, str]] = []
     loaded = load(paths, watched=progress.files, unreadable=unreadable)
     report = outliers.build(
         loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
     )
-    firsts = [path for path in paths if not _AGAIN.fullmatch(path.parent.name)]
+    firsts = [path for path in paths if confirming.is_first(path)]
     before = None
     if firsts and len(firsts) < len(paths):
         earlier = load(firsts, watched=progress.files, unreadable=[])
@@ -155,7 +154,7 @@ def command(
         report = replace(report, gaps=(*report.gaps, *overdue(report.screened, before=now - due, now=now)))
     if places:
         report = replace(report, warnings=(*report.warnings, *of_report(report, places)))
-    sweep = _sweep_of(results)
+    sweep = swept.sweep_of(results)
     if form == "json":
         data(fleet_text.as_json(report))
     else:
@@ -183,7 +182,7 @@ def command(
     options = [word for name, value in own.items() if value for word in (name, str(value))]
     judge = [*(str(path.absolute()) for path in results), *options]
     if confirm:
-        text = confirming.commands(report, judge, _way(results, sweep, via, report))
+        text = confirming.commands(report, judge, swept.way(results, sweep, via, report))
         say(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
     elif report.rerun:
         import shlex
@@ -191,16 +190,6 @@ def command(
         again = ["pinsweep", "fleet", *map(str, results), *options, "--confirm"]
         say(f"to confirm: {printable(shlex.join(again))}", err=True)
     return 1 if report.accused or report.gaps else 0
-
-
-_AGAIN: Final = re.compile(r"again-\d+")
-
-
-def _sweep_of(results: tuple[Path, ...]) -> Sweep | None:
-    """Return the sweep of many hosts whose folder is asked about, if it is one."""
-    from orchestrator.cluster import folder
-
-    return folder.read(results[0]) if len(results) == 1 and folder.is_sweep(results[0]) else None
 
 
 def _say_more(report: Report, sweep: Sweep | None, before: Report | None) -> None:
@@ -215,48 +204,8 @@ def _say_more(report: Report, sweep: Sweep | None, before: Report | None) -> Non
             say(line)
 
 
-def _way(results: tuple[Path, ...], sweep: Sweep | None, via: str | None, report: Report) -> Way:
-    """Return how hosts are reached again: from the folder of the sweep that the results are of, else from here."""
-    import itertools
-    import os
-    import shutil
-    import sys
-
-    from orchestrator.cluster.begin import engine_words
-    from reports.fleet.confirm import Way
-
-    alone = results[0].absolute() if len(results) == 1 and results[0].is_dir() else None
-    if alone is not None:
-        folder = alone
-    else:
-        folder = Path(os.path.commonpath([path.absolute().parent for path in results]))
-    number = next(n for n in itertools.count(1) if not (folder / f"again-{n}").exists())
-    own = shutil.which(sys.argv[0]) if Path(sys.argv[0]).name == "pinsweep" else None
-    program = (str(Path(own).absolute()),) if own else (sys.executable, "-P", "-m", "pinsweep")
-    if sweep is None:
-        return Way(
-            program=program, folder=str(folder), work=str(Path.cwd()), number=number, covered=alone is not None,
-            options=("--via", via) if via else (),
-        )  # fmt: skip
-    files = {file: Path(file).stem for own in report.files.values() for file in own}
-    return Way(
-        program=program, folder=str(folder), work=sweep.work, number=number,
-        options=engine_words(sweep, via),  # type: ignore[arg-type] # of click.Choice
-        names={file: host for file, host in files.items() if host in sweep.hosts},
-    )  # fmt: skip
-
-
 def _absolute(baseline: str) -> str:
     return str(Path(baseline).absolute()) if Path(baseline).exists() else baseline
-
-
-def _swept(results: tuple[Path, ...]) -> tuple[str, ...]:
-    """Return the hosts that should have a result where a folder is that of `pinsweep run --nodes`."""
-    from orchestrator.cluster import folder
-
-    return tuple(
-        dict.fromkeys(host for path in results if folder.is_sweep(path) for host in folder.read(path).hosts)
-    )
 
 
 def _read_switches(path: Path) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,16 @@ class Way:
     covered: bool = True  # whether the command that judges sees what is below `folder`
 
 
+def folder_of(results: str | Path, number: int) -> Path:
+    """Return the folder inside that of the results where hosts are measured again, for the n-th time."""
+    return Path(results, f"again-{number}")
+
+
+def is_first(path: Path) -> bool:
+    """Is a result file of the first try, and not in such a folder?"""
+    return not re.fullmatch(r"again-\d+", path.parent.name)
+
+
 def commands(report: Report, judge: Sequence[str], way: Way) -> str:
     """Return the lines that measure the suspicious sweeps again on the suspects and on controls, then judge all. "" if nothing is suspicious.
 
@@ -50,7 +61,7 @@ def commands(report: Report, judge: Sequence[str], way: Way) -> str:
         sweeps = dict.fromkeys(sweep for host in hosts for sweep in report.rerun[host])
         beside = controls(report, hosts)
         suspects, good = ([_name(report, host, way) for host in own] for own in (hosts, beside))
-        new = str(Path(way.folder, f"again-{number}"))
+        new = str(folder_of(way.folder, number))
         folders.append(new)
         words = [*argv, *(word for sweep in sweeps for word in ("--only", sweep))]
         lines.append(
