@@ -83,13 +83,19 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A NUMA node's picture: squares by colour, as path data, and the bar of its memory (empty: not bound)."""
+    """A NUMA node's picture: squares by colour, frames of last-level caches and the bar of its memory (empty: not bound) as path
+    data, and the numbers of its PUs."""
 
     name: str  # "node 0"; "" where there is one node only
     width: int
     height: int
     squares: tuple[tuple[str, str], ...]  # colour, path
+    numbers: tuple[
+        tuple[int, int, str, str], ...
+    ]  # x of the middle, y of the foot, PU, colour ("": the page's)
+    frames: str
     memory: str
+    used: int  # PUs that have a colour
     said: str  # for assistive technology: "node 0: 4 of 8 PUs, memory"
 
 
@@ -145,6 +151,13 @@ class Drawing:
     folded: bool  # are the links too many to be seen at once?
     disks: tuple[Part, ...]
 
+    @property
+    def framed(self) -> bool:
+        """Has a last-level cache a frame?"""
+        return any(
+            part.squares and part.squares.frames for top in self.packages for part in (top, *top.parts)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPlaces:
@@ -175,6 +188,12 @@ class Placements(Section):
     anchor: str = "placement"
     hosts: tuple[HostPlaces, ...]
 
+    @property
+    def framed(self) -> bool:
+        """Has a last-level cache a frame?"""
+        places = (place for host in self.hosts for place in host.places)
+        return any(node.frames for place in places for package in place.packages for node in package)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
@@ -188,7 +207,7 @@ class Page:
     checks: tuple[Check, ...]
     comparison: Section | None = None  # its verdict is then the page's sentence
     sections: tuple[Section, ...]
-    machine: Drawing | None = None
+    machines: tuple[Drawing, ...] = ()
     placement: Placements | None = None
     about: str = ""
     methods: tuple[str, ...]

@@ -28,7 +28,7 @@ from reports.draw.figure import Figure
 from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
 from reports.report.hosts import figures as host_figures
 from reports.report.key_numbers import chosen as key_numbers_of
-from reports.report.machine import drawing
+from reports.report.machine import drawings
 from reports.report.overview import figure as overview_figure
 from reports.report.placement import of_hosts
 from reports.results import naming
@@ -77,7 +77,7 @@ def build(
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results, found), *_checks(results, found)),
         sections=tuple(_sections(results, chapters, guilty)) or (_nothing(results),),
-        machine=None if comparison else drawing(results, chapters.values(), guilty),
+        machines=() if comparison else drawings(results, chapters.values(), guilty),
         placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results, chapters)),
         runs=Runs(

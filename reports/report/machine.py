@@ -6,16 +6,18 @@ is one of the page's key numbers, of a cell each, so that a page says of no plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from orchestrator.machine.cpulist import named_cpus
 from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
+from orchestrator.store.rows import Session
 from reports.charts import chart_module, wording
 from reports.charts.chapter import AccessTime, Chapter, Spot
 from reports.page.model import Drawing, KeyNumber, Level, Part
+from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
-from reports.report.placement import block
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.hardware import counted
@@ -26,37 +28,38 @@ _MEASURED = "#2B7BBF"
 _MOST_LINKS = 6
 """Links beyond are listed when asked for."""
 
+Machine = tuple[str, Hashable]
+"""A host and the shape that it had."""
+
 Key = tuple[str | int, ...]
 """A part of a machine: () is all of it, ("package", 0), ("node", 1), ("link", 0, 1), ("pair", 0, 1), ("disk", "nvme0n1")."""
 
 
-def drawing(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> Drawing | None:
-    """Return the drawing of the one machine that the runs are of; None where there are several, where its topology is not known, or
-    where no number has a place on it."""
-    sessions = {
-        (m.host, m.session.topology_text): m.session for m in results.machines if m.session.topology_text
-    }
-    if len(sessions) != 1 or len({m.host for m in results.measured}) > 1:
-        return None
-    session = next(iter(sessions.values()))
-    topology = session.topology
-    if topology is None or not topology.cores:
-        return None
+def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> tuple[Drawing, ...]:
+    """Return the drawing of each machine that the runs are of; without those whose topology is not known, or where no number has
+    a place."""
+    sessions = [m.session for m in results.machines if m.session.topology and m.session.topology.cores]
+    machines = {(s.host, s.topology_text): (s.host, _shape(s.topology)) for s in sessions if s.topology}
+
+    def machine_of(runs: Sequence[Run]) -> Machine | None:
+        """Return the machine that all of the runs, one at least, are of."""
+        found = {machines.get((run.session.host, run.session.topology_text)) for run in runs}
+        return found.pop() if len(found) == 1 else None
+
     chapters = list(chapters)
-    text = session.topology_text
-    spots = [spot for chapter in chapters for spot in chapter.on_machine if _knows(spot.number.runs, text)]
-    placed = group_by(spots, lambda spot: _key(spot, topology))
-    numbers = {key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()}
-    sized = [t for chapter in chapters for t in chapter.access_times if t.size and _knows((t.run,), text)]
-    times = group_by(sized, lambda t: _of_run(t.run, topology))
-    if not numbers and not times:
-        return None
-    return _Measured(topology=topology, numbers=numbers, times=times, guilty=guilty).drawn(session.host)
+    spots = group_by((s for c in chapters for s in c.on_machine), lambda s: machine_of(s.number.runs))
+    times = group_by((t for c in chapters for t in c.access_times if t.size), lambda t: machine_of((t.run,)))
+    latest = {machines[s.host, s.topology_text]: s for s in sessions}
+    return tuple(
+        _Measured.of(session, spots.get(machine, ()), times.get(machine, ()), guilty).drawn()
+        for machine, session in latest.items()
+        if machine in spots or machine in times
+    )
 
 
-def _knows(runs: Sequence[Run], text: str) -> bool:
-    """Are all of the runs, one at least, of the machine that this text describes?"""
-    return bool(runs) and all(run.session.topology_text == text for run in runs)
+def _shape(topology: Topology) -> Hashable:
+    """Return what makes two machines of one name one: after a boot it may have a little less memory, or another disk."""
+    return (topology.cores, tuple(node.os_index for node in topology.numa_nodes), topology.caches)
 
 
 def _key(spot: Spot, topology: Topology) -> Key:
@@ -108,12 +111,27 @@ def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber
 class _Measured:
     """A machine, and the numbers and the times of accesses that are of its parts."""
 
+    host: str
     topology: Topology
     numbers: Mapping[Key, tuple[KeyNumber, ...]]
     times: Mapping[Key, Sequence[AccessTime]]
     guilty: Guilty
 
-    def drawn(self, host: str) -> Drawing:
+    @classmethod
+    def of(cls, session: Session, spots: Sequence[Spot], times: Sequence[AccessTime], guilty: Guilty) -> Self:
+        """Return each at its part. The session's topology is known."""
+        topology = session.topology
+        assert topology
+        placed = group_by(spots, lambda spot: _key(spot, topology))
+        return cls(
+            host=session.host,
+            topology=topology,
+            numbers={key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()},
+            times=group_by(times, lambda time: _of_run(time.run, topology)),
+            guilty=guilty,
+        )
+
+    def drawn(self) -> Drawing:
         """Return packages with their nodes, and memory without CPUs (CXL, HBM) beside them."""
         left = {node.os_index: node for node in self.topology.numa_nodes}
         packages = []
@@ -131,7 +149,7 @@ class _Measured:
             if key[:1] in (("link",), ("pair",))
         ]
         return Drawing(
-            host=host,
+            host=self.host,
             machine=fmt.words(counted(self.topology)),
             numbers=self.numbers.get((), ()),
             levels=tuple(level for level in self._levels((), self.topology.allowed_cpus) if level.number),
@@ -171,7 +189,7 @@ class _Measured:
         return Part(
             name=f"node {node.os_index}" if node else "cores",
             detail=named_cpus(cpus) if cpus else "no CPUs",
-            squares=block("", [core.cpus for core in cores], colours, bound=False) if cores else None,
+            squares=squares.node("", cores, self.topology, colours, bound=False) if cores else None,
             levels=self._levels(key, cpus),
             numbers=tuple(found.get(False, ())),
             memory=Part(name=kind, detail=size, numbers=of_memory) if size or of_memory else None,

@@ -1,6 +1,6 @@
 """Where it ran: each placement as a picture of the machine's NUMA nodes, cores and PUs. Pure.
 
-A square is a PU, a column of squares a core, a block a NUMA node, with a bar below it where memory was bound to it.
+A block is a NUMA node (`reports.report.squares`), with a bar below it where memory was bound to it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from orchestrator.machine.topology import Topology
 from orchestrator.placement.place import where
 from reports.draw import vega
 from reports.page.model import HostPlaces, Node, Placed
+from reports.report import squares
 from reports.results.grouping import group_by
 from reports.results.hardware import counted
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
-PU, GAP, LINE = 8, 2, 16
-"""Side of a square and the gap between two, in px; cores in a line."""
-
-UNUSED, BAR = "#E3E6EA", "#5B6470"
 _MOST_PLACES = 12
 _MOST_HOSTS = 4
 
@@ -81,36 +78,13 @@ def _packages(
         blocks = []
         for node, inside in group_by(cores, lambda c: c.numa_node).items():
             name = f"node {node}" if several and node is not None else ""
-            blocks.append(block(name, [core.cpus for core in inside], colour_of, node in bound))
+            blocks.append(squares.node(name, inside, topology, colour_of, node in bound))
             left.discard(-1 if node is None else node)
         out.append(tuple(blocks))
     if several and left:  # memory without CPUs: CXL, HBM
-        out.append(tuple(block(f"node {node}", [], colour_of, node in bound) for node in sorted(left)))
+        out.append(
+            tuple(
+                squares.node(f"node {node}", (), topology, colour_of, node in bound) for node in sorted(left)
+            )
+        )
     return tuple(out)
-
-
-def block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, str], bound: bool) -> Node:
-    """Return the picture of a NUMA node of these cores (their PUs), each PU in its colour; `bound`: with the bar of its memory."""
-    deepest = max((len(cpus) for cpus in cores), default=0)
-    step = PU + GAP
-    paths: dict[str, str] = {}
-    for i, cpus in enumerate(cores):
-        line, column = divmod(i, LINE)
-        for j, cpu in enumerate(cpus):
-            x, y = column * step, line * (deepest * step + 3) + j * step
-            colour = colour_of.get(cpu, UNUSED)
-            paths[colour] = paths.get(colour, "") + f"M{x} {y}h{PU}v{PU}h-{PU}z"
-    lines = -(-len(cores) // LINE)
-    width = min(len(cores), LINE) * step - GAP if cores else 3 * step
-    bottom = lines * (deepest * step + 3)
-    used = sum(cpu in colour_of for cpus in cores for cpu in cpus)
-    total = sum(len(cpus) for cpus in cores)
-    memory = ", its memory bound" if bound else ""
-    return Node(
-        name=name,
-        width=width,
-        height=bottom + 5,
-        squares=tuple(sorted(paths.items())),
-        memory=f"M0 {bottom + 1}h{width}v3h-{width}z" if bound else "",
-        said=f"{name + ': ' if name else ''}{used} of {fmt.plural(total, 'PU')}{memory}",
-    )

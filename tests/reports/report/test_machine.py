@@ -21,10 +21,16 @@ from reports.results.load import load
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
 
 
-def drawn(*files: Path) -> Drawing | None:
+def machines(*files: Path) -> tuple[Drawing, ...]:
     results = load(files)
     chapters = [chart_module(tool).chapter(results, tool) for tool in results.told]
-    return machine.drawing(results, chapters, convicted(audit_of(results)))
+    return machine.drawings(results, chapters, convicted(audit_of(results)))
+
+
+def drawn(*files: Path) -> Drawing:
+    """Return the drawing of the one machine of these files."""
+    (drawing,) = machines(*files)
+    return drawing
 
 
 def parts(drawing: Drawing) -> Iterator[Part]:
@@ -36,9 +42,8 @@ def parts(drawing: Drawing) -> Iterator[Part]:
         stack += [*part.parts, *([part.memory] if part.memory else [])]
 
 
-def told(drawing: Drawing | None) -> dict[str, set[str]]:
+def told(drawing: Drawing) -> dict[str, set[str]]:
     """Return part → its numbers; memory as "… memory"."""
-    assert drawing
     found: dict[str, set[str]] = {}
     for part in parts(drawing):
         if part.numbers:
@@ -93,7 +98,6 @@ def test_numbers_stand_in_their_node_and_between_two(make: Any, tmp_path: Path) 
         "node 0 → memory of node 1": {"6.00 GB/s"},
         "node 0 ↔ node 1": {"1.25 µs"},
     }
-    assert drawing
     (other,) = [part for part in parts(drawing) if part.name == "Package 1, node 1"]
     assert not other.measured
 
@@ -107,7 +111,6 @@ def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> 
 
     drawing = drawn(maker.write())
 
-    assert drawing
     assert not drawing.numbers
     assert told(drawing) == {
         "Package 0, node 0, memory": {"81.0 ns", "91.0 GB/s"},
@@ -123,7 +126,6 @@ def test_the_best_of_a_name_stands_with_the_check_that_doubts_it(make: Any, tmp_
 
     drawing = drawn(maker.write())
 
-    assert drawing
     (memory,) = [p.memory for p in parts(drawing) if p.name == "Package 0, node 0" and p.memory]
     (number,) = memory.numbers
     assert (number.value, number.doubt) == ("30.0", "S3")  # four threads on one PU
@@ -139,7 +141,6 @@ def test_every_part_of_any_machine_is_drawn_once(name: str, make: Any, tmp_path:
     drawing = drawn(result)
     render_report([result], page, static=True)
 
-    assert drawing
     pictures = [part.squares for part in parts(drawing) if part.squares]
     squares = sum(path.count("M") for picture in pictures for _, path in picture.squares)
     assert squares == sum(len(core.cpus) for core in topology.cores)
@@ -149,12 +150,31 @@ def test_every_part_of_any_machine_is_drawn_once(name: str, make: Any, tmp_path:
     assert page.read_text().count("not measured") >= 1
 
 
-def test_nothing_is_drawn_of_several_machines_nor_of_an_unknown_one(make: Any, tmp_path: Path) -> None:
+def test_each_machine_has_a_drawing_with_its_own_numbers_and_an_unknown_one_has_none(
+    make: Any, tmp_path: Path
+) -> None:
     one = two_sockets(make, tmp_path / "a.db").write()
-    other = make.Maker(tmp_path / "b.db", host="node08")
-    other.topology = (FIXTURES / "two-socket-smt.xml").read_text()
-    other.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
+    other = two_sockets(make, tmp_path / "b.db")
+    other.host = "node08"
+    other.add("s", "stream", {"threads": 2}, make.stream_text(11e3, 1), place="local", axes=("threads",))
+    page = tmp_path / "r.html"
 
-    assert drawn(one)
-    assert drawn(one, other.write()) is None
-    assert drawn(make.full(tmp_path / "unknown.db")) is None
+    first, second = machines(one, other.write())
+    render_report([one, tmp_path / "b.db"], page, static=True)
+
+    assert (first.host, second.host) == ("node07", "node08")
+    assert told(first) == told(drawn(one))
+    assert told(second)["Package 0, node 0, memory"] == {"11.0 GB/s"}
+    assert "node08: 2 packages" in page.read_text()
+    assert machines(make.full(tmp_path / "unknown.db")) == ()
+
+
+def test_a_host_that_found_less_memory_after_a_boot_is_one_machine(make: Any, tmp_path: Path) -> None:
+    first = two_sockets(make, tmp_path / "a.db")
+    second = two_sockets(make, tmp_path / "b.db")
+    before = first.topology
+    size = topology_from_text(before).numa_nodes[0].memory_bytes or 0
+    second.topology = before.replace(f'local_memory="{size}"', f'local_memory="{size - 4096}"')
+    assert second.topology != before
+
+    assert len(machines(first.write(), second.write())) == 1

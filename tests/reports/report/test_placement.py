@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group, Place
-from reports.report import placement
+from reports.report import placement, squares
 from reports.report.render import render_report
 from reports.results.load import load
 
@@ -44,11 +44,11 @@ def test_a_square_for_every_pu_and_a_bar_where_memory_is_bound(name: str, make: 
     here, there = host.places
     for placed, used, node in ((here, len(first.cpus), first), (there, 1, last)):
         blocks = [block for package in placed.packages for block in package]
-        squares = {
+        drawn = {
             colour: sum(d.count("M") for block in blocks for c, d in block.squares if c == colour)
-            for colour in (placement.UNUSED, "#2B7BBF")
+            for colour in (squares.UNUSED, "#2B7BBF")
         }
-        assert squares == {placement.UNUSED: len(topology.pus) - used, "#2B7BBF": used}
+        assert drawn == {squares.UNUSED: len(topology.pus) - used, "#2B7BBF": used}
         assert [block.name for block in blocks if block.memory] == [f"node {node.os_index}"]
     assert f"{len(first.cpus)} of " in here.packages[0][0].said
 
@@ -66,11 +66,26 @@ def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
     assert [(p.name, p.programs) for p in host.places] == [("other package, other node", "stream")]
     (near,), (far,) = host.places[0].packages
     assert near.said == "node 0: 2 of 8 PUs"
-    assert dict(near.squares)["#2B7BBF"] == "M0 0h8v8h-8zM0 10h8v8h-8z"
+    assert dict(near.squares)["#2B7BBF"] == "M0 0h20v16h-20zM0 18h20v16h-20z"
+    assert near.numbers[:2] == ((10, 12, "0", "#000000"), (10, 30, "1", "#000000"))
     assert "#D4620F" in dict(far.squares)
     page = render_report([path], tmp_path / "r.html").read_text(encoding="utf-8")
     assert 'aria-label="node 0: 2 of 8 PUs"' in page
     assert 'href="#placement"' in page
+
+
+def test_a_frame_for_each_last_level_cache_and_numbers_up_to_64_cores(make: Any, tmp_path: Path) -> None:
+    def picture(topology: str) -> Any:
+        path = result(make, tmp_path / f"{topology}.db", topology, {"local": (Group(cpus=(0, 17)),)})
+        return placement.of_hosts(load([path]))[0].places[0].packages[0][0]
+
+    several, one, large = map(picture, ("pack:1 [numa] l3:4 core:16 pu:1", "pack:1 [numa] l3:1 core:16 pu:2", "pack:1 [numa] l3:13 core:5 pu:2"))  # fmt: skip
+
+    assert (several.frames.count("M"), one.frames, large.frames.count("M")) == (4, "", 13)
+    assert [pu for _, _, pu, _ in several.numbers] == [str(cpu) for cpu in range(64)]
+    assert len({(x, y) for x, y, _, _ in several.numbers}) == 64
+    assert all(0 < x < several.width and 0 < y < several.height for x, y, _, _ in several.numbers)
+    assert (len(one.numbers), large.numbers) == (32, ())
 
 
 def test_without_a_topology_there_is_no_picture(make: Any, tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""A NUMA node as squares: a square is a PU, a column of squares a core, a frame a last-level cache that several cores share. Pure.
+
+Up to 64 cores a square bears the number of its PU; a larger machine has small ones, and the text beside them says which they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.machine.topology import Core, Topology
+from reports.page.model import Node
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+
+UNUSED = "#E3E6EA"
+MOST_NUMBERED = 64
+"""Cores of a machine whose PUs have their numbers."""
+
+_GAP, _FRAME = 2, 3
+_BAR = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Size:
+    """Sides of a square in px, and the cores of a line."""
+
+    width: int
+    height: int
+    line: int
+    numbered: bool
+
+    def lines(self, cores: int) -> int:
+        return -(-cores // self.line)
+
+    def wide(self, cores: int) -> int:
+        """Return the width of some cores side by side."""
+        return min(cores, self.line) * (self.width + _GAP) - _GAP
+
+    def high(self, cores: int, deepest: int) -> int:
+        """Return the height of the lines of some cores, of whom one has as many PUs as `deepest`."""
+        return self.lines(cores) * (deepest * (self.height + _GAP) + _GAP) - 2 * _GAP
+
+
+_NUMBERED = _Size(width=20, height=16, line=12, numbered=True)  # three digits of 10 px
+_PLAIN = _Size(width=8, height=8, line=16, numbered=False)
+
+
+def node(name: str, cores: Sequence[Core], topology: Topology, colour_of: Mapping[int, str], bound: bool) -> Node:  # fmt: skip
+    """Return the picture of a NUMA node of these cores, each PU in its colour; `bound`: with the bar of its memory."""
+    size = _NUMBERED if len(topology.cores) <= MOST_NUMBERED else _PLAIN
+    caches = _caches(cores, topology)
+    frame = _FRAME if len(caches) > 1 else 0
+    deepest = max((len(core.cpus) for core in cores), default=0)
+    paths: dict[str, str] = {}
+    numbers: list[tuple[int, int, str, str]] = []
+    frames = ""
+    x = y = right = bottom = 0
+    for own in caches:
+        wide, high = size.wide(len(own)) + 2 * frame, size.high(len(own), deepest) + 2 * frame
+        if x and x + wide > size.wide(size.line) + 2 * frame:
+            x, y = 0, bottom + _GAP
+        for i, core in enumerate(own):
+            line, column = divmod(i, size.line)
+            left = x + frame + column * (size.width + _GAP)
+            top = y + frame + line * (deepest * (size.height + _GAP) + _GAP)
+            for j, cpu in enumerate(core.cpus):
+                colour, at = colour_of.get(cpu, UNUSED), top + j * (size.height + _GAP)
+                paths[colour] = (
+                    f"{paths.get(colour, '')}M{left} {at}h{size.width}v{size.height}h-{size.width}z"
+                )
+                numbers.append((left + size.width // 2, at + size.height - 4, str(cpu), _ink(colour)))
+        if frame:
+            frames += f"M{x + 0.5} {y + 0.5}h{wide - 1}v{high - 1}h-{wide - 1}z"
+        x, right, bottom = x + wide + _GAP, max(right, x + wide), y + high
+    if not cores:
+        right = 3 * (size.width + _GAP)
+    used = sum(cpu in colour_of for core in cores for cpu in core.cpus)
+    total = sum(len(core.cpus) for core in cores)
+    memory = ", its memory bound" if bound else ""
+    under = bottom + 2 * _GAP
+    return Node(
+        name=name,
+        width=right,
+        height=under + _BAR,
+        squares=tuple(sorted(paths.items())),
+        numbers=tuple(numbers) if size.numbered else (),
+        frames=frames,
+        memory=f"M0 {under}h{right}v{_BAR}h-{right}z" if bound else "",
+        used=used,
+        said=f"{name + ': ' if name else ''}{used} of {fmt.plural(total, 'PU')}{memory}",
+    )
+
+
+def _caches(cores: Sequence[Core], topology: Topology) -> list[Sequence[Core]]:
+    """Return the cores that share a last-level cache with others, together; all at once where no cache is shared by several."""
+    shared: dict[int, tuple[int, int]] = {}  # PU → (level, which)
+    for which, cache in enumerate(topology.caches):
+        if len({topology.core_of.get(cpu) for cpu in cache.cpus}) < 2:
+            continue
+        for cpu in cache.cpus:
+            if shared.get(cpu, (0, 0))[0] < cache.level:
+                shared[cpu] = (cache.level, which)
+    return list(group_by(cores, lambda core: shared.get(core.cpus[0])).values()) or [()]
+
+
+def _ink(colour: str) -> str:
+    """Return black or white, whichever is read better on a colour; "" on an unused square, whose colour is the page's."""
+    if colour == UNUSED:
+        return ""
+    linear = [(v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4) for v in _channels(colour)]
+    luminance = sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))  # WCAG 2.2
+    return "#FFFFFF" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000000"
+
+
+def _channels(colour: str) -> list[float]:
+    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
