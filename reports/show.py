@@ -336,11 +336,21 @@ def _trouble(results: Results) -> Iterable[str]:
         if not bad:
             continue
         yield f"{fmt.plural(len(bad), 'run')} {why}:"
-        for run in bad[:_MOST_LINES]:
-            yield cut(
-                f"  {run.record.run_id:>4} {run.state}  {run.cell.sweep} {run.cell.describe()}: {run.record.reason or run.unreadable}"
+        reasons = group_by(
+            bad, lambda r: (r.cell.sweep, r.state, r.record.reason or r.unreadable)
+        )  # one line a reason
+        for (sweep, state, reason), runs in itertools.islice(reasons.items(), _MOST_LINES):
+            first = runs[0]
+            if len(runs) == 1:
+                yield cut(f"  {first.record.run_id:>4} {state}  {sweep} {first.cell.describe()}: {reason}")
+                continue
+            cells = list(dict.fromkeys(run.cell.describe() for run in runs))
+            more = f" and {fmt.plural(len(cells) - 1, 'more cell')}" if len(cells) > 1 else ""
+            yield from wrapped(
+                f"  {fmt.count(len(runs)):>4} runs {state}  {sweep}: {reason}: {cells[0]}{more}; the first is run {first.record.run_id}",
+                rest="       ",
             )
-        if (left := len(bad) - _MOST_LINES) > 0:
+        if (left := len(reasons) - _MOST_LINES) > 0:
             yield f"       and {left} more; show --runs lists all"
     if results.failed or results.disturbed:
         yield ""

@@ -22,7 +22,7 @@ from reports.charts._fio_cells import (
     no_depth,
     share_of,
 )
-from reports.charts.curve_rows import Curve
+from reports.charts.curve_rows import Cross, Curve
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Key, Panel, panel
 from reports.draw.plot import Plot, left_margin
@@ -58,8 +58,8 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
     missing = group_by(lost, lambda r: facets.facet(r, names))
-    crosses = {of: [float(depth) for run in own if (depth := depth_of(run))] for of, own in missing.items()}
-    depths = sorted({*map(int, found["iodepth"]), *(int(d) for own in crosses.values() for d in own)})
+    crosses = {of: list(_crosses(own)) for of, own in missing.items()}
+    depths = sorted({*map(int, found["iodepth"]), *(int(c.x) for own in crosses.values() for c in own)})
     panels = group_by(_points(found), lambda point: point.panel)
     shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
     middle = "p50" if found["p50"].notna().all() else "mean"
@@ -72,8 +72,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     quiet = ([point for point in own if point.run.sound] for own in panels.values())
     titles = {_finding(own, known, middle) for own in quiet if own}
     marks = _marks(runs, [*drawn.values()], rows, shared)
-    if missing:
-        marks.append("Cross on the axis: a cell that failed.")
+    marks.append(curve_rows.crossed(panel for row in rows for panel in row.values()).strip())
     if len({row["iops"].wide["encoding"]["y"]["title"] for row in rows}) > 1:
         marks.append("The IOPS axes differ.")
     seen = found[found["panel"].isin([*shown])]
@@ -87,6 +86,13 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
         key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 else (),
         marks=tuple(marks),
     )  # fmt: skip
+
+
+def _crosses(lost: Sequence[Run]) -> Iterator[Cross]:
+    for run in lost:
+        if depth := depth_of(run):
+            kind = f"{run.options['rw']}, " if "rw" in run.options else ""
+            yield Cross(x=float(depth), said=curve_rows.failed(f"{kind}iodepth {depth}", run))
 
 
 _Lines = Mapping[str, list[Curve]]
@@ -128,7 +134,7 @@ def _shared(
     )  # fmt: skip
 
 
-def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[float], shared: _Shared) -> dict[str, Panel]:
+def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Shared) -> dict[str, Panel]:
     """Draw some runs: "iops" and, where there are such numbers, "latency", "p99" and "tradeoff"."""
     where, latency, scale = facets.facet_title(of, "fio"), shared.latency, shared.scale
     iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
@@ -165,7 +171,8 @@ def _marks(
 ) -> list[str]:
     """Say what bars, rings, thin and dashed lines are, of those that are drawn."""
     every = [line for by in drawn for of_kind in by.values() for line in of_kind]
-    marks = list(_bars(runs, every))
+    drawn_panels = [panel for row in rows for panel in row.values()]
+    marks = [_samples(every) or wording.repeats(drawn_panels, runs).strip()]
     if any(curve_rows.saturates(line) for by in drawn for line in by["iops"]):
         marks.append("Ring: 95 % of that curve’s maximum.")
     latency = fmt.sentence(shared.latency)
@@ -249,12 +256,10 @@ def _lacks_share(run: Run, kind: str) -> bool:
     return kind in MIXES and not share_of(run)
 
 
-def _bars(runs: Sequence[Run], lines: Sequence[Curve]) -> Iterator[str]:
-    """Say what the bars are, if there are any."""
-    if any(high > low for line in lines for _, low, high in line.ranges or ()):
-        yield "Bars: lowest and highest IOPS sample of the run."
-    if any(y.high > y.low for line in lines for _, y in line.points):
-        yield f"Bars: lowest to highest {wording.over(runs)}."
+def _samples(lines: Sequence[Curve]) -> str:
+    """Say that bars are of fio's samples, if they are: then no cell has repeats."""
+    sampled = any(high > low for line in lines for _, low, high in line.ranges or ())
+    return "Bars: lowest and highest IOPS sample of the run." if sampled else ""
 
 
 def _lines(
@@ -286,7 +291,7 @@ def _lines(
 
 def _panel(
     title: str, lines: list[Curve], colours: dict[str, str], depths: list[int], y: axes.Axis, factor: float, unit: str,
-    crosses: Sequence[float], thin: Sequence[Curve] = (),
+    crosses: Sequence[Cross], thin: Sequence[Curve] = (),
 ) -> Panel:  # fmt: skip
     x = axes.at_tested(depths, "iodepth per job (log)")
 
@@ -302,7 +307,7 @@ def _panel(
             "points": curve_rows.point_rows(lines, depths, factor, tip),
             "tails": curve_rows.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
             "ranges": curve_rows.range_rows(lines, depths, factor),
-            "crosses": curve_rows.cross_rows(crosses),
+            "crosses": curve_rows.cross_rows(crosses, plot),
             **curve_rows.end_names(lines, plot, factor),
             **(curve_rows.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
         }

@@ -50,11 +50,35 @@ _OF_PANEL = ("benchmark", "operation", "test")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Missing:
+    """A cell that never gave a number, and where it would be drawn."""
+
+    beside: facets.Facet  # what tells its panels from others of the same metric
+    line: str  # as `Point.line`, as far as no number tells it
+    x: float | None  # the value of the axis
+    run: Run  # one that failed
+
+    @staticmethod
+    def of(
+        tool: str, lost: Sequence[Run], axis: str | None, names: Sequence[str], apart: Sequence[str]
+    ) -> list[_Missing]:
+        inner = [name for name in names if name not in apart]
+        return [
+            _Missing(
+                beside=facets.facet(run, apart), line=facets.facet_title(facets.facet(run, inner), tool),
+                x=float(run.options[axis]) if axis else None, run=run,
+            )
+            for run in lost
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One number of one run, and where it is drawn. `value` in `unit`."""
 
     run: Run
     head: str  # "mean latency, MPI Latency Test"
+    beside: facets.Facet  # the levels of further axes, where one panel would be crowded
     panel: str  # the same; where one panel would be crowded, with the levels of further axes
     unit: str
     better: Direction
@@ -69,29 +93,38 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
     runs = results.shown(tool)
     figures = [
-        _figure(tool, sweep, members) for sweep, members in group_by(runs, lambda r: r.cell.sweep).items()
+        _figure(tool, sweep, members, _lost(results, tool, sweep, members))
+        for sweep, members in group_by(runs, lambda r: r.cell.sweep).items()
     ]
     return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=wording.programs(runs))
 
 
-def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
-    axis = _numeric_axis(runs)
-    names = [n for n in facets.facet_names(runs, within=()) if n != axis]
+def _lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:
+    """Return one failed run of each cell that never gave a number; of a sweep of one cell there is no such cell."""
+    found = results.lost(tool, sweep)
+    return facets.lost(results, tool, sweep, runs, within=facets.facet_names([*runs, *found], within=()))
+
+
+def _figure(tool: str, sweep: str, runs: Sequence[Run], lost: Sequence[Run]) -> Figure | None:
+    planned = [*runs, *lost]
+    axis = _numeric_axis(planned)
+    names = [n for n in facets.facet_names(planned, within=()) if n != axis]
     told = _told(tool, runs)
-    apart = _apart(runs, names) if axis else []
+    apart = _apart(planned, names) if axis else []
     points = list(_points(tool, runs, axis, names, told, apart))
     metrics = group_by(points, lambda p: (p.panel, p.unit))
     if not metrics:
         return None
     drawn = dict(list(metrics.items())[: _MOST_MULTIPLES if apart else facets.MOST_PANELS])
     over = axis or (_SIZE if any(p.x is not None for p in points) else "")
-    panels, grey = _curve_panels(drawn, over) if over else (_rows_panels(drawn), "")
+    missing = _Missing.of(tool, lost, axis, names, apart)
+    panels, grey = _curve_panels(drawn, over, missing) if over else (_rows_panels(drawn, missing), "")
     left = len(metrics) - len(drawn)
     metric, found = _effects(points, [*([axis] if axis else []), *names])
     seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
-    repeated = any(len(same) > 1 for same in group_by(seen, facets.cell).values())
     said = [
-        f" Bars: lowest to highest {wording.over(runs)}." if repeated else "",
+        wording.repeats(panels, runs),
+        curve_rows.crossed(panels) if over else "",
         f" {fmt.plural(left, 'more panel' if apart else 'more metric')} in the numbers only."
         if left > 0
         else "",
@@ -182,7 +215,8 @@ def _points(
     inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
     for run in runs:
         of = facets.facet_title(facets.facet(run, [n for n in names if n not in apart]), tool)
-        beside = facets.facet_title(facets.facet(run, apart), tool)
+        further = facets.facet(run, apart)
+        beside = facets.facet_title(further, tool)
         for row in _measured(tool, run):
             statistic = row.get("statistic") if "statistic" not in told else None
             metric = " ".join(
@@ -193,7 +227,7 @@ def _points(
             words = (_word(n, row.get(n)) for n in inner if row.get(n) is not None)
             size = row.get(_SIZE)
             yield Point(
-                run=run, head=named, metric=row.metric, panel=", ".join(filter(None, [named, beside])), unit=row.unit, better=better.get(row.metric, "neither"),
+                run=run, head=named, beside=further, metric=row.metric, panel=", ".join(filter(None, [named, beside])), unit=row.unit, better=better.get(row.metric, "neither"),
                 line=", ".join(filter(None, [of, *words])), value=row.value,
                 x=float(run.options[axis]) if axis else float(size) if sized and isinstance(size, int | float) else None,
                 key=(*(v for _, v in facets.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
@@ -286,7 +320,7 @@ Metrics = Mapping[tuple[str, str], Sequence[Point]]
 """Panel and unit → its numbers."""
 
 
-def _curve_panels(metrics: Metrics, over: str) -> tuple[list[Panel], str]:
+def _curve_panels(metrics: Metrics, over: str, missing: Sequence[_Missing]) -> tuple[list[Panel], str]:
     """Return the panels, and what must be said of grey lines: the worst are those of the first metric that has a direction."""
     directions = [points[0].better for points in metrics.values()]
     judged = next((i for i, better in enumerate(directions) if better != "neither"), 0)
@@ -301,17 +335,30 @@ def _curve_panels(metrics: Metrics, over: str) -> tuple[list[Panel], str]:
         )
     )
     ranked = [shown[i] for i in range(len(lines))]
-    colours = curve_rows.colours(ranked)
     keys = list(metrics)
+    colours = _colours(ranked, missing)
     values = group_by((p for points in metrics.values() for p in points), lambda p: (p.head, p.unit))
     panels = [
         _curves_panel(
-            points[0], over, own, colours, [p.value for p in values[points[0].head, points[0].unit]]
+            points[0],
+            over,
+            own,
+            colours,
+            [p.value for p in values[points[0].head, points[0].unit]],
+            [one for one in missing if one.beside == points[0].beside],
         )
         for points, own in zip(metrics.values(), ranked, strict=True)
         if own
     ]
     return panels, curve_rows.dimmed(ranked, keys[judged][0])
+
+
+def _colours(panels: Sequence[Sequence[Curve]], missing: Sequence[_Missing]) -> dict[str, str]:
+    """Return the colour of each name: of a line, and where there is room for all of them of one that has no number."""
+    drawn = curve_rows.colours(panels)
+    every = list(dict.fromkeys([*drawn, *(one.line for one in missing if one.line)]))
+    every = every if len(every) <= len(vega.SERIES) else list(drawn)
+    return dict(zip(every, vega.palette(len(every)), strict=True))
 
 
 def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
@@ -331,12 +378,22 @@ def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
 
 
 def _curves_panel(
-    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float]
-) -> Panel:
-    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it."""
+    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float], missing: Sequence[_Missing]
+) -> Panel:  # fmt: skip
+    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; missing: cells without a number."""
     metric, unit = of.head, of.unit
     scale = fmt.scale_to_largest(values, unit)
-    tested = sorted({x for line in lines for x, _ in line.points})
+    crosses = [
+        curve_rows.Cross(
+            x=one.x, series=one.line or of.head, said=curve_rows.failed(f"{over} {one.x:g}", one.run)
+        )
+        for one in missing
+        if one.x is not None
+    ]
+    tested = sorted({x for line in lines for x, _ in line.points} | {cross.x for cross in crosses})
+    bare = dict.fromkeys(
+        cross.series for cross in crosses if cross.series not in {line.name for line in lines}
+    )
     spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
     scaled, title = [v / scale.factor for v in values], _axis_title(metric, scale)
     if over == _SIZE:
@@ -346,6 +403,11 @@ def _curves_panel(
     else:
         x = axes.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
         y = axes.from_zero(scaled, title)
+    without = [  # a name for what has crosses only
+        Curve(name=name, points=((max(c.x for c in crosses if c.series == name), formulas.spread([0.0])),))
+        for name in bare
+    ]
+    named = [*lines, *without]
 
     def at(value: float) -> str:
         return fmt.size(value) if over == _SIZE else f"{over} {value:g}"
@@ -353,7 +415,7 @@ def _curves_panel(
     def build(width: int) -> Spec:
         frame = Frame(
             width=width, height=height(width, 300, 280), left=left_margin(y),
-            right=curve_rows.name_margin(lines, width) if len(lines) > 1 else 16,
+            right=curve_rows.name_margin(named, width) if len(named) > 1 else 16,
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
@@ -361,11 +423,12 @@ def _curves_panel(
                 lines, tested, scale.factor, lambda v, s: f"{at(v)} · {wording.exact(s, unit)}"
             ),
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
+            "crosses": curve_rows.cross_rows(crosses, plot, colours if len(named) > 1 else None),
         }
-        if len(lines) > 1:
-            data |= curve_rows.end_names(lines, plot, scale.factor)
+        if len(named) > 1:
+            data |= curve_rows.end_names(named, plot, scale.factor)
         return vega.fill(
-            "curves", frame=frame, x=x, y=y, series=curve_rows.series_of(lines, colours), data=data
+            "curves", frame=frame, x=x, y=y, series=curve_rows.series_of(named, colours), data=data
         )
 
     described = " ".join(
@@ -394,28 +457,31 @@ def _plain_axis(tested: list[float], title: str) -> axes.Axis:
     )
 
 
-def _rows_panels(metrics: Metrics) -> list[Panel]:
-    return [_rows_panel(metric, unit, points) for (metric, unit), points in metrics.items()]
+def _rows_panels(metrics: Metrics, missing: Sequence[_Missing]) -> list[Panel]:
+    return [_rows_panel(metric, unit, points, missing) for (metric, unit), points in metrics.items()]
 
 
-def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
+def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequence[_Missing]) -> Panel:
     lines = {
         name or own[0].run.sweep_title or own[0].run.cell.sweep: _spread(own)
         for name, own in group_by(points, lambda p: p.line).items()
     }
-    cut = wording.cut_apart(lines, lambda name: wording.shorten(name, 26))
+    lost = {one.line: one.run for one in missing if one.line}
+    cut = wording.cut_apart([*lines, *lost], lambda name: wording.shorten(name, 26))
     shown = [(cut[name], *found) for name, found in lines.items()][:_MOST_ROWS]
+    crosses = [(cut[name], run) for name, run in lost.items()][: _MOST_ROWS - len(shown)]
+    rows = len(shown) + len(crosses)
     scale = fmt.scale_to_largest([s.high for _, s, _ in shown], unit)
     x = axes.from_zero([s.high / scale.factor for _, s, _ in shown], _axis_title(metric, scale), 4)
-    y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
-    left = round(max(label_placement.text_width(name) for name, _, _ in shown) + 14)
+    y = axes.Axis(kind="linear", low=float(rows), high=0.0, ticks=(), title="")
+    left = round(max(label_placement.text_width(name) for name, *_ in (*shown, *crosses)) + 14)
     right = max(
         60, round(max(label_placement.text_width(fmt.quantity(s.median, unit)) for _, s, _ in shown) + 12)
     )
 
     def build(width: int) -> Spec:
         frame = Frame(
-            width=width, height=24 + 27 * len(shown) + 36, left=min(left, width // 2), right=right, top=14
+            width=width, height=24 + 27 * rows + 36, left=min(left, width // 2), right=right, top=14
         )
         data: dict[str, Rows] = {
             "rows": [
@@ -423,9 +489,17 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
                     "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
                     "high": s.high / scale.factor, "name": name, "text": fmt.quantity(s.median, unit),
                     "tip": f"{name} · {wording.exact(s, unit)}{' · ⚠' * hollow}", **({"hollow": True} if hollow else {}),
+                    **({"pair": True} if s.n == 2 and s.high > s.low and not hollow else {}),
                 }
                 for i, (name, s, hollow) in enumerate(shown)
-            ]
+            ],
+            "crosses": [
+                {
+                    "series": metric, "x": 0, "y": i + 0.5, "name": name, "text": "no number", "colour": curve_rows.FAILED,
+                    "tip": curve_rows.failed(name, run),
+                }
+                for i, (name, run) in enumerate(crosses, len(shown))
+            ],
         }  # fmt: skip
         return vega.fill(
             "rows", frame=frame, x=x, y=y, series=[vega.Series(name=metric, colour=vega.SERIES[0])], data=data

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from reports.draw import label_placement, vega
+from reports.draw.figure import Panel
 from reports.draw.plot import Plot
 from reports.draw.vega import Rows, Series
 from reports.numbers.formulas import Spread, saturations, spread
@@ -80,13 +81,21 @@ def point_rows(
                     "series": line.name, "x": x, "y": y.median / factor,
                     "order": order, "segment": segment, "dashed": line.dashed,
                     **({"tip": f"{tip(x, y)}{' · ⚠' if hollow else ''}"} if tip else {}), **({"hollow": True} if hollow else {}),
+                    **({"pair": True} if _is_pair(line, x, y) else {}),
                 }
             )  # fmt: skip
     return rows
 
 
+def _is_pair(line: Curve, x: float, y: Spread) -> bool:
+    """Is a point of two repeats that differ? These are drawn as what they are, two dots."""
+    return line.ranges is None and y.n == 2 and y.high > y.low and x not in line.hollow
+
+
 def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) -> Rows:
-    """Return the rows of bands and bars: where a point has repeats (or the ranges it was given), lowest to highest."""
+    """Return the rows of bands and bars: where a point has repeats (or the ranges it was given), lowest to highest. Of two repeats they are
+    the ends of a `pair`."""
+    pairs = {(line.name, x) for line in curves for x, y in line.points if _is_pair(line, x, y)}
     segments = {(r["series"], r["x"]): r["segment"] for r in point_rows(curves, tested, factor)}
     rows = []
     for line in curves:
@@ -100,7 +109,7 @@ def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) 
                 rows.append(
                     {
                         "series": line.name, "x": x, "low": low / factor, "high": high / factor,
-                        "segment": segments.get((line.name, x), 0),
+                        "segment": segments.get((line.name, x), 0), **({"pair": True} if (line.name, x) in pairs else {}),
                     }
                 )  # fmt: skip
     return rows
@@ -171,9 +180,44 @@ def segments(
     ]
 
 
-def cross_rows(xs: Iterable[float]) -> Rows:
-    """Return the rows of crosses on the x axis: cells that failed."""
-    return [{"series": "failed", "x": x, "y": 0} for x in sorted(set(xs))]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cross:
+    """A cell that never gave a number."""
+
+    x: float
+    said: str  # "threads 8 · no number: timed out after 60 s"
+    series: str = ""  # the curve that it would be a point of; "": of no one
+
+
+FAILED = "#A65B00"
+
+
+def cross_rows(crosses: Iterable[Cross], plot: Plot, colours: Mapping[str, str] | None = None) -> Rows:
+    """Return the rows of crosses on the x axis, those of one x above one another, each in the colour of its series, if that has one."""
+    rows: Rows = []
+    drawn = sorted(dict.fromkeys(crosses), key=lambda cross: cross.x)
+    for x, own in group_by(drawn, lambda cross: cross.x).items():
+        for i, cross in enumerate(own):
+            up = 6 + 11 * i
+            rows.append(
+                {
+                    "series": cross.series, "x": x, "y": plot.y.low, "up": up, "y_px": _px(plot.frame.plot_height - up),
+                    "colour": (colours or {}).get(cross.series, FAILED), "tip": cross.said,
+                }
+            )  # fmt: skip
+    return rows
+
+
+def failed(what: str, run: Run) -> str:
+    """Say of a cell of which a run failed, "threads 8 · no number: timed out after 60 s"."""
+    why = run.record.reason or run.unreadable or run.record.status
+    return f"{what} · no number: {why}"
+
+
+def crossed(panels: Iterable[Panel]) -> str:
+    """Say what crosses are, and how many cells they are of; "" without one."""
+    counts = [len(p.wide["datasets"].get("crosses", ())) for p in panels]
+    return " Cross on the axis: a cell without a number." if any(counts) else ""
 
 
 def saturates(line: Curve) -> float | None:
@@ -209,21 +253,23 @@ def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[
 
 
 def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
-    """Put the names in a column to the right of the longest line, at the heights of the lines' ends, pushed apart.
+    """Put the names in a column to the right of the longest line, at the heights of the lines' ends, pushed apart; that of a line that ends
+    much earlier beside its end, if there is room.
 
     Returns the data sets `names` and `leads`: a hairline leads back where a name had to move, or its line ends earlier.
     """
-    drawn = [c for c in highlighted(curves) if c.points]
-    ends = [plot.at(c.points[-1][0], c.points[-1][1].median / factor) for c in drawn]
+
+    def end(line: Curve) -> label_placement.Point:
+        return plot.at(line.points[-1][0], line.points[-1][1].median / factor)
+
+    known = [c for c in highlighted(curves) if c.points]
+    right = max((end(c)[0] for c in curves if c.points), default=0.0) + 8
+    beside = _beside_ends([c for c in known if right - end(c)[0] > _EARLY], curves, plot, factor)
+    drawn = [c for c in known if c.name not in beside]
+    ends = [end(c) for c in drawn]
     places = label_placement.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
-    right = (
-        max(
-            (plot.at(c.points[-1][0], c.points[-1][1].median / factor)[0] for c in curves if c.points),
-            default=0.0,
-        )
-        + 8
-    )
-    names, leads = [], []
+    names: Rows = list(beside.values())
+    leads: Rows = []
     for line, (x, y), place in zip(drawn, ends, places, strict=True):
         at = {"series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor}
         names.append(
@@ -238,6 +284,33 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
         if abs(place - y) > 4 or right - x > 14:
             leads.append({**at, "x2_px": _px(right - 3), "y2_px": _px(place)})
     return {"names": names, "leads": leads}
+
+
+_EARLY = 60
+"""A line that ends so many px before the column of names looks as if it went on, were a hairline drawn from its end."""
+
+_TOUCHING = 8
+"""What `label_placement.near` says of a name that touches nothing is below that."""
+
+
+def _beside_ends(
+    early: Sequence[Curve], curves: Sequence[Curve], plot: Plot, factor: float
+) -> dict[str, dict[str, object]]:
+    """Return the rows of the names of some lines, each beside its end, of those whose names touch nothing there."""
+    if not early:
+        return {}
+    anchors = [(plot.at(c.points[-1][0], c.points[-1][1].median / factor), c.label or c.name) for c in early]
+    strokes = segments([c for c in curves if c.points], plot, factor)
+    bounds = (0.0, 0.0, plot.frame.plot_width, plot.frame.plot_height - 4)
+    placed = label_placement.near(anchors, strokes, (), bounds)
+    return {
+        line.name: {
+            "series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor, "text": text,
+            "dx": place.dx, "dy": place.dy, "align": place.align,
+        }
+        for line, (_, text), place in zip(early, anchors, placed, strict=True)
+        if place.cost < _TOUCHING
+    }  # fmt: skip
 
 
 def name_margin(curves: Sequence[Curve], width: int) -> float:

@@ -284,6 +284,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
         sub=sub.strip()
+        + wording.repeats(drawn, runs, "Band")
         + wording.hollow(drawn, runs)
         + curve_rows.dimmed(ranked, "time")
         + rest
@@ -380,7 +381,7 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
             {
                 "series": name, "y": value.median / scale.factor, **({"hollow": True} if name in hollow else {}), "low": value.low / scale.factor,
                 "high": value.high / scale.factor, "text": texts.get(rank, ""), "dx": -6,
-                "x_px": 12, "tip": f"0 B · {wording.exact(value, 'ns')}",
+                **({"pair": True} if value.n == 2 and value.high > value.low and name not in hollow else {}), "x_px": 12, "tip": f"0 B · {wording.exact(value, 'ns')}",
                 "dy": round(min(edge, plot.frame.plot_height - 4) - at, 1),
             }
         )  # fmt: skip

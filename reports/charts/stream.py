@@ -131,7 +131,14 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
             x,
             y,
             scale,
-            [threads(run) for run in missing.get(of, ())],
+            [
+                curve_rows.Cross(
+                    x=float(threads(run)),
+                    series=_line(run),
+                    said=curve_rows.failed(_counted(threads(run)), run),
+                )
+                for run in missing.get(of, ())
+            ],
             colours,
         )
         for of, lines in zip(shown, ranked, strict=True)
@@ -163,8 +170,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         ),
         sub=f"{kernel.capitalize()}, {wording.ran(seen, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
-        f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {wording.over(runs)}.' if 'ranges' in marks else ''}"
-        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{wording.hollow(drawn, seen)}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
+        f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{wording.repeats(drawn, runs, 'Band')}"
+        f"{curve_rows.crossed(drawn)}{wording.hollow(drawn, seen)}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
@@ -189,10 +196,10 @@ def _panel(
     x: axes.Axis,
     y: axes.Axis,
     scale: fmt.Scale,
-    lost: Sequence[int],
+    lost: Sequence[curve_rows.Cross],
     colours: Mapping[str, str],
 ) -> Panel:
-    tested = sorted({t for line in lines for t, _ in line.points} | {float(t) for t in lost})
+    tested = sorted({t for line in lines for t, _ in line.points} | {cross.x for cross in lost})
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -206,7 +213,7 @@ def _panel(
             ),
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
             **curve_rows.end_names(lines, plot, scale.factor),
-            "crosses": curve_rows.cross_rows(lost),
+            "crosses": curve_rows.cross_rows(lost, plot, colours),
             "rings": [], "notes": [], "references": [],
         }  # fmt: skip
         full = [line for line in lines if not line.hollow]

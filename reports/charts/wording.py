@@ -130,10 +130,22 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
 
 
 def marks(panels: Iterable[Panel]) -> frozenset[str]:
-    """Return the kinds of marks that some pictures have: what a caption may explain. "hollow" is one."""
-    drawn = [(name, rows) for p in panels for name, rows in p.wide["datasets"].items() if rows]
-    hollow = ["hollow"] if any(row.get("hollow") for _, rows in drawn for row in rows) else []
-    return frozenset([*(name for name, _ in drawn), *hollow])
+    """Return the kinds of marks that some pictures have: what a caption may explain. "hollow" is one, and "pairs"; "ranges" are the others."""
+    found = set()
+    for name, rows in ((name, rows) for p in panels for name, rows in p.wide["datasets"].items() if rows):
+        pairs = sum(bool(row.get("pair")) for row in rows)
+        found |= {name} if pairs < len(rows) or name != "ranges" else set()
+        found |= {"pairs"} if pairs else set()
+        found |= {"hollow"} if any(row.get("hollow") for row in rows) else set()
+    return frozenset(found)
+
+
+def repeats(panels: Sequence[Panel], runs: Sequence[Run], what: str = "Bars") -> str:
+    """Say what shows the repeats in some pictures, " Bars: lowest to highest of the repeats."; of two repeats it is two dots. "" where
+    nothing does."""
+    drawn = marks(panels)
+    said = f" {what}: lowest to highest {over(runs)}." if "ranges" in drawn else ""
+    return said + (" Two dots: both repeats." if "pairs" in drawn else "")
 
 
 def hollow(panels: Iterable[Panel], runs: Iterable[Run], what: str = "Hollow") -> str:

@@ -61,26 +61,27 @@ def around(values: Sequence[float], title: str, ticks: int = 4, least: float = 0
 
 
 def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
-    """A linear axis with whole numbers as ticks: every one, or every 2nd, 4th, 5th, … where that is too many."""
+    """A linear axis whose ticks are the tested whole numbers and nothing else.
+
+    Where there are more than `most`, those that are multiples of a round number have a text: every one, every 2nd, 4th, 5th, …; what lies
+    closer than its width to another loses its text, not its tick.
+    """
     listed = sorted(set(values)) or [1]
     low, high = listed[0], listed[-1]
-    step = next(
-        s for s in (1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 10**9) if (high - low) / s <= most
-    )
-    marks = (
-        [low, *(v for v in range(low + 1, high + 1) if v % step == 0)] if step > 1 else range(low, high + 1)
-    )
-    if step > 1 and len(marks) > 1 and marks[1] - marks[0] < step * 0.6:
-        marks = [marks[0], *marks[2:]]
+    steps = (1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 10**9)
+    step = next(s for s in steps if sum(v % s == 0 for v in listed) <= most)
     margin = max((high - low) * 0.04, 0.4)
-    return Axis(
-        kind="linear",
-        low=low - margin,
-        high=high + (margin if low == high else 0),
-        ticks=tuple((v, str(v)) for v in marks),
-        title=title,
-        fine=(tuple((v, str(v)) for v in listed),),
+    axis = Axis(
+        kind="linear", low=low - margin, high=high + (margin if low == high else 0), ticks=(), title=title
     )
+    wanted = [v for v in listed if v % step == 0 or v in (low, high)]
+    told = {low, high}
+    room = 1 / (2 * most)
+    for value in wanted[1:-1]:
+        if all(abs(axis.share(value) - axis.share(other)) >= room for other in told):
+            told.add(value)
+    texts = tuple((float(v), _plain(v) if v in told else "") for v in listed)
+    return replace(axis, ticks=texts, fine=(tuple((float(v), str(v)) for v in listed),))
 
 
 def at_tested(values: Iterable[float], title: str) -> Axis:
@@ -155,6 +156,17 @@ def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
     low, high = min(positive), max(positive)
     if low == high:
         low, high = low / 2, high * 2
+    tested = sorted(set(positive))
+    if 1 < len(tested) <= most:
+        axis = at_tested(tested, title)
+        said = tuple((v, fmt.size(v).removesuffix("B").strip() if text else "") for v, text in axis.ticks)
+        return replace(
+            axis,
+            low=low,
+            high=high,
+            ticks=said,
+            fine=(tuple((v, fmt.size(v).removesuffix("B").strip()) for v in tested),),
+        )
     first, last = max(math.ceil(math.log2(low) - 1e-9), 0), math.floor(math.log2(high) + 1e-9)
     step = next(s for s in (1, 2, 4, 5, 6, 8, 10, 20, 40) if (last - first) / s < most)
     marks = [2.0**p for p in range(first, last + 1, step)]

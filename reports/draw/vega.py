@@ -11,7 +11,7 @@ import copy
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -108,6 +108,7 @@ def fill(
     spec["usermeta"] = {
         "fine": {"x": [_texts(ticks) for ticks in x.fine], "y": [_texts(ticks) for ticks in y.fine]}
     }
+    spec["layer"] = _paired(spec["layer"], spec["datasets"])
     spec["layer"] = _hollowed(spec)
     encoding = spec["encoding"]
     _axis(encoding["x"], x)
@@ -149,6 +150,34 @@ def _hollowed(spec: Spec) -> list[Spec]:
         if mark["type"] == "point" or (mark["type"] in _HOLLOW and name not in dotted):
             layers.append(_where("datum.hollow", {**layer, "mark": {**mark, **_HOLLOW[mark["type"]]}}))
     return layers
+
+
+def _paired(layers: Sequence[Spec], datasets: Mapping[str, Rows]) -> list[Spec]:
+    """Return the layers so that a value of two repeats (`pair`) is two dots, neither a bar nor a dot where nothing was measured."""
+    marked = {name for name, rows in datasets.items() if any(row.get("pair") for row in rows)}
+    out = []
+    for layer in layers:
+        kind = layer["mark"]["type"]
+        if layer["data"]["name"] not in marked or kind in ("line", "text"):
+            out.append(layer)
+            continue
+        out.append(_where("!datum.pair", layer))
+        for end in _ends(layer) if kind in ("rule", "area") else ():
+            out.append(
+                _where(
+                    "datum.pair", {**layer, "mark": {"type": "point", "style": "dot-pair"}, "encoding": end}
+                )
+            )
+    return out
+
+
+def _ends(layer: Spec) -> Iterator[Spec]:
+    """Yield the encodings of the lower and the upper end of a layer's ranges, along y or along x."""
+    own = layer["encoding"]
+    along = "y" if "y2" in own else "x"
+    rest = {name: of for name, of in own.items() if name not in (along, f"{along}2", "detail", "order")}
+    for field in (own[along]["field"], own[f"{along}2"]["field"]):
+        yield {**rest, along: {"field": field, "type": "quantitative"}}
 
 
 def _where(condition: str, layer: Spec) -> Spec:

@@ -81,7 +81,7 @@ const x = this.view.scale("x"), y = this.view.scale("y"), gone = this.view.signa
 const within = (scale, v) => { const [a, b] = scale.range(); return v >= Math.min(a, b) - 0.5 && v <= Math.max(a, b) + 0.5; };
 for (const row of this.rows) {
 if (gone.includes(row.series) || (this.zoomed && "x_px" in row)) continue;
-const px = "x_px" in row ? row.x_px : mean([row.x, row.x2].filter(v => v !== undefined).map(x)), py = y(row.y);
+const px = "x_px" in row ? row.x_px : mean([row.x, row.x2].filter(v => v !== undefined).map(x)), py = row.y_px ?? y(row.y);
 if (!("x_px" in row) && !within(x, px) || !within(y, py)) continue;
 const series = row.series ?? "";
 if (!by.has(series)) by.set(series, []);

@@ -1,0 +1,121 @@
+"""What never gave a number is seen: a cross where it would stand, in the colour of its line; and two repeats are two dots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.charts.command import chapter
+from reports.draw import vega
+from reports.draw.figure import Figure
+from reports.results.load import load
+from reports.show import show_result
+
+METRICS = {
+    "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+    "lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": "lower"},
+}
+
+
+def swept(make: Any, path: Path, axes: tuple[str, ...] = ("case", "threads")) -> Path:
+    """Three cases over threads, two repeats a cell: one that runs, one that times out from 8 threads on, one that always crashes."""
+    maker = make.Maker(path)
+    for case in ("good", "half", "crash"):
+        for threads in (1, 2, 4, 8, 16) if "threads" in axes else (1,):
+            for wobble in (0.98, 1.02):
+                options = {"command": "x", "metrics": METRICS, "case": case, "threads": threads}
+                failed = case == "crash" or (case == "half" and threads > 4)
+                text = f"rate {100 * threads * wobble:.2f} lat {5 * threads * wobble:.2f}\n"
+                reason = "" if not failed else "exit status 3" if case == "crash" else "timed out after 60 s"
+                maker.add(
+                    "s", "command", options, "" if failed else text, axes=axes, reason=reason,
+                    status="failed" if failed else "ok",
+                )  # fmt: skip
+    return Path(maker.write())
+
+
+def figure(path: Path) -> Figure:
+    (drawn,) = chapter(load([path])).figures
+    return drawn
+
+
+def test_a_cell_without_a_number_is_a_cross_on_the_axis(make: Any, tmp_path: Path) -> None:
+    drawn = figure(swept(make, tmp_path / "r.db"))
+
+    assert "Cross on the axis: a cell without a number." in drawn.sub
+    assert len(drawn.panels) == 2
+    for panel in drawn.panels:
+        for spec in (panel.wide, panel.narrow):
+            rows = spec["datasets"]["crosses"]
+            assert [(r["series"], r["x"]) for r in rows] == [
+                ("case crash", 1), ("case crash", 2), ("case crash", 4), ("case half", 8), ("case crash", 8), ("case half", 16), ("case crash", 16),
+            ]  # fmt: skip
+            assert len({(r["x"], r["up"]) for r in rows}) == len(rows)  # none hides another
+            colours = dict(
+                zip(
+                    spec["encoding"]["color"]["scale"]["domain"],
+                    spec["encoding"]["color"]["scale"]["range"],
+                    strict=True,
+                )
+            )
+            assert all(r["colour"] == colours[r["series"]] for r in rows)
+            assert len(set(colours.values())) == 3
+            assert {n["text"] for n in spec["datasets"]["names"]} == {"case good", "case half", "case crash"}
+            assert rows[-1]["tip"] == "threads 16 · no number: exit status 3"
+            vega.draw(spec, "x", "")
+
+
+def test_the_name_of_a_line_that_ends_early_stands_at_its_end(make: Any, tmp_path: Path) -> None:
+    """A hairline from its last point to the names looked as if the line went on."""
+    for panel in figure(swept(make, tmp_path / "r.db")).panels:
+        for spec in (panel.wide, panel.narrow):
+            assert not [r for r in spec["datasets"]["leads"] if r["series"] == "case half"]
+
+
+def test_what_has_no_numeric_axis_has_a_row_without_a_number(make: Any, tmp_path: Path) -> None:
+    drawn = figure(swept(make, tmp_path / "r.db", axes=("case",)))
+
+    for panel in drawn.panels:
+        assert [r["name"] for r in panel.wide["datasets"]["rows"]] == ["case good", "case half"]
+        (cross,) = panel.wide["datasets"]["crosses"]
+        assert (cross["name"], cross["text"], cross["y"]) == ("case crash", "no number", 2.5)
+        assert panel.wide["encoding"]["y"]["scale"]["domain"] == [3, 0]
+
+
+@pytest.mark.parametrize("axes", [("case", "threads"), ("case",)])
+def test_two_repeats_are_two_dots(make: Any, tmp_path: Path, axes: tuple[str, ...]) -> None:
+    drawn = figure(swept(make, tmp_path / "r.db", axes))
+
+    assert "Two dots: both repeats." in drawn.sub
+    assert "Bars" not in drawn.sub
+    spec = drawn.panels[0].wide
+    dots = [
+        layer["encoding"]["y" if "threads" in axes else "x"]["field"]
+        for layer in spec["layer"]
+        if layer["mark"].get("style") == "dot-pair"
+    ]
+    assert dots == ["low", "high"]
+    bars = [layer for layer in spec["layer"] if layer["mark"]["style"] in ("whisker", "whisker-end")]
+    assert bars
+    assert all(layer["transform"][0] == {"filter": "!datum.pair"} for layer in bars)
+    assert spec["datasets"]["ranges" if "threads" in axes else "rows"][0]["pair"]
+
+
+def test_the_ticks_are_what_was_tested(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for threads in (1, 4, 8):
+        options = {"command": "x", "metrics": METRICS, "threads": threads}
+        maker.add("s", "command", options, f"rate {threads} lat 1\n", axes=("threads",))
+
+    (panel, _) = figure(maker.write()).panels
+    assert panel.wide["encoding"]["x"]["axis"]["values"] == [1, 4, 8]
+
+
+def test_show_has_a_line_a_reason(make: Any, tmp_path: Path) -> None:
+    said = show_result(swept(make, tmp_path / "r.db"))
+
+    assert "14 runs without numbers:" in said
+    assert "  10 runs failed  s: exit status 3: case=crash threads=1 and 4 more cells" in said
+    assert "   4 runs failed  s: timed out after 60 s: case=half threads=8 and 1 more" in said
