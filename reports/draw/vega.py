@@ -162,12 +162,9 @@ def _paired(layers: Sequence[Spec], datasets: Mapping[str, Rows]) -> list[Spec]:
             out.append(layer)
             continue
         out.append(_where("!datum.pair", layer))
-        for end in _ends(layer) if kind in ("rule", "area") else ():
-            out.append(
-                _where(
-                    "datum.pair", {**layer, "mark": {"type": "point", "style": "dot-pair"}, "encoding": end}
-                )
-            )
+        dots: Spec = {**layer, "mark": {"type": "point", "style": "dot-pair"}}
+        ends = _ends(layer) if kind in ("rule", "area") else ()
+        out += [_where("datum.pair", {**dots, "encoding": end}) for end in ends]
     return out
 
 
