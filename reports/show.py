@@ -10,7 +10,7 @@ import itertools
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from parsers.errors import UserError
@@ -336,22 +336,7 @@ def _trouble(results: Results) -> Iterable[str]:
         if not bad:
             continue
         yield f"{fmt.plural(len(bad), 'run')} {why}:"
-        reasons = group_by(
-            bad, lambda r: (r.cell.sweep, r.state, r.record.reason or r.unreadable)
-        )  # one line a reason
-        for (sweep, state, reason), runs in itertools.islice(reasons.items(), _MOST_LINES):
-            first = runs[0]
-            if len(runs) == 1:
-                yield cut(f"  {first.record.run_id:>4} {state}  {sweep} {first.cell.describe()}: {reason}")
-                continue
-            cells = list(dict.fromkeys(run.cell.describe() for run in runs))
-            more = f" and {fmt.plural(len(cells) - 1, 'more cell')}" if len(cells) > 1 else ""
-            yield from wrapped(
-                f"  {fmt.count(len(runs)):>4} runs {state}  {sweep}: {reason}: {cells[0]}{more}; the first is run {first.record.run_id}",
-                rest="       ",
-            )
-        if (left := len(reasons) - _MOST_LINES) > 0:
-            yield f"       and {left} more; show --runs lists all"
+        yield from _by_reason(bad)
     if results.failed or results.disturbed:
         yield ""
     if results.repeated:
@@ -378,6 +363,22 @@ def _trouble(results: Results) -> Iterable[str]:
         yield ""
     if results.missing:
         yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."
+
+
+def _by_reason(bad: Sequence[Run]) -> Iterator[str]:
+    """Yield a line of each sweep and reason: which cells are of it, and a run to look at."""
+    reasons = group_by(bad, lambda run: (run.cell.sweep, run.state, run.record.reason or run.unreadable))
+    for (sweep, state, reason), runs in itertools.islice(reasons.items(), _MOST_LINES):
+        cells = list(dict.fromkeys(run.cell.describe() for run in runs))
+        first = runs[0].record.run_id
+        if len(runs) == 1:
+            yield cut(f"  {first:>4} {state}  {sweep} {cells[0]}: {reason}")
+            continue
+        more = f" and {fmt.plural(len(cells) - 1, 'more cell')}" if len(cells) > 1 else ""
+        said = f"  {fmt.count(len(runs)):>4} runs {state}  {sweep}: {reason}: {cells[0]}{more}; the first is run {first}"
+        yield from wrapped(said, rest="       ")
+    if (left := len(reasons) - _MOST_LINES) > 0:
+        yield f"       and {left} more; show --runs lists all"
 
 
 def show_runs(path: Path) -> str:

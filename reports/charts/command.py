@@ -474,7 +474,7 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
     scale = fmt.scale_to_largest([s.high for _, s, _ in shown], unit)
     x = axes.from_zero([s.high / scale.factor for _, s, _ in shown], _axis_title(metric, scale), 4)
     y = axes.Axis(kind="linear", low=float(rows), high=0.0, ticks=(), title="")
-    left = round(max(label_placement.text_width(name) for name, *_ in (*shown, *crosses)) + 14)
+    left = round(max(label_placement.text_width(cut[name]) for name in [*lines, *lost]) + 14)
     right = max(
         60, round(max(label_placement.text_width(fmt.quantity(s.median, unit)) for _, s, _ in shown) + 12)
     )
