@@ -195,7 +195,8 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
         group=_integer(item.get("groupid")),
         host=_host(item),
         error=_integer(item.get("error")),
-        options={**shared, **_strings(item.get("job options"))},
+        options={**shared, **(own := _strings(item.get("job options")))},
+        shared=frozenset(shared.keys() - own.keys()),
         started=_integer(item.get("job_start")),
     )
     rows = job.rows

@@ -65,6 +65,7 @@ class Job:
     error_text: str = ""
     time: str | None = None
     options: dict[str, str] = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()  # names of options that the report has of all jobs
     rows: list[Row] = field(default_factory=list)
     bins: list[Bins] = field(default_factory=list)
     shares: list[tuple[int, int | None, float]] = field(default_factory=list)  # low and high in ns, share

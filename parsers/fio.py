@@ -48,7 +48,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Blocks, Flag, NotYet, Parsed, Scalar, Table, Taken, measurements, whole
 
 NAME: Final = "fio"
-VERSION: Final = 3
+VERSION: Final = 4
 PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
@@ -109,7 +109,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     if context and "group" in context and "document" in context:
         runs = _of_group(runs, int(context["document"]), int(context["group"]))
     flags = list(_flags(runs, messages))
-    return Parsed(tables=_tables(runs), flags=tuple(flags), facts=_facts(runs))
+    group = str(context["group"]) if context and "group" in context else None
+    heads = {head for head in _HEAD.findall(rest) if group in (None, head[1])}
+    several = len(heads) if rest.count("\nStarting ") < 2 else 0  # of a text of one run of fio
+    return Parsed(tables=_tables(runs), flags=tuple(flags), facts=_facts(runs, several))
 
 
 def _same_run(report: Report, others: Sequence[Report]) -> bool:
@@ -187,7 +190,26 @@ def _combined(job: Job) -> bool:
     return job.name == "All clients" and not job.options
 
 
-def _facts(runs: Sequence[Sequence[Report]]) -> dict[str, Scalar]:
+_HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
+
+
+def _joined(jobs: Sequence[Job], heads: int) -> bool:
+    """Has group_reporting put several sections of a job file into an entry? fio prints the options of one of them; but its job_runtime
+    is the sum over all processes, and a text has a line at its head for each section (`heads`)."""
+    at_work = [job for job in jobs if job.value("iops")]
+    if heads > len(at_work) > 0:
+        return True
+    for job in at_work:
+        lasted = [v for _, s, m, v in job.rows if (m, s) == ("runtime", "total")]
+        # the reads that verify a write come after it
+        longest = sum(lasted) if "verify" in job.options else max(lasted, default=0.0)
+        alone = whole(job.options.get("numjobs")) or 1
+        if job.processes is None and job.value("job_runtime") > (alone + 0.3) * longest:
+            return True
+    return False
+
+
+def _facts(runs: Sequence[Sequence[Report]], heads: int) -> dict[str, Scalar]:
     last = [run[-1] for run in runs]
     jobs = [job for report in last for job in report.jobs if not _combined(job)]
     reports = sum(len(run) for run in runs)
@@ -200,9 +222,12 @@ def _facts(runs: Sequence[Sequence[Report]]) -> dict[str, Scalar]:
     for name, values in (("tool_version", {r.version for r in last}), ("format", {r.form for r in last})):
         if len(values) == 1 and (value := values.pop()) is not None:
             facts[name] = value
+    if joined := _joined(jobs, heads):
+        facts["joined"] = True
     if jobs:
         for option, text in jobs[0].options.items():
-            if option != "name" and all(job.options.get(option) == text for job in jobs):
+            of_all = not joined or all(option in job.shared for job in jobs)
+            if option != "name" and of_all and all(job.options.get(option) == text for job in jobs):
                 facts[f"option.{option}"] = text
     return facts
 

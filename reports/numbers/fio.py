@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -256,30 +255,9 @@ def tells_options(run: Run) -> bool:
     return not run.captured or (told and not joined(run))
 
 
-_HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
-
-
 def joined(run: Run) -> bool:
-    """Has group_reporting put several sections of a job file into an entry of a captured text? fio prints the options of one of them;
-    but its job_runtime is the sum over all processes, and a text has a line at its head for each section."""
-    if not run.captured:
-        return False
-    entries: dict[tuple[object, ...], list[Job]] = {}
-    for own in directions(run).values():
-        for job in own:
-            entries.setdefault((job.document, job.job), []).append(job)
-    group = run.record.capture.reading.get("group") if run.record.capture else None
-    heads = {(name, g) for name, g in _HEAD.findall(run.stdout) if group is None or g == str(group)}
-    if len(heads) > len(entries) and run.stdout.count("\nStarting ") < 2:  # a text of one run of fio
-        return True
-    for same in entries.values():
-        job, lasted = same[0], max(job.runtime or 0.0 for job in same)
-        if "verify" in options(run, job):  # the reads came after the writes
-            lasted = sum(job.runtime or 0.0 for job in same)
-        alone = whole(options(run, job).get("numjobs")) or 1
-        if job.processes is None and (job.job_runtime or 0.0) > (alone + 0.3) * lasted:
-            return True
-    return False
+    """Has group_reporting put several sections of a job file into an entry of a captured text? fio prints the options of one of them."""
+    return run.captured and run.parsed is not None and bool(run.parsed.facts.get("joined"))
 
 
 def depth_of_all(run: Run) -> int | None:

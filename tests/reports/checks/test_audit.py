@@ -19,8 +19,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.capture import cut
 from orchestrator.capture.intake import Captured, intake_options, read, store
 from orchestrator.model import Group, Place
+from parsers import get_parser
 from parsers.text import decode
 from pinsweep.cli import cli
 from reports import checks as registry
@@ -762,6 +764,14 @@ def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, t
     both = text.replace('"error": 0,', '"error": 0, "job_runtime": 40000,')  # of 20 s: two processes
     (tmp_path / "b").mkdir()
     assert heard(tmp_path / "b", both) == ()
+
+    parsed = get_parser("fio").parse(both)
+    assert cut.told("fio", parsed) == {}, (
+        "neither show nor a page calls the cell by options that may be of one section"
+    )
+    shared = both.replace('"jobs"', '"global options": {"norandommap": "1"}, "jobs"', 1)
+    assert cut.told("fio", get_parser("fio").parse(shared)) == {"norandommap": 1}
+    assert cut.told("fio", get_parser("fio").parse(text))["bs"] == "4k"
 
 
 MACHINE = "pack:1 numa:1 l3:1 core:4 pu:2"
