@@ -8,7 +8,9 @@ Needs root and the packages of that test cluster. The jobs wait: they may begin 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -38,12 +40,13 @@ def main() -> int:
         argv = [str(asked.scripts.resolve() / name), "--dir", str(folder), *words]
         return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=within)
 
-    def timed(*words: str) -> tuple[float, dict[str, int], str]:
-        """Return seconds, the questions that the controller got meanwhile, and what was printed."""
+    def timed(*words: str) -> tuple[float, float, dict[str, int], str]:
+        """Return seconds, those of CPU of pinsweep and of what it started, the questions that the controller got meanwhile, and what was
+        printed."""
         script("login", "sdiag", "--reset")
-        begun = time.monotonic()
+        begun, before = time.monotonic(), _cpu_s()
         done = script("login", sys.executable, "-P", "-m", "pinsweep", *words, within=folder / "shared")
-        took = time.monotonic() - begun
+        took, cpu = time.monotonic() - begun, _cpu_s() - before
         said = script("login", "sdiag").stdout
         part = said.partition("Remote Procedure Call statistics by message type")[2].partition("by user")[0]
         counts = {
@@ -51,7 +54,7 @@ def main() -> int:
             for name, n in re.findall(r"REQUEST_(\S+)\s.*?count:(\d+)", part)
             if "STATS" not in name
         }
-        return took, counts, f"exit status {done.returncode}: {done.stdout}{done.stderr}"
+        return took, cpu, counts, f"exit status {done.returncode}: {done.stdout}{done.stderr}"
 
     width = len(str(asked.hosts))
     hosts = f"many[{1:0{width}}-{asked.hosts}]"
@@ -79,15 +82,20 @@ def main() -> int:
             ["status", "acc/"],
             ["run", "-o", "acc/"],
         ):
-            took, questions, said = timed(*words)
+            took, cpu, questions, said = timed(*words)
             told = ", ".join(f"{n} {name}" for name, n in questions.items())
             print(
-                f"pinsweep {words[0]:7} {took:6.1f} s  slurmctld was asked {sum(questions.values())} times: {told}\n{said}"
+                f"pinsweep {words[0]:7} {took:6.1f} s, {cpu:.1f} s of CPU, load {os.getloadavg()[0]:.0f}  slurmctld was asked {sum(questions.values())} times: {told}\n{said}"
             )
     finally:
         script("down")
         shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

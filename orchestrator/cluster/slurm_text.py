@@ -12,7 +12,13 @@ SINFO: Final = "%n|%T|%z|%f|%E"
 SQUEUE: Final = "%n|%A|%T|%r"
 """Columns that have been the same since long before `--json`, whose layout changes with releases."""
 
-_USABLE: Final = frozenset({"idle", "allocated", "mixed", "completing", "reserved", "planned"})
+_USABLE: Final = frozenset(
+    {
+        "idle", "allocated", "mixed", "completing", "reserved", "planned", "blocked", "reboot", "reboot_issued", "reboot_requested",
+        "powered_down", "power_down", "powering_down", "powering_up", "power_up",
+    }
+)  # fmt: skip
+"""States of a host that will have its turn: one that is powered down is powered up for a job."""
 _RUNS: Final = frozenset(
     {"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING"}
 )
@@ -40,26 +46,36 @@ _AWAY: Final = re.compile(
 )
 
 
-def hosts(text: str, asked: Iterable[str]) -> dict[str, Host]:
-    """Return what sinfo says of each host: a line per node and partition. Hosts that it does not name are unknown to Slurm."""
+def hosts(text: str, asked: Iterable[str], *, reserved: bool = False) -> dict[str, Host]:
+    """Return what sinfo says of each host: a line per node and partition. Hosts that it does not name are unknown to Slurm.
+
+    `reserved`: the jobs name a reservation, and so may run on hosts that one of maintenance holds.
+    """
     found: dict[str, Host] = {}
     for line in text.splitlines():
         parts = line.split("|", 4)
         if len(parts) == 5:
             name, state, cores, features, reason = parts
-            found[name] = _host(name, state, cores, features, reason)
-    return {name: found.get(name) or Host(name=name, problem="Slurm does not know it") for name in asked}
+            found[name] = _host(name, state, cores, features, reason, reserved=reserved)
+    return {name: found.get(name) or Host(name=name, problem=_NOT_SHOWN) for name in asked}
 
 
-def _host(name: str, state: str, cores: str, features: str, reason: str) -> Host:
+_NOT_SHOWN: Final = (
+    "Slurm does not know it, or hides it while it is powered down (PrivateData=cloud shows such hosts)"
+)
+
+
+def _host(name: str, state: str, cores: str, features: str, reason: str, *, reserved: bool) -> Host:
     word = state.rstrip("*~#!%$@^-+")
     silent = "*" in state
     problem = ""
-    if word not in _USABLE or silent:
+    if (word not in _USABLE and not (word == "maint" and reserved)) or silent:
         why = "" if reason in ("none", "(null)", "") else f' "{reason}"'
         problem = f"{word}{' and not responding' if silent else ''}{why}"
+    if problem == "maint":
+        problem = "maint (a reservation: --sbatch --reservation=NAME)"
     cpu = sorted(one for one in features.split(",") if _CPU.search(one))
-    return Host(name=name, problem=problem, kind=" ".join([cores, *cpu]), idle=word == "idle")
+    return Host(name=name, problem=problem, kind=" ".join([cores, *cpu]), idle=state == "idle")
 
 
 def jobs(text: str) -> dict[str, Job]:

@@ -104,6 +104,8 @@ class Ssh:
             if not self._seen[host].runs:
                 done[host] = ssh_text.clean_command(self._sweep, host, found.digest)
         _ask(done)
+        if self._at:
+            self._at = time.monotonic()
 
     def _look(self) -> None:
         if self._at and time.monotonic() - self._at < _FRESH_S:

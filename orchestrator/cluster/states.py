@@ -83,6 +83,11 @@ def state(
     return _ended(found, kept, log, job, node)
 
 
+def depends_on_host(kept: Kept | None, job: Job | None) -> bool:
+    """Tell whether what became of a host depends on what the host itself is now: not if it is done, and not while its job runs."""
+    return not (kept and kept.complete) and not (job and job.phase == "runs")
+
+
 def _ended(found: _Found, kept: Kept | None, log: Log | None, job: Job | None, node: Host | None) -> State:
     """Return the state of a host whose job is over, or forgotten."""
     if kept and kept.failed and not kept.pending:

@@ -48,13 +48,15 @@ def engine_of(sweep: Sweep) -> Engine:
 
 
 def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
-    """Return what became of each host so far. Who starts the jobs may be away: then `problem` says so, unless `patient` raises it."""
+    """Return what became of each host so far. Who starts the jobs may be away: then `problem` says so, unless `patient` raises it.
+
+    `nodes` has all hosts if `patient`, else those of which it matters.
+    """
     problem = ""
     nodes: Mapping[str, Host] = {}
     jobs: Mapping[str, Job] = {}
     try:
         jobs = engine.jobs()  # before what has come home: a job that is over by then has sent it
-        nodes = engine.hosts(sweep.hosts)
     except Away as error:
         if patient:
             raise
@@ -64,6 +66,13 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     read = ((host, kept.read(sweep.result(host), allow_misplaced=misplaced)) for host in sweep.hosts)
     found = {host: one for host, one in read if one is not None}
     ends = logs.read(sweep.path("log"))
+    asked = [h for h in sweep.hosts if patient or states.depends_on_host(found.get(h), jobs.get(h))]
+    try:
+        nodes = engine.hosts(asked) if asked and not problem else {}
+    except Away as error:
+        if patient:
+            raise
+        problem = str(error)
     refused = folder.refused(sweep)
     return View(
         sweep=sweep,

@@ -127,3 +127,18 @@ def test_a_thousand_hosts_are_two_questions(
         '  skipped        n[0951-1000]  drained "bad DIMM"',
     ]
     assert sorted(asked.read_text().split()) == ["sinfo", "squeue"]
+
+
+def test_hosts_that_are_done_or_at_work_are_one_question(
+    pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
+    sweep = begun(tmp_path / "acc", ["n1", "n2"])
+    shutil.copy(tmp_path / "one.db", sweep.result("n1"))
+    asked = slurm("n1|7|COMPLETED|None\nn2|8|RUNNING|None\n", "")
+
+    done = called("status", "acc")
+
+    assert done.stdout.splitlines()[1:] == ["  done           n1", "  running        n2"]
+    assert asked.read_text().split() == ["squeue"]

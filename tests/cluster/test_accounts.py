@@ -33,9 +33,10 @@ def test_beyond_a_limit_of_jobs_hosts_are_named_and_get_theirs_later(
     first = bench.pinsweep("run", path, "--nodes", NODES, "-o", sweep, user="bench")
 
     assert first.returncode == 1, first.stderr
-    assert re.search(r"not submitted  node3  AssocMaxSubmitJobLimit\n", first.stdout), first.stdout
+    beyond = re.search(r"not submitted  (node[23])  AssocMaxSubmitJobLimit\n", first.stdout)
+    assert beyond, first.stdout
     assert "2 hosts submitted" in first.stderr
-    until(lambda: begun(sweep, "node1") and begun(sweep, "node2"))
+    until(lambda: all(begun(sweep, f"node{n}") for n in (1, 2, 3) if f"node{n}" != beyond[1]))
     assert bench.pinsweep("status", sweep, user="bench").returncode == 3
     (sweep.parent / "go").touch()
     bench.until(sweep, "done", "not submitted")
@@ -103,3 +104,25 @@ def test_who_did_not_begin_a_sweep_may_look_and_not_go_on(
     assert again.returncode in (1, 2)
     assert "root" in again.stderr, again.stdout + again.stderr
     assert not list((sweep / "log").glob("node*"))
+
+
+def test_hosts_of_a_hidden_partition_are_known_and_get_no_job_twice(
+    bench: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    """sinfo and squeue show an ordinary user neither such hosts nor his own jobs there, unless they are asked for all."""
+    path = experiment(passes=0)
+    with bench.configured("PartitionName=hidden Nodes=node[1-3] Hidden=YES State=UP"):
+        for partition in ("main", "short"):
+            bench.login("scontrol", "update", f"partitionname={partition}", "hidden=yes")
+        words = ("--nodes", NODES, "-o", sweep, "--sbatch", "-p hidden")
+        first = bench.pinsweep("run", path, *words, user="bench")
+        assert "3 hosts submitted" in first.stderr, first.stdout + first.stderr
+        until(lambda: all(begun(sweep, f"node{n}") for n in (1, 2, 3)))
+
+        again = bench.pinsweep("run", "-o", sweep, user="bench")
+
+        assert "submitted" not in again.stderr
+        assert "running        node[1-3]" in again.stdout, again.stdout
+        (sweep.parent / "go").touch()
+        bench.until(sweep, "done")
+        until(lambda: not bench.login("squeue", "-h", "-a").stdout.strip())

@@ -167,8 +167,7 @@ def test_who_submits_is_killed_and_another_goes_on_from_elsewhere(
     cluster: Cluster, sweep: Path, experiment: Experiment, tmp_path: Path
 ) -> None:
     path = experiment(passes=0)
-    count = tmp_path / "count"
-    third = f'echo >> {count}\n[ $(wc -l < {count}) -le 2 ] || kill -9 $PPID\nexec {{real}} "$@"\n'
+    third = '[[ "$*" != *"-w node3 "* ]] || kill -9 $PPID\nexec {real} "$@"\n'
     killed = cluster.pinsweep(
         "run", path, "--nodes", NODES, "-o", sweep, path=[wrapper(tmp_path / "bin", "sbatch", third)]
     )
@@ -194,7 +193,7 @@ def test_slurm_does_not_answer_and_takes_the_job_all_the_same(
         cluster.breaking("login", "freeze", "slurmctld"),
         cluster.breaking("login", "thaw", "slurmctld"),
     )
-    second = f'echo >> {tmp_path}/count\nif [ $(wc -l < {tmp_path}/count) = 2 ]; then {freeze}; (sleep 8; {thaw}) >/dev/null 2>&1 & fi\nexec {{real}} "$@"\n'
+    second = f'if [[ "$*" == *"-w node2 "* ]] && mkdir {tmp_path}/once; then {freeze}; (sleep 8; {thaw}) >/dev/null 2>&1 & fi\nexec {{real}} "$@"\n'
 
     done = cluster.pinsweep(
         "run", path, "--nodes", NODES, "-o", sweep, path=[wrapper(tmp_path / "bin", "sbatch", second)]
@@ -220,6 +219,34 @@ def test_each_host_that_gets_no_job_is_named_with_the_reason(
     assert found["node1"] == ("skipped", 'drained "bad DIMM"')
     assert all(re.search(r"Partition(TimeLimit|Config)$", found[host][1]) for host in ("node2", "node3"))
     assert cluster.pinsweep("status", sweep).returncode == 1
+
+
+def test_status_asks_the_controller_a_few_questions_however_many_hosts_there_are(
+    cluster: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    """squeue and sinfo each ask about partitions, too. Of hosts that are done or at work, sinfo is not asked."""
+    cluster.login("scontrol", "update", "nodename=node3", "state=drain", "reason=bad DIMM")
+
+    def questions(acc: Path) -> dict[str, int]:
+        cluster.login("sdiag", "--reset")
+        assert cluster.pinsweep("status", acc).returncode == 3
+        said = cluster.login("sdiag").stdout
+        return {
+            name: int(n)
+            for name, n in re.findall(r"REQUEST_((?!STATS)\w+_INFO)(?:_SINGLE)?\s.*?count:(\d+)", said)
+        }
+
+    path = experiment(passes=0)
+    assert cluster.pinsweep("run", path, "--nodes", "node[1-2]", "-o", sweep).returncode == 0
+    until(lambda: begun(sweep, "node1") and begun(sweep, "node2"))
+    assert questions(sweep) == {"JOB_INFO": 1, "PARTITION_INFO": 1}
+    (sweep.parent / "go").touch()
+    cluster.until(sweep, "done")
+
+    (sweep.parent / "go").unlink()
+    cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep.with_name("more"))
+    until(lambda: begun(sweep, "node1") == begun(sweep, "node2") == 3)
+    assert questions(sweep.with_name("more")) == {"JOB_INFO": 1, "NODE_INFO": 1, "PARTITION_INFO": 2}
 
 
 def test_a_prolog_that_fails_is_named_and_nobody_waits_for_ever(

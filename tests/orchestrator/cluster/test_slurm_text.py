@@ -41,11 +41,40 @@ def test_hosts_that_can_have_no_job_say_why() -> None:
         "n5": "idle and not responding",
         "n6": 'draining "Prolog error"',
         "n7": "",
-        "n8": "Slurm does not know it",
+        "n8": "Slurm does not know it, or hides it while it is powered down (PrivateData=cloud shows such hosts)",
     }
     assert hosts["n1"].kind == "2:32:2 icelake"
     assert hosts["n4"].kind == "2:64:1"
-    assert [name for name, host in hosts.items() if host.idle] == ["n1", "n5", "n8"]
+    assert [name for name, host in hosts.items() if host.idle] == ["n1", "n8"]
+
+
+def test_hosts_that_will_have_their_turn_are_not_left_out() -> None:
+    """Powered down, powering up or down, planned to be, about to reboot, in a reservation of maintenance that the jobs name."""
+    states = (
+        "idle~",
+        "idle#",
+        "mixed#",
+        "idle%",
+        "idle!",
+        "idle@",
+        "idle^",
+        "reboot^",
+        "allocated+",
+        "idle$",
+        "maint",
+        "reserved",
+    )
+    gone = ("down~", "drained~", "reboot*", "maint*", "future~", "unknown*", "drained$", "fail", "inval")
+    text = "".join(f"{state}|{state}|2:32:1|(null)|none\n" for state in states + gone)
+
+    found = slurm_text.hosts(text, states + gone, reserved=True)
+
+    assert [name for name, host in found.items() if not host.problem] == list(states)
+    assert not found["idle~"].idle  # it comes behind those that are up
+    assert (
+        slurm_text.hosts(text, ["maint"])["maint"].problem
+        == "maint (a reservation: --sbatch --reservation=NAME)"
+    )
 
 
 def test_the_newest_job_of_a_host_counts_and_one_that_is_not_over_before_those_that_are() -> None:
