@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reports.draw.grid import Grid
 from reports.draw.vega import Spec
 from reports.text.format import NOTHING, count
 
@@ -141,6 +142,7 @@ class Figure:
     id: str
     title: str
     sub: str  # what ran, and how to read the marks
+    grid: Grid | None = None  # above its panels
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()  # shown open, side by side
     numbers: tuple[Table, ...] = ()  # closed, "Numbers"

@@ -76,13 +76,14 @@ def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
 def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     """Return the page. `links`: result file → where its own page lies."""
     several = len(report.groups) > 1
+    every = tuple(_suspects(report, links))
+    suspects = every[:_MOST_SUSPECTS]
+    more = _more(report, suspects, links)
     figures = [
         of_figure(figure, report.guilty)
         for number, group in enumerate(report.groups, 1)
-        if (figure := strip_figure(group, report, number, several))
+        if (figure := strip_figure(group, report, number, several, more))
     ]
-    every = tuple(_suspects(report, links))
-    suspects = every[:_MOST_SUSPECTS]
     block = FleetBlock(
         tool="fleet", figures=tuple(figures), suspects=suspects, heading=f"{fmt.spelled(len(every)).capitalize()} to look at"
         + (f", the first {_MOST_SUSPECTS}" if len(every) > _MOST_SUSPECTS else ""),
@@ -99,6 +100,12 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         version=max((s.pinsweep_version for s in sessions), default=""),
         several_files=sum(map(len, report.files.values())) > 1,
     )  # fmt: skip
+
+
+def _more(report: Report, suspects: Iterable[Suspect], links: Mapping[str, str]) -> dict[str, str]:
+    """Return host → where more is said of it: further down, else on the page of one of its result files."""
+    own = {host: links[file] for host, files in report.files.items() for file in files[::-1] if file in links}
+    return own | {suspect.host: f"#{suspect.anchor}" for suspect in suspects}
 
 
 def sentence(report: Report) -> str:

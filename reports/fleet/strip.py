@@ -1,17 +1,20 @@
-"""The fleet strip: a row for each number, a dot for each host, its distance from the median, better to the right."""
+"""The figure of a group of hosts: the heat map, then strips: a row for each family of numbers, a dot for each host, better to the right."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from reports.checks.doubts import mark
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
-from reports.draw.figure import Figure, Table, panel, row_of
+from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot
 from reports.draw.vega import Frame, Rows, Spec
+from reports.fleet.families import families
+from reports.fleet.heat import heat
 from reports.fleet.outliers import ACCUSED, Group, Report
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
@@ -20,12 +23,14 @@ from reports.text.hostlist import folded
 from reports.verdicts.fleet import Host, Status, Strip
 
 MOST_ROWS = 24
-"""Rows of a panel; the numbers with the worst hosts come first, the rest is in the table."""
+"""Rows of a figure; the numbers with the worst hosts come first, the rest is in the table."""
 
 CLIP = 20.0
 """Per cent: what is further off is a triangle at the edge and says how far."""
 
 _ROW = 46
+_ABREAST = 3
+"""Rows; of more there are two panels side by side."""
 _COLOURS = {
     "others": vega.GREY,
     "fast": vega.SERIES[0],
@@ -34,18 +39,27 @@ _COLOURS = {
 }
 
 
-def figure(group: Group, report: Report, number: int, several: bool) -> Figure | None:
-    """Draw the numbers of a group of hosts; None where none of them has a median to compare with."""
+def figure(
+    group: Group, report: Report, number: int, several: bool, links: Mapping[str, str] = MappingProxyType({})
+) -> Figure | None:
+    """Draw the numbers of a group of hosts; None where there is nothing to compare. `links`: host → where more is said of it."""
     known = [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
-    if not known:
+    heated = heat(group, report, links)
+    if heated is None:
         return None
+    hosts = f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}. {heated.sub}"
+    if not known:
+        title = f"{fmt.plural(len(group.hosts), 'host')}{_kind(group, report, several)} that could not be judged: furthest apart in {heated.furthest}"
+        return Figure(
+            id=f"strip-{number}", title=title, sub=hosts, grid=heated.grid, numbers=heated.tables[1:]
+        )
     mild = {e.name: report.statuses[e.name] for e in report.everywhere}
     known.sort(key=lambda row: _worst(row[1]), reverse=True)
     shown = _chosen(known, [n for n in group.hosts if n in report.accused or n in report.rerun])
     reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.hosts)]))
     several_sweeps = len({one.key.sweep for one, _ in shown}) > 1
 
-    def build(width: int) -> Spec:
+    def build(shown: Sequence[tuple[Series, Strip]], width: int) -> Spec:
         frame = Frame(width=width, height=30 + _ROW * len(shown) + 44, left=10, right=10, top=8)
         x = _axis(reach * 1.04)
         y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
@@ -72,24 +86,31 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         series = [vega.Series(name=name, colour=colour) for name, colour in _COLOURS.items()]
         return vega.fill("strip", frame=frame, x=x, y=y, series=series, data=data)
 
-    described = "; ".join(
-        f"{one.name}: median {fmt.quantity(strip.middle, one.said_unit)}, {_said(strip, mild)}"
-        for one, strip in shown
-    )
+    def drawn_as(part: Sequence[tuple[Series, Strip]]) -> Panel:
+        said = "; ".join(
+            f"{one.name}: median {fmt.quantity(strip.middle, one.said_unit)}, {_said(strip, mild)}"
+            for one, strip in part
+        )
+        return panel("", f"Hosts about the median of each number. {said}.", lambda width: build(part, width))
+
     more = fmt.plural(len(known) - len(shown), "more number is", "more numbers are")
     left_out = f" {more} in the table." if len(known) > len(shown) else ""
     drawn = {_word(n, mild) for _, strip in shown for n in strip.hosts}
     beyond = any(abs(_at(strip, n)) > reach + 1e-9 for _, strip in shown for n in strip.hosts)
+    half = (len(shown) + 1) // 2 if len(shown) > _ABREAST else len(shown)
     return Figure(
         id=f"strip-{number}",
         title=_finding(group, report, several),
-        sub=f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}. A dot is a host, the line the median "
-        f"{'of the baseline' if group.baseline else 'of all'}; better lies to the right. Named is who is slow, suspicious or fast"
+        sub=hosts,
+        grid=heated.grid,
+        panels=tuple(drawn_as(part) for part in (shown[:half], shown[half:]) if part),
+        note="In the strips a row is the number of a kind in which a host is furthest off"
+        f", a dot a host, the line the median {'of the baseline' if group.baseline else 'of all'}; better lies to the right. "
+        "Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
-        panels=(panel("", f"Hosts about the median of each number. {described}.", build),),
         key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
-        numbers=(_table(known, mild),),
+        numbers=(_table(known, mild), *heated.tables),
     )  # fmt: skip
 
 
@@ -97,7 +118,7 @@ _WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspiciou
 
 
 def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:
-    """Return the rows to draw, in their order: of each of the hosts that the title speaks of its worst, then the worst of all."""
+    """Return the rows to draw, the worst first: of each of the hosts that the title speaks of its worst number, then of each family."""
     first: list[int] = []
     for name in named:
         own = [
@@ -108,8 +129,18 @@ def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list
         ]
         if own:
             first.append(-max(own)[1])
-    chosen = list(dict.fromkeys([*first, *range(len(known))]))[: max(MOST_ROWS, len(set(first)))]
+    place = {id(one): i for i, (one, _) in enumerate(known)}
+    there = set(first)
+    for family in families(known):
+        own_places = sorted(place[id(one)] for one, _ in family.numbers)  # the worst first
+        if there.isdisjoint(own_places):
+            first.append(own_places[0])
+    chosen = list(dict.fromkeys(first))[: max(MOST_ROWS, len(there))]
     return [known[i] for i in sorted(chosen)]
+
+
+def _kind(group: Group, report: Report, several: bool) -> str:
+    return f" with {group.hardware.beside(g.hardware for g in report.groups)}" if several else ""
 
 
 def _finding(group: Group, report: Report, several: bool) -> str:
@@ -118,7 +149,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     slow = [*of["broken"], *of["slow"]]
     suspicious = [n for n in group.hosts if n in report.rerun]
     judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "host")
-    kind = f" with {group.hardware.beside(g.hardware for g in report.groups)}" if several else ""
+    kind = _kind(group, report, several)
     where = f" of {judged}{kind}{' that could be judged' if of['unknown'] else ''}"
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from reports.draw.figure import Figure
 from reports.fleet import outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
@@ -314,7 +315,9 @@ def key_numbers(case: Case) -> None:
 def figures(case: Case) -> None:
     """Titles and tables of the strips."""
     report, truth = case.report, case.truth
-    of_figure = [g for g in report.groups if any(s.middle and len(s.hosts) > 1 for _, s in g.strips)]
+    of_figure = [
+        g for g in report.groups if any((s.middle or not g.judged) and len(s.hosts) > 1 for _, s in g.strips)
+    ]
     drawn = [f for s in case.page.sections for b in s.blocks for f in b.figures]
     for group, figure in zip(of_figure, drawn, strict=True):
         own = set(group.hosts)
@@ -344,12 +347,27 @@ def figures(case: Case) -> None:
         elif found := re.fullmatch(r"(\d+) hosts fall into two groups: (.+) worse than (.+)", title):
             assert int(found[1]) == len(own)
             assert unfolded(found[2]).isdisjoint(unfolded(found[3]))
+        elif found := re.fullmatch(
+            rf"(\d+) hosts?{kind} that could not be judged: furthest apart in (\w+), (\S+) to (\S+) %", title
+        ):
+            assert int(found[1]) == len(own) == len(unknown) < 8
+            assert not figure.panels
+            ends = {
+                c.title.removeprefix("⚠ "): spans_of(figure, i) for i, c in enumerate(figure.grid.columns)
+            }
+            assert ends[found[2]] == tuple(signed(found[i]) for i in (3, 4))
+            assert (
+                max(high - low for low, high in ends.values()) - (ends[found[2]][1] - ends[found[2]][0])
+                < 1.01
+            )
         else:
             raise AssertionError(f"no reader for {title!r}")
         assert re.match(rf"{len(own)} hosts?: ", figure.sub)
-        (table,) = figure.numbers
-        for row in table.rows:
-            cells = dict(zip(table.columns, row, strict=True))
+        heated(case, figure, own, group.judged)
+        if not group.judged:
+            continue
+        for row in figure.numbers[0].rows:
+            cells = dict(zip(figure.numbers[0].columns, row, strict=True))
             key = key_of(cells["Number"])
             values = truth.mates(group.hosts[0], key)
             middle = statistics.median(values.values())
@@ -374,6 +392,117 @@ def figures(case: Case) -> None:
             if cells["Unseen up to"]:
                 most = float(cells["Unseen up to"].removesuffix(" %"))
                 assert row_json["unseen"] * 100 <= most * (1 + 1e-9) < row_json["unseen"] * 110
+
+
+def signed(text: str) -> float:
+    return float(text.removeprefix("⚠ ").replace("\u2009", "").replace("−", "-"))
+
+
+def spans_of(figure: Figure, column: int) -> tuple[float, float]:
+    """Return the lowest and the highest of a column of a grid of single hosts."""
+    told = [signed(row.cells[column].text) for row in figure.grid.rows if not row.cells[column].missing]  # type: ignore[union-attr]
+    return min(told), max(told)
+
+
+def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
+    """Every cell of the heat map, its colour, the order of its rows, and what is written above it."""
+    truth, document, grid = case.truth, case.document, figure.grid
+    assert grid
+    scales = figure.numbers[1] if judged else None
+    (group,) = [g for g in document["groups"] if set(g["nodes"]) == own]
+    known = {number_of(n) for n in group["numbers"] if (n["median"] or not judged) and n["nodes"] > 1}
+    rows = [(unfolded(row.of) if row.of else {row.name}, row) for row in grid.rows]
+    assert set.union(*(hosts for hosts, _ in rows)) == own
+    assert sum(len(hosts) for hosts, _ in rows) == len(own)
+    status = {h: word for word, names in document["nodes"].items() for h in names}
+    order = ["broken", "slow", "suspicious", "fast", "ok", "unknown"]
+    ranks = [order.index(status[min(hosts)]) for hosts, _ in rows]
+    assert ranks == sorted(ranks)
+    for hosts, row in rows:
+        assert {status[h] for h in hosts} == {"unknown" if row.word == "not judged" else row.word}
+        assert row.bad == (row.word in ("slow", "broken"))
+    spans: list[tuple[float, float]] = []
+    for i, column in enumerate(grid.columns):
+        metric = column.title.removeprefix("⚠ ")
+        keys = [key for key in known if key[1] == metric]
+        assert column.sub.startswith(
+            "less is better" if METRICS[metric]["better"] == "lower" else "more is better"
+        )
+        assert column.sub.endswith(f", {len(keys)} numbers") == (len(keys) > 1)
+        typical: dict[str, tuple[float, bool]] = {}
+        for host in own:
+            changes = [truth.mates(host, key)[host] / statistics.median(truth.mates(host, key).values()) - 1 for key in keys if host in truth.mates(host, key)]  # fmt: skip
+            odd = [
+                r
+                for r in document["odd"]
+                if r["node"] == host and r["metric"] == metric and number_of(r) in known
+            ]
+            if odd:
+                worst = min(odd, key=lambda r: (order.index(r["verdict"]), -abs(r["worse"]), r["number"]))
+                typical[host] = worst["change"], True
+            elif changes:
+                typical[host] = statistics.median(changes), False
+        usual = [change for change, is_odd in typical.values() if not is_odd]
+        sd = 1.4826 * statistics.median(abs(v - statistics.median(usual)) for v in usual) if usual else 0.0
+        halves = [
+            statistics.median(own_halves) for key in keys if (own_halves := repeats_of(truth, key, own))
+        ]
+        repeats = statistics.median(halves) if halves else 0.0
+        quiet = max(0.01, 3 * sd, repeats)
+        spans.append((quiet, max(0.1, 2 * quiet)))
+        if scales is None:
+            assert not any(row.cells[i].shade or row.cells[i].marked for row in grid.rows)
+            spans.clear()
+        else:
+            (scale,) = [dict(zip(scales.columns, r, strict=True)) for r in scales.rows if r[0] == metric]
+            assert stands(scale["Hosts differ by (robust SD)"], sd * 100, digits=2) or sd < 0.0005
+            assert stands(scale["Repeats differ by (half the range)"], repeats * 100, digits=2)
+            assert stands(scale["No colour below"], quiet * 100)
+            assert stands(scale["Full colour from"], max(0.1, 2 * quiet) * 100)
+            assert (int(scale["Numbers"]), int(scale["Hosts"])) == (len(keys), len(typical))
+        sign = 1 if METRICS[metric]["better"] == "lower" else -1
+        for hosts, row in rows:
+            cell = row.cells[i]
+            told = [typical[h] for h in sorted(hosts) if h in typical]
+            assert cell.missing == (not told)
+            if not told:
+                assert cell.text == "–"
+                continue
+            assert cell.marked == any(is_odd for _, is_odd in told)
+            ends = [
+                float(t.replace("\u2009", "").replace("−", "-"))
+                for t in cell.text.removeprefix("⚠ ").split(" to ")
+            ]
+            for end, change in zip((ends[0], ends[-1]), (min(told)[0], max(told)[0]), strict=True):
+                step = 0.05 if abs(change) < 0.0995 else 0.5 if abs(change) < 9.995 else abs(change) * 0.5
+                assert abs(end - change * 100) <= step + 1e-9
+            if len(hosts) == 1 and judged:
+                ((change, is_odd),) = told
+                worse = sign * change
+                assert (cell.shade > 0) == (worse > 0 and (worse > quiet or is_odd)) or abs(
+                    abs(worse) - quiet
+                ) < 1e-9
+                assert (cell.shade < 0) == (worse <= 0 and (-worse > quiet or is_odd)) or abs(
+                    abs(worse) - quiet
+                ) < 1e-9
+                assert (abs(cell.shade) == 12) <= (abs(worse) > 0.9 * max(0.1, 2 * quiet))
+    assert ("Hatched: " in figure.sub) == any(cell.missing for row in grid.rows for cell in row.cells)
+    assert ("outlined" in figure.sub) == any(cell.marked for row in grid.rows for cell in row.cells)
+    assert ("No colours: " in figure.sub) == (not judged)
+    if not judged:
+        return
+    for what, told, shares in zip(("no colour", "full"), re.search(r"[Nn]o colour within (\S+(?: to \S+)?) %: .*Full colour from (\S+(?: to \S+)?) % on", figure.sub).groups(), zip(*spans, strict=True), strict=True):  # type: ignore[union-attr]  # fmt: skip
+        low, high = [float(t) for t in told.split(" to ")] if " to " in told else [float(told)] * 2
+        assert low <= min(shares) * 100 * 1.005, what
+        assert high >= max(shares) * 100 * 0.995, what
+        assert min(shares) * 90 <= low
+        assert high <= max(shares) * 110
+
+
+def repeats_of(truth: Truth, number: Number, hosts: set[str]) -> list[float]:
+    """Half of the range of the repeats of each session of some hosts, relative."""
+    sessions = [s for h, own in truth.values[number].items() if h in hosts for s in own if len(s) > 1]
+    return [(max(s) - min(s)) / 2 / statistics.median(s) for s in sessions]
 
 
 def key_of(name: str) -> Number:

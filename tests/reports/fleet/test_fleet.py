@@ -33,6 +33,7 @@ from reports.results import hardware
 from reports.results.load import load
 from reports.text import format as fmt
 from reports.text.hostlist import folded
+from reports.verdicts.fleet import Status
 
 
 class Fleet:
@@ -238,10 +239,11 @@ def test_a_number_of_the_page_says_what_it_counts(some: Fleet, make: Any) -> Non
     assert compared < every
     assert numbers.value == str(compared)
     assert numbers.context == f"compared, all kinds of host together; {every - compared} more are not"
-    (figure,) = page.sections[0].blocks[0].figures
-    assert figure.title.startswith(
+    first, second = page.sections[0].blocks[0].figures
+    assert first.title.startswith(
         "None of 13 hosts with memory 16 GiB that could be judged is known to be slow"
     )
+    assert second.title.startswith("2 hosts with memory 8 GiB that could not be judged: furthest apart in ")
 
 
 def test_hosts_that_are_counted_are_called_hosts(some: Fleet) -> None:
@@ -271,11 +273,11 @@ def test_more_rows_than_are_drawn_are_counted_in_words(make: Any, tmp_path: Path
     def drawn(numbers: int) -> str:
         (group,) = report.groups
         few = dataclasses.replace(report, groups=(dataclasses.replace(group, strips=group.strips[:numbers]),))
-        return str(fleet_page.build(few, title="t", links={}).sections[0].blocks[0].figures[0].sub)
+        return str(fleet_page.build(few, title="t", links={}).sections[0].blocks[0].figures[0].note)
 
-    assert drawn(25).endswith(" 1 more number is in the table.")
-    assert drawn(26).endswith(" 2 more numbers are in the table.")
-    assert drawn(24).endswith("fast.")
+    assert drawn(5).endswith(" 1 more number is in the table.")  # a row for each of four families
+    assert drawn(6).endswith(" 2 more numbers are in the table.")
+    assert drawn(4).endswith("fast.")
 
 
 def test_a_host_s_worst_number_is_no_noise(make: Any, tmp_path: Path) -> None:
@@ -504,14 +506,17 @@ def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> N
     assert report.accused == ("node001", "node002")
     (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
     assert figure.title == "Two of 12 hosts are slow"
-    for spec in (figure.panels[0].wide, figure.panels[0].narrow):
-        data = spec["datasets"]
-        assert len(data["rows"]) == 24
-        named = " ".join(row["text"] for row in data["names"])
+    for specs in ([p.wide for p in figure.panels], [p.narrow for p in figure.panels]):
+        assert (
+            sum(len(spec["datasets"]["rows"]) for spec in specs) == 4
+        )  # a family a row: copy, scale, add, triad
+        named = " ".join(row["text"] for spec in specs for row in spec["datasets"]["names"])
         assert "node001" in named
         assert "node002" in named or "node[001-002]" in named
-        rows = {row["y"] for row in data["odd"]}
-        assert rows == {row["y"] for row in data["names"]}  # whoever is orange is named
+        for data in (spec["datasets"] for spec in specs):
+            assert {row["y"] for row in data["odd"]} == {
+                row["y"] for row in data["names"]
+            }  # whoever is orange is named
 
 
 def test_a_change_has_the_numbers_own_sign_and_lies_at_the_edge_if_it_is_beyond(some: Fleet) -> None:
@@ -522,17 +527,17 @@ def test_a_change_has_the_numbers_own_sign_and_lies_at_the_edge_if_it_is_beyond(
     report = some.report()
     changes = {(o.host, fmt.change(o.change)) for o in report.odd}
     (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
-    data = figure.panels[0].wide["datasets"]
-    beyond = [row for row in data["odd"] if abs(row["x"]) == 20]
+    drawn = [panel.wide["datasets"] for panel in figure.panels]
+    beyond = [row for data in drawn for row in data["odd"] if abs(row["x"]) == 20]
     assert {row["shape"] for row in beyond} == {"triangle-left"}
-    named = {tuple(row["text"].split(" ", 1)) for row in data["names"]}
+    named = {tuple(row["text"].split(" ", 1)) for data in drawn for row in data["names"]}
     assert named <= changes
     assert {name: text[0] for name, text in named} == {"node013": "+", "node014": "−"}
     marked = {one for row in figure.numbers[0].rows for one in row[-1].split(", ")}
     assert {" ".join(one) for one in named} <= marked
     axis = figure.panels[0].wide["encoding"]["x"]["axis"]["labelExpr"]
     assert "+" not in axis.split("[", 1)[0]
-    assert "triangle at the edge" in figure.sub
+    assert "triangle at the edge" in figure.note
 
 
 def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> None:
@@ -902,9 +907,75 @@ def test_a_thousand_hosts_fit_a_page(some: Fleet) -> None:
         apart="",
         baseline=0,
     )
-    figure = strip.figure(group, report, 1, several=False)
+    statuses: dict[str, Status] = {h.name: h.status for h in strips[0].hosts}
+    figure = strip.figure(group, dataclasses.replace(report, statuses=statuses), 1, several=False)
     assert figure is not None
     assert len(figure.panels[0].wide["datasets"]["dots"]) < 250
+    assert figure.grid is not None
+    assert len(figure.grid.rows) < 20
+    assert sum(int(row.name.removesuffix(" hosts")) if row.of else 1 for row in figure.grid.rows) == 1000
+
+
+def test_who_is_slow_has_a_coloured_cell_and_noise_has_none(some: Fleet) -> None:
+    """node013 is slow in what is the first of many families, node014 in what is the last; of hosts that differ by 0.5 % nobody is coloured."""
+    some.hosts(range(1, 13), sessions=3).add("node013", 0.1, sessions=3).add(
+        "node014", latency=0.3, sessions=3
+    )
+    (figure,) = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
+    grid = figure.grid
+    assert grid is not None
+    by_name = {row.name: row for row in grid.rows}
+    assert [row.name for row in grid.rows][:2] in (["node013", "node014"], ["node014", "node013"])
+    titles = [column.title for column in grid.columns]
+    bandwidth, latency = titles.index("triad bandwidth"), titles.index("latency matrix")
+    assert (
+        by_name["node013"].cells[bandwidth].text.startswith("−")
+    )  # the number's own sign, in the colour of worse
+    assert by_name["node014"].cells[latency].text.startswith("+")
+    for row, at in ((by_name["node013"], bandwidth), (by_name["node014"], latency)):
+        assert row.bad
+        assert row.cells[at].shade > 0
+        assert row.cells[at].marked
+        assert row.link == f"#{html.anchor(f'node {row.name}')}"
+    others = [cell for row in grid.rows[2:] for cell in row.cells]
+    assert not any(abs(cell.shade) > 1 or cell.marked for cell in others)
+    assert all(column.sub.startswith(("more is better", "less is better")) for column in grid.columns)
+
+
+def test_a_family_that_reaches_far_is_two_and_says_what_it_holds(make: Any, tmp_path: Path) -> None:
+    files = []
+    for host in range(9):
+        maker = make.Maker(tmp_path / f"{host}.db", host=f"n{host}")
+        times = {0: 0.2, 1: 0.21, 1024: 0.3, 4096: 0.5, 2**22: 300.0}
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
+        if host != 3:
+            maker.add("s", "stream", {"threads": 1}, make.stream_text(1e4, 1))
+        files.append(maker.write())
+    (figure,) = (
+        fleet_page.build(outliers.build(load(files)), title="t", links={}).sections[0].blocks[0].figures
+    )
+    assert figure.grid is not None
+    titles = [column.title.removeprefix("⚠ ") for column in figure.grid.columns]
+    assert titles[:2] == ["PingPong time at 0 B to 1 KiB", "PingPong time at 4 KiB to 4 MiB"]
+    (lacking,) = [row for row in figure.grid.rows if row.name == "n3"]
+    assert {
+        cell.missing for title, cell in zip(titles, lacking.cells, strict=True) if "bandwidth" in title
+    } == {True}
+    assert "Hatched: not measured" in figure.sub
+
+
+def test_hosts_that_nobody_could_tell_apart_share_a_row_of_a_large_fleet(some: Fleet, make: Any) -> None:
+    """50 of them; the slow one, and the one that lacks a number, have rows of their own."""
+    some.hosts(range(1, 51)).add("node060", 0.2, sessions=3).add("node061", mlc=False)
+    (figure,) = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
+    assert figure.grid is not None
+    first, *rest = figure.grid.rows
+    assert first.name == "node060"
+    assert "node061" in {row.name for row in rest}
+    (alike,) = [row for row in rest if row.of and "[" in row.of and int(row.name.split()[0]) > 30]
+    assert all(" to " in cell.text and not cell.shade for cell in alike.cells)
+    assert sum(int(row.name.split()[0]) if row.of else 1 for row in figure.grid.rows) == 52
+    assert figure.numbers[2].rows  # says who they are
 
 
 def test_what_a_check_doubts_is_marked_wherever_the_host_is_accused(
@@ -1022,6 +1093,6 @@ def test_beside_a_baseline_the_table_says_what_the_baseline_scatters_by(make: An
     report = outliers.build(load(files("n", [20e3] * 3 + [19e3] * 3 + [18e3] * 3)), baseline=past)
     (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
 
-    (table,) = figure.numbers
+    table = figure.numbers[0]
     assert "The baseline scatters by (robust SD)" in table.columns
     assert {row[2] for row in table.rows} == {"≤ 1.0 %"}

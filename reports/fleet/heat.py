@@ -1,0 +1,305 @@
+"""The hosts of a group beside its families of numbers: how far each is from the median, worst first, shades from what is no noise. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reports.draw.figure import MARK, Table
+from reports.draw.grid import SHADES, Cell, Column, Grid, Row
+from reports.fleet.families import Family, Known, Typical, chosen, counted, families
+from reports.fleet.outliers import ACCUSED, WORDS, Group, Report
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+from reports.verdicts.fleet import BROKEN, SLOW_Z
+
+SAID: Final = {"unknown": "not judged"}
+
+MOST_FAMILIES = 10
+"""Columns: so many can be read side by side on a page 1184 px wide. Those that show why hosts are odd are all there."""
+
+FOLD_FROM = 48
+"""Hosts of which each has a row; of more, those that are alike have one."""
+
+MOST_ROWS = 100
+
+LEAST = 0.01
+"""What is less far from the median has no colour, relative."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A family as it is drawn: what has no colour, and from where on the colour is full; relative."""
+
+    family: Family
+    typical: Mapping[str, Typical]
+    scatter: float
+    repeats: float
+    coloured: bool  # of few hosts nobody knows what is usual
+
+    @property
+    def quiet(self) -> float:
+        return max(LEAST, SLOW_Z * self.scatter, self.repeats)
+
+    @property
+    def full(self) -> float:
+        return max(BROKEN, 2 * self.quiet)
+
+    def worse(self, change: float) -> float:
+        """Return a change as how much worse it is: below 0 better."""
+        return change if self.family.better == "lower" else -change
+
+    def shade(self, one: Typical) -> int:
+        worse = self.worse(one.change)
+        over = (abs(worse) - self.quiet) / (self.full - self.quiet)
+        shade = 1 + round((SHADES - 1) * min(over, 1.0)) if over > 0 and self.coloured else 0
+        shade = max(shade, 2) if one.odd else shade
+        return shade if worse > 0 else -shade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """The grid of a group, what it says of itself, and the numbers behind its colours."""
+
+    grid: Grid
+    sub: str
+    tables: tuple[Table, ...]
+    furthest: str  # "triad bandwidth, −9.1 to +0.3 %": where the hosts are furthest apart
+
+
+def heat(group: Group, report: Report, links: Mapping[str, str]) -> Heat | None:
+    """Return the heat map of a group; None where nobody has anything to be compared with. `links`: host → where more is said of it."""
+    known = _compared(group)
+    if not known:
+        return None
+    found = families(known)
+    every = [_shown(family, group.judged) for family in found]
+    at = chosen(found, _named(group, report, every), MOST_FAMILIES)
+    shown = [every[i] for i in at]
+    doubted = [all(t.doubt for t in one.typical.values()) for one in shown]
+    rows = _rows(group, report, shown, doubted, links)
+    grid = Grid(
+        head="Host", word="Verdict", label="Hosts by kind of number, change from the median in %",
+        columns=tuple(Column(title=f"{MARK} {one.family.title}" if all_of else one.family.title, sub=counted(one.family)) for one, all_of in zip(shown, doubted, strict=True)), rows=tuple(rows),
+    )  # fmt: skip
+    return Heat(
+        grid=grid,
+        sub=_sub(grid, shown, len(every), group),
+        tables=(_scales(every), *_folds(rows)),
+        furthest=_furthest(shown),
+    )
+
+
+def _compared(group: Group) -> list[Known]:
+    """Return the numbers that have a median; of hosts too few to be judged that of their own values."""
+    known = [
+        (one, strip)
+        for one, strip in group.strips
+        if strip.middle and (len(strip.hosts) > 1 or group.baseline)
+    ]
+    if known or group.judged:
+        return known
+    several = [row for row in group.strips if len(row[1].hosts) > 1]
+    medians = [
+        (one, replace(strip, middle=statistics.median(h.value for h in strip.hosts)))
+        for one, strip in several
+    ]
+    return [(one, strip) for one, strip in medians if strip.middle]
+
+
+def _shown(family: Family, judged: bool) -> Shown:
+    typical = family.typical(WORDS)
+    return Shown(
+        family=family,
+        typical=typical,
+        scatter=family.scatter(typical),
+        repeats=family.repeats(),
+        coloured=judged,
+    )
+
+
+def _named(group: Group, report: Report, every: Sequence[Shown]) -> list[int]:
+    """Return the families that show why a host is odd, the worst host first: of each one of its worst word, in which comparisons draw
+    numbers or which is the furthest off."""
+    found = []
+    for host in sorted(group.hosts, key=lambda name: (WORDS.index(report.statuses[name]), name)):
+        own = [
+            (WORDS.index(t.odd[2].status), not one.family.drawn, -abs(t.change), i)
+            for i, one in enumerate(every)
+            if (t := one.typical.get(host)) and t.odd
+        ]
+        if own and not any(i in found for rank, *_, i in own if rank == min(own)[0]):
+            found.append(min(own)[-1])
+    return found
+
+
+def _rows(
+    group: Group, report: Report, shown: Sequence[Shown], doubted: Sequence[bool], links: Mapping[str, str]
+) -> list[Row]:
+    def rank(host: str) -> tuple[int, float, str]:
+        own = [(one.worse(t.change) / one.quiet) for one in shown if (t := one.typical.get(host))]
+        return WORDS.index(report.statuses[host]), -max(own, default=0.0), host
+
+    hosts = sorted(group.hosts, key=rank)
+    rows = [[host] for host in hosts]
+    if len(hosts) > FOLD_FROM:
+        for alike in (_closely(report, shown), _by_worst(report, shown), lambda host: report.statuses[host]):
+            rows = [*group_by(hosts, alike).values()]
+            if len(rows) <= MOST_ROWS:
+                break
+    return [_row(own, report, shown, doubted, links) for own in rows]
+
+
+def _closely(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable]:
+    """Return what hosts are alike in that nobody could tell apart: verdict, and of each family whether it stands out, about how far, marked."""
+
+    def key(host: str) -> Hashable:
+        return report.statuses[host], tuple(_level(one, one.typical.get(host)) for one in shown)
+
+    return key
+
+
+def _level(one: Shown, typical: Typical | None) -> Hashable:
+    if typical is None:
+        return None
+    shade = one.shade(typical)
+    return (
+        (shade + (3 if shade > 0 else -3)) // 4 if shade else 0,
+        typical.odd[2].status if typical.odd else "",
+        typical.doubt,
+    )
+
+
+def _by_worst(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable]:
+    def key(host: str) -> Hashable:
+        shades = [(one.shade(t), -i) for i, one in enumerate(shown) if (t := one.typical.get(host))]
+        return report.statuses[host], max(shades, default=(0, 0))[1] if any(s for s, _ in shades) else None
+
+    return key
+
+
+def _row(
+    hosts: Sequence[str],
+    report: Report,
+    shown: Sequence[Shown],
+    doubted: Sequence[bool],
+    links: Mapping[str, str],
+) -> Row:
+    status = report.statuses[hosts[0]]
+    return Row(
+        name=hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), "host"), word=SAID.get(status, status),
+        cells=tuple(_cell(one, [t for host in hosts if (t := one.typical.get(host))], told) for one, told in zip(shown, doubted, strict=True)),
+        of=folded(hosts) if len(hosts) > 1 else "", bad=status in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else "",
+    )  # fmt: skip
+
+
+def _cell(one: Shown, own: Sequence[Typical], told: bool) -> Cell:
+    """Return a cell; of several hosts their lowest and highest, in the shade of the one in the middle. `told`: its column has the mark."""
+    if not own:
+        return Cell(text=fmt.NOTHING, missing=True, tip="not measured")
+    low, high = percent(min(t.change for t in own)), percent(max(t.change for t in own))
+    text = low if low == high else f"{low} to {high}"
+    middle = statistics.median_low([one.shade(t) for t in own])
+    doubt = not told and any(t.doubt for t in own)
+    return Cell(
+        text=f"{MARK} {text}" if doubt else text, shade=middle, marked=any(t.odd for t in own),
+        tip=_tip(own[0]) if len(own) == 1 else "",
+    )  # fmt: skip
+
+
+def percent(share: float) -> str:
+    """`percent(0.0512)` is "+5.1", `percent(-0.2)` is "−20", `percent(0.0004)` is "0.0"."""
+    value = share * 100
+    text = (
+        fmt.number(abs(value)) if abs(value) >= 999.5 else f"{abs(value):.{0 if abs(value) >= 9.95 else 1}f}"
+    )
+    return text if text == "0.0" else f"{'+' if value > 0 else fmt.MINUS}{text}"
+
+
+def _tip(one: Typical) -> str:
+    """Say what stands behind a cell: of an odd one the number itself."""
+    if one.odd is None:
+        return f"median of {fmt.plural(one.numbers, 'number')}" if one.numbers > 1 else ""
+    series, strip, host = one.odd
+    unit = series.said_unit
+    doubt = f", doubtful: {one.doubt}" if one.doubt else ""
+    return f"{series.name}: {fmt.quantity(host.value, unit)}, median {fmt.quantity(strip.middle, unit)}: {host.status}{doubt}"
+
+
+def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
+    """Say how to read the grid: what a cell is, what colour, outline and hatching mean, what is not there."""
+    marks = grid.marks
+    several = any(len(one.family.numbers) > 1 for one in shown)
+    middle = "the baseline" if group.baseline else "all"
+    cell = f"A cell is a host’s change from the median of {middle}, in %"
+    if several:
+        cell += ": of several numbers the median change"
+    if "marked" in marks:
+        cell += (
+            "; outlined" if several else ": outlined"
+        ) + ", the change of the worst number that the verdict names"
+    fulls = [one.full for one in shown]
+    quiet = _span([one.quiet for one in shown])
+    colour = (
+        "Orange is worse, blue better. What is not outlined has no colour"
+        if "marked" in marks
+        else "Orange is worse, blue better. No colour"
+    ) + (
+        f" within {quiet} %: the most of 1 %, three times what hosts scatter by, and what repeats differ by. "
+        f"Full colour from {_span(fulls)} % on"
+    )
+    if not group.judged:
+        colour = "No colours: so few hosts do not tell what is usual"
+    more = [
+        "A row of several hosts has their lowest and highest, in the colour of the one in the middle" if "several" in marks else "",
+        "Hatched: not measured" if "missing" in marks else "",
+        f"{fmt.plural(every - len(shown), 'more kind')} of number {'in the table' if group.judged else 'not drawn'}" if every > len(shown) else "",
+    ]  # fmt: skip
+    return ". ".join(filter(None, [cell, colour, *more])) + "."
+
+
+def _furthest(shown: Sequence[Shown]) -> str:
+    ends = [
+        (min(t.change for t in own), max(t.change for t in own))
+        for own in (one.typical.values() for one in shown)
+    ]
+    (low, high), one = max(zip(ends, shown, strict=True), key=lambda row: row[0][1] - row[0][0])
+    return f"{one.family.title}, {percent(low)} to {percent(high)} %"
+
+
+def _span(shares: Sequence[float]) -> str:
+    """Return "1 to 4.2": shares in %, the ends to their safe sides."""
+    low, high = fmt.number(min(shares) * 100, 2, fmt.DOWN), fmt.number(max(shares) * 100, 2, fmt.UP)
+    same = fmt.number(shares[0] * 100, 3, step=0.0)
+    return f"{low} to {high}" if min(shares) != max(shares) else same
+
+
+def _scales(every: Sequence[Shown]) -> Table:
+    """Return what stands behind the colours of each family."""
+    return Table(
+        caption="Kinds of number: what is no colour, and from where on it is full.",
+        columns=("Kind", "Numbers", "Better", "Hosts", "Hosts differ by (robust SD)", "Repeats differ by (half the range)", "No colour below", "Full colour from"),
+        rows=tuple(
+            (
+                one.family.title, fmt.count(len(one.family.numbers)), one.family.better, fmt.count(len(one.typical)),
+                fmt.percent(one.scatter), fmt.percent(one.repeats), f"{fmt.number(one.quiet * 100)} %", f"{fmt.number(one.full * 100)} %",
+            )
+            for one in every
+        ),
+        numeric=frozenset({1, 3, 4, 5, 6, 7}),
+    )  # fmt: skip
+
+
+def _folds(rows: Sequence[Row]) -> tuple[Table, ...]:
+    several = [row for row in rows if row.of]
+    if not several:
+        return ()
+    return (
+        Table(
+            caption="Rows of several hosts.", columns=("Row", "Verdict", "Hosts"),
+            rows=tuple((row.name, row.word, row.of) for row in several),
+        ),
+    )  # fmt: skip
