@@ -7,6 +7,17 @@ import re
 from orchestrator.machine.topology import Topology
 
 
+def kept(topology: Topology, node: str) -> str:
+    """Return why what is missing of this machine is not lacking, as words that go on with a sentence: "Slurm keeps the other 4 PUs for the
+    system (CoreSpecCount)"; "" where it is lacking, or nothing is missing. `node` as below."""
+    if not is_all_but_kept(topology, node):
+        return ""
+    missing = len(topology.whole().allowed_cpus) - len(topology.allowed_cpus)
+    return (
+        f"Slurm keeps the other {'PU' if missing == 1 else f'{missing} PUs'} for the system (CoreSpecCount)"
+    )
+
+
 def is_all_but_kept(topology: Topology, node: str) -> bool:
     """Tell whether this process may use all of the machine but whole cores that Slurm gives to no job.
 

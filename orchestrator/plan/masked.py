@@ -26,12 +26,14 @@ def beyond(
     *,
     root: bool | None = None,
     versions: Mapping[str, str] | None = None,
+    kept: str = "",
 ) -> list[Skipped]:
     """Return a Skipped for each sweep that has more cells on the whole machine: with the values of its axes that are missing, and how
-    many cells that is. Nothing where this process may use all of it."""
+    many cells that is. Nothing where this process may use all of it. `kept`: why what is missing is not lacking (`core_spec.kept`)."""
     share = topology.share()
     if not share:
         return []
+    share += f"; {kept}" if kept else ""
     whole, found = topology.whole(), []
     for experiment in experiments:
         try:

@@ -48,6 +48,9 @@ class Machine:
     site: Site
     programs: Mapping[str, Program | str]  # tool → program, or why there is none
     free_scratch_bytes: int | None = None
+    kept_cores: str = (
+        ""  # why PUs that this process may not use are not lacking; "": they are, or none is missing
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +104,13 @@ def make_plan(
         )
     if only is None:
         versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
-        skipped += beyond(experiments, machine.site.topology, root=machine.site.root, versions=versions)
+        skipped += beyond(
+            experiments,
+            machine.site.topology,
+            root=machine.site.root,
+            versions=versions,
+            kept=machine.kept_cores,
+        )
     placed, aliases = _merged(here, machine.site.scratch)
     order = rounds([one.cell for one in placed.values()], sweeps, seed)
     runs_of = {pid: _runs_of(one, sweeps[one.cell.sweep].timeout_s, past) for pid, one in placed.items()}

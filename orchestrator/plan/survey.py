@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from orchestrator.machine import identity, planted, probe
+from orchestrator.machine import core_spec, identity, planted, probe, slurm_node
 from orchestrator.machine.lockfile import is_held
 from orchestrator.machine.probe import free_bytes
 from orchestrator.machine.topology import Topology
@@ -47,8 +47,9 @@ def survey(
     tools = {sweep.tool for experiment in experiments for sweep in experiment.sweeps}
     programs = find.find_programs(tools - recorded.keys(), elsewhere=elsewhere)
     programs |= {tool: find.recorded(tool, recorded[tool]) for tool in sorted(tools & recorded.keys())}
+    there = topology if topology is not None else probe.read_topology()
     site = Site(
-        topology=topology if topology is not None else probe.read_topology(),
+        topology=there,
         numactl=planted.which("numactl") or ("numactl" if elsewhere else ""),
         scratch=str(scratch),
         root=os.geteuid() == 0,
@@ -60,7 +61,10 @@ def survey(
         node_memory={} if elsewhere else available_by_node(),
     )
     return Machine(
-        site=site, programs=programs, free_scratch_bytes=None if elsewhere else free_bytes(scratch)
+        site=site,
+        programs=programs,
+        free_scratch_bytes=None if elsewhere else free_bytes(scratch),
+        kept_cores="" if elsewhere or not there.share() else core_spec.kept(there, slurm_node.of_this_job()),
     )
 
 

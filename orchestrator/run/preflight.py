@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.machine import busy, core_spec, file_system, noise, planted, probe
-from orchestrator.machine.ask import ask
+from orchestrator.machine import busy, file_system, noise, probe
 from orchestrator.machine.noise import Finding
 from orchestrator.machine.topology import Topology
 from orchestrator.model import PlannedRun
@@ -25,29 +24,33 @@ EXAMINE_S = 0.25
 
 
 def glance(
-    runs: Sequence[PlannedRun], topology: Topology, scratch: Path, root: Path = Path("/")
+    runs: Sequence[PlannedRun], topology: Topology, scratch: Path, root: Path = Path("/"), kept: str = ""
 ) -> list[Finding]:
-    """Return what will disturb these runs, warnings only. Costs some milliseconds; 0.1 s more where something else is running."""
+    """Return what will disturb these runs, warnings only, and which part of the machine they have. Costs some milliseconds; 0.1 s more
+    where something else is running. `kept`: why what they have not is not lacking (`core_spec.kept`)."""
     sys, proc = root / "sys", root / "proc"
     used = used_pus(runs, topology)
     siblings = wanted_pus(runs, topology) - used
     facts = probe.state(sys, proc, cpus=sorted(used)) | {"load_1min": None}  # who is busy is said by name
     if not _balanced(runs, topology):
         facts["numa_balancing"] = None
-    found = [*_of_share(topology), *_of_tuning(), *noise.findings(facts)]
+    found = [*_of_tuning(), *noise.findings(facts)]
     found += noise.of_processes(busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings)
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
         found += _of_file_system(scratch, root)
     for path in sorted({path for run in runs for path in run.reads if Path(path).is_file()}):  # no devices
         found += _of_file_system(Path(path), root, "name a file on the file system to be measured")
     found = list(dict.fromkeys(found))
-    return [finding for finding in found if finding.level == "warn"]
+    return [*_of_share(topology, kept), *(finding for finding in found if finding.level == "warn")]
 
 
-def _of_share(topology: Topology) -> list[Finding]:
+def _of_share(topology: Topology, kept: str) -> list[Finding]:
     share = topology.share()
     if not share:
         return []
+    if kept:
+        why = f"{kept}, and this is all that a job may have"
+        return [Finding(level="info", what=f"this process may use {share}", why=why)]
     return [
         Finding(
             level="warn", what=f"this process may use {share}",
@@ -57,26 +60,13 @@ def _of_share(topology: Topology) -> list[Finding]:
     ]  # fmt: skip
 
 
-def whole_or_refused(topology: Topology) -> None:
-    """Raise PartOfMachine unless this process may use all of the machine, or in a job of Slurm all that any job may have."""
+def whole_or_refused(topology: Topology, kept: str = "") -> None:
+    """Raise PartOfMachine unless this process may use all of the machine, or in a job of Slurm all that any job may have. `kept` as of `glance`."""
     share = topology.share()
-    if share and not core_spec.is_all_but_kept(topology, _node_by_slurm()):
+    if share and not kept:
         raise PartOfMachine(
             "--whole-node", f"this process may use {share}", "sbatch --exclusive --mem=0, srun -c N; cores that Slurm gives to no job (CoreSpecCount) need not be there"
         )  # fmt: skip
-
-
-def _node_by_slurm() -> str:
-    """Return what Slurm says of this host inside a job; "" outside of one, and where it does not answer."""
-    name, scontrol = os.environ.get("SLURMD_NODENAME", ""), planted.harmless("scontrol")
-    if not name or not scontrol:
-        return ""
-    said = ask([scontrol, "show", "node", "--", name], timeout_s=_SLURM_S)
-    return said.stdout.decode("utf-8", "replace") if said is not None and said.exit_status == 0 else ""
-
-
-_SLURM_S = 15.0
-"""A controller that is busy takes seconds; its own message timeout is 10."""
 
 
 class PartOfMachine(UserError):
@@ -87,7 +77,7 @@ class PartOfMachine(UserError):
 
 def told(found: Finding) -> str:
     """Return "warn  the governor is powersave: clocks follow the load; fix: …"."""
-    return f"warn  {found.what}: {found.why}{f'; fix: {found.fix}' if found.fix else ''}"
+    return f"{found.level}  {found.what}: {found.why}{f'; fix: {found.fix}' if found.fix else ''}"
 
 
 def examine(facts: Mapping[str, Any], folder: Path, root: Path = Path("/")) -> list[Finding]:

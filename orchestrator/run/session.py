@@ -91,7 +91,7 @@ def run_experiments(
         claim = stack.enter_context(Claim())
         prepared = prepare(paths, options, seed=seed, free=claim.take)
         if whole_node:
-            preflight.whole_or_refused(prepared.machine.site.topology)
+            preflight.whole_or_refused(prepared.machine.site.topology, prepared.machine.kept_cores)
         path = options.output or Path(default_name(prepared.experiments))
         stop = stack.enter_context(Stop())
         result = stack.enter_context(create_result(path, lambda: stop.requested is not None))

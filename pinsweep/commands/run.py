@@ -217,7 +217,10 @@ def _warn_of_noise(prepared: Prepared) -> None:
     from orchestrator.run import preflight
     from reports.text.plain import printable
 
-    for found in preflight.glance(prepared.plan.runs, prepared.machine.site.topology, prepared.scratch):
+    machine = prepared.machine
+    for found in preflight.glance(
+        prepared.plan.runs, machine.site.topology, prepared.scratch, kept=machine.kept_cores
+    ):
         say(printable(preflight.told(found)), fg="yellow", err=True)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.machine import noise, probe
+from orchestrator.machine import core_spec, noise, probe, slurm_node
 from orchestrator.machine.busy import PROC, Busy, between, snapshot
 from orchestrator.model import Cell, Group, Placement, PlannedRun, ScratchFile
 from orchestrator.run import preflight
@@ -200,8 +200,16 @@ def test_the_whole_of_a_host_is_what_slurm_gives_to_jobs(
     monkeypatch.setenv("SLURMD_NODENAME", node)
     machine = probe.load_topology("pack:1 [numa] core:4 pu:2(indexes=core:pu)").limited((0, 1, 2, 4, 5, 6))
 
+    kept = core_spec.kept(machine, slurm_node.of_this_job())
+    (said, *_) = preflight.glance([], machine, tmp_path, kept=kept)
+
     if refused:
         with pytest.raises(preflight.PartOfMachine, match="6 of 8 PUs"):
-            preflight.whole_or_refused(machine)
+            preflight.whole_or_refused(machine, kept)
+        assert said.level == "warn"
     else:
-        preflight.whole_or_refused(machine)
+        preflight.whole_or_refused(machine, kept)
+        assert preflight.told(said) == (
+            "info  this process may use 6 of 8 PUs (CPUs 0-2,4-6): Slurm keeps the other 2 PUs for the system (CoreSpecCount),"
+            " and this is all that a job may have"
+        )
