@@ -391,7 +391,11 @@ class OptionReader:
                 for name, option in self.options.items()
                 if option.required and name not in cell.options
             ]
-            found = found or [pair for pair in self.tool.problems(cell.options) if pair[0] not in depends]
+            found = found or [
+                pair
+                for pair in self.tool.problems(cell.options)
+                if expand.text_of(cell.options.get(pair[0])) not in depends.get(pair[0], ())
+            ]
             for pair in found:
                 complaints.setdefault(pair, []).append(cell.describe())
         for (name, what, *instead), seen_in in complaints.items():
@@ -406,10 +410,14 @@ class OptionReader:
             else:
                 self.wrong(key, what + where, hint)
 
-    def _machine_dependent(self, sweep: Sweep) -> set[str]:
-        """Return the options that hold another value on another machine, somewhere in the sweep."""
+    def _machine_dependent(self, sweep: Sweep) -> dict[str, set[str]]:
+        """Return option → its values that are others on another machine, as they are on the sample machine."""
         pairs = [pair for part in (sweep.fixed, *sweep.include) for pair in part.items()]
         pairs += [
             (name, raw) for part in (sweep.matrix, sweep.zip) for name, raws in part.items() for raw in raws
         ]
-        return {name for name, raw in pairs if not isinstance(raw, Place) and self._depends(name, raw)}
+        found: dict[str, set[str]] = {}
+        for name, raw in pairs:
+            if not isinstance(raw, Place) and self._depends(name, raw):
+                found.setdefault(name, set()).update(map(expand.text_of, self._resolved(name, raw)))
+        return found

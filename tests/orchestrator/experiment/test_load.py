@@ -582,6 +582,16 @@ def test_shipped_experiments_mean_the_same_to_other_readers_of_yaml(path: Path) 
     assert load_experiment(path)
 
 
+def test_a_mistake_beside_values_of_the_machine_is_told_before_anything_starts() -> None:
+    """It was a cell to be skipped, since what stands beside it depends on the machine."""
+    text = "schema: 1\ntool: mlc\nfixed: {mode: idle_latency}\nmatrix:\n  b: [16q, 0.5 x L2]\n"
+
+    (said,) = mistakes(text)
+
+    assert said.startswith("5:3: matrix.b: '16q' is neither a number of KiB nor a size")
+    assert load(text.replace("16q", "16k"))
+
+
 # --- no text brings anything but an experiment or its mistakes ---
 
 SMALL = """\

@@ -1,0 +1,99 @@
+"""Pages of docs/ that are followed word for word: their files are written, their commands run by bash, one after the other.
+
+In a page, ```` ```yaml lab1.yaml ```` is a file, and ```` ```console ```` a transcript: `$ ` begins a command, what stands below it was
+printed, `…` stands for any lines, and inside of a line for any text. Numbers and their units may be others on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+_BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_DOUBT = re.compile(r"⚠ [A-Z]\d+(?:, [A-Z]\d+)* *")
+_NUMBER = re.compile(r"≈?±?\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A file to be written, or a command with what it printed."""
+
+    file: str = ""
+    text: str = ""
+    command: str = ""
+    printed: tuple[str, ...] = ()
+
+
+def steps(page: Path) -> Iterator[Step]:
+    """Give the files and commands of a page, in its order."""
+    for language, name, text in _BLOCK.findall(page.read_text("utf-8")):
+        if name:
+            yield Step(file=name, text=text)
+        elif language == "console":
+            for block in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+                command, _, printed = block.partition("\n")
+                yield Step(command=command, printed=tuple(printed.splitlines()))
+
+
+def follow(page: Path, folder: Path) -> None:
+    """Do in a folder what a page says; every command ends well and prints what the page shows.
+
+    Raises: AssertionError, with the command and all that it printed.
+    """
+    for step in steps(page):
+        if step.file:
+            (folder / step.file).write_text(step.text)
+            continue
+        done = shell(step.command, folder)
+        assert done.returncode == 0, f"{step.command}\n{done.stdout}"
+        missing = lacking(done.stdout.splitlines(), step.printed)
+        assert missing is None, f"{step.command}\ndoes not print: {missing}\n{done.stdout}"
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command line with this pinsweep on PATH, in a folder that is its home, too. What it says of mistakes is in stdout."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "PINSWEEP_NO_WARM_UP"},
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "PINSWEEP_RUNTIME_DIR": str(folder / "runtime"),
+        "PINSWEEP_ALLOW_DISTURBED": "1",  # the tests share the machine
+        "COLUMNS": "80",
+    }
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder, env=environment, text=True, check=False, timeout=300,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def lacking(printed: Sequence[str], shown: Sequence[str]) -> str | None:
+    """Return the first line that is shown and not printed at its place; None if there is none."""
+    left = [_DOUBT.sub("", line) for line in printed]
+    gap = False
+    for line in shown:
+        if line == "…":
+            gap = True
+            continue
+        pattern = _pattern(line)
+        at = next((i for i, real in enumerate(left) if pattern.fullmatch(real)), None)
+        if at is None or (at and not gap):
+            return line
+        left, gap = left[at + 1 :], False
+    return None if gap or not left or not shown else "(no more)"
+
+
+def _pattern(line: str) -> re.Pattern[str]:
+    """Return what a printed line looks like where numbers and units may be others, and `…` is any text."""
+    parts = (_NUMBER.split(part) for part in line.split("…"))
+    return re.compile(".*".join(_NUMBER.pattern.join(map(_text, part)) for part in parts))
+
+
+def _text(text: str) -> str:
+    return r"\s+".join(map(re.escape, re.split(r"\s+", text)))
