@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from orchestrator.machine import planted
+from orchestrator.machine import identity, planted
 from orchestrator.machine.ask import ask
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.descriptions import disagreements, joined, numactl_disagreements, topology_from_text
@@ -213,6 +213,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "memory_available_bytes": _kib(memory.get("MemAvailable")),
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
         "libc": " ".join(platform.libc_ver()).strip() or None,
+        "network_cards": identity.cards(sys),
         "boot_id": _word(proc / "sys/kernel/random/boot_id"),
         "uptime_s": float(uptime[0]) if uptime else None,
         **state(sys, proc),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchestrator.machine import facts
+from orchestrator.machine import facts, identity
 from orchestrator.machine.cpulist import parse_cpulist
 from orchestrator.machine.topology import Topology
 from orchestrator.model import AS_NEW, Alias, Cell, Placement, Plan, PlannedRun, canonical_json
@@ -61,7 +61,7 @@ def continued(
     """Return the plan with the runs in the cells that they belong to: those of before, or cells of their own.
 
     Raises UserError where runs that are still to be started would be repeats of a cell, or cells of a sweep, that was measured in
-    another way, and `as_new` is not asked for; and where the file is another host's.
+    another way, and `as_new` is not asked for; and where the file is another host's, or of another machine of this name.
     """
     _refuse_other_hosts(held, now)
     plan = as_known(plan, held.cells, held.conditions)
@@ -122,6 +122,12 @@ def _refuse_other_hosts(held: Held, now: Setting) -> None:
                 held.path,
                 f"holds runs of the host {session.host}, this is {now.host}",
                 "name another file with -o",
+            )
+        if identity.is_another(session.facts, now.facts):
+            raise UserError(
+                held.path,
+                f"holds runs of another machine that is called {now.host}, too: none of its network cards is here",
+                "name another file with -o; a folder (-o DIR/) gets a file of each",
             )
 
 

@@ -9,16 +9,17 @@ import contextlib
 import dataclasses
 import datetime
 import hashlib
+import itertools
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.experiment.repeats import CAP
-from orchestrator.machine import probe
+from orchestrator.machine import identity, probe
 from orchestrator.machine.ask import checksum
 from orchestrator.model import Experiment, PlannedRun
 from orchestrator.plan import timings
@@ -29,6 +30,7 @@ from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
 from orchestrator.run.page_cache import KEPT
 from orchestrator.run.settle import Leading, unknown, with_begun
 from orchestrator.tools import Program
+from parsers.errors import PinsweepError
 
 if TYPE_CHECKING:
     from orchestrator.run.exclusive import OnWait
@@ -325,6 +327,27 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
             [skipped for skipped in prepared.plan.skipped if skipped.sweep in sweeps],
             [alias for alias in prepared.plan.aliases if alias.sweep in sweeps],
         )
+
+
+def file_of_this_machine(folder: Path, names: Iterable[str]) -> Path:
+    """Return the result file of some experiments in a folder that many hosts share: EXPERIMENT@HOST.db, or where that holds runs of
+    another machine of this name, EXPERIMENT@HOST-2.db, -3 …: the same each time. A file that cannot be read is ours, and `run` says why."""
+    from orchestrator.store.result_file import open_begun
+
+    name = measured_here(names)
+    here = {"network_cards": identity.cards()}
+    for ending in itertools.chain([""], (f"-{number}" for number in itertools.count(2))):
+        path = folder / f"{name}{ending}.db"
+        try:
+            begun = open_begun(path)
+        except PinsweepError:
+            return path
+        if begun is None:
+            return path
+        with begun as known:
+            if not any(identity.is_another(session.facts, here) for session in known.sessions()):
+                return path
+    raise AssertionError  # numbers have no end
 
 
 def default_name(experiments: Sequence[Experiment]) -> str:

@@ -53,12 +53,18 @@ _FOLDER = "pinsweep.output_is_a_folder"
 
 
 def result_file(output: Path | None, experiments: Sequence[Path]) -> Path | None:
-    """Return the result file that -o means: in a folder EXPERIMENT@HOST.db, the same each time, so that it is continued."""
+    """Return the result file that -o means: in a folder EXPERIMENT@HOST.db, the same each time, so that it is continued. Says where another
+    machine of this name has that one."""
     if output is None or not (output.is_dir() or click.get_current_context().meta.get(_FOLDER)):
         return output
     from orchestrator.plan.survey import measured_here
+    from orchestrator.run.session import file_of_this_machine
 
-    return output / f"{measured_here(path.stem for path in experiments)}.db"
+    names = [path.stem for path in experiments]
+    found, usual = file_of_this_machine(output, names), f"{measured_here(names)}.db"
+    if found.name != usual:
+        say(f"note  {output / usual} is of another machine of this name; this one has {found.name}", err=True)
+    return found
 
 
 FILE = _Name(path_type=Path)

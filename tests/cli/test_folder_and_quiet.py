@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import platform
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from orchestrator.machine import identity
 from orchestrator.plan.survey import host_name
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -41,6 +44,29 @@ def test_a_folder_gets_a_file_of_this_host_which_is_continued(
     assert f"result file  acc/e@{host_name()}.db" in first.stderr
     assert "1 runs are in the result file already" in planned.stderr
     assert "1 were done before" in second.stderr
+
+
+def test_two_machines_of_one_name_have_a_file_each(pinsweep: Cli, tmp_path: Path) -> None:
+    if identity.cards() is None:
+        pytest.skip("no network card is to be seen here")
+    (tmp_path / "e.yaml").write_text(ECHO % "1")
+    assert pinsweep("run", "e.yaml", "-o", "acc/").returncode == 0
+    theirs = tmp_path / "acc" / f"e@{host_name()}.db"
+    with sqlite3.connect(theirs) as db:
+        db.execute("UPDATE session SET facts = json_set(facts, '$.network_cards', 'ffffff')")
+    before = theirs.read_bytes()
+
+    first = pinsweep("run", "e.yaml", "-o", "acc/")
+    again = pinsweep("run", "e.yaml", "-o", "acc/")
+    named = pinsweep("run", "e.yaml", "-o", theirs)
+
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    assert f"is of another machine of this name; this one has e@{host_name()}-2.db" in first.stderr
+    assert "1 were done before" in again.stderr
+    assert sorted(path.name for path in theirs.parent.iterdir()) == [f"e@{host_name()}-2.db", theirs.name]
+    assert named.returncode == 2
+    assert f"holds runs of another machine that is called {platform.node()}, too" in named.stderr
+    assert theirs.read_bytes() == before
 
 
 def test_a_folder_that_is_planned_for_is_not_made(pinsweep: Cli, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from parsers.units import size_text
 
 OF_THE_MOMENT = {
     "memory_available_bytes", "hugepages_free", "swap_bytes", "swap_free_bytes", "uptime_s", "load_1min", "boot_id", "hostname",
+    "network_cards",
 }  # fmt: skip
 
 

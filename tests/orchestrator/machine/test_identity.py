@@ -47,3 +47,25 @@ def test_a_machine_is_itself_after_a_boot_and_no_other(
 
 def test_a_machine_that_tells_nothing_is_some_machine(tmp_path: Path) -> None:
     assert identity.machine(tmp_path) == identity.machine(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "another"),
+    [
+        ({"eth0": "0c:42:a1:00:00:00"}, {"eth0": "0c:42:a2:00:00:00"}, True),
+        ({"eth0": "0c:42:a1:00:00:00", "eth1": "0c:42:a2:00:00:00"}, {"eth0": "0c:42:a1:00:00:00"}, False),  # one broke
+        ({"eth0": "0c:42:a1:00:00:00"}, {}, False),  # nothing is known
+        ({"veth": "02:00:01:00:00:00"}, {"veth": "02:00:02:00:00:00"}, False),  # containers
+    ],
+)  # fmt: skip
+def test_machines_without_one_card_in_common_are_two(
+    tmp_path: Path, one: dict[str, str], other: dict[str, str], another: bool
+) -> None:
+    marks = [
+        identity.cards(root(tmp_path / name, cards=cards) / "sys")
+        for name, cards in (("a", one), ("b", other))
+    ]
+    then, now = ({"network_cards": mark} for mark in marks)
+
+    assert identity.is_another(then, now) is identity.is_another(now, then) is another
+    assert "0c" not in " ".join(mark or "" for mark in marks).replace(":", " ").split()  # no address

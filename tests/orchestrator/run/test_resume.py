@@ -179,6 +179,15 @@ def test_a_file_is_of_one_host() -> None:
         go_on([run(cell(2))], held(cell(2)), host="n2", as_new=True)
 
 
+def test_a_file_of_another_machine_of_this_name_is_left_alone() -> None:
+    there = held(cell(2), sessions=(session(facts={**FACTS, "network_cards": "aaaaaa bbbbbb"}),))
+
+    assert go_on([run(cell(2))], there, facts={**FACTS, "network_cards": "bbbbbb"})
+    assert go_on([run(cell(2))], there)  # no card is to be seen
+    with pytest.raises(UserError, match="another machine that is called n1, too"):
+        go_on([run(cell(2))], there, facts={**FACTS, "network_cards": "cccccc"}, as_new=True)
+
+
 def test_a_path_of_a_program_or_of_scratch_is_no_argument() -> None:
     elsewhere = tuple(word.replace("/opt", "/usr/local") for word in ARGV)
 
