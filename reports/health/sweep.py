@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Final
 
 from orchestrator.machine.user_folders import data_folder
 from orchestrator.plan.prepare import PlanOptions, Prepared
@@ -24,6 +25,9 @@ from reports.health.troubles import ORDER, WRONG, Trouble, named, troubles
 from reports.results.load import load
 from reports.results.model import Results
 from reports.results.write import copy_result
+
+_TO_COMPARE: Final = 2
+"""So many repeats at least a verdict asks for on each side."""
 
 
 class _NotNow(Exception):
@@ -80,6 +84,7 @@ class Check:
                 found=found,
                 unjudged=unjudged,
                 late=self._too_late if self._late else "",
+                enough=_TO_COMPARE if baseline else 1,
             ),
         ]
         return tuple(sorted(every, key=lambda one: ORDER.index(one.kind)))

@@ -6,6 +6,7 @@ What could not be measured says nothing against the host, and is told apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -46,18 +47,20 @@ def troubles(
     found: Comparison | None = None,
     unjudged: str = "",
     late: str = "",
+    enough: int = 1,
 ) -> tuple[Trouble, ...]:
     """Return what is wrong, by `ORDER`.
 
     `wrong`: the runs (cell's point_id, repeat) whose output has the remark WRONG; `found`: this host's numbers (B) against the baseline's (A);
-    `unjudged`: why they could not be compared; `late`: what the sweep was given up for, which says why the rest was not measured.
+    `unjudged`: why they could not be compared; `late`: what the sweep was given up for, which says why the rest was not measured; it is
+    nothing where each cell has `enough` repeats by then.
     """
     every = [
         *_of_runs(results, wrong),
         *(Trouble(kind="impossible", id=f.id, text=f"{f.sweep}: {f.title}") for f in findings if f.level == "error"),
         *((*_changed(found), *_slower(found)) if found else ()),
         *([Trouble(kind="unknown", id="baseline", text=unjudged)] if unjudged else []),
-        *([Trouble(kind="unknown", id="time", text=late)] if late else _not_measured(results)),
+        *(_given_up(results, late, enough) if late else _not_measured(results)),
         *(_not_compared(found) if found else ()),
     ]  # fmt: skip
     return tuple(sorted(every, key=lambda one: ORDER.index(one.kind)))
@@ -111,6 +114,15 @@ def _slower(found: Comparison) -> Iterable[Trouble]:
         if not row.derived:
             said = f"{row.name} {words.from_to(row)}, {words.shift(row)}, {words.runs(row)}"
             yield Trouble(kind="slower", id="slower", text=f"{said} (baseline → now)")
+
+
+def _given_up(results: Results, late: str, enough: int) -> Iterable[Trouble]:
+    """Of repeats that were not run for lack of time: the sweep runs them in rounds, so that each cell has some before one has all."""
+    good = Counter(run.record.point_id for run in results.runs if run.parsed)
+    told = {run.record.point_id for run in results.failed if run.record.status not in _NOBODYS_FAULT}
+    lacking = {cell.point_id for _, cell, _ in results.missing} - told
+    if any(good[point_id] < enough for point_id in lacking):
+        yield Trouble(kind="unknown", id="time", text=late)
 
 
 def _not_measured(results: Results) -> Iterable[Trouble]:

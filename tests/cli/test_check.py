@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ import pytest
 import yaml
 
 from orchestrator.experiment import shipped
-from tests.waits import PATIENCE_S, until
+from tests.waits import PATIENCE_S, begun, gate, until
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -123,6 +124,50 @@ def test_what_could_not_be_found_out_is_no_error(pinsweep: Cli, number: Path, tm
     status, said = check(pinsweep, "--within", "1")
     assert (status, said.count("\n")) == (3, 1)
     assert said.startswith("UNKNOWN time not done within 1 s; number was running; kept in ")
+
+
+ROUNDS = """\
+schema: 1
+title: Two numbers
+repeats: 3
+sweeps:
+  - name: number
+    tool: command
+    fixed:
+      command: sh -c '{gate}; echo rate 1000'
+      metrics:
+        rate: {{regex: "rate ([0-9.]+)", unit: MB/s, better: higher}}
+    matrix: {{x: [1, 2]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("passes", "words", "status", "begins"),
+    [
+        (2, (), 0, ""),  # each was measured once
+        (1, (), 3, "UNKNOWN time not done within 600 s; number, "),
+        (4, ("--baseline", "good.db"), 0, ""),  # twice
+        (3, ("--baseline", "good.db"), 3, "UNKNOWN time not done within 600 s; number, "),
+    ],
+)
+def test_where_time_is_short_fewer_repeats_will_do(
+    pinsweep: Cli, start: Start, tmp_path: Path, passes: int, words: tuple[str, ...], status: int, begins: str
+) -> None:
+    (tmp_path / "check.yaml").write_text(ROUNDS.format(gate=gate(0).replace("-le 0 ", "-le $(cat passes) ")))
+    (tmp_path / "passes").write_text("6")
+    assert check(pinsweep, "-o", "good.db") == (0, "")
+    (tmp_path / "begun").unlink()
+    (tmp_path / "passes").write_text(str(passes))
+
+    process = start("check", "check.yaml", "--allow-disturbed", "--within", "600", *words)
+    until(lambda: begun(tmp_path) == passes + 1)
+    process.send_signal(signal.SIGALRM)  # the time is over
+    said, _ = process.communicate()
+
+    assert (process.returncode, said.partition("number, ")[0] + ("number, " if said else "")) == (
+        status,
+        begins,
+    )
 
 
 def test_a_check_does_not_wait_for_another_sweep(
