@@ -37,5 +37,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     known = list(known)
     folded = [k for k in known if k.lower() == word.lower()]
-    near = folded or difflib.get_close_matches(word, known, n=1)
+    near = folded or difflib.get_close_matches(word, known, n=3)
+    near = [k for k in near if sorted(k) == sorted(word)] or near  # letters that changed places
     return f"did you mean {near[0]!r}?" if near else ""

@@ -11,7 +11,10 @@ from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
 
-@click.command(epilog="Example: pinsweep audit node07.db --format json")
+@click.command(
+    short_help="Say which numbers cannot be true, and why.",
+    epilog="Example: pinsweep audit node07.db --format json",
+)
 @_options.results
 @click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]"

@@ -12,7 +12,10 @@ from pinsweep.terminal import data, say
 _NAME = click.argument("name")
 
 
-@click.group(epilog="Example: pinsweep baseline add before-bios node07.db")
+@click.group(
+    short_help="Keep results under a name, to compare with later.",
+    epilog="Example: pinsweep baseline add before-bios node07.db",
+)
 def command() -> None:
     """Keep result files under a name, to compare with later.
 

@@ -24,7 +24,10 @@ _WITHIN_S: Final = {1: 55, 2: 300, 3: 1200}
 _SLOWER: Final = "10%"
 
 
-@click.command(epilog="Example: pinsweep check --level 1 --baseline node07-good")
+@click.command(
+    short_help="Check that this host is sound: silent if it is.",
+    epilog="Example: pinsweep check --level 1 --baseline node07-good",
+)
 @click.argument("experiment", required=False, type=_options.FILE)
 @click.option(
     "--level", type=click.IntRange(1, 3), default=1, metavar="1|2|3",

@@ -26,7 +26,10 @@ _FORMATS = ("table", "json", "markdown", "junit", "github")
 _FAILS = ("regressed", "inconclusive", "unmatched")
 
 
-@click.command(epilog="Example: pinsweep compare before.db after.db --fail-on regressed -o change.html")
+@click.command(
+    short_help="Compare two sides: regressed, improved, same, or not known yet.",
+    epilog="Example: pinsweep compare before.db after.db --fail-on regressed -o change.html",
+)
 @click.argument("sides", metavar="[A B]", nargs=-1)
 @click.option(
     "-a",

@@ -26,7 +26,8 @@ _DESCRIBES = ("lscpu", "dmidecode", "lstopo-no-graphics")
 
 
 @click.command(
-    epilog="Example: pinsweep doctor; pinsweep doctor --capture node07 (then, elsewhere: plan --topology node07)"
+    short_help="Show what pinsweep sees of this machine, and what may disturb.",
+    epilog="Example: pinsweep doctor; pinsweep doctor --capture node07 (then, elsewhere: plan --topology node07)",
 )
 @click.option(
     "--capture",

@@ -10,7 +10,10 @@ from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
 
-@click.command(epilog="Example: pinsweep export node07.db --format parquet -o node07.parquet")
+@click.command(
+    short_help="Write the numbers of results as a table, or for Prometheus.",
+    epilog="Example: pinsweep export node07.db --format parquet -o node07.parquet",
+)
 @_options.results
 @click.option(
     "--format",

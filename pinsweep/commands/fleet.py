@@ -36,7 +36,8 @@ class _Age(click.ParamType[float]):
 
 
 @click.command(
-    epilog="Example: pinsweep fleet results/ --confirm; pinsweep fleet 'results/*.db' -o fleet.html"
+    short_help="Say which of many hosts are slow, and in what.",
+    epilog="Example: pinsweep fleet results/ --confirm; pinsweep fleet 'results/*.db' -o fleet.html",
 )
 @_options.results
 @_options.table_or_json

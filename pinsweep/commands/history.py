@@ -11,7 +11,10 @@ from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
 
-@click.command(epilog="Example: pinsweep history nightly/ -o history.html")
+@click.command(
+    short_help="Say when the numbers of a host changed, and what changed then.",
+    epilog="Example: pinsweep history nightly/ -o history.html",
+)
 @_options.results
 @_options.table_or_json
 @click.option(

@@ -11,7 +11,10 @@ from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
 
-@click.command(epilog="Example: pinsweep init fio > my-disk.yaml")
+@click.command(
+    short_help="Print a commented experiment to start from; list those shipped.",
+    epilog="Example: pinsweep init fio > my-disk.yaml",
+)
 @click.argument("tool", required=False)
 @click.option(
     "--list", "listing", is_flag=True, help="List the experiments that come with pinsweep, to be run by name."

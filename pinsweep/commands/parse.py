@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    short_help="Read output that was captured by hand.",
     epilog='Example: pinsweep parse logs/ -o old.db --axis "node=(n[0-9]+)"; '
-    'pinsweep parse table stream.txt --tool stream --columns "threads, local:bandwidth[MB/s]" -o old.db'
+    'pinsweep parse table stream.txt --tool stream --columns "threads, local:bandwidth[MB/s]" -o old.db',
 )
 @click.argument("words", metavar="[TOOL] FILE...", nargs=-1, required=True)
 @click.option(

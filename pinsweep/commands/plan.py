@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog='Example: pinsweep plan experiments/stream-membind.yaml --topology "pack:2 numa:1 core:10 pu:1"'
+    short_help="Print every command that `run` would start; start none.",
+    epilog='Example: pinsweep plan experiments/stream-membind.yaml --topology "pack:2 numa:1 core:10 pu:1"',
 )
 @_options.experiments_or_none
 @click.option(

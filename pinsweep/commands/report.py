@@ -11,7 +11,10 @@ from pinsweep.commands import _options
 from pinsweep.terminal import say
 
 
-@click.command(epilog="Example: pinsweep report node07.db -o node07.html")
+@click.command(
+    short_help="Draw results as a page, or as a report to hand in.",
+    epilog="Example: pinsweep report node07.db -o node07.html",
+)
 @_options.results
 @click.option(
     "-o",

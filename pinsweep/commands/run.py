@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from orchestrator.run.session import Finished
 
 
-@click.command(epilog="Example: pinsweep run experiments/stream-membind.yaml -o node07.db")
+@click.command(
+    short_help="Run every cell of experiments into one result file.",
+    epilog="Example: pinsweep run experiments/stream-membind.yaml -o node07.db",
+)
 @_options.experiments_or_none
 @click.option(
     "-o", "--output", type=_options.RESULT_FILE, metavar="FILE|FOLDER/",
@@ -246,7 +249,8 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         counts += f"; disturbed and repeated: {repeated}"
     if summary.unrepeated:
         counts += f"; disturbed, and not repeated since the sweep was stopped: {len(summary.unrepeated)}"
-    before = f"; {summary.done_before} were done before" if summary.done_before else ""
+    were = "was" if summary.done_before == 1 else "were"
+    before = f"; {summary.done_before} {were} done before" if summary.done_before else ""
     say(f"{counts}{before}", err=True)
     if summary.disturbed_before:
         say(

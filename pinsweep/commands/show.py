@@ -12,7 +12,10 @@ from pinsweep.terminal import raw as raw_bytes
 from pinsweep.terminal import say
 
 
-@click.command(epilog="Example: pinsweep show node07.db; pinsweep show node07.db 12 --raw")
+@click.command(
+    short_help="Show the numbers of a result that matter, or one run of it.",
+    epilog="Example: pinsweep show node07.db; pinsweep show node07.db 12 --raw",
+)
 @click.argument("result", type=_options.FILE)
 @click.argument("run", type=int, required=False)
 @click.option("--raw", is_flag=True, help="Print what the run printed, byte for byte.")

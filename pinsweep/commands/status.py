@@ -9,7 +9,9 @@ import click
 from pinsweep.commands import _cluster, _options
 
 
-@click.command(epilog="Example: pinsweep status acc/")
+@click.command(
+    short_help="Say what became of each host of a sweep of many.", epilog="Example: pinsweep status acc/"
+)
 @click.argument("folder", metavar="DIR", type=_options.FILE)
 @_options.table_or_json
 def command(folder: Path, form: str) -> int:

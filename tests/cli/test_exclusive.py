@@ -133,7 +133,7 @@ def test_who_shares_the_machine_or_has_other_cores_or_nothing_to_do_does_not_wai
 
     assert (shared.returncode, again.returncode) == (0, 0), shared.stderr + again.stderr
     assert "waiting" not in shared.stderr + again.stderr
-    assert "1 were done before" in again.stderr
+    assert "1 was done before" in again.stderr
     with sqlite3.connect(tmp_path / "shared.db") as db:
         assert db.execute("SELECT status FROM run").fetchall() == [("ok",)]
     siblings = Path(f"/sys/devices/system/cpu/cpu{FIRST}/topology/thread_siblings_list")

@@ -43,7 +43,7 @@ def test_a_folder_gets_a_file_of_this_host_which_is_continued(
     assert [path.name for path in (tmp_path / "acc").iterdir()] == [f"e@{host_name()}.db"]
     assert f"result file  acc/e@{host_name()}.db" in first.stderr
     assert "1 runs are in the result file already" in planned.stderr
-    assert "1 were done before" in second.stderr
+    assert "1 was done before" in second.stderr
 
 
 def test_two_machines_of_one_name_have_a_file_each(pinsweep: Cli, tmp_path: Path) -> None:

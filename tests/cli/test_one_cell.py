@@ -177,7 +177,7 @@ def test_memory_that_differs_by_a_hair_is_the_same(pinsweep: Cli, tmp_path: Path
     )
     (tmp_path / "a.yaml").write_text(again(2))
 
-    assert "1 ok; 1 were done before" in pinsweep("run", "a.yaml", "-o", "r.db").stderr
+    assert "1 ok; 1 was done before" in pinsweep("run", "a.yaml", "-o", "r.db").stderr
 
 
 def test_axis_values_of_another_kernel_do_not_join_the_sweep(pinsweep: Cli, tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
     assert f"{program} is another program now" in refused.stderr
     assert anew.returncode == 0, anew.stderr
     assert "as-new=speak " in anew.stderr.replace("\n", " ")
-    assert "1 ok; 1 were done before" in back.stderr
+    assert "1 ok; 1 was done before" in back.stderr
 
 
 def test_titles_and_comments_never_matter(pinsweep: Cli, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_titles_and_comments_never_matter(pinsweep: Cli, tmp_path: Path) -> None
 
     done = pinsweep("run", "a.yaml", "-o", "r.db")
 
-    assert "1 ok; 1 were done before" in done.stderr
+    assert "1 ok; 1 was done before" in done.stderr
     assert len(rows(tmp_path / "r.db", "SELECT * FROM point")) == 1
 
 

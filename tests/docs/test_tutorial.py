@@ -45,6 +45,8 @@ def test_it_is_short() -> None:
         (["x", "b"], ["b"], "b"),
         (["x", "b", "y"], ["…", "b", "…"], None),
         (["16 cells"], ["18 runs"], "18 runs"),
+        (["threads=1", "x", "threads=3", "y"], ["…", "threads=3", "y"], None),
+        (["threads=1", "x", "threads=3", "y"], ["…", "threads=3", "x"], "threads=3"),
         (["report  /somewhere/lab.html"], ["report  …lab.html"], None),
     ],
 )

@@ -6,6 +6,7 @@ printed, `…` stands for any lines, and inside of a line for any text. Numbers 
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -17,7 +18,9 @@ from pathlib import Path
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DOUBT = re.compile(r"⚠ [A-Z]\d+(?:, [A-Z]\d+)* *")
-_NUMBER = re.compile(r"≈?±?\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?")
+_NUMBER = re.compile(
+    r"≈?±?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,7 @@ def steps(page: Path) -> Iterator[Step]:
 
 
 def follow(page: Path, folder: Path) -> None:
-    """Do in a folder what a page says; every command ends well and prints what the page shows.
+    """Do in a folder what a page says; every command ends well, or with 2 where the page shows an error, and prints what the page shows.
 
     Raises: AssertionError, with the command and all that it printed.
     """
@@ -51,7 +54,8 @@ def follow(page: Path, folder: Path) -> None:
             (folder / step.file).write_text(step.text)
             continue
         done = shell(step.command, folder)
-        assert done.returncode == 0, f"{step.command}\n{done.stdout}"
+        mistake = any(line.startswith("error: ") for line in step.printed)
+        assert done.returncode == (2 if mistake else 0), f"{step.command}\n{done.stdout}"
         missing = lacking(done.stdout.splitlines(), step.printed)
         assert missing is None, f"{step.command}\ndoes not print: {missing}\n{done.stdout}"
 
@@ -74,19 +78,28 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def lacking(printed: Sequence[str], shown: Sequence[str]) -> str | None:
-    """Return the first line that is shown and not printed at its place; None if there is none."""
+    """Return the first line of a part of what is shown (parts end at `…`) that is not printed behind the part before it; "(no more)"
+    where more is printed than shown; None where all is as shown."""
     left = [_DOUBT.sub("", line) for line in printed]
     gap = False
-    for line in shown:
-        if line == "…":
+    for is_gap, lines in itertools.groupby(shown, lambda line: line == "…"):
+        if is_gap:
             gap = True
             continue
-        pattern = _pattern(line)
-        at = next((i for i, real in enumerate(left) if pattern.fullmatch(real)), None)
-        if at is None or (at and not gap):
-            return line
-        left, gap = left[at + 1 :], False
+        texts = list(lines)
+        part = [_pattern(line) for line in texts]
+        starts = range(len(left) - len(part) + 1) if gap else range(1)
+        at = next((i for i in starts if _fits(part, left[i:])), None)
+        if at is None:
+            return texts[0]
+        left, gap = left[at + len(part) :], False
     return None if gap or not left or not shown else "(no more)"
+
+
+def _fits(part: Sequence[re.Pattern[str]], lines: Sequence[str]) -> bool:
+    return len(part) <= len(lines) and all(
+        pattern.fullmatch(line) for pattern, line in zip(part, lines, strict=False)
+    )
 
 
 def _pattern(line: str) -> re.Pattern[str]:

@@ -582,6 +582,12 @@ def test_shipped_experiments_mean_the_same_to_other_readers_of_yaml(path: Path) 
     assert load_experiment(path)
 
 
+def test_letters_that_changed_places_are_put_right_first() -> None:
+    (said,) = mistakes("schema: 1\ntool: fio\nmatrix: {rw: [read, rnadwrite]}\n")
+
+    assert said.endswith("did you mean 'randwrite'?")  # 'readwrite' has as many letters in common
+
+
 def test_a_mistake_beside_values_of_the_machine_is_told_before_anything_starts() -> None:
     """It was a cell to be skipped, since what stands beside it depends on the machine."""
     text = "schema: 1\ntool: mlc\nfixed: {mode: idle_latency}\nmatrix:\n  b: [16q, 0.5 x L2]\n"
