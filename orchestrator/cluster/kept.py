@@ -64,7 +64,10 @@ def of(found: Progress, *, allow_misplaced: bool = False) -> Kept:
         ended=found.ended,
         failure=failures[-1] if failures else "",
         nothing="" if found.cells else nothing,
-        traits=traits.of_session(
-            found.facts, found.programs, {s: r for s, r in found.skipped.items() if s not in ran}
-        ),
+        traits={
+            **traits.of_session(
+                found.facts, found.programs, {s: r for s, r in found.skipped.items() if s not in ran}
+            ),
+            **({"pinsweep": found.pinsweep} if found.pinsweep else {}),
+        },
     )

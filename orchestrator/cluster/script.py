@@ -34,7 +34,6 @@ for try in 1 2 3; do         # one job of a host at a time, also where Slurm has
 done
 rm -f -- "$local/reason" "$local/is-home"
 [ -e "$dir/sweep.json" ] || { reason="$dir is not there: not shared with $host?"; exit 2; }
-command -v "$python" >/dev/null || { reason="$python is not on this host"; exit 2; }
 """
 
 
@@ -69,7 +68,13 @@ def job_script(sweep: Sweep) -> str:
         "",
         "reason='pinsweep ended without a word'",
         f'"$python" -P -m pinsweep run {experiments} -o "$local/$host.db" --home "$dir/$host.db" \\',
-        f'    {shlex.join(["--whole-node", *sweep.words])} "$@"',
+        f'    {shlex.join(["--whole-node", *sweep.words])} "$@" || {{',
+        "    rc=$?",
+        "    said=$(\"$python\" -P -c 'import pinsweep' 2>&1) || {",
+        """        rc=2 reason="no pinsweep on this host (${said##*$'\\n'}): install it here at this path, or --setup 'python=ITS PYTHON'\"""",
+        "    }",
+        '    exit "$rc"',
+        "}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -163,7 +163,7 @@ def _ask(
     task.set_default("stderr", True)
     for host, command in commands.items():
         data = (sent or {}).get(host)
-        worker = task.shell(command, nodes=host, timeout=within_s, stdin=data is not None)
+        worker = task.shell(ssh_text.wrapped(command), nodes=host, timeout=within_s, stdin=data is not None)
         if data is not None:
             worker.write(data)
             worker.set_write_eof()
@@ -171,6 +171,7 @@ def _ask(
     answers: dict[str, tuple[int | None, str]] = {str(host): (None, "") for host in task.iter_keys_timeout()}
     for rc, hosts in task.iter_retcodes():
         for host in hosts:
-            told = bytes(task.node_buffer(host) or b"") or bytes(task.node_error(host) or b"")
-            answers.setdefault(str(host), (int(rc), told.decode("utf-8", "replace")))
+            printed = ssh_text.answer(bytes(task.node_buffer(host) or b"").decode("utf-8", "replace"))
+            told = printed or bytes(task.node_error(host) or b"").decode("utf-8", "replace")
+            answers.setdefault(str(host), (int(rc), told))
     return answers

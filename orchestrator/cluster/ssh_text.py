@@ -77,6 +77,24 @@ exit 0
 """
 
 
+_BEGINS: Final = "pinsweep answers"
+
+
+def wrapped(command: str) -> str:
+    """Return a command for a shell as a word or two that every login shell takes: csh has no lines in quotes and takes ! for history, fish has
+    another syntax. `answer` cuts off what their start-up files print before it."""
+    text = base64.b64encode(f"echo {_BEGINS}\n{command}".encode()).decode()
+    return f"""exec bash -c 'eval "$(echo {text} | base64 -d)"'"""
+
+
+def answer(text: str) -> str:
+    """Return what the command of `wrapped` printed, or all where it was not begun."""
+    before, begins, after = text.partition(f"{_BEGINS}\n")
+    if begins:
+        return after
+    return "" if before.endswith(_BEGINS) else text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What a host said of itself."""
@@ -117,7 +135,9 @@ def seen(name: str, rc: int | None, text: str, python: str = "") -> Seen:
             name=name,
             kind=kind[0] if kind else "",
             idle=runs == "free",
-            problem="" if there == "python" else f"has no {python}: pinsweep belongs at the same path there",
+            problem=""
+            if there == "python"
+            else f"has no {python}: install pinsweep on it at this path, or name its Python by --setup 'python=PATH'",
         ),
         runs=runs == "runs",
         apart=apart == "apart",

@@ -31,6 +31,7 @@ class Progress:
     ended: bool  # the last session came to its end
     facts: Mapping[str, Any]  # of the last session
     programs: Mapping[str, Mapping[str, Any]]
+    pinsweep: str = ""  # its version, in the last session
 
 
 def read(path: Path) -> Progress | None:
@@ -66,9 +67,9 @@ def _progress(path: Path, db: sqlite3.Connection) -> Progress:
             raise database.Damaged(path, "a run is of a point that is not there")
         if last.get((cell, repeat), ("", ""))[0] != "ok":
             last[cell, repeat] = str(status), str(reason or "")
-    ended, facts, programs = db.execute(
-        "SELECT ended_utc, facts, programs FROM session ORDER BY session DESC LIMIT 1"
-    ).fetchone() or ("", "{}", "{}")
+    ended, facts, programs, pinsweep = db.execute(
+        "SELECT ended_utc, facts, programs, pinsweep_version FROM session ORDER BY session DESC LIMIT 1"
+    ).fetchone() or ("", "{}", "{}", "")
     return Progress(
         cells=cells,
         last=last,
@@ -77,4 +78,5 @@ def _progress(path: Path, db: sqlite3.Connection) -> Progress:
         ended=bool(ended),
         facts=dict(json.loads(facts)),
         programs={str(name): dict(about) for name, about in json.loads(programs).items()},
+        pinsweep=str(pinsweep),
     )  # fmt: skip

@@ -142,3 +142,18 @@ def test_hosts_that_are_done_or_at_work_are_one_question(
 
     assert done.stdout.splitlines()[1:] == ["  done           n1", "  running        n2"]
     assert asked.read_text().split() == ["squeue"]
+
+
+def test_another_pinsweep_on_a_host_is_named(
+    pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
+    sweep = begun(tmp_path / "acc", ["n1", "n2", "n3"])
+    for host in sweep.hosts:
+        shutil.copy(tmp_path / "one.db", sweep.result(host))
+    with sqlite3.connect(sweep.result("n2")) as db:
+        db.execute("UPDATE session SET pinsweep_version = '0.0.9'")
+    slurm("", "")
+
+    assert f"  differs        n2  pinsweep 0.0.9, others {__version__}" in called("status", "acc").stdout

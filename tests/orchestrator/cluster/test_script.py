@@ -67,13 +67,19 @@ def test_every_word_of_a_sweep_is_one_word_of_the_shell(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setup", "python", "last"),
     [
-        ("false", "bash", "rc=2 --setup failed"),
-        ("", "/no/such/python", "rc=2 /no/such/python is not on this host"),
-        ("", "false", "rc=1 pinsweep ended without a word"),
+        ("false", "exit 0", "rc=2 --setup failed"),
+        ("", "exit 127", "rc=2 no pinsweep on this host (): install it here at this path, or --setup 'python=ITS PYTHON'"),
+        ("", "echo Traceback >&2; echo \"No module named 'pinsweep'\" >&2; exit 1", "rc=2 no pinsweep on this host (No module named 'pinsweep'): install it here at this path, or --setup 'python=ITS PYTHON'"),
+        ("python=$dir/another", "exit 127", "rc=0 complete"),
+        ("", '[ "$2" = -c ]', "rc=1 pinsweep ended without a word"),
     ],
-)
+)  # fmt: skip
 def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: str) -> None:
     (tmp_path / "sweep.json").touch()
+    for name, text in (("python", python), ("another", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    python = str(tmp_path / "python")
     script = job_script(
         dataclasses.replace(SWEEP, folder=str(tmp_path), python=python, local=str(tmp_path), setup=setup)
     )

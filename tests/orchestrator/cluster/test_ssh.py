@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from orchestrator.cluster import ssh_text
 from orchestrator.cluster.engine import Host, Submission
@@ -31,7 +34,9 @@ def test_what_an_answer_means() -> None:
     assert busy == Seen(host=Host(name="n1", kind="2:32:2", idle=False), runs=True, apart=True, kept=True)
     assert "slurmd" in ssh_text.seen("n1", 0, "slurmd\n").host.problem
     bare = ssh_text.seen("n1", 0, "free\napart\nnone\nnothing\n1:1:1\n", "/opt/p/python")
-    assert bare.host.problem == "has no /opt/p/python: pinsweep belongs at the same path there"
+    assert bare.host.problem == (
+        "has no /opt/p/python: install pinsweep on it at this path, or name its Python by --setup 'python=PATH'"
+    )
     assert ssh_text.seen("n1", None, "").host.problem == "no answer within 20 s"
     away = "ssh: connect: No route to host"
     assert ssh_text.seen("n1", 255, f"{away}\n").host.problem == away
@@ -98,3 +103,34 @@ def test_an_answer_that_is_cut_is_none(tmp_path: Path) -> None:
     assert ssh_text.fetched(255, text) is None
     digest = text.split()[1]
     assert ssh_text.fetched(0, text.replace(digest, "0" * 64)) is None
+
+
+SCRIPT = """\
+x='a b'
+if ! [ "$x" = "" ]; then
+    cat
+    echo "$x!" $(( 1 + 1 ))
+fi
+"""
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh", "tcsh", "fish", "zsh", "ksh"])
+def test_every_login_shell_takes_what_is_asked(shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+
+    done = subprocess.run(
+        [shell, "-c", ssh_text.wrapped(SCRIPT)],
+        input="by stdin\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ssh_text.answer(f"Welcome!\n{done.stdout}") == "by stdin\na b! 2\n", done.stderr
+
+
+def test_an_answer_is_what_comes_behind_rubbish() -> None:
+    assert ssh_text.answer("Welcome\npinsweep answers\nstarted") == "started"
+    assert ssh_text.answer("pinsweep answers") == ""
+    assert ssh_text.answer("fish: Unknown command") == "fish: Unknown command"
