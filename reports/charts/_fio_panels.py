@@ -363,7 +363,7 @@ def _tradeoff(
             if place.cost < 6 and not any(label_placement.touch(box, other) for other in boxes):
                 boxes.append(box)
                 data["notes"].append(
-                    {"x": row["x"], "y": row["y"], "text": text, "dx": place.dx, "dy": place.dy, "align": "left"}
+                    {"series": row["series"], "x": row["x"], "y": row["y"], "text": text, "dx": place.dx, "dy": place.dy, "align": "left"}
                 )  # fmt: skip
         for name, (places, text), (rate, points) in zip(
             label_placement.along(named, boxes, bounds, prefer=frame.plot_height * 0.3),

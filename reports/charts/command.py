@@ -356,6 +356,8 @@ def _curve_panels(metrics: Metrics, over: str, missing: Sequence[_Missing]) -> t
 def _colours(panels: Sequence[Sequence[Curve]], missing: Sequence[_Missing]) -> dict[str, str]:
     """Return the colour of each name: of a line, and where there is room for all of them of one that has no number."""
     drawn = curve_rows.colours(panels)
+    if not missing and all(len(own) < 2 for own in panels):
+        return dict.fromkeys(drawn, vega.SERIES[0])  # the panels say which is which
     every = list(dict.fromkeys([*drawn, *(one.line for one in missing if one.line)]))
     every = every if len(every) <= len(vega.SERIES) else list(drawn)
     return dict(zip(every, vega.palette(len(every)), strict=True))

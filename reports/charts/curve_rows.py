@@ -246,7 +246,15 @@ def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[
     bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
     placed = label_placement.near(anchors, segments(lines, plot, factor), boxes, bounds, 11.5)
     notes = [
-        {"x": ring["x"], "y": ring["y"], "text": text, "dx": label.dx, "dy": label.dy, "align": label.align}
+        {
+            "series": ring["series"],
+            "x": ring["x"],
+            "y": ring["y"],
+            "text": text,
+            "dx": label.dx,
+            "dy": label.dy,
+            "align": label.align,
+        }
         for ring, (_, text), label in zip(named, anchors, placed, strict=True)
     ]
     return {"rings": rings, "notes": notes}

@@ -414,14 +414,15 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
             **curve_rows.end_names(lines, plot, scale.factor),
             "rings": [], "notes": [],
         }  # fmt: skip
-        anchors, where = [], []
+        anchors: list[tuple[label_placement.Point, str]] = []
+        where: Rows = []
         for line in [line for line in curve_rows.highlighted(drawn) if not line.hollow][:4]:
             half, peak = offers[line.name].half_size, offers[line.name].peak
             if half is not None and peak is not None:
                 at = {"x": half, "y": peak / 2 / scale.factor}
                 data["rings"].append({"series": line.name, **at})
-                anchors.append((plot.at(at["x"], at["y"]), f"n½ {fmt.size(half)}"))
-                where.append(at)
+                anchors.append((plot.at(half, at["y"]), f"n½ {fmt.size(half)}"))
+                where.append({"series": line.name, **at})
         segments = curve_rows.segments(drawn, plot, scale.factor)
         bounds = (0.0, -10.0, frame.plot_width, frame.plot_height - 4)
         rings = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in anchors]

@@ -11,7 +11,7 @@ from reports.charts import titles as findings
 from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows, is_hollow, sound, sound_rows
-from reports.draw import axes, vega
+from reports.draw import axes, label_placement, vega
 from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, panel
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Spec
@@ -222,10 +222,18 @@ def _panel(
             if one and len(line.points) > 1:
                 ends = min(y.high / (one / scale.factor), x.high)
                 top = ends * one / scale.factor
-                data["references"].append({"x": 1, "y": one / scale.factor, "x2": ends, "y2": top})
-                data["notes"].append(
-                    {"x": ends, "y": top, "text": "linear", "dx": -6, "dy": 12, "align": "right"}
+                data["references"].append(
+                    {"series": line.name, "x": 1, "y": one / scale.factor, "x2": ends, "y2": top}
                 )
+                strokes = [
+                    *curve_rows.segments(lines, plot, scale.factor),
+                    (plot.at(1, one / scale.factor), plot.at(ends, top)),
+                ]
+                bounds = (0.0, -8.0, frame.plot_width, frame.plot_height - 4)
+                (label,) = label_placement.near([(plot.at(ends, top), "linear")], strokes, (), bounds, 11.5)
+                data["notes"].append(
+                    {"series": line.name, "x": ends, "y": top, "text": "linear", "dx": label.dx, "dy": label.dy, "align": label.align}
+                )  # fmt: skip
         rings = curve_rows.saturation_rings(curve_rows.highlighted(full)[:3], plot, scale.factor)
         data["rings"] = rings["rings"]
         data["notes"] += rings["notes"]

@@ -30,6 +30,11 @@ _DEFAULTS = {
 FONT = "Inter,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
 
+_AS_TEXT = {"#2B7BBF": "#1F6CAB", "#D4620F": "#B34F08", "#C4872F": "#8A5A12", "#7C8794": "#5B6470"}
+"""Colours of lines that are too light for 12 px of text on white, and what a name beside such a line has: contrast of 4.5 and more. What
+a page draws anew gets them from report.css."""
+
+
 def tidy(text: str, uid: str, description: str) -> str:
     """Return `<svg …>…</svg>` for inlining: a name for assistive technology, ids unique to `uid`, width and height.
 
@@ -104,6 +109,8 @@ def _text(node: ET.Element, attributes: dict[str, str]) -> Iterator[ET.Element]:
     size = attributes.pop("font-size", "12px").removesuffix("px")
     if size != "12":
         attributes["font-size"] = size
+    if (fill := attributes.get("fill", "")) in _AS_TEXT:
+        attributes["fill"] = _AS_TEXT[fill]
     _unfold(attributes, "x", "y")
     out = ET.Element("text", attributes)
     out.text = node.text

@@ -23,7 +23,7 @@ _DRAWING_S = 1.0  # of a panel, at most: users' templates have so much time besi
 _DARK = (
     "color-scheme:dark;--ink:#E8EAED;--mute:#A3ABB6;--faint:#8A93A0;--grid:#272C33;--axis:#5B6470;--bg:#14171B;"
     "--soft:#1B1F25;--rule:#323840;--s1:#79B4F7;--s2:#EF9357;--s3:#9BF0CF;--s4:#D76BA9;--o1:#4380EE;--o2:#8481B8;"
-    "--o3:#DA85D2;--o4:#F98A7B;--o5:#EDAE57;--warn:#E9B04A;--ok:#6FD3AE;--heat:#B8561F;--cool:#2F6EA8;--link:#8EC1FA"
+    "--o3:#DA85D2;--o4:#F98A7B;--o5:#EDAE57;--t1:#79B4F7;--t2:#EF9357;--t5:#EDAE57;--warn:#E9B04A;--ok:#6FD3AE;--heat:#B8561F;--cool:#2F6EA8;--link:#8EC1FA"
 )
 """The dark theme: in report.css twice, for who prefers it and for who switches to it."""
 
@@ -50,18 +50,23 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
 
     def series(figure: Figure) -> dict[str, str]:
         out: dict[str, str] = {}
-        for panel in figure.panels if answering else ():
-            for name, colour in interactive.series_of(panel.wide):
+        drawn = [dict(interactive.series_of(panel.wide)) for panel in figure.panels]
+        if all(len(own) < 2 for own in drawn):  # each panel says whose its line is
+            return out
+        for own in drawn:
+            for name, colour in own.items():
                 out.setdefault(name, colour)
         return out
 
     environment = templates.environment
     environment.globals["draw"] = draw
     environment.globals["series"] = series
-    numbers: dict[str, int] = {}
+    numbers: dict[str, dict[str, int]] = {"Figure": {}, "Table": {}}
 
-    def figure_number(figure: Figure) -> int:
-        return numbers.setdefault(figure.id, len(numbers) + 1)
+    def figure_number(figure: Figure) -> str:
+        kind = "Figure" if figure.panels else "Table"
+        own = numbers[kind]
+        return f"{kind} {own.setdefault(figure.id, len(own) + 1)}"
 
     environment.globals["figure_number"] = figure_number
     environment.globals["anchor"] = anchor

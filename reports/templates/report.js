@@ -242,7 +242,7 @@ all(".hit").forEach(e => e.remove());
 }
 if (window.DecompressionStream) {
 all(".panel svg.ch").filter(svg => packed[svg.closest(".fig").id]).forEach(svg => charts.set(svg.parentNode, new Chart(svg.parentNode)));
-all(".key").forEach(list => { /* series, shown or hidden, in all panels of the figure */
+all(".key").filter(list => packed[list.closest(".fig")?.id]).forEach(list => { /* series, shown or hidden, in all panels of the figure */
 const figure = list.closest(".fig");
 list.hidden = false;
 all("[data-series]", list).forEach(li => {
@@ -308,6 +308,19 @@ setTimeout(() => { button.textContent = name; }, 1200);
 }
 table.closest(".tw").appendChild(bar);
 });
+
+/* what scrolls is reached by the keyboard, what does not is no stop on its way */
+const stops = () => all(".tw,pre").filter(e => e.offsetParent).forEach(e => {
+if (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1) e.setAttribute("tabindex", "0");
+else e.removeAttribute("tabindex");
+});
+stops();
+addEventListener("resize", stops);
+addEventListener("toggle", stops, true);
+
+/* small tables are open on paper: where a style sheet cannot open them */
+addEventListener("beforeprint", () => all(".few:not([open])").forEach(e => { e.open = true; e.dataset.printed = ""; }));
+addEventListener("afterprint", () => all("[data-printed]").forEach(e => { e.open = false; delete e.dataset.printed; }));
 
 /* light or dark */
 const theme = make("button", { type: "button", id: "theme" });

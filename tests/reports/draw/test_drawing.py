@@ -215,7 +215,7 @@ def test_every_colour_of_the_charts_has_a_dark_twin(name: str) -> None:
     drawn = vega.draw(json.loads((TEMPLATES / f"{name}.vl.json").read_text(encoding="utf-8")), name, "")
 
     for kind, colour in set(re.findall(r'(fill|stroke)="(#\w+)"', drawn)):
-        assert f'svg [{kind}="{colour}"]' in css
+        assert f'svg [{kind}="{colour}"]' in css or f'svg text[{kind}="{colour}"]' in css
 
 
 def test_all_palette_colours_are_in_the_style_sheet() -> None:

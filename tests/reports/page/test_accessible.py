@@ -1,0 +1,304 @@
+"""Every kind of page held to axe-core's rules, in a real Chromium with all details open: at 1280 and 400 px, light and dark."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from pinsweep.cli import cli
+from tests.waits import PATIENCE_S
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+CAPTURED = Path(__file__).resolve().parents[2] / "fixtures"
+METRICS = {
+    "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+    "lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": "lower"},
+}
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            timeout=1000 * PATIENCE_S,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+        )
+        yield started
+        started.close()
+
+
+def pinsweep(*arguments: object) -> None:
+    done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    assert done.exit_code in (0, 1), done.output  # 1: a fleet that finds something
+
+
+def swept(make: Any, path: Path, *, sweeps: int = 1, fails: bool = False, better: float = 1.0) -> Path:
+    """Sweeps of a command over three axes, two repeats a cell."""
+    maker = make.Maker(path, title="Lookups")
+    maker.started = f"2026-11-{21 + (better != 1):02d}T09:15:02+00:00"
+    for sweep in range(sweeps):
+        for alg, speed in (("slow", 1), ("mid", 2), ("fast", 3)):
+            for size in (1, 64) if sweeps == 1 else (1,):
+                for threads in (1, 2, 4, 8):
+                    for wobble in (0.99, 1.01):
+                        rate = speed * threads * wobble * better * 100
+                        bad = fails and alg == "slow" and threads > 2
+                        options = {"command": "a rather long command with many words --and options", "metrics": METRICS, "alg": alg, "size": size, "threads": threads}  # fmt: skip
+                        maker.add(
+                            f"s{sweep}", "command", options, "" if bad else f"rate {rate:.2f} lat {1e4 / rate:.2f}\n",
+                            axes=("alg", "size", "threads"), status="failed" if bad else "ok", reason="exit status 3" if bad else "",
+                        )  # fmt: skip
+    return Path(maker.write())
+
+
+def one_run(make: Any, folder: Path) -> Path:
+    maker = make.Maker(folder / "one.db")
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local", axes=("place",))
+    return Path(maker.write())
+
+
+def storage(make: Any, folder: Path) -> Path:
+    maker = make.Maker(folder / "fio.db")
+    for rw in ("randread", "randwrite", "randrw"):
+        for depth in (1, 8, 64):
+            parts = {
+                "read": (9e3 * depth**0.5, 100.0 * depth**0.5),
+                "write": (7e3 * depth**0.5, 90.0 * depth**0.5),
+            }
+            own = {"read" if rw == "randread" else "write": parts["read" if rw == "randread" else "write"]}
+            text = make.fio_text(parts if rw == "randrw" else own, bs="4k", rw=rw, iodepth=depth)
+            maker.add("ssd", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"))
+    return Path(maker.write())
+
+
+def taken_in(folder: Path, tool: str) -> Path:
+    texts = sorted((CAPTURED / tool).glob("*.out"))[:6]
+    pinsweep("parse", tool, *texts, "-o", folder / f"{tool}.db")
+    return folder / f"{tool}.db"
+
+
+def comparison(make: Any, folder: Path, out: Path) -> None:
+    sides = [swept(make, folder / f"{name}.db", better=better) for name, better in (("a", 1.0), ("b", 0.8))]
+    pinsweep("compare", *sides, "-o", out)
+
+
+def fleet(make: Any, folder: Path, out: Path) -> None:
+    files = []
+    for i in range(9):
+        maker = make.Maker(folder / f"n{i}.db", host=f"n{i:03d}")
+        for rate in (20e3, 20.1e3, 20.2e3):
+            maker.add(
+                "s", "stream", {"threads": 4}, make.stream_text(rate * (0.7 if i == 5 else 1 + i / 1e3), 4)
+            )
+        files.append(maker.write())
+    pinsweep("fleet", *files, "-o", out)
+
+
+def history(make: Any, folder: Path, out: Path) -> None:
+    files = []
+    for i in range(12):
+        maker = make.Maker(folder / f"d{i}.db", host="n001")
+        maker.started = f"2026-11-{i + 1:02d}T03:00:00+00:00"
+        for rate in (20e3, 20.1e3, 20.2e3):
+            maker.add(
+                "s",
+                "stream",
+                {"threads": 4},
+                make.stream_text(rate * (0.8 if i > 6 else 1), 4),
+                started=maker.started,
+            )
+        files.append(maker.write())
+    pinsweep("history", *files, "-o", out)
+
+
+def report(of: Callable[[Any, Path], Path]) -> Callable[[Any, Path, Path], None]:
+    return lambda make, folder, out: pinsweep("report", of(make, folder), "-o", out)
+
+
+KINDS: dict[str, Callable[[Any, Path, Path], None]] = {
+    "one run": report(one_run),
+    "three axes": report(lambda make, folder: swept(make, folder / "r.db")),
+    "many sweeps": report(lambda make, folder: swept(make, folder / "r.db", sweeps=5)),
+    "failures": report(lambda make, folder: swept(make, folder / "r.db", fails=True)),
+    "fio": report(storage),
+    "captured MLC": report(lambda make, folder: taken_in(folder, "mlc")),
+    "captured IMB": report(lambda make, folder: taken_in(folder, "imb")),
+    "captured STREAM": report(lambda make, folder: taken_in(folder, "stream")),
+    "comparison": comparison,
+    "fleet": fleet,
+    "history": history,
+}
+
+FOUND = """options => axe.run(document, {resultTypes: ["violations"], elementRef: false, ...options}).then(
+    found => found.violations.map(v => [v.id, v.nodes.slice(0, 4).map(n => n.target.join(" "))]))"""
+CONTRAST = "color-contrast"
+ALIKE = """() => document.querySelectorAll("table:not(.heat) tbody tr:nth-child(n+4), svg.ch").forEach(e => e.remove())"""
+"""Rows of a table look alike; of texts in a picture axe cannot tell, and a test below does."""
+
+
+def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str, Any]:
+    """Return what axe finds in a page whose details are all open, by the width and theme at which it does: every rule at both widths, that on
+    contrast, which alone depends on colours and takes nine tenths of the time, in both themes at both, of rows that are alike in three. awake: with a chart that answers, one that is zoomed and a series that is hidden."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, color_scheme="light", bypass_csp=True
+    )
+    context.set_default_timeout(1000 * PATIENCE_S)
+    page: Page = context.new_page()
+    page.goto(path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    if awake:
+        charts = page.locator(".panel > .w")
+        charts.nth(2).focus()
+        charts.nth(2).press("ArrowRight")
+        charts.nth(3).focus()
+        charts.nth(3).press("+")
+        page.locator(".key button").last.click()
+        expect(page.locator(".panel > .on").nth(1)).to_be_visible()
+    page.evaluate(AXE)
+    found = {}
+    for rules, themes in (
+        ({"rules": {CONTRAST: {"enabled": False}}}, ("light",)),
+        ({"runOnly": [CONTRAST]}, ("light", "dark")),
+    ):
+        if CONTRAST in rules.get("runOnly", ()):
+            page.evaluate(ALIKE)
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            for theme in themes:
+                page.emulate_media(color_scheme=theme)
+                if seen := page.evaluate(FOUND, rules):
+                    found[f"{width} {theme}"] = seen
+    context.close()
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_nothing_in_any_kind_of_page(
+    browser: Browser, make: Any, tmp_path: Path, kind: str
+) -> None:
+    out = tmp_path / "page.html"
+    KINDS[kind](make, tmp_path, out)
+
+    assert violations(browser, out) == {}
+
+
+def test_axe_finds_nothing_in_the_page_of_all_tools(browser: Browser, open_page: str, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    out.write_text(open_page, encoding="utf-8")
+
+    assert violations(browser, out, awake=True) == {}
+
+
+def test_every_name_beside_a_line_can_be_read(browser: Browser, open_page: str, tmp_path: Path) -> None:
+    """Which axe cannot tell of texts in a picture: 4.5 : 1 on the page's ground, light and dark."""
+    out = tmp_path / "page.html"
+    out.write_text(open_page, encoding="utf-8")
+    page = browser.new_page()
+    page.goto(out.as_uri())
+    fills = "[...new Set([...document.querySelectorAll('svg.ch text')].map(t => getComputedStyle(t).fill))]"
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        ground = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        seen = {fill: contrast(luminance(fill), ground) for fill in page.evaluate(fills)}
+        halo = [ratio for ratio in seen.values() if ratio == 1]  # the ground's own colour behind a text
+        assert len(halo) <= 1
+        assert {fill: ratio for fill, ratio in seen.items() if 1 < ratio < 4.5} == {}
+    page.close()
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of "rgb(r, g, b)", as WCAG has it."""
+    shares = [int(v) / 255 for v in colour.removeprefix("rgb(").rstrip(")").split(",")]
+    r, g, b = (v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in shares)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a: float, b: float) -> float:
+    return (max(a, b) + 0.05) / (min(a, b) + 0.05)
+
+
+def test_sizes_follow_the_size_of_text_that_the_reader_has_set(
+    browser: Browser, open_page: str, tmp_path: Path
+) -> None:
+    """Every size was in px: the reader's setting did nothing."""
+    out = tmp_path / "page.html"
+    out.write_text(open_page, encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
+    page.goto(out.as_uri())
+    sizes = "() => ['body', 'h1', 'h2', 'h3', '.sub', 'th', '.kpi b', 'svg.ch text'].map(s => { const e = document.querySelector(s); const r = e.getBoundingClientRect(); return s.startsWith('svg') ? r.height : parseFloat(getComputedStyle(e).fontSize); })"
+    before = page.evaluate(sizes)
+
+    page.add_style_tag(content="html{font-size:32px}")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    after = page.evaluate(sizes)
+    assert [b / a for a, b in zip(before[:-1], after[:-1], strict=True)] == pytest.approx([2.0] * 7, rel=0.02)
+    page.close()
+
+
+def test_what_scrolls_is_reached_by_the_keyboard_and_nothing_else_stops_it(
+    browser: Browser, open_page: str, full_page: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "page.html"
+    for text, scripts in ((open_page, True), (full_page, False)):
+        out.write_text(text, encoding="utf-8")
+        context = browser.new_context(viewport={"width": 400, "height": 900}, java_script_enabled=True)
+        page = context.new_page()
+        page.goto(out.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        expect(page.locator(".tw").first).to_be_visible()
+        scrolls = "e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1"
+        page.wait_for_function(
+            f"[...document.querySelectorAll('.tw,pre')].filter({scrolls}).every(e => e.tabIndex === 0)"
+        )
+        if scripts:
+            page.wait_for_function(
+                f"[...document.querySelectorAll('.tw,pre')].filter(e => e.offsetParent && !({scrolls})(e)).every(e => e.tabIndex < 0)"
+            )
+        context.close()
+
+
+def test_small_tables_are_open_on_paper_and_long_ones_are_not(
+    browser: Browser, make: Any, tmp_path: Path
+) -> None:
+    """A printed report had no number below its curves."""
+    out = tmp_path / "page.html"
+    pinsweep("report", storage(make, tmp_path), swept(make, tmp_path / "r.db"), "-o", out)
+    page = browser.new_page()
+    page.goto(out.as_uri())
+    shown = """them => them.map(d => [d.querySelectorAll("tbody tr").length, d.checkVisibility() && d.querySelector("table").checkVisibility({contentVisibilityAuto: true})])"""
+    closed = page.locator(".fig > details.data").evaluate_all(shown)
+    assert not any(seen for _, seen in closed)
+
+    page.emulate_media(media="print")
+
+    rows = page.locator(".fig > details.data").evaluate_all(shown)
+    assert {count <= 14 for count, _ in rows} == {True, False}
+    assert all(seen == (count <= 14) for count, seen in rows), rows
+    page.close()
+
+
+def test_figures_and_tables_are_numbered_apart(browser: Browser, open_page: str, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    out.write_text(open_page, encoding="utf-8")
+    page = browser.new_page()
+    page.goto(out.as_uri())
+    found = page.locator("figure.fig").evaluate_all(
+        "them => them.map(f => [f.querySelector('.fn').textContent, f.querySelectorAll('.panel').length > 0])"
+    )
+    for kind, drawn in (("Figure", True), ("Table", False)):
+        own = [name for name, pictured in found if pictured == drawn]
+        assert own == [f"{kind} {i}" for i in range(1, len(own) + 1)]
+        assert own
+    page.close()
