@@ -13,7 +13,15 @@ release = version = re.findall(r'__version__ = "(.+)"', (_ROOT / "pinsweep" / "_
 
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"]
+include_patterns = [
+    "docs/**.md",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "THIRD_PARTY.md",
+    "benchmarks/README.md",
+]
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure"]  # transcripts and mistakes are no whole programs

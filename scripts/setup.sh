@@ -19,6 +19,26 @@ fail() { # fail WHAT HINT
     exit 1
 }
 
+# Run a command with its output put aside, shown only where it fails; on a terminal with the seconds that it takes.
+quietly() { # quietly COMMAND…
+    local log status=0 ticker='' began=$SECONDS
+    log=$(mktemp)
+    if [[ -t 2 ]]; then
+        (while sleep 1 && kill -0 $$; do printf '\rsetup:   %d s ' $((SECONDS - began)) >&2; done) 2>/dev/null &
+        ticker=$!
+    fi
+    "$@" >"$log" 2>&1 || status=$?
+    [[ -z $ticker ]] || { kill "$ticker" && printf '\r\033[K' >&2; }
+    if ((status)); then
+        say "that failed (exit status $status); the last that it said:"
+        tail -n 20 -- "$log" >&2
+    else
+        say "  done in $((SECONDS - began)) s"
+    fi
+    rm -f -- "$log"
+    return "$status"
+}
+
 # ---- system packages -------------------------------------------------------------------------------------
 
 # Is it here, and does it work? Never asked of the package manager: a Python from pyenv does as well as the
@@ -139,10 +159,10 @@ install_missing() { # install_missing NEED…
 
     if [[ $(id -u) == 0 ]]; then
         say "installing with: $command"
-        sh -c "$command" >&2 || say "that failed"
+        quietly sh -c "$command" || true # what is missing then is said below
     elif command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
         say "installing with: sudo sh -c '$command'"
-        sudo sh -c "$command" >&2 || say "that failed"
+        quietly sudo sh -c "$command" || true
     else
         say "neither root nor sudo here; to install, run this as root and start again:"
         printf '    %s\n' "$command" >&2
@@ -195,15 +215,14 @@ environment() { # environment LEVEL
     if ! usable; then
         python=$(find_python)
         say "making .venv with $("$python" --version) ($python)"
-        "$python" -m venv --clear .venv
+        quietly "$python" -m venv --clear .venv
     fi
     pip=(.venv/bin/python -m pip install --disable-pip-version-check --no-input)
     ! runs uv --version || pip=(uv pip install --python .venv/bin/python)
-    [[ -t 2 ]] || pip+=(--quiet)
-    say "installing requirements/$1.txt into .venv (the first time about 240 MB to fetch, half of it Intel MPI on x86-64)"
+    say "installing requirements/$1.txt into .venv: the first time one to three minutes, and about 240 MB to fetch, half of it Intel MPI on x86-64"
     rm -f .venv/set-up
-    "${pip[@]}" --require-hashes -r "requirements/$1.txt"
-    "${pip[@]}" --no-deps --no-build-isolation --editable .
+    quietly "${pip[@]}" --require-hashes -r "requirements/$1.txt"
+    quietly "${pip[@]}" --no-deps --no-build-isolation --editable .
     stamp "$1" >.venv/set-up
 }
 

@@ -4,6 +4,7 @@ import os
 import site
 import subprocess
 import sys
+import tarfile
 import venv
 from pathlib import Path
 from zipfile import ZipFile
@@ -19,16 +20,17 @@ pytest.importorskip(
 )
 
 
+def build(target: str, source: Path, folder: Path) -> Path:
+    """Build a wheel or sdist out of a source tree; return its path."""
+    argv = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(argv, cwd=source, check=True)
+    (built,) = folder.iterdir()
+    return built
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        cwd=PROJECT,
-        check=True,
-    )
-    (built,) = folder.glob("*.whl")
-    return built
+    return build("wheel", PROJECT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +88,17 @@ def test_wheel_carries_every_file(wheel: Path, folder: str, inside: str) -> None
 
 def test_wheel_carries_no_checkout_files(wheel: Path) -> None:
     assert not [n for n in names(wheel) if "__pycache__" in n or n.endswith((".db", ".so", ".o"))]
+
+
+def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    sdist = build("sdist", PROJECT, tmp_path / "dist")
+    with tarfile.open(sdist) as archive:
+        assert not [name for name in archive.getnames() if name.endswith(".db") or "/.venv/" in name]
+        archive.extractall(tmp_path, filter="data")
+
+    again = build("wheel", tmp_path / f"pinsweep-{__version__}", tmp_path / "wheel")
+
+    assert names(again) == names(wheel)
 
 
 def test_pinsweep_starts_from_the_wheel(installed: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchestrator.model import STATUSES
 from pinsweep import __version__
@@ -132,6 +133,13 @@ def test_changelog_has_the_version() -> None:
 
     assert headings[0] == "Unreleased"
     assert __version__ in headings
+
+
+def test_who_cites_names_this_version() -> None:
+    citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text("utf-8"))
+
+    assert citation["version"] == __version__
+    assert citation["license"] == "MIT"
 
 
 def test_decisions_are_numbered_without_gaps() -> None:

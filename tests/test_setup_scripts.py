@@ -20,7 +20,7 @@ SCRIPTS = [
     *(PROJECT / name for name in ("quickstart.sh", "test.sh", ".ci/run")),
     *sorted((PROJECT / "scripts").glob("*.sh")),
 ]
-TOOLS = ("bash", "cat", "cut", "dirname", "id", "mktemp", "rm", "sed", "sh", "sha256sum")
+TOOLS = ("bash", "cat", "cut", "dirname", "id", "mktemp", "rm", "sed", "sh", "sha256sum", "sleep", "tail")
 NEEDS = ("fio", "numactl", "lstopo")
 BASH = shutil.which("bash") or ""
 
@@ -196,6 +196,32 @@ def test_root_installs_what_it_said_it_would(machine: Machine) -> None:
         "apt-get -qq update",
         "apt-get -qq install --yes --no-install-recommends fio",
     ]
+
+
+def test_what_is_installed_says_little_and_the_reason_where_it_fails(machine: Machine) -> None:
+    machine.has("id", "echo 0")
+    machine.has("apt-get", "for i in {1..200}; do echo line $i; done; [[ $* == *update* ]] || exit 100")
+    machine.lacks("fio")
+
+    done = machine.set_up()
+
+    said = done.stdout + done.stderr
+    assert "that failed (exit status 100)" in said
+    assert "line 200" in said
+    assert "line 100" not in said
+    assert "error: cannot go on without fio" in said
+
+
+def test_a_first_set_up_says_at_most_ten_lines(machine: Machine) -> None:
+    machine.has("id", "echo 0")
+    machine.has("apt-get", f'for i in {{1..200}}; do echo line $i; done; /bin/ln -sf cc "{machine.bin}/fio"')
+    machine.lacks("fio")
+
+    done = machine.set_up("--dev")
+
+    assert done.returncode == 0
+    assert len((done.stdout + done.stderr).splitlines()) <= 10
+    assert "one to three minutes" in done.stderr
 
 
 def test_sudo_without_a_password_is_used_and_said(machine: Machine) -> None:
