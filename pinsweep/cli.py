@@ -12,7 +12,7 @@ from pinsweep import __version__, commands
 
 _ORDER = (
     "doctor", "init", "plan", "run", "status", "show", "parse", "export", "audit", "report", "compare", "baseline", "fleet",
-    "history", "check", "kernels", "schema",
+    "history", "check", "kernels", "schema", "completion",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from pinsweep import complete
 from pinsweep.terminal import say
 
 if TYPE_CHECKING:
@@ -75,9 +76,16 @@ OUTPUT = _Output(path_type=Path)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 experiments: Decorator = click.argument(
-    "experiments", metavar="EXPERIMENT...", nargs=-1, required=True, type=FILE
+    "experiments",
+    metavar="EXPERIMENT...",
+    nargs=-1,
+    required=True,
+    type=FILE,
+    shell_complete=complete.experiments,
 )
-experiments_or_none: Decorator = click.argument("experiments", metavar="EXPERIMENT...", nargs=-1, type=FILE)
+experiments_or_none: Decorator = click.argument(
+    "experiments", metavar="EXPERIMENT...", nargs=-1, type=FILE, shell_complete=complete.experiments
+)
 results: Decorator = click.argument("results", metavar="RESULT...", nargs=-1, required=True, type=FILE)
 
 scratch: Decorator = click.option(
@@ -103,7 +111,11 @@ as_new: Decorator = click.option(
     help="Cells that the result file holds measured in another way (other CPUs, kernel, program …) begin anew beside them.",
 )  # fmt: skip
 only: Decorator = click.option(
-    "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
+    "--only",
+    multiple=True,
+    metavar="SWEEP",
+    shell_complete=complete.sweeps,
+    help="Only this sweep of the files; repeat for several.",
 )
 
 tune: Decorator = click.option(
@@ -118,7 +130,7 @@ no_warm_up: Decorator = click.option(
     help="Begin with the runs that count. Else one run of each program (its shortest cell, if under 10 s) comes first and is left out.",
 )  # fmt: skip
 cells: Decorator = click.option(
-    "--cells", multiple=True, metavar="AXIS=VALUE[,VALUE]",
+    "--cells", multiple=True, metavar="AXIS=VALUE[,VALUE]", shell_complete=complete.cells,
     help="Only cells with one of these values of an axis; repeat for more axes. The others stay to be run.",
 )  # fmt: skip
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from pinsweep import complete
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
-_NAME = click.argument("name")
+_NAME = click.argument("name", shell_complete=complete.baselines)
 
 
 @click.group(

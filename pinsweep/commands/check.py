@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pinsweep import __version__
+from pinsweep import __version__, complete
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
@@ -28,7 +28,7 @@ _SLOWER: Final = "10%"
     short_help="Check that this host is sound: silent if it is.",
     epilog="Example: pinsweep check --level 1 --baseline node07-good",
 )
-@click.argument("experiment", required=False, type=_options.FILE)
+@click.argument("experiment", required=False, type=_options.FILE, shell_complete=complete.experiments)
 @click.option(
     "--level", type=click.IntRange(1, 3), default=1, metavar="1|2|3",
     help="1: memory, in seconds; 2: the way to the other memory, between cores and to the disk, too, 2 minutes; 3: under load, too, 15 minutes.  [default: 1]",
@@ -36,6 +36,7 @@ _SLOWER: Final = "10%"
 @click.option(
     "--baseline",
     metavar="WHAT",
+    shell_complete=complete.sides,
     help="A baseline, file or folder: slower than that is an error. Without it, only wrong answers and failures are.",
 )
 @click.option(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parsers.errors import UserError
-from pinsweep import __version__, progress
+from pinsweep import __version__, complete, progress
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
 from pinsweep.terminal import data, say
@@ -30,7 +30,7 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
     short_help="Compare two sides: regressed, improved, same, or not known yet.",
     epilog="Example: pinsweep compare before.db after.db --fail-on regressed -o change.html",
 )
-@click.argument("sides", metavar="[A B]", nargs=-1)
+@click.argument("sides", metavar="[A B]", nargs=-1, shell_complete=complete.sides)
 @click.option(
     "-a",
     "--a",

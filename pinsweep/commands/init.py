@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from pinsweep import complete
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
@@ -15,7 +16,7 @@ from pinsweep.terminal import data, say
     short_help="Print a commented experiment to start from; list those shipped.",
     epilog="Example: pinsweep init fio > my-disk.yaml",
 )
-@click.argument("tool", required=False)
+@click.argument("tool", required=False, shell_complete=complete.tools)
 @click.option(
     "--list", "listing", is_flag=True, help="List the experiments that come with pinsweep, to be run by name."
 )

@@ -1,0 +1,29 @@
+"""`pinsweep completion`"""
+
+from __future__ import annotations
+
+import click
+
+from pinsweep.terminal import data
+
+
+@click.command(
+    short_help="Print what makes Tab complete in bash, zsh or fish.",
+    epilog='Example: eval "$(pinsweep completion bash)"',
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    r"""Print what makes Tab complete commands, options, experiments, sweeps, axes, tools and baselines in SHELL.
+
+    \b
+    bash  eval "$(pinsweep completion bash)" in ~/.bashrc
+    zsh   eval "$(pinsweep completion zsh)" in ~/.zshrc, below compinit
+    fish  pinsweep completion fish > ~/.config/fish/completions/pinsweep.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from pinsweep.cli import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # click has the three
+    data(kind(cli, {}, "pinsweep", "_PINSWEEP_COMPLETE").source(), nl=True)

@@ -1,0 +1,67 @@
+"""What Tab offers, as bash asks for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+OWN = """\
+schema: 1
+sweeps:
+  - {name: idle, tool: mlc, fixed: {mode: idle_latency}, matrix: {b: [16k, 32k]}}
+  - {name: scaling, tool: stream, matrix: {threads: [1, 2], array_size: [1M, 2M]}}
+"""
+
+
+def offered(line: str, folder: Path, home: Mapping[str, str]) -> list[str]:
+    """Return what bash would show after Tab at the end of a line."""
+    words = line.split(" ")
+    script = (
+        'eval "$(pinsweep completion bash)"; COMP_WORDS=("${@:1}"); COMP_CWORD=$(($# - 1)); compopt() { :; }; '
+        '_pinsweep_completion pinsweep; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script, "_", *words],
+        cwd=folder, env={**os.environ, **home, "PATH": path}, text=True, capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("pinsweep rep", ["report"]),
+        ("pinsweep run quick", ["quickstart"]),
+        ("pinsweep run own", ["own.yaml"]),
+        ("pinsweep plan own.yaml --only s", ["scaling"]),
+        ("pinsweep plan own.yaml --cells ", ["b=", "threads=", "array_size="]),
+        ("pinsweep plan broken.yaml --cells ", []),
+        ("pinsweep init st", ["stream"]),
+        ("pinsweep completion f", ["fish"]),
+    ],
+)
+def test_tab_offers(line: str, words: list[str], tmp_path: Path, home: Mapping[str, str]) -> None:
+    (tmp_path / "own.yaml").write_text(OWN)
+    (tmp_path / "broken.yaml").write_text("schema: [")
+
+    assert offered(line, tmp_path, home) == words
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_one(shell: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pinsweep", "completion", shell], text=True, capture_output=True, check=True
+    )
+
+    assert "_PINSWEEP_COMPLETE" in done.stdout
+    if found := shutil.which(shell):
+        (tmp_path / "script").write_text(done.stdout)
+        subprocess.run([found, "-n", str(tmp_path / "script")], check=True)
