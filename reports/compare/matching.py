@@ -56,6 +56,7 @@ class CellOfSide:
     )  # what tells it from another that one text never asked for beside it
     asked: Mapping[str, Any] = field(default_factory=dict)
     """The options, the same however they are written (`meant`); those as written where nothing stands here."""
+    spoken: str = ""  # `scope` for people, who call half of the PUs of cores with SMT "one PU a core"
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -90,10 +91,10 @@ class Pair:
         """How it was matched, where that is not as written: "4 threads here, 8 there: half of a NUMA node"."""
         if self.how == "relative":
             places = " and ".join(c.place.name if c.place else "no place" for c in (self.a, self.b))
-            return f"matched by relative place: {places} are both {_where(self.a)}"
+            return f"matched by relative place: {places} are both {self._where}"
         if self.how == "share":
             a, b = (c.options.get(THREADS) for c in (self.a, self.b))
-            return f"matched by share of the machine: {a} threads of A and {b} of B, {_where(self.a)}"
+            return f"matched by share of the machine: {a} threads of A and {b} of B, {self._where}"
         if self.how == "path":
             return (
                 f"matched though paths differ: {fmt.words(_differing(self.a.parameters, self.b.parameters))}"
@@ -101,6 +102,10 @@ class Pair:
         if self.how == "renamed":
             return f"matched under another name: sweep {self.a.sweep} of A, {self.b.sweep} of B"
         return ""
+
+    @property
+    def _where(self) -> str:
+        return _where(self.a, self.a.spoken if self.a.spoken == self.b.spoken else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +193,7 @@ def _cell(key: Hashable, runs: Sequence[Run], ignore: Collection[str]) -> CellOf
         place=first.cell.place if placed else None,
         relation=first.relation if placed else "",
         scope=scope(first) if placed else "",
+        spoken=spoken(first) if placed else "",
         axes=tuple(axis for axis in first.cell.axes if axis not in dropped),
         runs=tuple(runs),
         apart={name: value for name, value in first.cell.apart.items() if name not in dropped},
@@ -273,10 +279,30 @@ def scope(run: Run) -> str:
     Of the smallest of core, NUMA node, package and machine that holds the PUs of a process, as a share of its allowed PUs; "3 PUs"
     where the session knows no topology. "" where nothing was placed.
     """
-    words = list(dict.fromkeys(_scope(frozenset(group.cpus), run.session.topology) for group in run.placed))
+    return _of_each(run, _scope)
+
+
+def spoken(run: Run) -> str:
+    """Return the same for people: with SMT, where each core gave one of its PUs, "one PU a core of a NUMA node" (of "half of a NUMA node",
+    counted in cores). By `scope` alone is matched: half of the PUs of one machine is half of those of another, with SMT or without."""
+    return _of_each(run, _spoken)
+
+
+def _of_each(run: Run, words_of: Callable[[frozenset[int], Topology | None], str]) -> str:
+    words = list(dict.fromkeys(words_of(frozenset(group.cpus), run.session.topology) for group in run.placed))
     if not words:
         return ""
     return f"{len(run.placed)} × {words[0]}" if len(words) == 1 < len(run.placed) else " and ".join(words)
+
+
+def _spoken(cpus: frozenset[int], machine: Topology | None) -> str:
+    if len(cpus) > 1 and machine is not None:
+        used = [core for core in machine.cores if cpus & set(core.cpus)]
+        if len(used) == len(cpus) and any(
+            machine.allowed_cpus.intersection(core.cpus) - cpus for core in used
+        ):
+            return f"one PU a core of {_scope(frozenset(cpu for core in used for cpu in core.cpus), machine).removeprefix('all of ')}"
+    return _scope(cpus, machine)
 
 
 def _scope(cpus: frozenset[int], machine: Topology | None) -> str:
@@ -306,8 +332,8 @@ def _of(share: Fraction, what: str) -> str:
     return f"half of {what}" if share == Fraction(1, 2) else f"{share} of {what}"
 
 
-def _where(cell: CellOfSide) -> str:
-    return ", ".join(filter(None, (cell.relation, cell.scope))) or "unplaced"
+def _where(cell: CellOfSide, share: str = "") -> str:
+    return ", ".join(filter(None, (cell.relation, share or cell.scope))) or "unplaced"
 
 
 # --- why not -----------------------------------------------------------------------------------------------

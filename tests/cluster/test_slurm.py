@@ -65,7 +65,7 @@ def _is_the_page(cluster: Cluster, sweep: Path, waited: str) -> None:
         (r"sweep [0-9a-f]{8}", "sweep 3f9a12bc"),
         (rf"{re.escape(str(sweep.parent))}/acc3?", "/shared/acc"),
         (rf"cd {re.escape(str(sweep.parent))}", "cd /shared"),
-        (r"python=\S+", "python=/opt/pinsweep/bin/python"),
+        (r"(?m)^python=\S+", "python=/opt/pinsweep/bin/python"),
         (r"--time=\d+", "--time=6"),
         (r"by pinsweep [0-9.]+", "by pinsweep VERSION"),
     ):

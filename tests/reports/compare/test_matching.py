@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.model import Group, Place
-from reports.compare.matching import CellOfSide, absence, cells, match, scope
+from reports.compare.matching import CellOfSide, absence, cells, match, scope, spoken
 from reports.results import model
 from reports.results.load import load
 
@@ -54,6 +54,31 @@ def test_a_scope_is_a_share_and_no_numbers(make: Any, tmp_path: Path, cpus: list
     results = side(make, tmp_path / "a.db", SMALL, [({"threads": len(cpus)}, "here", "local", cpus)])
 
     assert scope(results.good("stream")[0]) == said
+
+
+@pytest.mark.parametrize(
+    ("cpus", "said"),
+    [
+        ([0, 1], "one PU a core of a NUMA node"),
+        ([0, 1, 2, 3], "one PU a core of the machine"),
+        ([0, 2], "one PU a core of half of the machine"),
+        ([0, 2, 4, 6], "half of the machine"),
+        ([0], "one PU"),
+        ([0, 4], "one core"),
+        ([0, 1, 4], "3/4 of a NUMA node"),
+    ],
+)
+def test_of_cores_with_smt_people_are_told_of_their_pus(
+    make: Any, tmp_path: Path, cpus: list[int], said: str
+) -> None:
+    results = [
+        side(make, tmp_path / name, SMALL, [({"threads": len(cpus)}, place, "local", cpus)])
+        for name, place in (("a.db", "here"), ("b.db", "there"))
+    ]
+
+    assert spoken(results[0].good("stream")[0]) == said
+    (pair,) = match(*map(cells_of, results)).pairs
+    assert pair.said == f"matched by relative place: here and there are both local, {said}"
 
 
 def test_another_numbering_is_the_same_place(make: Any, tmp_path: Path) -> None:
