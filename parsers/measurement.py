@@ -20,6 +20,7 @@ Modules and packages whose name starts with an underscore, and the four of the v
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -186,6 +187,17 @@ class Table:
     def records(self) -> list[dict[str, Scalar]]:
         """Return one dictionary per row, without the missing labels."""
         return [{c: v for c, v in zip(self.columns, row, strict=True) if v is not None} for row in self.rows]
+
+
+class Told(Mapping[str, Table]):
+    """The tables of a text of which some of what was read of them is kept, too, so that they need not be."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def told(self, name: str) -> tuple[str, list[Any]] | None:
+        """Return what `name` made of these tables, as it keeps it: what other texts have likewise, and the numbers of this one; None
+        where nothing is kept. It is of a file that anybody may have written."""
 
 
 class Measurement(NamedTuple):

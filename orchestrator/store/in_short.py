@@ -4,34 +4,42 @@
                    was read, what it tells of itself (facts, flags) and which tables it has, whether counters were read, and
                    what disturbed the run
 
+    "readings POINT"   answers, too, of each cell: of each of its good runs what the readings of its tool made of its tables
+                   (`reports.readings`), as (head, numbers); the heads, which the repeats share, once
+
 Of a file of which these are kept, no text and none of the long columns of `run` is read until somebody asks for a table of a run,
 its usage or its counters; those are then read one run at a time, and not held.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from orchestrator.model import Cell, RunRecord
+from orchestrator.store import cache
 from orchestrator.store.cache import same_facts
 from orchestrator.store.database import Damaged
 from orchestrator.store.result_file import ResultFile, open_result
 from orchestrator.store.rows import Rest
 from parsers.errors import ParseError, UserError
 from parsers.measurement import Flag, Parsed, Scalar, Table
+from parsers.measurement import Told as TablesTold
 
 _AT_ONCE: Final = 1000
 _MOST_OPEN: Final = 100
 """Files that are held open; of more, one is opened when somebody asks."""
 _HELD: Final = 1000
 """Texts that a file hands out and holds, some MB: charts ask for that many together, in one way after another."""
+_CELLS_HELD: Final = 64
+"""Cells of which the readings are held: repeats are asked for one after the other."""
 
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -64,9 +72,9 @@ class InShort(NamedTuple):
 class Told:
     """What is told of the runs of a file, and where the rest lies."""
 
-    def __init__(self, path: Path, runs: dict[int, InShort] | None = None) -> None:
+    def __init__(self, path: Path, of: str, runs: dict[int, InShort] | None = None) -> None:
         self.runs = {} if runs is None else runs
-        self._source = Source(path)
+        self._source = Source(path, of)
 
     def add(self, record: RunRecord, parsed: Parsed | None, unreadable: str) -> None:
         self.runs[record.run_id] = InShort.of(record, parsed, unreadable)
@@ -109,7 +117,7 @@ def kept(result: ResultFile, of: str) -> Told | None:
             found.update(_loaded(text))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         return None
-    return Told(result.path, found) if found.keys() == {*ids} else None
+    return Told(result.path, of, found) if found.keys() == {*ids} else None
 
 
 def _dumped(runs: Sequence[tuple[int, InShort]]) -> str:
@@ -178,8 +186,10 @@ class Source:
 
     _open: ClassVar[weakref.WeakSet[Source]] = weakref.WeakSet()
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, of: str) -> None:
         self._path = path
+        self._of = of  # the fingerprint of the contents
+        self._cells: OrderedDict[str, _OfCell] = OrderedDict()
         self._was = _identity(path)
         self._held: OrderedDict[int, Parsed] = OrderedDict()
         self._result: ResultFile | None = None
@@ -216,10 +226,52 @@ class Source:
                 held.popitem(last=False)
         return found
 
+    def told(self, record: RunRecord, name: str) -> tuple[str, list[Any]] | None:
+        """Return what is kept of a reading of a run (`parsers.measurement.Told`). Raises UserError."""
+        held = self._cells
+        found = held.get(record.point_id)
+        if found is None:
+            text = self._opened().kept_answer(f"readings {record.point_id}", self._of)
+            if text is None:
+                return None
+            found = held[record.point_id] = _OfCell(text)
+            if len(held) > _CELLS_HELD:
+                held.popitem(last=False)
+        return found.told(record.run_id, name)
+
     def column(self, run_id: int, name: str) -> Mapping[str, Any]:
         """Return one of the long columns of a run's row. Raises UserError, Damaged."""
         seen, usage, counters = self._opened().rest(run_id)
         return {"seen": seen or {}, "usage": usage, "counters": counters}[name]
+
+
+class _OfCell:
+    """What is kept of the readings of a cell; nothing where it is not what `readings_dumped` gave."""
+
+    def __init__(self, text: str) -> None:
+        self._heads: list[Any] = []
+        self._runs: dict[int, Mapping[str, Any]] = {}
+        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+            said = json.loads(text)
+            self._heads, self._runs = [*said["heads"]], dict(said["runs"])
+
+    def told(self, run_id: int, name: str) -> tuple[str, list[Any]] | None:
+        try:
+            at, values = self._runs[run_id][name]
+            head = self._heads[at]
+        except (ValueError, KeyError, TypeError, IndexError):
+            return None
+        return (head, values) if isinstance(head, str) and isinstance(values, list) else None
+
+
+def readings_dumped(runs: Iterable[tuple[int, Mapping[str, tuple[str, Sequence[Any]]]]]) -> str:
+    """Return what "readings POINT" keeps of the runs of a cell: run_id, name of a reading → (head, numbers)."""
+    heads: dict[str, int] = {}
+    rows = [
+        (run_id, {name: (heads.setdefault(head, len(heads)), values) for name, (head, values) in own.items()})
+        for run_id, own in runs
+    ]
+    return json.dumps({"heads": list(heads), "runs": rows})
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -283,7 +335,7 @@ class _Counters(_Column):
         return True
 
 
-class _Tables(Mapping[str, Table]):
+class _Tables(TablesTold):
     """The tables of a run by names that are known."""
 
     __slots__ = ("_cell", "_names", "_record", "_source")
@@ -294,6 +346,9 @@ class _Tables(Mapping[str, Table]):
     def __getitem__(self, key: str) -> Table:
         if key not in self._names:
             raise KeyError(key)
+        if (kept := self.told(f"table {key}")) is not None:
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                return cache.load_small(*kept)
         return self._source.parsed(self._record, self._cell).tables[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -304,3 +359,6 @@ class _Tables(Mapping[str, Table]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._names
+
+    def told(self, name: str) -> tuple[str, list[Any]] | None:
+        return self._source.told(self._record, name)

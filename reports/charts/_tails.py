@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from reports.charts.soundness import counted as counted_runs
@@ -17,6 +17,7 @@ from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Bucket, Mode, Spread
+from reports.numbers.poke import Sampled
 from reports.results.convicted import OTHER
 from reports.results.model import Run
 from reports.text import format as fmt
@@ -35,8 +36,8 @@ class Distribution:
     target: str  # what is accessed; of a tool that knows one kind only: ""
     op: str = ""  # what is done with it, likewise
     buckets: tuple[Bucket, ...]
-    mean: float  # ns, of all buckets: of the normal distribution that is drawn
-    deviation: float  # ns
+    mean: float  # ns, of all buckets: of the normal distribution that is drawn; nan where it is told without them (`folded`)
+    deviation: float  # ns, likewise
     largest: float  # ns, of all repeats
     n: int  # samples
     runs: tuple[Run, ...]
@@ -65,10 +66,6 @@ class Distribution:
     def hollow(self) -> bool:
         """Is no run sound? Then it is shown, and no statement is made of it."""
         return is_hollow(self.runs)
-
-    def without_buckets(self) -> Distribution:
-        """Return what is told of it, without what is drawn: of very many cells few are."""
-        return replace(self, buckets=(), by_run=())
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -129,6 +126,30 @@ def pooled(
         runs=tuple(run for run, _, _ in members), by_run=tuple(tuple(buckets) for _, buckets, _ in members),
         told=tuple(_told(buckets, own) for _, buckets, own in members),
     )  # fmt: skip
+
+
+def folded(
+    name: str,
+    target: str,
+    members: Sequence[tuple[Run, Sampled, Mapping[str, float]]],
+    *,
+    op: str = "",
+    step: float = 0.0,
+) -> Distribution:
+    """Return what `pooled` does, without what is drawn, and without reading it: of very many cells few are."""
+    kept = set(counted_runs(run for run, _, _ in members))
+    own = [member for member in members if member[0] in kept]
+    return Distribution(
+        name=name, target=target, op=op, buckets=(), mean=math.nan, deviation=math.nan,
+        largest=max(told.get("max") or of.longest for _, of, told in own), step=step, n=sum(of.n for _, of, _ in own),
+        runs=tuple(run for run, _, _ in own), by_run=(), told=tuple(_of_sampled(of, told) for _, of, told in own),
+    )  # fmt: skip
+
+
+def _of_sampled(of: Sampled, own: Mapping[str, float]) -> dict[str, float]:
+    """Return what `_told` does."""
+    told = {"mean": of.mean, "sd": of.sd, **of.quantiles, **own}
+    return {name: value for name, value in told.items() if not (of.n < 2 and name == "sd")}
 
 
 def runs_of(drawn: Iterable[Distribution]) -> list[Run]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from parsers.units import size_bytes
 from reports.charts import _tails, facets, titles, wording
@@ -13,7 +13,7 @@ from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
 from reports.numbers import Buckets, Number, Part, formulas
-from reports.numbers.poke import histograms, latencies, totals, turns_of
+from reports.numbers.poke import Sampled, histograms, latencies, sampled, totals, turns_of
 from reports.page.model import KeyNumber
 from reports.readings.poke import first
 from reports.results.grouping import group_by
@@ -74,11 +74,7 @@ def _read(runs: Sequence[Run]) -> _Read:
     timers: list[float] = []
     sums: dict[Run, list[Number]] = {}
     for repeats in group_by(runs, lambda run: facets.cell(run)[own:]).values():
-        for of, members in group_by(_members(repeats), lambda member: member[0]).items():
-            run, (target, op) = members[0][1][0], (str(value) for _, value in of)
-            drawn = _drawn("", target, op, [member for _, member in members])
-            drawn = drawn if len(found) < MOST_ROWS else drawn.without_buckets()
-            found.append((drawn, run, turns_of(run).get(of)))
+        found += _distributions(repeats, shown=len(found) < MOST_ROWS)
         for target, sizes in _blocks(repeats).items():
             blocks.setdefault(target, set()).update(sizes)
         for run in repeats:
@@ -100,28 +96,41 @@ def _read(runs: Sequence[Run]) -> _Read:
 _MANY = 1000
 """Runs; of more, what was read of them is let go."""
 
-_Member = tuple[Run, Buckets, Mapping[str, float]]
 
-
-def _members(runs: Sequence[Run]) -> Iterator[tuple[Part, _Member]]:
-    """Give the distributions of some runs, by what was accessed, with what poke tells of them."""
-    for run in runs:
+def _distributions(repeats: Sequence[Run], *, shown: bool) -> Iterator[tuple[Distribution, Run, int | None]]:
+    """Give the distributions of a cell, each with one of its runs and the turns of its loop; with buckets where they are `shown`."""
+    members: dict[Part, list[Any]] = {}
+    for run in repeats:
         told = latencies(run)
-        for of, buckets in histograms(run):
-            yield of.part, (run, buckets, told[of.part])
+        for part, of in _histograms(run) if shown else _sampled(run):
+            members.setdefault(part, []).append((run, of, told[part]))
+    for part, same in members.items():
+        (target, op), step = (str(value) for _, value in part), _step(run for run, _, _ in same)
+        made = _tails.pooled if shown else _tails.folded
+        yield made("", target, same, op=op, step=step), same[0][0], turns_of(same[0][0]).get(part)
 
 
-def _drawn(name: str, target: str, op: str, members: Sequence[_Member]) -> Distribution:
-    step = max(first(run, "timer_resolution") or 0.0 for run, _, _ in members)
-    return _tails.pooled(name, target, members, op=op, step=step)
+def _histograms(run: Run) -> Iterator[tuple[Part, Buckets]]:
+    return ((name.part, own) for name, own in histograms(run))
+
+
+def _sampled(run: Run) -> Iterator[tuple[Part, Sampled]]:
+    return (((("target", of.target), ("op", of.op)), of) for of in sampled(run))
+
+
+def _step(runs: Iterable[Run]) -> float:
+    """Return how fine the timer of some runs is, ns."""
+    return max(first(run, "timer_resolution") or 0.0 for run in runs)
 
 
 def _with_buckets(d: Distribution) -> Distribution:
     """Return the distribution with its buckets, which are read again where it has none."""
     if d.buckets:
         return d
-    own = [member for of, member in _members(d.runs) if tuple(str(v) for _, v in of) == (d.target, d.op)]
-    return _drawn(d.name, d.target, d.op, own)
+    own = [
+        one for one, _, _ in _distributions(d.runs, shown=True) if (one.target, one.op) == (d.target, d.op)
+    ]
+    return replace(own[0], name=d.name)
 
 
 def _blocks(runs: Sequence[Run]) -> dict[str, set[int]]:

@@ -52,15 +52,32 @@ class Summary(NamedTuple):
     binned: bool  # is their distribution told: has it `histograms`?
 
 
+class Binned(NamedTuple):
+    """What the joined bins of a direction tell of the latency that is given of the run."""
+
+    direction: str
+    quantiles: Mapping[str, float]  # "p50" … "p99.9" → ns, those that so many I/Os fix
+    steps: Mapping[str, float]  # of each of them the width of its bin, ns; of one that has none nothing
+
+
+@reading(Binned)
+def binned(parsed: Parsed) -> Iterator[Binned]:
+    """The directions that have bins, in the order of the text."""
+    for direction, joined in _joined(parsed, _which(jobs(parsed))).items():
+        told = [(n.name.statistic, n.value, n.step) for n in quantiles((), joined)]
+        steps = {statistic: step for statistic, _, step in told if step is not None}
+        yield Binned(direction, {of: value for of, value, _ in told}, steps)
+
+
 @reading(Summary)
 def summaries(parsed: Parsed) -> Iterator[Summary]:
     """The directions of a run, in the order of the text."""
     which = _which(jobs(parsed))
-    joined = _joined(parsed, which)
+    joined = {of.direction: of for of in binned(parsed)}
     for direction, every in _by_direction(jobs(parsed)).items():
         own = [job for job in every if job.iops] or every
         alone = own[0] if len(own) == 1 else None
-        latencies = tuple(_latencies(direction, own, which, joined.get(direction, ())))
+        latencies = tuple(_latencies(direction, own, which, joined.get(direction)))
         by_name = {number.name.statistic: number.value for number in latencies}
         yield Summary(
             direction=direction, which=which,
@@ -89,12 +106,13 @@ def _which(entries: Iterable[Job]) -> str:
     return "lat" if told or any(job.clat is None for job in timed) else "clat"
 
 
-def _latencies(direction: str, own: Sequence[Job], which: str, joined: Buckets) -> Iterator[Number]:
+def _latencies(direction: str, own: Sequence[Job], which: str, joined: Binned | None) -> Iterator[Number]:
     part: Part = (("direction", direction),)
     if mean := _mean(own, which):
         yield quantile("mean", mean, part, None, WORDS[which])
     if joined:
-        yield from quantiles(part, joined, metric=WORDS[which])
+        for of, known in joined.quantiles.items():
+            yield quantile(of, known, part, joined.steps.get(of), WORDS[which])
     elif len(own) == 1:
         (job,) = own
         printed = job.lat_percentiles if which == "lat" else job.clat_percentiles

@@ -2,6 +2,8 @@
 
     "numbers POINT", "shapes POINT"   answers (`orchestrator.store.answers`) of each cell: what its good runs are compared by, and
                                       the bins of their latencies, so that a comparison reads a row a cell, not each run's text
+    "readings POINT"                  what the readings of their tool make of them: a page reads these, and few texts. They are handed
+                                      out where they are asked for (`orchestrator.store.in_short`, `reports.readings`)
 
 A cell of which nothing is kept is worked out from its runs' texts, and so is all of a file that cannot be written.
 """
@@ -16,10 +18,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
+from orchestrator.store.cache import dump_small
+from orchestrator.store.in_short import readings_dumped
 from orchestrator.store.result_file import ResultFile, open_result
 from parsers.errors import PinsweepError
 from parsers.measurement import Scalar
-from reports import numbers
+from reports import numbers, readings
 from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number
 from reports.results import remembered
@@ -115,6 +119,19 @@ def _answers(point: str, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     told = [(run.record.run_id, numbers.numbers(run), numbers.histograms(run)) for run in runs]
     yield f"numbers {point}", _numbers_dumped((run_id, own) for run_id, own, _ in told)
     yield f"shapes {point}", _shapes_dumped((run_id, own) for run_id, _, own in told)
+    yield f"readings {point}", readings_dumped((run.record.run_id, _read_of(run)) for run in runs)
+
+
+def _read_of(run: Run) -> dict[str, tuple[str, Sequence[Any]]]:
+    """Return what the readings of a run's tool make of it, as they are kept; of a tool without any its small tables."""
+    if run.parsed is None:
+        return {}
+    own = readings.of_tool(run.tool)
+    tables = {} if own else run.parsed.tables
+    found: list[tuple[str, tuple[str, Sequence[Any]] | None]]
+    found = [(f"table {name}", dump_small(name, table)) for name, table in tables.items()]
+    found += [(reading.name, reading.dumped(run.parsed)) for reading in own]
+    return {name: told for name, told in found if told is not None}
 
 
 def _numbers_dumped(runs: Iterable[tuple[int, Sequence[Number]]]) -> str:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from parsers import poke
 from parsers.measurement import Parsed
+from reports.numbers import formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number, Part
+from reports.readings import reading
 from reports.readings.poke import buckets, first, times
 from reports.results.model import Run
 from reports.text import format as fmt
@@ -58,17 +60,22 @@ def _name(metric: str, part: Part, statistic: str = "") -> Name:
     return Name(metric=metric, statistic=statistic, unit=of.unit, better=of.better, part=part)
 
 
-def latencies(of: Run | Parsed) -> dict[Part, Mapping[str, float]]:
+def latencies(of: Run | Parsed) -> Mapping[Part, Mapping[str, float]]:
     """Return for each operation what poke prints of its latency: "p50", "p99.9", "mean", "sd", "max" (ns). Of fewer than 20 samples
     it prints no median."""
+    parsed = of.parsed if isinstance(of, Run) else of
+    return parsed.once(_latencies) if parsed else {}
+
+
+def _latencies(parsed: Parsed) -> Mapping[Part, Mapping[str, float]]:
     found: dict[Part, dict[str, float]] = {}
-    for time in times(of):
+    for time in times(parsed):
         if time.metric == "latency" and time.statistic:
             part: Part = (("target", time.target), ("op", time.op))
             told = found.setdefault(part, {})
             several = time.statistic == "max" and "max" in told  # documents of one target
             told[time.statistic] = max(told["max"], time.value) if several else time.value
-    return dict(found)
+    return found
 
 
 def turns_of(run: Run) -> dict[Part, int]:
@@ -88,6 +95,32 @@ def histograms(run: Run | Parsed) -> list[tuple[Name, Buckets]]:
     for target, op, low, high, n in buckets(run):
         found.setdefault((("target", target), ("op", op)), []).append(Bucket(low, high, n))
     return [(latency(part), tuple(own)) for part, own in found.items() if sum(b.n for b in own)]
+
+
+class Sampled(NamedTuple):
+    """What the histogram of an operation tells, told without it."""
+
+    target: str
+    op: str
+    n: int  # samples
+    mean: float  # ns, each bucket at its middle
+    sd: float
+    quantiles: Mapping[str, float]  # of SHARES those that so many samples fix, ns
+    longest: float  # ns: the middle of the last bucket
+
+
+SHARES: Final = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
+
+
+@reading(Sampled)
+def sampled(parsed: Parsed) -> Iterator[Sampled]:
+    """The operations with samples, in the order of the text."""
+    for name, own in histograms(parsed):
+        (_, target), (_, op) = name.part
+        values = formulas.quantiles(own, [share for _, share in SHARES])
+        told = {of: value for (of, _), value in zip(SHARES, values, strict=True) if value is not None}
+        count = sum(bucket.n for bucket in own)
+        yield Sampled(str(target), str(op), count, *formulas.moments(own), told, max(own).middle)
 
 
 def headline(repeats: Sequence[Parsed]) -> str:

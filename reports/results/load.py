@@ -210,7 +210,7 @@ class _Texts:
         self._kept = in_short.kept(result, known_by) if known_by else None
         # where nothing can be kept, a text would be parsed again for each table
         begin = known_by and self._kept is None and result.writable
-        self._new = in_short.Told(result.path) if begin else None
+        self._new = in_short.Told(result.path, known_by) if begin else None
 
     @property
     def rest(self) -> Callable[[int], Rest] | None:

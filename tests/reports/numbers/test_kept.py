@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
 import sqlite3
@@ -14,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from reports import numbers
+from orchestrator.store.result_file import ResultFile
+from reports import numbers, readings
 from reports.checks.audited import audited
 from reports.compare import formats
 from reports.compare.comparison import compare
@@ -23,6 +25,7 @@ from reports.compare.sides import side
 from reports.export.tables import export
 from reports.numbers import kept
 from reports.numbers.kept import Kept
+from reports.report.render import render_report
 from reports.results import remembered
 from reports.results.load import load
 from reports.results.model import Results
@@ -52,6 +55,15 @@ def of_texts(results: Results) -> list[object]:
         for tool in results.tools
         for run in results.good(tool)
     ]
+
+
+def read(results: Results) -> list[object]:
+    """Return what the readings of its tool make of each run, of a tool without any its measurements, as texts."""
+    return [
+        (run.record.run_id, [(one.name, repr(one(run))) for one in readings.of_tool(tool)] or repr(list(run.measured())))
+        for tool in results.tools
+        for run in results.good(tool)
+    ]  # fmt: skip
 
 
 def rows(path: Path) -> int:
@@ -110,6 +122,34 @@ def test_a_comparison_by_what_is_kept_is_that_by_the_texts(
     assert compared() == by_texts
 
 
+def test_readings_that_are_kept_are_those_of_the_texts(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    audited([file])
+    with monkeypatch.context() as few:
+        few.setattr(remembered, "MANY", 10**9)
+        expected = read(load([file]))
+    results = load([file])
+    texts: list[int] = []
+    real = ResultFile.parsed
+    monkeypatch.setattr(ResultFile, "parsed", lambda of, record, cell: texts.append(record.run_id) or real(of, record, cell))  # fmt: skip
+
+    assert read(results) == expected
+    assert not texts
+    assert {
+        name for _, own in expected for name in ([one for one, _ in own] if isinstance(own, list) else [])
+    }
+
+
+def test_a_page_reads_few_texts(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn from bins is read from the texts, and nothing else."""
+    audited([file])
+    texts: list[tuple[str, str]] = []
+    real = ResultFile.parsed
+    monkeypatch.setattr(ResultFile, "parsed", lambda of, record, cell: texts.append((cell.tool, record.status)) or real(of, record, cell))  # fmt: skip
+    render_report([file], tmp_path / "r.html", static=True)
+
+    assert {tool for tool, status in texts if status == "ok"} <= {"fio", "poke"}
+
+
 def test_an_export_keeps_none(texts: Path) -> None:
     export([texts], "csv")
 
@@ -160,6 +200,49 @@ def test_what_is_not_as_it_was_kept_is_worked_out_again(texts: Path, spoil: Call
     db.close()
 
     assert told(load([texts])) == expected
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data[:-1],
+        lambda data: again(data, lambda said: []),
+        lambda data: again(data, lambda said: {"heads": 7, "runs": [[1, {"fio jobs": [0, []]}]]}),
+        lambda data: again(data, lambda said: {**said, "heads": []}),
+        lambda data: again(data, lambda said: {**said, "heads": [7] * 99}),
+        lambda data: again(data, lambda said: {**said, "heads": ["["] * 99}),
+        lambda data: again(data, lambda said: {**said, "heads": ["[[]]"] * 99}),
+        lambda data: again(data, lambda said: {**said, "heads": ["[" * 10**5] * 99}),
+        lambda data: again(data, lambda said: {**said, "heads": [one.replace('"', "") for one in said["heads"]]}),
+        lambda data: again(data, lambda said: {**said, "heads": [re.sub(r'"[a-z]+"', "7", one) for one in said["heads"]]}),
+        lambda data: again(data, lambda said: {**said, "runs": [[one, {}] for one, _ in said["runs"]]}),
+        lambda data: again(data, lambda said: {**said, "runs": [[[], {}]]}),
+        lambda data: again(data, lambda said: {**said, "runs": numbered(said, lambda values: [*values, 1.0])}),
+        lambda data: again(data, lambda said: {**said, "runs": numbered(said, lambda values: values[1:])}),
+        lambda data: again(data, lambda said: {**said, "runs": numbered(said, lambda values: ["1"] * len(values))}),
+        lambda data: again(data, lambda said: {**said, "runs": numbered(said, lambda values: [True] * len(values))}),
+        lambda data: again(data, lambda said: {**said, "runs": numbered(said, lambda values: [math.inf] * len(values))}),
+    ],
+)  # fmt: skip
+def test_readings_that_are_not_as_they_were_kept_are_read_again(
+    file: Path, spoil: Callable[[bytes], bytes]
+) -> None:
+    audited([file])
+    expected = read(load([file]))
+    with sqlite3.connect(file) as db:
+        for question, data in db.execute("SELECT question, zlib FROM kept_answer WHERE question LIKE 'readings %'").fetchall():  # fmt: skip
+            db.execute("UPDATE kept_answer SET zlib = ? WHERE question = ?", (spoil(data), question))
+    db.close()
+
+    assert read(load([file])) == expected
+
+
+def numbered(said: Any, changed: Callable[[list[Any]], list[Any]]) -> list[Any]:
+    """Return the runs of a cell with other numbers in all their readings."""
+    return [
+        [run_id, {name: [at, changed(values)] for name, (at, values) in own.items()}]
+        for run_id, own in said["runs"]
+    ]
 
 
 def test_of_runs_that_came_since_nothing_is_kept(texts: Path) -> None:
