@@ -9,17 +9,50 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def folded(hosts: Iterable[str]) -> str:
-    """`folded(["node017", "node003"])` is "node[003,017]"; without ClusterShell (extra `cluster`) "node003,node017".
+    """`folded(["node017", "node003"])` is "node[003,017]", a node set that srun, clush and pinsweep take.
 
-    Both are node sets that srun, clush and pinsweep take. A name that no host can have (blanks, brackets, operators of
-    node sets) stands for itself, behind the others.
+    Where ClusterShell is not installed (extra `cluster`), names are folded by their last number alone. A name that no host can have (blanks,
+    brackets, operators of node sets) stands for itself, behind the others.
     """
     names = sorted(set(hosts))
     plain = [name for name in names if _PLAIN.fullmatch(name)]
     try:
         from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
     except ImportError:
-        together = plain
+        together = _by_last_number(plain)
     else:
         together = [str(NodeSet.fromlist(plain, resolver=RESOLVER_NOGROUP))] if plain else []
     return ",".join([*together, *(name for name in names if not _PLAIN.fullmatch(name))])
+
+
+_NUMBERED = re.compile(r"(.*?)(\d+)([^\d]*)")
+
+
+def _by_last_number(names: Iterable[str]) -> list[str]:
+    """Fold names that differ in their last number only, `rack1n[01-03,07]-ib`. Numbers with zeros before them are of one width each."""
+    groups: dict[tuple[str, str], set[str]] = {}
+    found = []
+    for name in names:
+        parts = _NUMBERED.fullmatch(name)
+        if parts is None:
+            found.append(name)
+        else:
+            groups.setdefault((parts[1], parts[3]), set()).add(parts[2])
+    for (before, after), numbers in groups.items():
+        padded = {len(number) for number in numbers if number[0] == "0" and number != "0"}
+        for width in (0, *sorted(padded)):
+            ranges = _ranges(int(n) for n in numbers if (len(n) if len(n) in padded else 0) == width)
+            said = ",".join(f"{a:0{width}}" if a == b else f"{a:0{width}}-{b:0{width}}" for a, b in ranges)
+            if said:
+                found.append(f"{before}{said if said.isdecimal() else f'[{said}]'}{after}")
+    return found
+
+
+def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
+    return found

@@ -1,0 +1,51 @@
+"""Names of hosts, folded with ClusterShell and without it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.text.hostlist import folded
+
+nodeset = pytest.importorskip("ClusterShell.NodeSet")
+
+NAMES = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["n", "node", "rack1n", "a-"]),
+    st.one_of(
+        st.integers(0, 120).map(str), st.integers(0, 120).map("{:03}".format), st.sampled_from(["00", "7"])
+    ),
+    st.sampled_from(["", "-ib", ".site"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["n3", "n1", "n2", "n10"], "n[1-3,10]"),
+        ([f"node{n:03}" for n in (*range(98, 103), 7)], "node[007,098-102]"),
+        (["n1"], "n1"),
+        (["login", "rack1n01-ib", "rack1n02-ib", "rack2n01-ib"], "login,rack1n[01-02]-ib,rack2n01-ib"),
+        (["n0", "n1", "n01", "n02"], "n[0-1],n[01-02]"),
+        (["n2", "n1", "a b"], "n[1-2],a b"),
+        ([], ""),
+    ],
+)
+def test_without_clustershell_names_are_folded_too(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], said: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "ClusterShell.NodeSet", None)
+
+    assert folded(names) == said
+
+
+@given(st.sets(NAMES, max_size=40))
+def test_what_is_folded_is_the_same_hosts(names: set[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "ClusterShell.NodeSet", None)
+        text = folded(names)
+
+    assert set(nodeset.NodeSet(text)) == names
