@@ -1,6 +1,7 @@
 """All that pinsweep prints goes through here. I/O.
 
     say      what a person reads: the answer on stdout; with `err` what is said beside it, on stderr
+    tell     the answer of a command in lines for its `screen`: on a terminal no longer than it is wide, verdicts coloured; else as `say`
     data     what a program reads (JSON, CSV …): in a pipe or a file as it is, on a terminal as `say`
     redraw   the last line of a terminal, in the place of what it was
 
@@ -14,13 +15,74 @@ terminal has gone or the disk with its log is full.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from parsers.errors import PinsweepError
 from reports.text.plain import plain
+from reports.text.screen import NARROWEST, PLAIN, WIDEST, Screen, fitted
+from reports.text.tones import Tone, toned
+
+_STYLES: Final[dict[Tone, str]] = {
+    "worse": "bold #D7722C", "doubtful": "#C58A1B", "better": "bold #3A8DDB", "quiet": "dim",
+}  # fmt: skip
+"""Orange and blue, readable on light and dark; `rich` takes the nearest of 256 colours."""
+
+_OF_16: Final[dict[Tone, str]] = {
+    "worse": "bold yellow",
+    "doubtful": "yellow",
+    "better": "bold bright_blue",
+    "quiet": "dim",
+}
+"""Of sixteen the nearest to orange is red."""
+
+
+def screen() -> Screen:
+    """Return what answers are written for: a pipe is plain, and a terminal that says it can do nothing (TERM=dumb) is one. NO_COLOR takes the
+    colours, FORCE_COLOR puts them into a pipe, as `rich` understands both."""
+    if not sys.stdout.isatty() and not os.environ.get("FORCE_COLOR"):
+        return PLAIN
+    console = _console()
+    colours = console.color_system is not None and not console.no_color
+    if not sys.stdout.isatty() or console.is_dumb_terminal:
+        return Screen(colours=colours and not console.is_dumb_terminal)
+    return Screen(width=max(NARROWEST, min(console.width, WIDEST)), terminal=True, colours=colours)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(file=sys.stdout)
+
+
+def tell(text: str, where: Screen) -> None:
+    """Print an answer for its screen. Raises PinsweepError if it cannot be written."""
+    shown = fitted(plain(text), where)
+    if not where.colours:
+        say(shown)
+        return
+    from rich.console import COLOR_SYSTEMS
+    from rich.style import Style
+
+    name = _console().color_system or "standard"
+    system = COLOR_SYSTEMS[name]
+    styles = {tone: Style.parse(style) for tone, style in (_OF_16 if name == "standard" else _STYLES).items()}
+    lines = []
+    for line, spans in toned(shown.split("\n")):
+        parts, at = [], 0
+        for start, end, tone in spans:
+            parts += [line[at:start], styles[tone].render(line[start:end], color_system=system)]
+            at = end
+        lines.append("".join([*parts, line[at:]]))
+    _answer("\n".join(lines), nl=True, color=True)
+
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def say(

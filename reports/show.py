@@ -138,26 +138,29 @@ def _bar(value: float | None, most: float) -> str:
     return "█" * full + (_EIGHTHS[part] if part else "")
 
 
-def show_result(path: Path, *, bars: bool = False) -> str:
+def show_result(path: Path, *, bars: bool = False, width: int = WIDTH) -> str:
     """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing. `bars`: with a
-    bar a cell, where it fits."""
-    return remembered(path, f"show, bars {bars}", lambda: _shown(path, bars), dump=str, load=str)
+    bar a cell, where it fits. `width`: of a line."""
+    of_width = "" if width == WIDTH else f", {width} columns"
+    return remembered(
+        path, f"show, bars {bars}{of_width}", lambda: _shown(path, bars, width), dump=str, load=str
+    )
 
 
-def _shown(path: Path, bars: bool) -> str:
+def _shown(path: Path, bars: bool, width: int) -> str:
     results = load([path])
     doubtful = audit.convicted(audit_of(results))
     out = [_head(results, path), ""]
     by_sweep = group_by((r for tool in results.told for r in results.shown(tool)), lambda r: r.cell.sweep)
     for sweep, runs in by_sweep.items():
-        out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
+        out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep, width)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
-            out += [*_cells(same, doubtful, bars), ""]
+            out += [*_cells(same, doubtful, bars, width), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     if any(f" {MARK} " in line for line in out):
         out += [LEGEND, ""]
-    out += list(_trouble(results))
+    out += list(_trouble(results, width))
     return "\n".join(out).rstrip()
 
 
@@ -214,7 +217,9 @@ def _sources(cells: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
     return [{"source": next(iter(own))} if several and len(own) == 1 and own != {""} else {} for own in texts]
 
 
-def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars: bool = False) -> list[str]:
+def _cells(
+    runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars: bool = False, width: int = WIDTH
+) -> list[str]:
     """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell; what a check convicts with a
     mark and the check's id."""
     cells = _ordered(runs)
@@ -230,31 +235,33 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
         values = (labels.get(axis, "") for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))
     alike = ""
-    if _width(rows) > WIDTH and len(cells) > 1:  # what all cells have in common stands above them
+    if _width(rows) > width and len(cells) > 1:  # what all cells have in common stands above them
         same = [i for i in range(len(axes)) if len({row[i] for row in rows[1:]}) == 1]
         alike = "".join(f", {axes[i]}{'' if rows[1][i] == naming.SET else f'={rows[1][i]}'}" for i in same)
         rows = [tuple(cell for i, cell in enumerate(row) if i not in same) for row in rows]
         axes = [axis for i, axis in enumerate(axes) if i not in same]
-    fitted = _width(rows) > WIDTH and len(cells) > 1
+    fitted = _width(rows) > width and len(cells) > 1
     if fitted:
-        rows, axes, left_out = _fitted(rows, axes, [members[0].text for members in cells[:_MOST_LINES]])
+        rows, axes, left_out = _fitted(
+            rows, axes, [members[0].text for members in cells[:_MOST_LINES]], width
+        )
         alike += f"; not shown: {', '.join(left_out)}" if left_out else ""
     if bars and axes and len(cells) > 1:
         typical = _typical(cells[:_MOST_LINES])
         most = max((v for v in typical if v is not None), default=0.0)
         drawn = ["", *(_bar(v, most) for v in typical)]
         wide = [(*row[: len(axes)], bar, *row[len(axes) :]) for row, bar in zip(rows, drawn, strict=True)]
-        if _width(wide) <= WIDTH:
+        if _width(wide) <= width:
             rows = wide
     ranged = fmt.words(
         dict.fromkeys(numbers.leader(own[0]).words for own in cells[:_MOST_LINES] if _half(own) is not None),
         "or",
     )
-    lines = _columns(rows if axes else rows[1:], fitted=fitted)
+    lines = _columns(rows if axes else rows[1:], fitted=fitted, width=width)
     halves = [half for own in cells[:_MOST_LINES] if (half := _half(own)) is not None]
     range_ = f"; ±: half the range of {ranged} over the runs" if any(half <= 100 for half in halves) else ""
     range_ += f"; […]: the range of {ranged}, wider than ±100 %" if any(half > 100 for half in halves) else ""
-    return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    "), *lines]
+    return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    ", width=width, whole=True), *lines]
 
 
 _LEAST_NUMBER = 36
@@ -262,7 +269,7 @@ _LEAST_NAME = 20
 
 
 def _fitted(
-    rows: Sequence[tuple[str, ...]], axes: Sequence[str], texts: Sequence[str]
+    rows: Sequence[tuple[str, ...]], axes: Sequence[str], texts: Sequence[str], width: int
 ) -> tuple[list[tuple[str, ...]], list[str], list[str]]:
     """Return the rows of a table, its axes and those of them that are left out, so that every row has its number and is told from the
     others. Cells that are a text each are called by it; of what does not tell the cells apart the last axes give way, then names are
@@ -280,7 +287,7 @@ def _fitted(
     least = min(_LEAST_NUMBER, max(len(row[number]) for row in table))
 
     def room(columns: int) -> int:
-        return WIDTH - 2 - least - rest - 2 * columns
+        return width - 2 - least - rest - 2 * columns
 
     def told(columns: Sequence[int]) -> int:
         return len({tuple(row[i] for i in columns) for row in table[1:]})
@@ -326,7 +333,7 @@ def _half(runs: Sequence[Run]) -> float | None:
     return formulas.spread(values).relative * 50 if len(values) > 1 else None
 
 
-def _trouble(results: Results) -> Iterable[str]:
+def _trouble(results: Results, width: int) -> Iterable[str]:
     unrepeated = results.unrepeated
     waiting = set(unrepeated)
     given_up = tuple(run for run in results.disturbed if run not in waiting)
@@ -351,15 +358,19 @@ def _trouble(results: Results) -> Iterable[str]:
         if flag.id.startswith("missing:")
     )
     for (sweep, text), count in lacks.items():
-        yield from wrapped(f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.", rest="    ")
+        yield from wrapped(
+            f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.", rest="    ", width=width, whole=True
+        )
     for _, alias in results.aliases:
         labels = " ".join(f"{k}={v}" for k, v in alias.cell.items())
-        yield from wrapped(f"{alias.sweep}  {labels}: {alias.reason}.", rest="    ")
+        yield from wrapped(f"{alias.sweep}  {labels}: {alias.reason}.", rest="    ", width=width, whole=True)
     if results.skipped:
         yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
         reasons = group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason))
         for (sweep, reason), cells in reasons.items():
-            yield from wrapped(f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}", rest="    ")
+            yield from wrapped(
+                f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}", rest="    ", width=width, whole=True
+            )
         yield ""
     if results.missing:
         yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."
@@ -381,12 +392,13 @@ def _by_reason(bad: Sequence[Run]) -> Iterator[str]:
         yield f"       and {left} more; show --runs lists all"
 
 
-def show_runs(path: Path) -> str:
+def show_runs(path: Path, *, width: int = WIDTH) -> str:
     """Return the list of all runs: number, status, with the checks that doubt a run by itself, duration, sweep, cell."""
-    return remembered(path, "show --runs", lambda: _listed(path), dump=str, load=str)
+    of_width = "" if width == WIDTH else f", {width} columns"
+    return remembered(path, f"show --runs{of_width}", lambda: _listed(path, width), dump=str, load=str)
 
 
-def _listed(path: Path) -> str:
+def _listed(path: Path, width: int) -> str:
     results = load([path])
     doubtful = audit.convicted_runs(audit_of(results))
 
@@ -405,7 +417,7 @@ def _listed(path: Path) -> str:
     ]
     if not rows:
         return f"{path.name} holds no runs"
-    return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0))
+    return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0, width=width))
 
 
 def show_run(path: Path, number: int) -> str:
@@ -448,19 +460,23 @@ def show_run(path: Path, number: int) -> str:
 # --- text --------------------------------------------------------------------------------------------------
 
 
-def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2, *, fitted: bool = False) -> list[str]:
-    """Align in columns, lines cut at 80 characters; the widest column gives way first, if they are not `fitted` yet."""
+def _columns(
+    rows: Sequence[tuple[str, ...]], indent: int = 2, *, fitted: bool = False, width: int = WIDTH
+) -> list[str]:
+    """Align in columns, lines cut at `width` characters; the widest column gives way first, if they are not `fitted` yet."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     if widths:
-        over = indent + sum(widths) + 2 * (len(widths) - 1) - WIDTH
+        over = indent + sum(widths) + 2 * (len(widths) - 1) - width
         if over > 0 and indent and not fitted:
             longest = max(range(len(widths) - 1), key=lambda i: widths[i]) if len(widths) > 1 else 0
             widths[longest] = max(12, widths[longest] - over)
     out = []
     for row in rows:
-        cells = [cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        cells = [cut(cell, wide).ljust(wide) for cell, wide in zip(row[:-1], widths[:-1], strict=True)]
         head = " " * indent + "".join(f"{cell}  " for cell in cells)
-        out.append((head + _whole(row[-1], WIDTH - len(head)) if fitted else cut(head + row[-1])).rstrip())
+        out.append(
+            (head + _whole(row[-1], width - len(head)) if fitted else cut(head + row[-1], width)).rstrip()
+        )
     return out
 
 

@@ -8,7 +8,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say
+from pinsweep.terminal import data, say, screen, tell
 
 
 @click.command(
@@ -35,9 +35,10 @@ def command(results: tuple[Path, ...], form: str, level: str) -> int:
     if form == "json":
         data(audit.as_json(audit.down_to(findings, level)))
     else:
-        text = audit.as_text(audit.down_to(findings, level))
+        where = screen()
+        text = audit.as_text(audit.down_to(findings, level), width=where.width)
         if text:
-            say(text)
+            tell(text, where)
             say()
         say(f"{audit.summary_line(findings)} in {of}", err=True)
     return 1 if audit.worst(findings) == "error" else 0

@@ -16,7 +16,8 @@ from parsers.errors import UserError
 from pinsweep import __version__, complete, progress
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
-from pinsweep.terminal import data, say
+from pinsweep.terminal import data, say, screen, tell
+from reports.text.screen import PLAIN
 
 if TYPE_CHECKING:
     from reports.compare.model import Comparison
@@ -149,12 +150,23 @@ def command(
             warm_up=not no_warm_up, tune=tune,
             say=functools.partial(say, err=True), on_event=SweepProgress(),
         )  # fmt: skip
+    where = screen() if output is None or output.suffix.lower() in (".html", ".htm") else PLAIN
     if form == "table":
-        text = comparison_text.table(found, top=top, everything=everything, only_changed=only_changed) + "\n"
+        text = (
+            comparison_text.table(
+                found, top=top, everything=everything, only_changed=only_changed, screen=where
+            )
+            + "\n"
+        )
     else:
         text = formats.render(found, form)
     _write(
-        found, text, output, files, static, show=functools.partial(say, nl=False) if form == "table" else data
+        found,
+        text,
+        output,
+        files,
+        static,
+        show=(lambda own: tell(own.removesuffix("\n"), where)) if form == "table" else data,
     )
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append(Path(summary), formats.as_markdown(found))

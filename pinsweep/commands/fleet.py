@@ -11,7 +11,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say
+from pinsweep.terminal import data, say, screen, tell
 
 if TYPE_CHECKING:
     from orchestrator.cluster.folder import Sweep, Via
@@ -159,7 +159,8 @@ def command(
     if form == "json":
         data(fleet_text.as_json(report))
     else:
-        say(fleet_text.as_text(report, everything=everything))
+        where = screen()
+        tell(fleet_text.as_text(report, everything=everything, screen=where), where)
         _say_more(report, sweep, before)
     if output is not None:
         from reports.fleet.page import render_fleet

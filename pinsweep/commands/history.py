@@ -8,7 +8,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say
+from pinsweep.terminal import data, say, screen, tell
 
 
 @click.command(
@@ -67,7 +67,8 @@ def command(
     if form == "json":
         data(text.as_json(report))
     else:
-        say(text.as_text(report, everything=everything))
+        where = screen()
+        tell(text.as_text(report, everything=everything, screen=where), where)
     if output is not None:
         from reports.history.page import render_history
 

@@ -9,7 +9,7 @@ import click
 
 from pinsweep.commands import _options
 from pinsweep.terminal import raw as raw_bytes
-from pinsweep.terminal import say
+from pinsweep.terminal import say, screen, tell
 
 
 @click.command(
@@ -26,6 +26,7 @@ def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) 
     from orchestrator.store.result_file import open_result
     from reports import show
 
+    where = screen()
     if raw or stderr:
         if run is None:
             raise click.UsageError("--raw needs the number of a run (pinsweep show RESULT --runs lists them)")
@@ -36,6 +37,9 @@ def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) 
     if run is not None:
         say(show.show_run(result, run))
     elif runs:
-        say(show.show_runs(result))
+        tell(show.show_runs(result, width=where.width), where)
     else:
-        say(show.show_result(result, bars=_options.draws(sys.stdout)))
+        tell(
+            show.show_result(result, bars=where.terminal and _options.draws(sys.stdout), width=where.width),
+            where,
+        )

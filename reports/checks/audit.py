@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import textwrap
@@ -296,18 +297,19 @@ def down_to(findings: Sequence[Finding], level: str) -> tuple[Finding, ...]:
     return tuple(f for f in findings if f.level in kept)
 
 
-def as_text(findings: Sequence[Finding], *, most_cells: int = _MOST) -> str:
-    """Return the findings for a terminal of 80 columns; "" if there is none."""
+def as_text(findings: Sequence[Finding], *, most_cells: int = _MOST, width: int = WIDTH) -> str:
+    """Return the findings in lines of `width` columns; "" if there is none."""
     blocks = []
+    fold = functools.partial(wrapped, width=width, whole=True)
     for finding in findings:
         where = finding.where.replace(UNRECORDED_HOST, "host not recorded")
         head = f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {where}]"
-        lines = wrapped(head, rest="      ")
+        lines = fold(head, rest="      ")
         for cell, text in finding.cells[:most_cells]:
-            lines += wrapped(f"{cell}: {text}", first="      ", rest="        ")
+            lines += fold(f"{cell}: {text}", first="      ", rest="        ")
         if len(finding.cells) > most_cells:
             lines.append(f"      and {len(finding.cells) - most_cells} more")
-        lines += wrapped(f"→ {finding.todo}", first="      ", rest="        ")
+        lines += fold(f"→ {finding.todo}", first="      ", rest="        ")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 

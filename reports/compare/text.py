@@ -5,6 +5,7 @@ What stands here once is used by the terminal, the page and the machine formats 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,7 +20,10 @@ from reports.compare.sides import Side
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt
-from reports.text.columns import columns, cut, wrapped
+from reports.text.columns import cut
+from reports.text.columns import wrapped as columns_wrapped
+from reports.text.screen import PLAIN, Screen, shortened
+from reports.text.screen import table as fitted_table
 from reports.verdicts.estimate import TAU_LEAST
 from reports.verdicts.model import TauSource, Verdict
 
@@ -342,13 +346,19 @@ _MOST_ABSENT: Final = 8
 
 
 def table(
-    comparison: Comparison, *, top: int | None = None, everything: bool = False, only_changed: bool = False
+    comparison: Comparison,
+    *,
+    top: int | None = None,
+    everything: bool = False,
+    only_changed: bool = False,
+    screen: Screen = PLAIN,
 ) -> str:
     """Return the comparison for a terminal, ends without a line end.
 
     top: rows of each verdict that are listed (else as in _TOP; the rest is counted); everything: no limit;
     only_changed: neither the same nor the inconclusive ones.
     """
+    wrapped = functools.partial(columns_wrapped, width=screen.width, whole=True)
     out = [*wrapped(side(comparison.a), first="A  "), *wrapped(side(comparison.b), first="B  ")]
     for text in comparison.across:
         out += wrapped(f"Different programs: {text}. Their numbers differ on one and the same machine.")
@@ -357,7 +367,7 @@ def table(
     out += ["", *wrapped(sentence(comparison))]
     for shared in comparison.shared:
         out += wrapped(f"Regressed together: {shared.text}.")
-    out += list(_differences(comparison))
+    out += list(_differences(comparison, screen))
     if comparison.rows:
         out += ["", *wrapped(f"{shown_as(comparison)} of A → B:")]
     shown: tuple[Verdict, ...] = (
@@ -366,10 +376,10 @@ def table(
     for verdict in shown:
         most = None if everything else top if top is not None else _TOP[verdict]
         rows = comparison.of(verdict)
-        out += list(_verdict(verdict, rows[::-1] if verdict == "improved" else rows, most))
+        out += list(_verdict(verdict, rows[::-1] if verdict == "improved" else rows, most, screen))
     if comparison.once and not only_changed:
         most = None if everything else top if top is not None else 20
-        out += list(_listed("one run on a side, no verdict", comparison.once, most))
+        out += list(_listed("one run on a side, no verdict", comparison.once, most, screen))
     if comparison.modes:
         out += ["", "modes that moved"]
         for shift in comparison.modes[: None if everything else 10]:
@@ -395,7 +405,8 @@ def table(
     return "\n".join(out).rstrip()
 
 
-def _differences(comparison: Comparison) -> Iterable[str]:
+def _differences(comparison: Comparison, screen: Screen) -> Iterable[str]:
+    wrapped = functools.partial(columns_wrapped, width=screen.width, whole=True)
     found = comparison.fingerprint
     if found.differences:
         yield ""
@@ -408,16 +419,16 @@ def _differences(comparison: Comparison) -> Iterable[str]:
         yield from wrapped(f"Not recorded on both sides: {', '.join(found.unknown)}.")
 
 
-def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None) -> Iterable[str]:
+def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None, screen: Screen) -> Iterable[str]:
     if verdict == "same" and most == 0:
         return
-    yield from _listed(verdict, rows, most)
+    yield from _listed(verdict, rows, most, screen)
     if verdict == "inconclusive" and rows:
         for text in needs(rows):
-            yield from wrapped(text, first="  ")
+            yield from columns_wrapped(text, first="  ", width=screen.width, whole=True)
 
 
-def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
+def _listed(title: str, rows: Sequence[Row], most: int | None, screen: Screen) -> Iterable[str]:
     """Yield the rows, those of one sweep, metric and unit under one head, on one scale; groups in the order of their first row."""
     if not rows:
         return
@@ -430,8 +441,12 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
         unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
         counts = {runs(row) for row in members}
         common = f"; {counts.pop()}" if len(counts) == 1 else ""
-        yield cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
-        yield from columns(
+        yield (
+            shortened(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})", screen.width)
+            if screen.terminal
+            else cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
+        )
+        yield from fitted_table(
             [
                 (
                     change(row.change), interval(row.interval), scale.number(row.median_a, 4), "→",
@@ -440,8 +455,11 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
                 )
                 for row in members
             ],
+            screen,
             right=frozenset((0, 1, 2, 4)),
             indent=4,
+            give=5,
+            spare=(1,),
         )  # fmt: skip
     if len(rows) > len(shown):
         yield f"    and {fmt.count(len(rows) - len(shown))} more (--all lists them)"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
 from reports.draw.figure import MARK
 from reports.fleet.outliers import Group, Odd, Report
 from reports.results.grouping import group_by
 from reports.text import format as fmt
-from reports.text.columns import columns, wrapped
+from reports.text.columns import wrapped
 from reports.text.hostlist import folded
 from reports.text.plain import printable
+from reports.text.screen import PLAIN, Screen, prose, shortened, table
 from reports.verdicts.fleet import Status
 
 SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
@@ -23,9 +26,11 @@ _HOSTS = 30
 _MISSING = 20
 
 
-def as_text(report: Report, *, everything: bool = False) -> str:
-    """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst."""
-    blocks = [_verdict(report), *_groups(report), _odd(report, everything), _everywhere(report)]
+def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN) -> str:
+    """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst; else on a terminal a line a host says
+    in which sweeps, and by how much."""
+    odd = folds(report, screen) if screen.terminal and not everything else _odd(report, everything, screen)
+    blocks = [_verdict(report, screen), *_groups(report), odd, _everywhere(report)]
     blocks += [
         _gaps(report, everything),
         _differing(report),
@@ -34,7 +39,9 @@ def as_text(report: Report, *, everything: bool = False) -> str:
         _missing(report, everything),
     ]
     blocks.append(LEGEND if report.doubted else "")
-    blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
+    blocks.append(
+        "\n".join(line for text in report.warnings for line in prose(f"warning: {text}", screen, rest="  "))
+    )
     return "\n\n".join(filter(None, blocks))
 
 
@@ -52,9 +59,10 @@ def doubtful(report: Report) -> str:
     return f"{MARK} doubtful: {', '.join(told)}" if told else ""
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: Report, screen: Screen) -> str:
     rows = [(SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names]
-    return "\n".join([summary(report), *columns(rows, indent=2), *wrapped(doubtful(report), first="  ")])
+    doubt = wrapped(doubtful(report), first="  ", width=screen.width, whole=True)
+    return "\n".join([summary(report), *table(rows, screen, indent=2, give=1, wrap=False), *doubt])
 
 
 def _groups(report: Report) -> Iterable[str]:
@@ -76,7 +84,7 @@ def _groups(report: Report) -> Iterable[str]:
         yield "\n".join(lines)
 
 
-def _odd(report: Report, everything: bool) -> str:
+def _odd(report: Report, everything: bool, screen: Screen) -> str:
     if not report.odd:
         return ""
     rows = [("host", "verdict", "number", "value", "median", "change", "z", "sessions")]
@@ -98,7 +106,7 @@ def _odd(report: Report, everything: bool) -> str:
                 fmt.number(found.z, 2), str(found.runs),
             )
         )  # fmt: skip
-    lines = columns(rows, right=frozenset({3, 4, 5, 6, 7}))
+    lines = table(rows, screen, right=frozenset({3, 4, 5, 6, 7}), give=2, spare=(6, 7, 4, 3))
     lines += [
         f"{printable(host)}: {fmt.plural(n, 'more number', 'more numbers')} (--all lists them)"
         for host, n in left.items()
@@ -106,6 +114,75 @@ def _odd(report: Report, everything: bool) -> str:
     if len(shown) > _HOSTS and not everything:
         lines.append(f"{len(shown) - _HOSTS} more hosts with odd numbers (--all lists them)")
     return "\n".join(lines)
+
+
+def folds(report: Report, screen: Screen) -> str:
+    """Return a line for each odd host, or for those that are odd in as many numbers of the same sweeps: "node017  broken  all of pingpong, 50 to
+    53 % worse; 2 of 8 of scaling, 11 % worse; 14 numbers"."""
+    total: dict[str, Counter[str]] = {}
+    for one, strip in (row for group in report.groups for row in group.strips):
+        for found in strip.hosts:
+            total.setdefault(found.name, Counter())[one.key.sweep] += 1
+    by_host = group_by(report.odd, lambda odd: odd.host)
+    alike = group_by(
+        by_host,
+        lambda host: (
+            report.statuses[host],
+            tuple(_in_sweeps(by_host[host], total[host])),
+            doubted(by_host[host]),
+        ),
+    )
+    rows = [(folded(hosts), status, f"{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), total[hosts[0]].total())}{mark(doubt)}") for (status, in_sweeps, doubt), hosts in alike.items()]  # fmt: skip
+    shown = rows[:_HOSTS]
+    most = max((len(host) for host, *_ in shown), default=0)
+    wide = min(most, screen.width // 4)
+    lines = []
+    for host, status, what in shown:
+        head = f"{shortened(host, wide):<{wide}}  {status:<10}  "
+        lines += wrapped(what, first=head, rest=" " * len(head), width=screen.width, whole=True)
+    if shown:
+        rest = f"{fmt.plural(len(rows) - len(shown), 'more line')}; " if len(rows) > len(shown) else ""
+        lines += prose(f"{rest}--all lists the numbers", screen)
+    return "\n".join(lines)
+
+
+def doubted(own: Iterable[Odd]) -> str:
+    return joined(odd.found.doubt for odd in own)
+
+
+InSweep = tuple[str, bool, int, int]
+"""Sweep, better or worse, how many of its numbers are odd, how many there are."""
+
+
+def _in_sweeps(own: Iterable[Odd], total: Mapping[str, int]) -> list[InSweep]:
+    """Return in how many numbers of which sweeps a host is odd; the worst first."""
+    by_sweep = group_by(own, _side)
+    return [(sweep, better, len(odd), total[sweep]) for (sweep, better), odd in by_sweep.items()]
+
+
+def _side(odd: Odd) -> tuple[str, bool]:
+    return odd.series.key.sweep, odd.found.status == "fast"
+
+
+def _what(in_sweeps: Sequence[InSweep], own: Sequence[Odd], hosts: int, of_all: int) -> str:
+    """Return "all of pingpong, 50 to 53 % worse; 2 of 8 of scaling, 11 % worse; 14 numbers"."""
+    parts = []
+    numbers = 0
+    for sweep, better, odd, of in in_sweeps:
+        off = [abs(o.found.worse) for o in own if _side(o) == (sweep, better) and o.found.worse is not None]
+        numbers += odd
+        how = f", {_percent_span(off)} {'better' if better else 'worse'}" if off else ""
+        parts.append(f"{'all' if odd == of else f'{odd} of {of}'} of {sweep}{how}")
+    each = " each" if hosts > 1 else ""
+    if len(in_sweeps) > 1 and numbers == of_all and not any(better for _, better, *_ in in_sweeps):
+        off = [abs(o.found.worse) for o in own if o.found.worse is not None]
+        parts = [f"all that was compared{f', {_percent_span(off)} worse' if off else ''}"]
+    return "; ".join([*parts, f"{fmt.plural(numbers, 'number')}{each}"])
+
+
+def _percent_span(shares: Sequence[float]) -> str:
+    low, high = (fmt.number(share * 100, 2) for share in (min(shares), max(shares)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def _everywhere(report: Report) -> str:

@@ -14,19 +14,19 @@ from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import columns
 from reports.text.hostlist import folded
-from reports.text.plain import printable
+from reports.text.screen import PLAIN, Screen, prose, sparkline, table
 from reports.verdicts.fleet import centre
 from reports.verdicts.model import STEPS
 
 _NUMBERS = 8
 
 
-def as_text(report: Report, *, everything: bool = False) -> str:
+def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN) -> str:
     """Return the steps of each host, oldest first, with the numbers that moved most. `everything`: all of them, of each host by itself.
 
     Of many hosts, those whose changes are all told above in one line for several have one line together, and no list of their numbers.
     """
-    blocks = ["\n".join(map(printable, together_text(report)))]
+    blocks = [_lines(together_text(report), screen)]
     folds = not everything and len(report.moments) > _MANY
     above = {id(step) for own in _together(report) for step in own} if folds else set[int]()
     heads: dict[str, list[str]] = {}  # what is said → the hosts that it is said of
@@ -44,20 +44,27 @@ def as_text(report: Report, *, everything: bool = False) -> str:
         if told:
             heads.setdefault(said, []).append(host)
         else:
-            blocks += [printable(f"{host}: {said}"), *(_step(step, everything) for step in steps)]
+            blocks += [
+                _lines([f"{host}: {said}"], screen),
+                *(_step(step, everything, screen) for step in steps),
+            ]
     together = [
         f"{folded(hosts)}: {_each(said) if len(hosts) > 1 else said}" for said, hosts in heads.items()
     ]
-    blocks.insert(1, "\n".join(map(printable, together)))
+    blocks.insert(1, _lines(together, screen))
     blocks.append(
-        "\n".join(
-            printable(f"{who}; it takes {LEAST} to tell a change from day-to-day noise")
-            for who in short_text(report)
+        _lines(
+            [f"{who}; it takes {LEAST} to tell a change from day-to-day noise" for who in short_text(report)],
+            screen,
         )
     )
     blocks.append(LEGEND if any(step.doubt for step in report.steps) else "")
-    blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
+    blocks.append(_lines([f"warning: {text}" for text in report.warnings], screen))
     return "\n\n".join(filter(None, blocks))
+
+
+def _lines(texts: Iterable[str], screen: Screen) -> str:
+    return "\n".join(line for text in texts for line in prose(text, screen, rest="  "))
 
 
 _MANY: Final = 8
@@ -195,20 +202,36 @@ def found_text(step: Step) -> str:
     return f"{counts_text(step)} ({step.doubt})" if step.doubt else counts_text(step)
 
 
-def _step(step: Step, everything: bool) -> str:
-    lines = [printable(f"{step.moment.minute}  {found_text(step)}"), printable(f"  {difference_text(step)}")]
+_SPARK: Final = 24
+"""Characters of a sparkline."""
+
+
+def _step(step: Step, everything: bool, screen: Screen) -> str:
+    lines = [
+        *prose(f"{step.moment.minute}  {found_text(step)}", screen, rest="  "),
+        *prose(difference_text(step), screen, first="  "),
+    ]
     shown = step.changed if everything else step.changed[:_NUMBERS]
     rows = [
         (
-            change.word, f"{history.series.name}{mark(history.doubt)}", fmt.quantity(change.before, history.series.said_unit), "→",
+            change.word, f"{history.series.name}{mark(history.doubt)}", *([_spark(history)] if screen.terminal else []),
+            fmt.quantity(change.before, history.series.said_unit), "→",
             fmt.quantity(change.after, history.series.said_unit), fmt.change(change.ratio - 1),
         )
         for history, change in shown
     ]  # fmt: skip
-    lines += columns(rows, right=frozenset({2, 4, 5}), indent=2)
+    if screen.terminal:
+        lines += table(rows, screen, right=frozenset({3, 5, 6}), indent=2, give=1, spare=(2, 3, 4))
+    else:
+        lines += columns(rows, right=frozenset({2, 4, 5}), indent=2)
     if len(shown) < len(step.changed):
         lines.append(f"  and {len(step.changed) - len(shown)} more (--all lists them)")
     return "\n".join(lines)
+
+
+def _spark(history: History) -> str:
+    """Return the medians of a number's sessions as a line that spans a tenth of them at least."""
+    return sparkline(history.medians, _SPARK, least_span=0.1)
 
 
 def as_json(report: Report) -> str:

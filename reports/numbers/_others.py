@@ -50,16 +50,27 @@ def undirected(run: Run) -> list[str]:
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return the number that leads and how many more there are, of other metrics or of its own: "rate 600 MB/s and 2 more"."""
+    """Return the number that leads and those of the other metrics, "rate 600 MB/s, latency 20.0 µs"; of many, or of a metric that has
+    several, how many more there are: "rate 600 MB/s and 22 more"."""
     front = together([_front(parsed) for parsed in repeats])
     first = _leader(front)
     if first is None:
         return ""
-    more = _common(repeats, len(front.measurements.rows)) - 1
-    said = (
-        f"{first.metric.replace('_', ' ')} {fmt.quantity(first.value, fmt.said_in(first.metric, first.unit))}"
-    )
-    return said + (f" and {more} more" if more else "")
+    n = len(front.measurements.rows)
+    more = _common(repeats, n) - 1
+    if more == n - 1 < _MOST_SAID:
+        rows = list(front.measured())
+        if len({row.metric for row in rows}) == n:
+            return ", ".join(map(_said, [first, *(row for row in rows if row.metric != first.metric)]))
+    return _said(first) + (f" and {more} more" if more else "")
+
+
+_MOST_SAID: Final = 6
+"""Metrics of a cell that are all said."""
+
+
+def _said(row: Measurement) -> str:
+    return f"{row.metric.replace('_', ' ')} {fmt.quantity(row.value, fmt.said_in(row.metric, row.unit))}"
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

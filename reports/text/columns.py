@@ -13,15 +13,18 @@ WIDTH: Final = 80
 GAP = "  "
 
 
-def wrapped(text: str, *, first: str = "", rest: str | None = None, width: int = WIDTH) -> list[str]:
+def wrapped(
+    text: str, *, first: str = "", rest: str | None = None, width: int = WIDTH, whole: bool | None = None
+) -> list[str]:
     """Return the lines of a text, `first` before the first of them and `rest` (None: as many blanks) before the others.
 
-    A word longer than a line is not cut, as names and paths are copied; in a column, narrower than the terminal, it is.
+    A word longer than a line is not cut, as names and paths are copied; in a column, narrower than the terminal, it is (`whole` says
+    otherwise).
     """
     head = printable(first)
     return textwrap.wrap(
         printable(text), width, initial_indent=head,
-        subsequent_indent=" " * len(head) if rest is None else rest, break_long_words=width < WIDTH, break_on_hyphens=False,
+        subsequent_indent=" " * len(head) if rest is None else rest, break_long_words=width < WIDTH if whole is None else not whole, break_on_hyphens=False,
     )  # fmt: skip
 
 

@@ -24,7 +24,9 @@ C1_AND_BIDI = "\x9b31m\x85\x90\x7f\u202e\u2066\u200f\u061c\u2028\u2029"
 PLANTED = f"\x1b]0;OWNED\x07\x1b[2J\x1b[35m\x08\r\v\f\x00{C1_AND_BIDI}x\n[FORGED]"
 """A window title, a cleared screen, a colour that pinsweep does not use, overstrikes, a line that looks like one of ours."""
 
-OURS = re.compile(r"\x1b\[(?:(?:0|1|2|22|31|32|33|36|39|38;[\d;]+)?m|\?25[lh]|1A|2K|K)|\r(?=\n|\x1b)|\r$")
+OURS = re.compile(
+    r"\x1b\[(?:(?:0|2|22|31|32|36|39|(?:1;)?(?:1|33|94|38;[\d;]+))?m|\?25[lh]|1A|2K|K)|\r(?=\n|\x1b)|\r$"
+)
 """Colours of messages and of the bar, how the bar is moved, line ends as a terminal makes them."""
 
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

@@ -314,9 +314,9 @@ METRICS = {
 @pytest.mark.parametrize(
     ("metrics", "texts", "said"),
     [
-        (("zeta", "alpha"), ("zeta 10\nalpha 2", "zeta 12\nalpha 2"), "zeta 11.0 ms and 1 more"),
+        (("zeta", "alpha"), ("zeta 10\nalpha 2", "zeta 12\nalpha 2"), "zeta 11.0 ms, alpha 2.00 ms"),
         (("zeta", "alpha"), ("alpha 2", "zeta 10\nalpha 2", "zeta 12\nalpha 2"), "alpha 2.00 ms  ±0.0 %"),
-        (("zeta", "bandwidth"), ("zeta 10\nbw 5", "zeta 12\nbw 7"), "bandwidth 6.00 MB/s and 1 more"),
+        (("zeta", "bandwidth"), ("zeta 10\nbw 5", "zeta 12\nbw 7"), "bandwidth 6.00 MB/s, zeta 11.0 ms"),
     ],
 )  # fmt: skip
 def test_one_number_leads_in_every_line(

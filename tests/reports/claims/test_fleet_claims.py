@@ -26,6 +26,7 @@ from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
 from reports.page.model import Page
 from reports.results.load import load
+from reports.text.screen import Screen
 from tests.reports.claims.test_claims import Said, said
 
 Number = tuple[str, str]  # level of the axis, metric
@@ -616,6 +617,45 @@ def terminal(case: Case) -> None:
     assert listed == Counter({h: len(own) for h, own in rows.items()})
 
 
+def lines_of_hosts(case: Case) -> None:
+    """What a terminal says of each odd host in one line, of all its numbers."""
+    rows: dict[str, list[Any]] = {}
+    for row in case.document["odd"]:
+        rows.setdefault(row["node"], []).append(row)
+    told: set[str] = set()
+    for line in fleet_text.folds(case.report, Screen(width=10_000, terminal=True)).splitlines():
+        if line.endswith("--all lists the numbers"):
+            continue
+        found = re.fullmatch(
+            r"(\S+) +(broken|slow|suspicious|fast)  +(.*); (\d+) numbers?( each)?(?: ⚠ .*)?", line
+        )
+        assert found, line
+        hosts = unfolded(found[1])
+        assert not told & hosts
+        told |= hosts
+        assert bool(found[5]) == (len(hosts) > 1)
+        assert hosts <= case.hosts(found[2])
+        own = [row for host in hosts for row in rows[host]]
+        assert {len(rows[host]) for host in hosts} == {int(found[4])}
+        for part in found[3].split("; "):
+            said_of = re.fullmatch(
+                r"(all|(\d+) of (\d+)) of s(?:, (\S+)(?: to (\S+))? % (worse|better))?", part
+            )
+            assert said_of, part
+            better = said_of[6] == "better"
+            these = [row for row in own if (row["verdict"] == "fast") == better]
+            of = {h: sum(h in values for (_, _), values in case.truth.values.items()) for h in hosts}
+            assert {sum(row["node"] == h for row in these) for h in hosts} == (
+                {int(said_of[2])} if said_of[2] else set(of.values())
+            )
+            assert not said_of[3] or {int(said_of[3])} == set(of.values())
+            off = [abs(row["worse"]) * 100 for row in these if row["worse"] is not None]
+            assert stands(f"{said_of[4]} %", min(off), digits=2)
+            assert stands(f"{said_of[5] or said_of[4]} %", max(off), digits=2)
+            assert all((row["worse"] < 0) == better for row in these if row["worse"])
+    assert told == set(rows) or len(rows) > 30
+
+
 def halves(case: Case, line: str) -> None:
     """Of the two groups that are named, one is worse in each number, by these medians in the first."""
     n, of, worse, better, name, *medians = re.fullmatch(
@@ -653,6 +693,7 @@ READERS: tuple[Callable[[Case], None], ...] = (
     figures,
     suspects,
     terminal,
+    lines_of_hosts,
     checks,
 )
 

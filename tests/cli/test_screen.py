@@ -1,0 +1,111 @@
+"""An answer on a terminal: lines as long as it is wide, verdicts in colours, words whole; in a pipe the plain text, whatever the terminal."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.reports import conftest as make
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SGR = re.compile(r"\x1b\[[0-9;]*m")
+WIDTHS = (60, 80, 120)
+COLOURED = {"TERM": "xterm-256color"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """hosts/: twelve, of which n11 is slow in all sessions; nights/: twelve of one host, the last six 20 % slower; old.db, new.db: as these."""
+    folder = tmp_path_factory.mktemp("made")
+
+    def session(path: Path, host: str, slower: float, i: int, number: int = 1) -> None:
+        maker = make.Maker(path, host=host)
+        maker.started = f"2026-01-{1 + i:02}T03:00:00+00:00"
+        maker.facts = {**make.FACTS, "boot_id": f"{host} {i}", "kernel": "6.1" if i < 6 else "6.8"}
+        for threads in (1, 16):
+            rate = 10e3 * threads * (1 + 0.002 * (i % 3)) / (1 + slower)
+            for repeat in (number, number + 1):
+                options = {"threads": threads, "array_size": 80_000_000}
+                maker.add("scaling-of-the-bandwidth", "stream", options, make.stream_text(rate, threads), axes=("threads", "array_size"), repeat=repeat)  # fmt: skip
+        maker.add("failing", "stream", {"threads": 2}, "", status="failed", reason="exit status 1: no numbers in what it printed", repeat=number)  # fmt: skip
+        maker.write()
+
+    (folder / "hosts").mkdir()
+    (folder / "nights").mkdir()
+    for n in range(12):
+        for i in range(3):
+            session(folder / f"hosts/n{n:02}-{i}.db", f"n{n:02}", 0.2 if n == 11 else 0.001 * (n % 4), i)
+    for i in range(12):
+        session(folder / f"nights/{i:02}.db", "n00", 0.2 if i >= 6 else 0.0, i)
+    coarse = make.Maker(folder / "coarse.db", host="n00")
+    coarse.add("pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.19, 8: 0.2, 2**20: 88.0}))
+    coarse.write()
+    return folder
+
+
+COMMANDS = [
+    ["show", "nights/00.db"], ["show", "nights/00.db", "--runs"], ["fleet", "hosts"], ["fleet", "hosts", "--all"], ["history", "nights"],
+    ["compare", *(w for i in range(4) for w in ("-a", f"nights/{i:02}.db")), *(w for i in range(6, 10) for w in ("-b", f"nights/{i:02}.db"))],
+    ["audit", "coarse.db"],
+]  # fmt: skip
+
+
+def ask(pinsweep: Cli, made: Path, words: list[str], *, terminal: bool = True, **env: str) -> str:
+    done = pinsweep(*words, cwd=made, terminal=terminal, env=env)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words[::2])[:24])
+def test_no_line_is_longer_than_the_terminal_is_wide(pinsweep: Cli, made: Path, words: list[str]) -> None:
+    plain = ask(pinsweep, made, words, terminal=False)
+    assert not SGR.search(plain)
+    known = set(re.findall(r"[\w.%+−µ]+", plain))
+    for width in WIDTHS:
+        shown = ask(pinsweep, made, words, COLUMNS=str(width), **COLOURED)
+        lines = SGR.sub("", shown).splitlines()
+        assert max(map(len, lines)) <= width, max(lines, key=len)
+        if words[0] in ("audit", "compare", "history") and width >= 80:  # the same words, none of them broken
+            spoken = (word for line in lines if "…" not in line for word in re.findall(r"[\w.%+−µ]+", line))
+            assert {word for word in spoken if word not in known} <= {"lists"}
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words[::2])[:24])
+def test_colours_are_on_a_terminal_and_words_stay(pinsweep: Cli, made: Path, words: list[str]) -> None:
+    coloured = ask(pinsweep, made, words, COLUMNS="80", **COLOURED)
+    bare = ask(pinsweep, made, words, COLUMNS="80", NO_COLOR="1", **COLOURED)
+    assert SGR.search(coloured)
+    assert not SGR.search(bare)
+    assert SGR.sub("", coloured) == bare
+    plain = ask(pinsweep, made, words, terminal=False)
+    assert ask(pinsweep, made, words, COLUMNS="60", TERM="dumb") == plain
+    forced = ask(pinsweep, made, words, terminal=False, FORCE_COLOR="1", COLUMNS="60", **COLOURED)
+    assert SGR.search(forced)
+    assert SGR.sub("", forced) == plain
+
+
+def coloured(text: str) -> Iterator[str]:
+    yield from re.findall(r"\x1b\[[0-9;]*m(.*?)\x1b\[0m", text)
+
+
+def test_a_verdict_is_what_is_coloured(pinsweep: Cli, made: Path) -> None:
+    assert "broken" in set(coloured(ask(pinsweep, made, ["fleet", "hosts"], COLUMNS="80", **COLOURED)))
+    history = ask(pinsweep, made, ["history", "nights"], COLUMNS="120", **COLOURED)
+    assert {"regressed", "−17 %"} <= set(coloured(history))
+    assert re.search("[▁▂▃▄▅▆▇█]{6}", history)
+    assert "regressed" in set(coloured(ask(pinsweep, made, COMMANDS[5], COLUMNS="80", **COLOURED)))
+    assert any(one.endswith("failed") for one in coloured(ask(pinsweep, made, ["show", "nights/00.db"], COLUMNS="80", **COLOURED)))  # fmt: skip
+
+
+def test_the_lines_of_a_host_are_one(pinsweep: Cli, made: Path) -> None:
+    """Eight numbers of n11 stand in the pipe, or with --all; on a terminal it is one line, of the same host and verdict."""
+    shown = ask(pinsweep, made, ["fleet", "hosts"], COLUMNS="120", NO_COLOR="1", TERM="xterm")
+    (line,) = [line for line in shown.splitlines() if re.match("n11  +broken", line)]
+    assert re.search(r"  all of scaling-of-the-bandwidth, 1\d(?: to 1\d)? % worse; 8 numbers", line)
+    every = ask(pinsweep, made, ["fleet", "hosts", "--all"], COLUMNS="120", NO_COLOR="1", TERM="xterm")
+    assert len(re.findall("^(?:n11|   )  +broken  ", every, re.MULTILINE)) == 8
