@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pinsweep.terminal import redraw, say
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 _FEW = 3
 """Files that are read before anybody asks how far it is."""
+_LARGE = 20_000_000
+"""Bytes of files after which somebody asks what goes on."""
 
 
 class SweepProgress:
@@ -124,6 +127,50 @@ def files(listed: Sequence[T]) -> Iterator[T]:
     from rich.progress import track
 
     yield from track(listed, "reading", console=Console(stderr=True), transient=True)
+
+
+class Doing:
+    """A line on a terminal that says what goes on, and since when; gone at the end."""
+
+    def __init__(self, what: str) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._progress.add_task(printable(what), total=None)
+        self._progress.start()
+
+    def stop(self) -> None:
+        self._progress.stop()
+
+
+@contextlib.contextmanager
+def doing(
+    what: str, of: Sequence[Path], *, reading: bool = False
+) -> Iterator[Callable[[Sequence[T]], Iterator[T]]]:
+    """Say on a terminal what goes on with some files; nothing of few small ones, nor in a pipe. Gives what is to be handed on as `watched` where
+    the files are read within: then it says so first."""
+    large = len(of) > _FEW or sum(path.stat().st_size for path in of if path.is_file()) > _LARGE
+    if not large or not sys.stderr.isatty():
+        yield files
+        return
+    line = Doing("reading" if reading else what)
+
+    def watched(listed: Sequence[T]) -> Iterator[T]:
+        nonlocal line
+        if len(listed) > _FEW:  # a bar takes its place
+            line.stop()
+            yield from files(listed)
+        else:
+            yield from listed
+            line.stop()
+        line = Doing(what)
+
+    try:
+        yield watched
+    finally:
+        line.stop()
 
 
 def texts(items: Iterable[T]) -> Iterator[T]:

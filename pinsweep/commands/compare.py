@@ -139,7 +139,8 @@ def command(
     a, b, axis, files = _sides(sides, more_a, more_b, by, only)
     if output is not None:
         refuse_output(output, files)
-    first = found = compare(a, b, ask, by=axis)
+    with progress.doing("comparing", files):
+        first = found = compare(a, b, ask, by=axis)
     if again:
         from orchestrator.run.outcome import Rules
         from reports.compare.confirm import confirm
@@ -220,7 +221,8 @@ def _write(
         from reports.report.render import render_report
 
         show(text)
-        render_report(files, output, static=static, comparison=delta(found), watched=progress.files)
+        with progress.doing("drawing the page", files, reading=True) as watched:
+            render_report(files, output, static=static, comparison=delta(found), watched=watched)
         say(f"report  {output}", err=True)
     else:
         write_whole(output, text)

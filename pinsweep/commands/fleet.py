@@ -142,9 +142,10 @@ def command(
     places = _read_switches(switches) if switches is not None else {}
     unreadable: list[tuple[str, str]] = []
     loaded = load(paths, watched=progress.files, unreadable=unreadable)
-    report = outliers.build(
-        loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
-    )
+    with progress.doing("judging the hosts", paths):
+        report = outliers.build(
+            loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
+        )
     firsts = [path for path in paths if confirming.is_first(path)]
     before = None
     if firsts and len(firsts) < len(paths):
@@ -166,7 +167,8 @@ def command(
         from reports.fleet.page import render_fleet
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
-        render_fleet(report, paths, output, title=f"{title}: the hosts", static=static)
+        with progress.doing("drawing the page", paths):
+            render_fleet(report, paths, output, title=f"{title}: the hosts", static=static)
         say(f"page  {output}", err=True)
     if metrics is not None:
         from reports.fleet import metrics as fleet_metrics

@@ -50,10 +50,13 @@ def command(
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
         refuse_output(page, paths)
-        path = render_report(paths, page, static=static, template=template, watched=progress.files)
+        with progress.doing("drawing the page", paths, reading=True) as watched:
+            path = render_report(paths, page, static=static, template=template, watched=watched)
         say(f"report  {path}", err=True)
     if lab:
         from reports.lab.report import render_lab, summary
 
-        for line in summary(render_lab(paths, lab, template=template)):
+        with progress.doing("writing the lab report", paths):
+            made = render_lab(paths, lab, template=template)
+        for line in summary(made):
             say(line, err=True)

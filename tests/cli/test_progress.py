@@ -100,6 +100,31 @@ def test_files_are_handed_on_whether_a_bar_is_drawn_or_not(
     assert ("reading" in terminal.text()) == drawn
 
 
+@pytest.mark.parametrize(("number", "size", "said"), [(3, 10, False), (4, 10, True), (1, 30_000_000, True)])
+def test_what_goes_on_with_many_or_large_files_is_said(
+    number: int, size: int, said: bool, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{i}.db" for i in range(number)]
+    for path in paths:
+        with path.open("wb") as file:
+            file.truncate(size)
+    with os.fdopen(os.dup(terminal.theirs), "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        with progress.doing("drawing", paths, reading=True) as watched:
+            assert list(watched(paths)) == paths
+        first = terminal.text()
+        with progress.doing("judging", paths):
+            pass
+    assert ("reading" in first) == ("drawing" in first) == ("judging" in terminal.text()) == said
+    assert first.find("reading") <= first.find("drawing")
+
+
+def test_what_goes_on_is_not_said_in_a_pipe(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with progress.doing("judging", [tmp_path / str(i) for i in range(9)]) as watched:
+        assert list(watched([1, 2])) == [1, 2]
+    assert capfd.readouterr() == ("", "")
+
+
 def test_texts_are_counted(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     with os.fdopen(os.dup(terminal.theirs), "w") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)
