@@ -105,7 +105,7 @@ def _ended(found: _Found, kept: Kept | None, log: Log | None, job: Job | None, n
     if node and node.problem:
         return found("lost", node.problem)
     if job and job.state == "NODE_FAIL":
-        return found("lost", "the node failed")
+        return found("lost", f"job {job.id} NODE_FAIL: Slurm lost the host, or what watched the job there")
     if job and job.state != "COMPLETED":
         return found("failed", f"job {job.id} {job.state}{f' ({job.reason})' if job.reason else ''}")
     return found("lost", "its job ended without a last word")

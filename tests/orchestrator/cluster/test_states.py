@@ -34,7 +34,7 @@ def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id:
         (None, None, job("over", "CANCELLED"), UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
         (HALF, NO_LAST_LINE, job("runs", "RUNNING"), UP, "running", "", False),
         (HALF, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "lost", 'down "Not responding"', True),
-        (HALF, NO_LAST_LINE, job("over", "NODE_FAIL"), UP, "lost", "the node failed", True),
+        (HALF, NO_LAST_LINE, job("over", "NODE_FAIL"), UP, "lost", "job 55 NODE_FAIL: Slurm lost the host, or what watched the job there", True),
         (HALF, NO_LAST_LINE, None, UP, "lost", "its job ended without a last word", True),
         (HALF, NO_LAST_LINE, job("over", "TIMEOUT"), UP, "failed", "job 55 TIMEOUT", True),
         (STOPPED, Log(job="55", rc=130), job("over", "CANCELLED"), UP, "failed", "job 55 CANCELLED", True),
