@@ -23,6 +23,10 @@ DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 _VOCABULARY = frozenset({"errors", "expressions", "measurement", "units", "text"})
 
 
+extensions: list[str] = []
+"""Folders of other distributions whose modules are found as ours are (`pinsweep.extensions`)."""
+
+
 class Parser(Protocol):
     """What every parser module provides; see `parsers.measurement`."""
 

@@ -46,3 +46,6 @@ class _Group(click.Group):
 @click.version_option(__version__, prog_name="pinsweep")
 def cli() -> None:
     """Sweep fio, Intel MLC, STREAM and Intel MPI Benchmarks over this machine's topology, pinned and proven."""
+    from pinsweep import extensions
+
+    extensions.load()

@@ -82,11 +82,14 @@ def _program() -> str:
     """Return a SHA-256 of all that makes an answer: these packages, as they are now, and Python. "" where they lie in no folder."""
     found = hashlib.sha256(sys.version.encode())
     try:
-        for package in (parsers, orchestrator, reports):
-            folder = Path(str(package.__file__)).parent
+        own = {
+            package.__name__: Path(str(package.__file__)).parent
+            for package in (parsers, orchestrator, reports)
+        }
+        for name, folder in (own | {path: Path(path) for path in parsers.extensions}).items():
             for file in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json")):
                 data = file.read_bytes()
-                found.update(f"{package.__name__} {file.relative_to(folder)} {len(data)}\n".encode() + data)
+                found.update(f"{name} {file.relative_to(folder)} {len(data)}\n".encode() + data)
     except OSError:
         return ""
     return found.hexdigest()

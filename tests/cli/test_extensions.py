@@ -1,0 +1,133 @@
+"""Tools from outside: the examples, installed beside pinsweep, are found by every command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import site
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+TOOLS = {"stress_ng": "stress-ng", "sysbench": "sysbench"}
+
+SYSBENCH = """\
+sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+
+CPU speed:
+    events per second:   597.64
+
+Latency (ms):
+         min:                                    0.32
+         avg:                                    3.29
+         max:                                   64.25
+         95th percentile:                       28.67
+"""
+STRESS_NG = """\
+stress-ng: info:  [10682] dispatching hogs: 1 matrix
+stress-ng: metrc: [10682] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
+stress-ng: metrc: [10682]                           (secs)    (secs)    (secs)   (real time) (usr+sys time)
+stress-ng: metrc: [10682] matrix             1242      1.00      0.25      0.00      1241.89        4836.34
+stress-ng: info:  [10682] successful run completed in 1.02s
+"""
+
+Pinsweep = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the packages of this one and this checkout, and both examples installed in it."""
+    pytest.importorskip("hatchling", reason="hatchling, which builds the examples, is not here")
+    folder = tmp_path_factory.mktemp("beside")
+    sources = tmp_path_factory.mktemp("sources")
+    for source in EXAMPLES.iterdir():
+        shutil.copytree(source, sources / source.name)
+    venv.create(folder, with_pip=False, symlinks=True)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    (packages / "dependencies.pth").write_text("\n".join([*site.getsitepackages(), str(ROOT)]))
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", str(folder)]
+    install = [*pip, "install", "--no-index", "--no-deps", "--no-build-isolation"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(site.getsitepackages())}  # where hatchling is
+    subprocess.run([*install, *map(str, sorted(sources.iterdir()))], check=True, env=env)
+    return folder
+
+
+@pytest.fixture
+def beside(environment: Path, tmp_path: Path, home: Mapping[str, str]) -> Pinsweep:
+    def run(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        done = subprocess.run(
+            [str(environment / "bin" / "python"), "-m", "pinsweep", *words],
+            cwd=tmp_path, env={**env, **home, "PINSWEEP_ALLOW_DISTURBED": "1"}, text=True, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        return done
+
+    return run
+
+
+@pytest.mark.parametrize("distribution", sorted(p.name for p in EXAMPLES.iterdir()))
+def test_an_example_is_short(distribution: str) -> None:
+    lines = [
+        line for path in (EXAMPLES / distribution).rglob("*.py") for line in path.read_text().splitlines()
+    ]
+
+    assert len(lines) <= 60
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (SYSBENCH, [",rate,1/s,597.64", "mean,latency,ns,3290000.0", "max,latency,ns,64250000.0", "p95,latency,ns,28670000.0"]),
+        (STRESS_NG, ["matrix,rate,1/s,1241.89"]),
+    ],
+    ids=["sysbench", "stress_ng"],
+)  # fmt: skip
+def test_its_captured_output_is_recognised(
+    text: str, rows: list[str], beside: Pinsweep, tmp_path: Path
+) -> None:
+    (tmp_path / "old.txt").write_text(text)
+
+    printed = beside("parse", "old.txt", "--format", "csv").stdout.splitlines()[1:]
+
+    assert printed == [f"old.txt,{row}" for row in rows]
+
+
+def test_every_command_knows_them(beside: Pinsweep) -> None:
+    assert '"stress_ng"' in beside("schema").stdout
+    assert "tool: sysbench" in beside("init", "sysbench").stdout
+
+
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+def test_it_is_swept_and_reported(tool: str, beside: Pinsweep, tmp_path: Path) -> None:
+    if not shutil.which(TOOLS[tool]):
+        pytest.skip(f"{TOOLS[tool]} is not installed")
+    (tmp_path / "e.yaml").write_text(beside("init", tool).stdout.replace(": 2,", ": 1,"))
+
+    said = beside("run", "e.yaml", "-o", "r.db", "--repeats", "1", "--cells", f"{'workers' if tool == 'stress_ng' else 'threads'}=1").stderr  # fmt: skip
+    beside("report", "r.db")
+
+    assert "1 ok" in said
+    assert "rate" in beside("show", "r.db").stdout
+    assert TOOLS[tool] in (tmp_path / "r.html").read_text()
+
+
+def test_a_name_that_is_taken_is_refused(environment: Path, beside: Pinsweep) -> None:
+    (tool,) = environment.glob("lib/python3*/site-packages/pinsweep_sysbench/parsers/sysbench.py")
+    twin = tool.with_name("fio.py")
+    shutil.copy(tool, twin)
+    try:
+        said = beside("schema", status=2).stderr
+    finally:
+        twin.unlink()
+
+    assert said.splitlines() == [
+        "error: pinsweep-sysbench: brings fio for parsers, which is there already",
+        "hint: pip uninstall pinsweep-sysbench",
+    ]
