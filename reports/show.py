@@ -66,7 +66,7 @@ def _best(
     """Return what the best cell found and by which number it is the best: of a time the lowest; how many cells share that number, or
     whose repeats overlap with its own. Where neither way is better it is the highest; where the cells have different units, or their
     directions were edited, the first one stands for the others."""
-    name, better, unit, _ = numbers.leader(cells[0][0])
+    name, better, unit, _, step = numbers.leader(cells[0][0])
     if len({numbers.leader(cell[0]).better for cell in cells}) > 1:
         typical = [None] * len(cells)
     known = [(v, i) for i, v in enumerate(typical) if v is not None and numbers.ranked(cells[i][0])]
@@ -84,7 +84,7 @@ def _best(
     if len(alike) == len(cells) - 1:
         return f"{said} in all {fmt.count(len(cells))} cells"
     as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
-    beside = _overlapping(cells, unit, chosen, [i for _, i in known if i not in alike])
+    beside = _overlapping(cells, unit, step, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
 
 
@@ -94,7 +94,9 @@ def _doubt(doubtful: Mapping[tuple[object, ...], str], cell: Sequence[Run]) -> s
     return audit.doubts(doubtful, cell, whole if part else "")
 
 
-def _overlapping(cells: Sequence[Sequence[Run]], unit: str, chosen: int, others: Sequence[int]) -> str:
+def _overlapping(
+    cells: Sequence[Sequence[Run]], unit: str, step: float, chosen: int, others: Sequence[int]
+) -> str:
     """Say of how many others the repeats overlap with those of the chosen cell; "" of none."""
     told = numbers.leaders(cells[chosen][0].tool, *(run.parsed for run in cells[chosen]))
     if not told:
@@ -108,7 +110,7 @@ def _overlapping(cells: Sequence[Sequence[Run]], unit: str, chosen: int, others:
         if i != chosen
     ]
     overlap = sum(one.high >= own.low and own.high >= one.low for one in ranges)
-    low, high = (fmt.quantity(value, unit or told[0][0]) for value in (own.low, own.high))
+    low, high = (fmt.quantity(value, unit or told[0][0], step=step) for value in (own.low, own.high))
     return (
         f"; its repeats, {low} to {high}, overlap with those of {fmt.plural(overlap, 'other')}"
         if overlap
@@ -323,7 +325,7 @@ def _cell(runs: Sequence[Run]) -> str:
     if half is not None and half > 100:
         told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
         unit = numbers.leader(runs[0]).unit or told[0][0]
-        return f"{text}  [{fmt.span([v for _, v in told if v], unit)}]"
+        return f"{text}  [{fmt.span([v for _, v in told if v], unit, numbers.leader(runs[0]).step)}]"
     return text if half is None else f"{text}  ±{half:.{0 if half >= 10 else 1}f} %"
 
 

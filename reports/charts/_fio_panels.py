@@ -28,7 +28,7 @@ from reports.draw.figure import Key, Panel, panel
 from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
-from reports.numbers.fio import WORDS
+from reports.numbers.fio import WORDS, printed
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_name
@@ -279,7 +279,12 @@ def _lines(
             continue
         pairs = [(float(point.iodepth), value(point)) for point in of]
         line = curve_rows.curve(
-            name, pairs, runs=[point.run for point in of], label=short, dashed=is_mix(name)
+            name,
+            pairs,
+            runs=[point.run for point in of],
+            label=short,
+            dashed=is_mix(name),
+            step=printed([point.run for point in of]),
         )
         if what == "iops" and samples:
             one = (p for p in of if known_count(p.processes) == 1)
@@ -316,7 +321,7 @@ def _panel(
 
     def end(line: Curve, at: int, word: str = "") -> str:
         depth, value = line.points[at]
-        return f"{fmt.quantity(value.median, unit)} at {word}{depth:g}"
+        return f"{fmt.quantity(value.median, unit, step=value.step)} at {word}{depth:g}"
 
     described = " ".join(
         f"{line.name}: {end(line, 0, 'depth ')}{f', {end(line, -1)}' if len(line.points) > 1 else ''}."
@@ -386,8 +391,11 @@ def _tradeoff(
         return vega.fill("tradeoff", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
-        f"{rate.name}: {fmt.quantity(points[0][2].median, 'ns')} at {fmt.quantity(points[0][1].median, 'IOPS')}, "
-        f"{fmt.quantity(points[-1][2].median, 'ns')} at {fmt.quantity(points[-1][1].median, 'IOPS')}."
-        for rate, points in lines
+        f"{rate.name}: {_at(*points[0][1:])}, {_at(*points[-1][1:])}." for rate, points in lines
     )
     return panel(title, f"{title}, in the order of iodepth. {described}", build)
+
+
+def _at(iops: formulas.Spread, wait: formulas.Spread) -> str:
+    """Return "174 µs at 45.2 kIOPS"."""
+    return f"{fmt.quantity(wait.median, 'ns', step=wait.step)} at {fmt.quantity(iops.median, 'IOPS', step=iops.step)}"

@@ -12,6 +12,7 @@ from reports.charts._fio_cells import RANKED, known_count
 from reports.charts.soundness import counted_rows
 from reports.draw.figure import MOST_ROWS, Table, cut_caption, row_of
 from reports.numbers import formulas
+from reports.numbers.fio import printed
 from reports.readings import first_groups, groups
 from reports.results.convicted import OTHER
 from reports.results.grouping import group_by
@@ -45,7 +46,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         whose.append(row_of(own["run"]))
         rows.append(
             (
-                name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(most[-1], "IOPS"),
+                name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(most[-1], "IOPS", step=printed(own["run"])),
                 fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.whole(full[0]) if len(full) == 1 else f"{full[0]} to {full[-1]}",
             )
         )  # fmt: skip
@@ -166,7 +167,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     for (of, name, depth, jobs, _), own in groups(listed, of_a_row):
         own = counted_rows(own)
         middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
-        means = own["mean"].dropna()
+        means, step = own["mean"].dropna(), printed(own["run"])
         iops = wording.spread_text(
             formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4, 1.0
         )
@@ -179,8 +180,8 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
         )
         latencies.append(
             (
-                *first, wording.spread_text(formulas.spread(list(means)), scale) if len(means) else fmt.NOTHING,
-                scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
+                *first, wording.spread_text(formulas.spread(list(means), step), scale) if len(means) else fmt.NOTHING,
+                scale.number(middle["p50"], step=step), scale.number(middle["p99"], step=step), fmt.number(middle["filled"]),
                 *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
             )
         )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from parsers import mlc
 from parsers.measurement import whole
 from reports.charts import facets, titles, wording
 from reports.charts.soundness import counted_rows, is_hollow
@@ -78,11 +79,11 @@ class LoadCurve:
 
     @property
     def floor(self) -> Spread:
-        return formulas.spread([run.unloaded for run in self.runs])
+        return formulas.spread([run.unloaded for run in self.runs], mlc.PRINTED_LOADED_LATENCY)
 
     @property
     def most(self) -> Spread:
-        return formulas.spread([run.peak for run in self.runs])
+        return formulas.spread([run.peak for run in self.runs], mlc.PRINTED["bandwidth"])
 
     @property
     def peak_delay(self) -> str:
@@ -145,7 +146,12 @@ def _load(traffic: str, found: pd.DataFrame) -> LoadCurve:
     hollow = set(found.loc[~quiet, ["delay", "occurrence"]].itertuples(index=False, name=None))
     spreads = found.groupby(["delay", "occurrence"], sort=False)[["latency", "bandwidth"]].agg(SPREAD)
     rows = [
-        Row(delay=at[0], latency=Spread(*values[:4]), bandwidth=Spread(*values[4:]), hollow=at in hollow)
+        Row(
+            delay=at[0],
+            hollow=at in hollow,
+            latency=Spread(*values[:4], mlc.PRINTED_LOADED_LATENCY),
+            bandwidth=Spread(*values[4:], mlc.PRINTED["bandwidth"]),
+        )
         for at, *values in spreads.itertuples()
     ]
     rows.sort(key=lambda row: -row.delay)  # of a delay that comes twice the first one first
@@ -294,9 +300,9 @@ def _loaded_panel(
         series = [vega.Series(name=load.name, colour=colours[load.traffic]) for load in curves]
         return vega.fill("loaded-latency", frame=frame, x=x, y=y, series=series, data=data)
 
-    floors = [f"floor {fmt.quantity(c.offers.unloaded, 'ns')}, " if c.offers.idle else "" for c in curves]
+    floors = [f"floor {_ns(c.offers.unloaded)}, " if c.offers.idle else "" for c in curves]
     described = " ".join(
-        f"{load.name}: {of}peak {fmt.quantity(load.offers.peak, 'B/s')}{'' if load.offers.reached_double else ' of this load'} at {fmt.quantity(load.offers.latency_at_peak, 'ns')}."
+        f"{load.name}: {of}peak {fmt.quantity(load.offers.peak, 'B/s')}{'' if load.offers.reached_double else ' of this load'} at {_ns(load.offers.latency_at_peak)}."
         for load, of in zip(curves, floors, strict=True)
     )
     return panel(title, f"Latency over bandwidth{', ' + title if title else ''}. {described}", build)
@@ -344,6 +350,10 @@ def _tip(row: Row, scale: fmt.Scale) -> str:
     )
 
 
+def _ns(latency: float) -> str:
+    return fmt.quantity(latency, "ns", step=mlc.PRINTED_LOADED_LATENCY)
+
+
 def _short(traffic: str) -> str:
     return traffic_name(traffic, short=True)
 
@@ -353,7 +363,7 @@ def _floor_notes(floor: float, whose: str, plot: Plot) -> tuple[Rows, list[label
     notes: Rows = []
     boxes: list[label_placement.Box] = []
     for level, text, right in (
-        (floor, f"floor{whose} {fmt.quantity(floor, 'ns')}", True),
+        (floor, f"floor{whose} {_ns(floor)}", True),
         (2 * floor, f"2 × floor{whose}", False),
     ):
         if not plot.y.low <= level <= plot.y.high:
@@ -393,7 +403,7 @@ def _heat_table(of: facets.Facet, curves: Sequence[LoadCurve]) -> Table:
         caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
         columns=("Delay", *(_short(load.traffic) for load in curves)),
         rows=tuple(
-            (fmt.whole(delay), *(fmt.number(v) for v in row))
+            (fmt.whole(delay), *(fmt.number(v, step=mlc.PRINTED_LOADED_LATENCY) for v in row))
             for delay, row in zip(chosen, values, strict=True)
         ),
         numeric=frozenset(range(len(curves) + 1)),
@@ -434,7 +444,7 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
         offers = load.offers
         yield (
             *(_floor_cells(offers, scale) if offers.idle else (fmt.NOTHING, fmt.NOTHING)),
-            wording.spread_text(load.most, scale), load.peak_delay, fmt.number(offers.latency_at_peak),
+            wording.spread_text(load.most, scale), load.peak_delay, fmt.number(offers.latency_at_peak, step=mlc.PRINTED_LOADED_LATENCY),
         )  # fmt: skip
 
     starred = any(
@@ -450,7 +460,7 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
 
 def _floor_cells(offers: LoadedLatency, scale: fmt.Scale) -> tuple[str, str]:
     """Return the floor, and the bandwidth within twice of it."""
-    floor = fmt.number(offers.unloaded)
+    floor = fmt.number(offers.unloaded, step=mlc.PRINTED_LOADED_LATENCY)
     return (
         floor if offers.enough_idle_rows else f"{floor} *",
         _within(offers.at_double, offers.peak, scale, reached=offers.reached_double),

@@ -116,7 +116,7 @@ def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
             program = program_name(first) if stands_in(first) else ""
             said = ", ".join(filter(None, [facets.facet_title(of, "mlc"), program]))
             number = wording.key_number(
-                matrix.spot, formulas.spread(list(cell["value"])), matrix.unit, said, 10, cell["run"],
+                matrix.spot, formulas.spread(list(cell["value"]), mlc.PRINTED[matrix.metric]), matrix.unit, said, 10, cell["run"],
                 program=program_kind(first), metric=matrix.metric,
             )  # fmt: skip
             spots.append(Spot(number=number, source=whole(source), target=whole(target)))
@@ -151,7 +151,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
             drawn += dict.fromkeys(own["run"])
         table = _matrix_table(matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index())
         tables.append(replace(table, of=(row_of(own["run"]),) * len(table.rows), metrics={ROW: matrix.metric}))  # fmt: skip
-        known = {pair: Spread(*values) for pair, *values in cells.itertuples()}
+        known = {pair: Spread(*values, mlc.PRINTED[matrix.metric]) for pair, *values in cells.itertuples()}
         if is_hollow(own["run"]):
             hollow += 1
             continue
@@ -180,14 +180,19 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
 
 def _cell(value: Spread, scale: fmt.Scale) -> str:
     return (
-        scale.number(value.median) if value.relative <= wording.STEADY else wording.spread_text(value, scale)
+        scale.number(value.median, step=value.step)
+        if value.relative <= wording.STEADY
+        else wording.spread_text(value, scale)
     )
 
 
 def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Table:
     """cells: a row per pair of nodes, with `source`, `target` and the columns of a Spread."""
     scale = fmt.scale_for(list(cells["median"]), matrix.unit)
-    texts = (_cell(Spread(*row), scale) for row in cells[SPREAD].itertuples(index=False))
+    texts = (
+        _cell(Spread(*row, mlc.PRINTED[matrix.metric]), scale)
+        for row in cells[SPREAD].itertuples(index=False)
+    )
     shown = dict(zip(zip(cells["source"], cells["target"], strict=True), texts, strict=True))
     medians = cells.pivot(index="source", columns="target", values="median")
     values = [[v if v == v else None for v in row] for row in medians.to_numpy().tolist()]
@@ -214,7 +219,7 @@ def searched_peaks(runs: Sequence[Run]) -> dict[tuple[str, str, str], tuple[Spre
         return {}
     return {
         (facets.facet_title(of, "mlc"), section, traffic): (
-            formulas.spread(list(counted_rows(own)["value"])), list(dict.fromkeys(counted_rows(own)["run"]))
+            formulas.spread(list(counted_rows(own)["value"]), mlc.PRINTED["bandwidth"]), list(dict.fromkeys(counted_rows(own)["run"]))
         )
         for (of, section, traffic), own in groups(by_cell(found).fillna({"traffic": ""}), ["panel", "section", "traffic"])
     }  # fmt: skip

@@ -321,7 +321,8 @@ def _percent_below(share: float) -> str:
 
 def _bucket_tip(bucket: Bucket, noun: str) -> str:
     counted = fmt.plural(bucket.n, noun, _many(noun))
-    return f"{fmt.quantity(bucket.low, 'ns')} to {fmt.quantity(bucket.high, 'ns')} · {counted}"
+    low, high = (fmt.quantity(end, "ns", step=0.0) for end in (bucket.low, bucket.high))
+    return f"{low} to {high} · {counted}"
 
 
 def _many(noun: str) -> str:

@@ -373,7 +373,11 @@ def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
             pairs = ((float(p.x or 0), p.value) for p in drawn)
             found.append(
                 curve_rows.curve(
-                    name or metric, pairs, runs=[p.run for p in drawn], label=cut[name or metric]
+                    name or metric,
+                    pairs,
+                    runs=[p.run for p in drawn],
+                    label=cut[name or metric],
+                    step=_step(drawn),
                 )
             )
     return found
@@ -434,8 +438,8 @@ def _curves_panel(
         )
 
     described = " ".join(
-        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit)} at {at(line.points[0][0])}, "
-        f"{fmt.quantity(line.points[-1][1].median, unit)} at {at(line.points[-1][0])}."
+        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit, step=line.points[0][1].step)} at {at(line.points[0][0])}, "
+        f"{fmt.quantity(line.points[-1][1].median, unit, step=line.points[-1][1].step)} at {at(line.points[-1][0])}."
         for line in lines[:6]
     )
     return panel(of.panel, f"{of.panel} by {over.replace('_', ' ')}. {described}", build)
@@ -478,7 +482,11 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
     y = axes.Axis(kind="linear", low=float(rows), high=0.0, ticks=(), title="")
     left = round(max(label_placement.text_width(cut[name]) for name in [*lines, *lost]) + 14)
     right = max(
-        60, round(max(label_placement.text_width(fmt.quantity(s.median, unit)) for _, s, _ in shown) + 12)
+        60,
+        round(
+            max(label_placement.text_width(fmt.quantity(s.median, unit, step=s.step)) for _, s, _ in shown)
+            + 12
+        ),
     )
 
     def build(width: int) -> Spec:
@@ -489,7 +497,7 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
             "rows": [
                 {
                     "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
-                    "high": s.high / scale.factor, "name": name, "text": fmt.quantity(s.median, unit),
+                    "high": s.high / scale.factor, "name": name, "text": fmt.quantity(s.median, unit, step=s.step),
                     "tip": f"{name} · {wording.exact(s, unit)}{' · ⚠' * hollow}", **({"hollow": True} if hollow else {}),
                     **({"pair": True} if s.n == 2 and s.high > s.low and not hollow else {}),
                 }
@@ -507,21 +515,24 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
             "rows", frame=frame, x=x, y=y, series=[vega.Series(name=metric, colour=vega.SERIES[0])], data=data
         )
 
-    described = "; ".join(f"{name}: {fmt.quantity(s.median, unit)}" for name, s, _ in shown)
+    described = "; ".join(f"{name}: {fmt.quantity(s.median, unit, step=s.step)}" for name, s, _ in shown)
     return panel(metric, f"{metric} by cell. {described}.", build)
 
 
 def _step(points: Sequence[Point]) -> float:
-    """Return the last digit that a program prints of a metric, as `fmt.number` takes it."""
-    steps = get_parser(points[0].run.tool).PRINTED
-    own = points[0].run.parsed.printed() if steps is None and points[0].run.parsed else steps or {}
-    return own.get(points[0].metric, 0.0)
+    """Return the last digit that a program prints of a metric, as `fmt.number` takes it: of one whose format nobody knows that of the run
+    with the fewest."""
+    metric, steps = points[0].metric, get_parser(points[0].run.tool).PRINTED
+    if steps is not None:
+        return steps.get(metric, 0.0)
+    told = [p.run.parsed.printed().get(metric, 0.0) if p.run.parsed else 0.0 for p in points]
+    return max(told) if all(told) else 0.0
 
 
 def _spread(points: Sequence[Point]) -> tuple[formulas.Spread, bool]:
     """Return what the repeats of a cell found, and whether it is hollow."""
     of = set(counted(p.run for p in points))
-    return formulas.spread([p.value for p in points if p.run in of]), is_hollow(of)
+    return formulas.spread([p.value for p in points if p.run in of], _step(points)), is_hollow(of)
 
 
 def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Table:

@@ -40,17 +40,18 @@ class Curve:
 
 
 def curve(
-    name: str, values: Iterable[tuple[float, float]], *, runs: Iterable[Run] = (), label: str = "", dashed: bool = False
+    name: str, values: Iterable[tuple[float, float]], *, runs: Iterable[Run] = (), label: str = "", dashed: bool = False,
+    step: float | None = None,
 ) -> Curve:  # fmt: skip
     """Return the curve of (x, y) pairs; the y of one x are its repeats. runs: whose the pairs are, which tells the curve of each repeat
-    and what is hollow; of an x with sound runs only these count."""
+    and what is hollow; of an x with sound runs only these count. step: the last digit of y that their program prints."""
     pairs, whose = list(values), list(runs)
     unsound = {i for i, run in enumerate(whose) if not run.sound}
     sound = {x for i, (x, _) in enumerate(pairs) if i not in unsound}
     by_x = group_by(
         (xy for i, xy in enumerate(pairs) if i not in unsound or xy[0] not in sound), lambda v: v[0]
     )
-    points = tuple((x, spread([y for _, y in by_x[x]])) for x in sorted(by_x))
+    points = tuple((x, spread([y for _, y in by_x[x]], step)) for x in sorted(by_x))
     of_runs = ((run, xy) for run, xy in zip(whose, pairs, strict=False) if run.sound)
     turns = group_by(of_runs, lambda of: of[0].turn).values()
     return Curve(

@@ -30,7 +30,7 @@ from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted_rows, is_hollow, sound_rows
 from reports.draw.figure import MOST_ROWS, Figure
 from reports.numbers import formulas
-from reports.numbers.fio import WORDS, histograms, job_count
+from reports.numbers.fio import WORDS, histograms, job_count, printed
 from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.results.grouping import group_by
@@ -234,8 +234,10 @@ def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
     context += [title] if (title := facets.facet_title(apart, "fio")) else []
     if len(means := same["mean"].dropna()):
-        context.append(f"mean {latency_words(same)[1]} {fmt.quantity(means.median(), 'ns')}")
-    of = formulas.spread(list(same["iops"]))
+        context.append(
+            f"mean {latency_words(same)[1]} {fmt.quantity(means.median(), 'ns', step=printed(same['run']))}"
+        )
+    of = formulas.spread(list(same["iops"]), printed(same["run"]))
     return wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
 
 
@@ -254,10 +256,10 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
         same = counted_rows(every)
         statistic = "p50" if same["p50"].notna().all() else "mean"
         if same[statistic].notna().all():
-            of = formulas.spread(list(same[statistic]))
+            of = formulas.spread(list(same[statistic]), printed(same["run"]))
             times.append(
                 AccessTime(
-                    name=_access(same, both), run=same["run"].iloc[0], group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),
+                    name=_access(same, both), run=same["run"].iloc[0], group="storage", median=of.median, step=of.step, repeats=of, source=program_name(same["run"].iloc[0]),
                     statistic="median" if statistic == "p50" else "mean", metric=f"{latency_words(same)[0]}/{statistic}",
                 )
             )  # fmt: skip

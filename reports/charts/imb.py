@@ -89,7 +89,7 @@ class Line(Curve):
         for said, of in (("0 B", "zero"), ("up to 8 B (median)", "small")):
             found = [value for run in self.runs if (value := getattr(run, of)) is not None]
             if found and len(found) == len(self.runs):
-                return said, formulas.spread(found)
+                return said, formulas.spread(found, imb.PRINTED["time"])
         return None
 
     @property
@@ -218,7 +218,7 @@ def _line(name: str, found: pd.DataFrame) -> Line:
     """found: the times of one benchmark, panel and place."""
     found = counted_rows(found)
     pairs = zip(found["message_size"].astype(float), found["time"], strict=True)
-    drawn = curve_rows.curve(name, pairs, runs=found["run"])
+    drawn = curve_rows.curve(name, pairs, runs=found["run"], step=imb.PRINTED["time"])
     runs = (
         formulas.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
         for _, own in groups(found, ["run"])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from parsers import mlc
 from parsers.measurement import whole
 from reports.charts import facets, wording
 from reports.charts._mlc_load import SPREAD, LoadCurve, load_words, loaded_figures, loads, traffic_name
@@ -113,7 +114,7 @@ _PEAK: Final = "Memory, peak"
 def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
     cell = load.cell
     which = ", ".join(filter(None, [load.name, facets.facet_title(of, "mlc")]))
-    context = f"{which}, at {fmt.quantity(load.offers.latency_at_peak, 'ns')}; {program_name(cell[0])}"
+    context = f"{which}, at {fmt.quantity(load.offers.latency_at_peak, 'ns', step=mlc.PRINTED_LOADED_LATENCY)}; {program_name(cell[0])}"
     name = _PEAK if load.offers.reached_double else f"Memory, {load_words(cell) or 'under load'}"
     return wording.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
 
@@ -151,7 +152,7 @@ def _quiet(found: Iterable[Idle]) -> list[Idle]:
 def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
         name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory", size=idle.buffer if idle.buffer < math.inf else None,
-        run=idle.runs[0], median=idle.value.median, source=idle.said, repeats=idle.value if idle.pairs == 1 else None, metric="latency",
+        run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric="latency",
     )  # fmt: skip
 
 
@@ -255,7 +256,7 @@ def _cell_idle(of: facets.Facet, place: str, found: pd.DataFrame) -> Idle:
     asked = naming.option_value("mlc", "b", size) if size is not None and "b" not in dict(of) else ""
     return Idle(
         which=", ".join(filter(None, [place, facets.facet_title(of, "mlc"), asked])),
-        value=formulas.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
+        value=formulas.spread(list(found["value"]), mlc.PRINTED["latency"]), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
         home=runs[0].relation != "remote" and runs[0].derived_relation in _OWN,
     )  # fmt: skip
 
@@ -269,7 +270,7 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
     found = counted_rows(found)
     runs = list(found["run"])
     pairs = found.groupby(["source", "target"], sort=False)["value"].agg(SPREAD)
-    known = {pair: Spread(*values) for pair, *values in pairs.itertuples()}
+    known = {pair: Spread(*values, mlc.PRINTED["latency"]) for pair, *values in pairs.itertuples()}
     far = distances(runs[0], known)
     alike = group_by(
         known, lambda p: "local" if p[0] == p[1] else ", ".join(filter(None, ["remote", far[p]]))
@@ -286,7 +287,11 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
     idle = []
     for which, same in alike.items():
         spreads = [known[pair] for pair in same]
-        value = spreads[0] if len(same) == 1 else formulas.spread([s.median for s in spreads])
+        value = (
+            spreads[0]
+            if len(same) == 1
+            else formulas.spread([s.median for s in spreads], mlc.PRINTED["latency"])
+        )
         over = fmt.plural(len(same), "node") if which == "local" else fmt.plural(len(same), "pair")
         said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
         idle.append(
@@ -300,7 +305,7 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
 
 def _range(value: Spread, unit: str) -> str:
     scale = fmt.scale_for([value.median], unit)
-    low, high = scale.number(value.low), scale.number(value.high)
+    low, high = (scale.number(end, step=value.step) for end in (value.low, value.high))
     return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from parsers import stream
 from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts.chapter import Chapter
@@ -101,7 +102,9 @@ def curves(found: pd.DataFrame, kernel: str) -> dict[facets.Facet, list[Curve]]:
     panels: dict[facets.Facet, list[Curve]] = {}
     for (of, place), own in groups(found[found["kernel"] == kernel], ["panel", "place"]):
         pairs = zip(own["threads"].astype(float), own["bandwidth"], strict=True)
-        panels.setdefault(of, []).append(curve_rows.curve(place, pairs, runs=own["run"]))
+        panels.setdefault(of, []).append(
+            curve_rows.curve(place, pairs, runs=own["run"], step=stream.PRINTED["bandwidth"])
+        )
     return {of: sorted(lines, key=lambda c: (order.get(c.name, 2), c.name)) for of, lines in panels.items()}
 
 

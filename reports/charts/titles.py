@@ -227,16 +227,21 @@ def tail(
     return text
 
 
-def overview(times: Sequence[tuple[str, float, bool]]) -> str:
+def overview(times: Sequence[tuple[str, float, bool]], steps: Sequence[float | None] = ()) -> str:
     """Say "One access: 57.0 ns (Memory, idle) to 186 µs (4 KiB read, iodepth 1)", "One access: at most 18.1 ns (Memory, 1 kB) to …": the
-    fastest and the slowest row (its name, ns, whether that is a bound: most of it is the timer); of fewer than two, and where all are
+    fastest and the slowest row (its name, ns, whether that is a bound: most of it is the timer; `steps`: the last digits that are printed); of fewer than two, and where all are
     bounds, the subject alone."""
     if len(times) < 2 or all(bound for *_, bound in times):
         return "Time for one access"
-    ends = (min(times, key=lambda t: t[1]), max(times, key=lambda t: t[1]))
+    rows = range(len(times))
+    first, last = (end(rows, key=lambda i: times[i][1]) for end in (min, max))
+    ends = (times[first], times[last])
+    digits = (steps[first], steps[last]) if steps else (None, None)
     low, high = (
-        f"at most {fmt.quantity(value, 'ns', rounding=fmt.UP)}" if bound else fmt.quantity(value, "ns")
-        for _, value, bound in ends
+        f"at most {fmt.quantity(value, 'ns', rounding=fmt.UP, step=step)}"
+        if bound
+        else fmt.quantity(value, "ns", step=step)
+        for (_, value, bound), step in zip(ends, digits, strict=True)
     )
     if low == high:
         return f"One access: {low}"

@@ -63,6 +63,7 @@ def cut_apart(names: Iterable[str], cut: Callable[[str], str] = shorten) -> dict
 
 def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3, step: float | None = None) -> str:
     """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several; step: as `fmt.number` has it, in the base unit."""
+    step = value.step if step is None else step
     text, low, high = (scale.number(v, digits, step=step) for v in (value.median, value.low, value.high))
     return text.within(low, high) if isinstance(text, fmt.Shown) and value.n > 1 and low != high else text
 
@@ -87,13 +88,15 @@ def key_number(
 
     Of numbers of one name and one `program` the page shows the best: the lowest time, the highest of anything else.
     """
-    text, scaled = fmt.split(value.median, unit)
+    text, scaled = fmt.split(value.median, unit, step=value.step)
     repeats = ""
     if value.n > 1 and value.relative > STEADY:
         factor = fmt.scale_for([value.median], unit)
-        repeats = f"{factor.number(value.low)} to {factor.number(value.high)} {scaled}"
+        low, high = (factor.number(end, step=value.step) for end in (value.low, value.high))
+        repeats = f"{low} to {high} {scaled}"
         if value.high > 1000 * value.low > 0:  # "240 ns to 2.23 ms", not "0.000240 to 2.23 ms"
-            repeats = f"{fmt.quantity(value.low, unit)} to {fmt.quantity(value.high, unit)}"
+            low, high = (fmt.quantity(end, unit, step=value.step) for end in (value.low, value.high))
+            repeats = f"{low} to {high}"
     return KeyNumber(
         name=name,
         value=text,
@@ -112,9 +115,10 @@ def key_number(
 def exact(value: Spread, unit: str) -> str:
     """Return "23.14 GB/s (22.9–23.4)": a number as it is read at a point."""
     scale = fmt.scale_for([value.median], unit)
-    text = f"{fmt.quantity(value.median, unit, 4)}"
+    text = f"{fmt.quantity(value.median, unit, 4, step=value.step)}"
     if value.n > 1 and value.low < value.high:
-        text += f" ({scale.number(value.low, 4)}–{scale.number(value.high, 4)})"
+        low, high = (scale.number(end, 4, step=value.step) for end in (value.low, value.high))
+        text += f" ({low}–{high})"
     return text
 
 

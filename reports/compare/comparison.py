@@ -212,6 +212,7 @@ def _row(draft: Draft, decision: Decision) -> Row:
         labels={**cell.labels, **inner, "metric": name.quantity, "sweep": cell.sweep, "tool": cell.tool},
         a=draft.a.values,
         b=draft.b.values,
+        step=draft.printed,
         decision=decision,
     )
 

@@ -68,6 +68,12 @@ class Draft:
         return itertools.chain(self.a.numbers(self.name), self.b.numbers(self.name))
 
     @property
+    def printed(self) -> float | None:
+        """The last digit of all values on both sides; None where they differ in it, or nobody knows it."""
+        steps = {*self.a.steps, *self.b.steps}
+        return self.step or (steps.pop() if len(steps) == 1 else None)
+
+    @property
     def resolution(self) -> float:
         every = (n.printed_to(self.step) if self.step else n for n in self.numbers)
         return statistics.median(number.resolution for number in every)

@@ -38,6 +38,7 @@ class Row:
     a: tuple[float, ...]  # per run, base units
     b: tuple[float, ...]
     decision: Decision
+    step: float | None = None  # the last digit that the program of both prints
     doubts: tuple[str, str] = ("", "")  # the checks that convict its cell, on A and on B: "F1, F7"
 
     @property

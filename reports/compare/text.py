@@ -122,7 +122,8 @@ def tally(rows: Sequence[Row], noun: str) -> str:
 def values(row: Row) -> tuple[str, str, str]:
     """Return (A, B, unit) on one scale, four digits."""
     scale = fmt.scale_for([row.median_a, row.median_b], row.number.said_unit)
-    return scale.number(row.median_a, 4), scale.number(row.median_b, 4), scale.unit
+    a, b = (scale.number(median, 4, step=row.step) for median in (row.median_a, row.median_b))
+    return a, b, scale.unit
 
 
 def from_to(row: Row) -> str:
@@ -449,8 +450,8 @@ def _listed(title: str, rows: Sequence[Row], most: int | None, screen: Screen) -
         yield from fitted_table(
             [
                 (
-                    change(row.change), interval(row.interval), scale.number(row.median_a, 4), "→",
-                    scale.number(row.median_b, 4),
+                    change(row.change), interval(row.interval), scale.number(row.median_a, 4, step=row.step), "→",
+                    scale.number(row.median_b, 4, step=row.step),
                     " ".join(filter(None, (row.cell, row.number.row, _aside(row, "" if common else runs(row))))),
                 )
                 for row in members

@@ -380,8 +380,8 @@ def _halved(group: Group) -> Iterable[str]:
         )
         yield (
             f"the hosts fall into two groups in {len(halves.strips)} of {fmt.plural(len(group.strips), 'number')}: "
-            f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.said_unit)} against "
-            f"{fmt.quantity(better, one.said_unit)}; which of them is as it should be, these files do not tell"
+            f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.said_unit, step=one.step)} against "
+            f"{fmt.quantity(better, one.said_unit, step=one.step)}; which of them is as it should be, these files do not tell"
         )
 
 

@@ -260,8 +260,8 @@ def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
             bad=host in report.accused,
             number=f"{first.series.name}{mark(first.found.doubt)}" if first
             else f"{fmt.percent(mild[host].worse)} worse on average over {mild[host].metrics} numbers{mark(mild[host].doubt)}",
-            value=fmt.quantity(first.found.value, first.series.said_unit) if first else "",
-            median=fmt.quantity(first.strip.middle, first.series.said_unit) if first else "",
+            value=fmt.quantity(first.found.value, first.series.said_unit, step=first.series.step) if first else "",
+            median=fmt.quantity(first.strip.middle, first.series.said_unit, step=first.series.step) if first else "",
             change=fmt.change(first.change) if first else "",
             z=fmt.number(first.found.z if first else mild[host].z, 2),
             odd=str(len(own)),
@@ -278,7 +278,7 @@ def _numbers(own: Sequence[Odd]) -> Table:
         rows=tuple(
             (
                 o.series.name, o.found.status + (f", {o.found.reason}" if o.found.reason else ""),
-                fmt.quantity(o.found.value, o.series.said_unit), fmt.quantity(o.strip.middle, o.series.said_unit),
+                fmt.quantity(o.found.value, o.series.said_unit, step=o.series.step), fmt.quantity(o.strip.middle, o.series.said_unit, step=o.series.step),
                 fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
             )
             for o in own

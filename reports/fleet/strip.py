@@ -72,7 +72,7 @@ def figure(
             "names": [],
         }
         for i, (one, strip) in enumerate(shown):
-            middle = fmt.quantity(strip.middle, one.said_unit)
+            middle = fmt.quantity(strip.middle, one.said_unit, step=one.step)
             name = label_placement.fitting(
                 _name(one, several_sweeps), frame.plot_width - label_placement.text_width(middle) - 12
             )
@@ -88,7 +88,7 @@ def figure(
 
     def drawn_as(part: Sequence[tuple[Series, Strip]]) -> Panel:
         said = "; ".join(
-            f"{one.name}: median {fmt.quantity(strip.middle, one.said_unit)}, {_said(strip, mild)}"
+            f"{one.name}: median {fmt.quantity(strip.middle, one.said_unit, step=one.step)}, {_said(strip, mild)}"
             for one, strip in part
         )
         return panel("", f"Hosts about the median of each number. {said}.", lambda width: build(part, width))
@@ -191,7 +191,7 @@ def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float, y: floa
     """Return a host's dot; what lies beyond the axis is a triangle at its edge."""
     at = _at(strip, host)
     shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
-    tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4)}"
+    tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4, step=one.step)}"
     status = f" · {host.status}{mark(host.doubt)}" if _is_odd(host) else mark(host.doubt)
     return {
         "series": word,
@@ -306,9 +306,9 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         ]
         rows.append(
             (
-                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), _spread(strip),
+                one.name, f"{scale.number(strip.middle, step=one.step)} {scale.unit}".strip(), _spread(strip),
                 f"{fmt.number(strip.unseen * 100, 2, fmt.UP)} %" if strip.unseen and not strip.worse_half else "", fmt.count(len(strip.hosts)),
-                f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
+                f"{worst.name} {scale.number(worst.value, step=one.step)}", f"{best.name} {scale.number(best.value, step=one.step)}",
                 ", ".join(marked),
             )
         )  # fmt: skip

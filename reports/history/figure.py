@@ -67,7 +67,7 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
         levels = [history.changes[0].before, *(c.after for c in history.changes)]
         data: dict[str, Rows] = {
             "points": [
-                {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.said_unit, 4)} · {fmt.plural(n, 'run')}{mark(ids)}"}
+                {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.said_unit, 4, step=one.step)} · {fmt.plural(n, 'run')}{mark(ids)}"}
                 for i, (v, m, n, ids) in enumerate(zip(values, history.moments, history.runs, history.doubts, strict=True))
             ],
             "levels": [
@@ -137,8 +137,8 @@ def _numbers(changed: Sequence[History]) -> Table:
         columns=("Number", "From", "Verdict", "Before", "After", "Change"),
         rows=tuple(
             (
-                h.series.name, h.moments[c.index].date, c.word, fmt.quantity(c.before, h.series.said_unit),
-                fmt.quantity(c.after, h.series.said_unit), fmt.change(c.ratio - 1),
+                h.series.name, h.moments[c.index].date, c.word, fmt.quantity(c.before, h.series.said_unit, step=h.series.step),
+                fmt.quantity(c.after, h.series.said_unit, step=h.series.step), fmt.change(c.ratio - 1),
             )
             for h in changed
             for c in h.news

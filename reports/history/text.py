@@ -215,8 +215,8 @@ def _step(step: Step, everything: bool, screen: Screen) -> str:
     rows = [
         (
             change.word, f"{history.series.name}{mark(history.doubt)}", *([_spark(history)] if screen.terminal else []),
-            fmt.quantity(change.before, history.series.said_unit), "→",
-            fmt.quantity(change.after, history.series.said_unit), fmt.change(change.ratio - 1),
+            fmt.quantity(change.before, history.series.said_unit, step=history.series.step), "→",
+            fmt.quantity(change.after, history.series.said_unit, step=history.series.step), fmt.change(change.ratio - 1),
         )
         for history, change in shown
     ]  # fmt: skip

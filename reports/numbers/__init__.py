@@ -206,14 +206,18 @@ class Leader(NamedTuple):
     better: Direction
     unit: str = ""  # as people say it: "IOPS"; "" where only `leading` knows it
     metric: str = ""  # as `Name.tells_of`; "" where it has no name
+    step: float = 0.0  # the last digit that is printed, in the base unit; 0: not known
 
 
 def leader(run: Run) -> Leader:
     """Return what the `leading` number of a run is, in words, and which way is better."""
     told = leading(run.tool, run.parsed)
-    known = next((n.name for n in each_number(run) if (n.name.unit, n.value) == told), None)
-    if known is not None:
-        return Leader(_whose(run, known), known.better, known.said_unit or known.unit, known.tells_of)
+    found = next((n for n in each_number(run) if (n.name.unit, n.value) == told), None)
+    if found is not None:
+        known = found.name
+        return Leader(
+            _whose(run, known), known.better, known.said_unit or known.unit, known.tells_of, found.step or 0.0
+        )
     if told and get_parser(run.tool).METRICS:
         return Leader(*_QUANTITIES.get(told[0], ("number", "neither")))
     return Leader(next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither")

@@ -61,16 +61,19 @@ def headline(repeats: Sequence[Parsed]) -> str:
     if more == n - 1 < _MOST_SAID:
         rows = list(front.measured())
         if len({row.metric for row in rows}) == n:
-            return ", ".join(map(_said, [first, *(row for row in rows if row.metric != first.metric)]))
-    return _said(first) + (f" and {more} more" if more else "")
+            listed = [first, *(row for row in rows if row.metric != first.metric)]
+            return ", ".join(_said(row, repeats) for row in listed)
+    return _said(first, repeats) + (f" and {more} more" if more else "")
 
 
 _MOST_SAID: Final = 6
 """Metrics of a cell that are all said."""
 
 
-def _said(row: Measurement) -> str:
-    return f"{row.metric.replace('_', ' ')} {fmt.quantity(row.value, fmt.said_in(row.metric, row.unit))}"
+def _said(row: Measurement, repeats: Sequence[Parsed]) -> str:
+    told = [parsed.printed().get(row.metric, 0.0) for parsed in repeats]
+    value = fmt.quantity(row.value, fmt.said_in(row.metric, row.unit), step=max(told) if all(told) else 0.0)
+    return f"{row.metric.replace('_', ' ')} {value}"
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -217,6 +217,23 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> I
                 yield Number.derived(what, "1/s", "higher", within, part)
 
 
+_JSON: Final = 1e-6
+"""The last digit of its averages, in ns and in IOPS."""
+
+
+def printed(runs: Iterable[Run | Parsed]) -> float:
+    """Return the last digit of some runs' figures, as `fmt.number` takes it: that of JSON; 0 of texts, which round each figure to a unit of
+    its own, and of JSON before fio 3, whose times are whole microseconds."""
+    of = (run.parsed if isinstance(run, Run) else run for run in runs)
+    return _JSON if all(map(_tells_all, of)) else 0.0
+
+
+def _tells_all(parsed: Parsed | None) -> bool:
+    facts = parsed.facts if parsed and not parsed.has("from_table") else {}
+    whole_us = str(facts.get("tool_version", "")).startswith(("1.", "2."))
+    return str(facts.get("format", "")).startswith("json") and not whole_us
+
+
 def headline(repeats: Sequence[Parsed]) -> str:
     """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs", both in 50 characters."""
     every = [_asked_for(parsed) for parsed in repeats]  # not the summaries: their bins take longer
@@ -228,8 +245,9 @@ def headline(repeats: Sequence[Parsed]) -> str:
     iops = [median(lambda own: _total(job.iops for job in own[of]), every) for of in found]  # noqa: B023 (called at once)
     means = [median(lambda own: _mean(own[of], which), every) for of in found] if which else []  # noqa: B023
     name = found[0] if len(found) == 1 else "/".join(direction[0] for direction in found)
-    mean = f", mean {which} {_beside(means, 'ns')}" if any(means) else ""
-    return f"{name} {_beside(iops, 'IOPS')}{mean}"
+    step = printed(repeats)
+    mean = f", mean {which} {_beside(means, 'ns', step)}" if any(means) else ""
+    return f"{name} {_beside(iops, 'IOPS', step)}{mean}"
 
 
 def _asked_for(parsed: Parsed) -> dict[str, list[Job]]:
@@ -238,12 +256,12 @@ def _asked_for(parsed: Parsed) -> dict[str, list[Job]]:
     return {of: own for of, own in found if of != "read" or not all(_only_writes(job.options) for job in own)}
 
 
-def _beside(values: Sequence[float | None], unit: str) -> str:
+def _beside(values: Sequence[float | None], unit: str, step: float) -> str:
     """Return "12.9/5.50 kIOPS"."""
     if len(values) == 1:
-        return fmt.quantity(values[0], unit)
+        return fmt.quantity(values[0], unit, step=step)
     scale = fmt.scale_for(values, unit)
-    return f"{'/'.join(scale.number(v) for v in values)} {scale.unit}"
+    return f"{'/'.join(scale.number(v, step=step) for v in values)} {scale.unit}"
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -25,6 +25,7 @@ class Spread(NamedTuple):
     low: float
     high: float
     n: int
+    step: float | None = None  # the last digit that its program prints, as `fmt.number` takes it
 
     @property
     def relative(self) -> float:
@@ -37,9 +38,9 @@ class Spread(NamedTuple):
         return self.n > 1 and self.relative > 0.25
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """Return median, minimum, maximum and number of the values. At least one value."""
-    return Spread(statistics.median(values), min(values), max(values), len(values))
+def spread(values: Sequence[float], step: float | None = None) -> Spread:
+    """Return median, minimum, maximum and number of the values. At least one value. step: the last digit that their program prints."""
+    return Spread(statistics.median(values), min(values), max(values), len(values), step)
 
 
 def differs(a: Spread, b: Spread) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from parsers import mlc
@@ -83,7 +83,7 @@ def headline(repeats: Sequence[Parsed]) -> str:
     rates = [part for part in parts if part.unit == "B/s"]
     leads = max(rates, key=lambda p: max(p.values), default=None) or min(parts, key=lambda p: min(p.values), default=None)  # fmt: skip
     shown = parts[:2] if leads is None or leads in parts[:2] else [parts[0], leads]
-    return ", ".join(f"{part.word} {_from_to(part.values, part.unit)}{part.whose}" for part in shown)
+    return ", ".join(f"{part.word} {_from_to(part)}{part.whose}" for part in shown)
 
 
 class _Part(NamedTuple):
@@ -93,6 +93,7 @@ class _Part(NamedTuple):
     values: Sequence[float]
     unit: str
     whose: str = ""
+    step: float = 0.0  # the last digit that is printed, in the unit
 
 
 def _of_entries(repeats: Sequence[Parsed]) -> Iterator[_Part]:
@@ -106,7 +107,8 @@ def _of_entries(repeats: Sequence[Parsed]) -> Iterator[_Part]:
         if whole:
             chosen = word == "all cores" and any(map(chosen_cores, repeats))
             values = [statistics.median(row.value for row in same) for same in whole]
-            yield _Part("chosen cores" if chosen else word, values, mlc.METRICS[metric].unit)
+            of = "chosen cores" if chosen else word
+            yield _Part(of, values, mlc.METRICS[metric].unit, step=_printed(repeats, mlc.PRINTED[metric]))
 
 
 def _of_curves(repeats: Sequence[Parsed]) -> Iterator[_Part]:
@@ -118,9 +120,16 @@ def _of_curves(repeats: Sequence[Parsed]) -> Iterator[_Part]:
     if curves:
         found = [formulas.over_repeats([offered for _, offered in same]) for same in curves]
         if all(one.idle for one in found):
-            yield _Part("floor", [one.unloaded for one in found], "ns")
+            yield _Part(
+                "floor",
+                [one.unloaded for one in found],
+                "ns",
+                step=_printed(repeats, mlc.PRINTED_LOADED_LATENCY),
+            )
         whose = "" if all(one.reached_double for one in found) else " of this load"
-        yield _Part("peak", [one.peak for one in found], "B/s", whose)
+        yield _Part(
+            "peak", [one.peak for one in found], "B/s", whose, _printed(repeats, mlc.PRINTED["bandwidth"])
+        )
 
 
 _SAID: Final[tuple[tuple[str, str, Callable[[Entry], bool]], ...]] = (
@@ -136,9 +145,14 @@ _SAID: Final[tuple[tuple[str, str, Callable[[Entry], bool]], ...]] = (
 """What a text tells beside loaded latencies: how it is said, the metric, which entries."""
 
 
-def _from_to(values: Sequence[float], unit: str) -> str:
-    scale = fmt.scale_for(values, unit)
-    low, high = scale.number(min(values)), scale.number(max(values))
+def _printed(repeats: Iterable[Parsed], step: float) -> float:
+    """Return the last digit that is printed, 0 of a table that somebody else wrote."""
+    return 0.0 if any(parsed.has("from_table") for parsed in repeats) else step
+
+
+def _from_to(part: _Part) -> str:
+    scale = fmt.scale_for(part.values, part.unit)
+    low, high = (scale.number(of(part.values), step=part.step) for of in (min, max))
     return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parsers.measurement import Measurement, Parsed
-from parsers.osu import METRICS
+from parsers.osu import METRICS, PRINTED
 from reports.numbers import _others
 from reports.numbers._repeats import together
 from reports.text import format as fmt
@@ -20,11 +20,13 @@ def headline(repeats: Sequence[Parsed]) -> str:
     first = _leading(rows)
     if first is None:
         return ""
+    typed = any(parsed.has("from_table") for parsed in repeats)
+    value = fmt.quantity(first.value, first.unit, step=0.0 if typed else PRINTED.get(first.metric))
     size = first.get("message_size")
     statistic = f"{of} " if (of := first.get("statistic")) else ""
     at = f" at {fmt.size(float(size))}" if isinstance(size, int | float) else ""
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{statistic}{first.metric.replace('_', ' ')} {fmt.quantity(first.value, first.unit)}{at}{more}"
+    return f"{statistic}{first.metric.replace('_', ' ')} {value}{at}{more}"
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -90,6 +90,12 @@ class Series:
         }  # fmt: skip
 
     @property
+    def step(self) -> float | None:
+        """The last digit that its program prints; None where its values differ in it, or nobody knows it."""
+        steps = {value.number.step for value in self.values}
+        return steps.pop() if len(steps) == 1 else None
+
+    @property
     def resolution(self) -> float:
         """The last printed digit through the value, of the runs' median; 0: not known."""
         return statistics.median(value.number.resolution for value in self.values)

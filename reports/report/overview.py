@@ -25,14 +25,15 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     step = max(1.0, (len(known) - 1) / (_MOST_ROWS - 1))
     shown = [known[round(i * step)] for i in range(min(len(known), _MOST_ROWS))]
     told = list(dict.fromkeys(t.statistic for t in shown))
+    spoken = [t for t in known if t.group != "timer" and t.run.sound]
     head = "Median" if told == ["median"] else "Time"
-    described = "; ".join(f"{t.name}: {fmt.quantity(t.median, 'ns')}" for t in shown)
+    described = "; ".join(f"{t.name}: {fmt.quantity(t.median, 'ns', step=t.step)}" for t in shown)
     picture = panel(
         "", f"Access times on a log axis. {described}.", lambda width: _picture(shown, head, width)
     )
     return Figure(
         id="overview",
-        title=titles.overview([(t.name, t.median, t.bound) for t in known if t.group != "timer" and t.run.sound]),
+        title=titles.overview([(t.name, t.median, t.bound) for t in spoken], [t.step for t in spoken]),
         sub="Time for one access, by the tool that the table names."
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
@@ -159,11 +160,11 @@ def _median(time: AccessTime) -> str:
 
 def _said(time: AccessTime) -> str:
     """Return the time; a bound rounded to its safe side."""
-    return fmt.quantity(time.median, "ns", rounding=fmt.UP if time.bound else fmt.NEAREST)
+    return fmt.quantity(time.median, "ns", rounding=fmt.UP if time.bound else fmt.NEAREST, step=time.step)
 
 
 def _tip(time: AccessTime) -> str:
-    text = f"{time.name} · {time.statistic} {fmt.quantity(time.median, 'ns', 4)}{'' if time.run.sound else ' · ⚠'}"
+    text = f"{time.name} · {time.statistic} {fmt.quantity(time.median, 'ns', 4, step=time.step)}{'' if time.run.sound else ' · ⚠'}"
     return text + (f" · p99.9 {fmt.quantity(time.p999, 'ns', 4)}" if time.p999 else "")
 
 
@@ -171,4 +172,5 @@ def _repeats(time: AccessTime) -> str:
     """Return "147 ns to 450 ns": the lowest and the highest repeat."""
     if time.repeats is None or time.repeats.n < 2:
         return fmt.NOTHING
-    return f"{fmt.quantity(time.repeats.low, 'ns')} to {fmt.quantity(time.repeats.high, 'ns')}"
+    low, high = (fmt.quantity(end, "ns", step=time.step) for end in (time.repeats.low, time.repeats.high))
+    return f"{low} to {high}"

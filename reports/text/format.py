@@ -19,6 +19,9 @@ NEAREST, DOWN, UP = decimal.ROUND_HALF_EVEN, decimal.ROUND_FLOOR, decimal.ROUND_
 """How a last digit is made. A bound is rounded to its safe side: what "at least" stands before goes down, what "up to" or
 "at most" stands before goes up, so that the sentence holds of the value itself."""
 
+_SURE = 3
+"""Significant digits that a number of unknown step is shown with, though they be zeros."""
+
 _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "ns": ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")),
     "B/s": ((1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")),
@@ -60,8 +63,12 @@ class Scale:
     def number(
         self, value: float | None, digits: int = 3, rounding: str = NEAREST, step: float | None = None
     ) -> str:
+        """step: as `number` has it, in the base unit. In its base unit a number whose step nobody tells has the digits of its own: 20 ns
+        that a clock counted are no 20.0."""
         scaled = None if value is None else value / self.factor
-        return number(scaled, digits, rounding, None if step is None else step / self.factor)
+        if step is None:
+            return number(scaled, digits, rounding, 0.0 if self.factor == 1 else None)
+        return number(scaled, digits, rounding, step / self.factor)
 
 
 def scale_for(values: Iterable[float | None], unit: str) -> Scale:
@@ -84,7 +91,9 @@ def number(value: float | None, digits: int = 3, rounding: str = NEAREST, step: 
     """`number(1234.5)` is "1 230", `number(0.0123)` is "0.0123", `number(None)` is "–"; `number(4.484, 2, DOWN)` is "4.4".
 
     step: of a number as its program printed it, the last digit that it prints, 0 where only the number tells: no decimals stand there
-    that it did not print. `number(30.0, step=10)` and `number(30.0, step=0)` are "30", `number(0.03, step=0.01)` is "0.03".
+    that it did not print. `number(30.0, step=10)` and `number(30.0, step=0)` are "30", `number(0.03, step=0.01)` is "0.03",
+    `number(1.4, step=0.01)` "1.40". None: it is not known; then digits beyond the third stand only where the number has them:
+    `number(1.4, 4)` is "1.40".
     """
     if value is None or not math.isfinite(value):
         return NOTHING
@@ -96,6 +105,8 @@ def number(value: float | None, digits: int = 3, rounding: str = NEAREST, step: 
         places -= 1  # 9.996 became 10.00
     if step is not None:
         places = min(places, max(_decimals(step), _decimals(value)))
+    elif digits > _SURE:
+        places = min(places, max(places - digits + _SURE, _decimals(value)))
     plain = f"{rounded:.{max(places, 0)}f}"
     return Shown(f"{rounded:,.{max(places, 0)}f}".replace(",", THIN).replace("-", MINUS), plain)
 
@@ -151,13 +162,13 @@ def said_in(metric: str, unit: str) -> str:
     return "IOPS" if unit == "1/s" and metric.lower() == "iops" else unit
 
 
-def span(values: Iterable[float], unit: str) -> str:
+def span(values: Iterable[float], unit: str, step: float | None = None) -> str:
     """`span([6.3e3, 12.3e3], "ns")` is "6.30 to 12.3 µs"; `span([6.3e3], "ns")` is "6.30 µs"."""
     known = sorted(values)
     scale = scale_for((known[0], known[-1]), unit)
-    low, high = scale.number(known[0]), scale.number(known[-1])
+    low, high = (scale.number(known[end], step=step) for end in (0, -1))
     if low == high:
-        return quantity(known[0], unit)
+        return quantity(known[0], unit, step=step)
     joint = "" if scale.unit.startswith("/") or scale.unit in ("", "1") else " "
     return f"{low} to {high}{joint}{scale.unit if scale.unit != '1' else ''}"
 

@@ -439,7 +439,7 @@ def test_idle_latencies_alone_are_a_figure(make: Any, tmp_path: Path) -> None:
 
     (section,) = page.sections
     assert section.title == "Access times"
-    assert section.blocks[0].figures[0].title.startswith("One access: 2.90 ns")
+    assert section.blocks[0].figures[0].title.startswith("One access: 2.9 ns (")
 
 
 def test_a_load_that_never_reached_one_and_a_half_floors_gives_a_bound(make: Any, tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_a_later_run_is_seen_and_old_answers_go(file: Path, reads: Reads, make: 
         "s", "command", {"command": "x", "metrics": METRICS, "n": 3}, "rate 7\n", axes=["n"]
     ).write()
 
-    assert "7.00 MB/s" in show.show_result(file)
+    assert "7 MB/s" in show.show_result(file)
     assert len(reads) == 2
     with sqlite3.connect(file) as db:  # of the file as it is now: what is shown, and its audit
         assert (
@@ -165,9 +165,9 @@ def test_a_run_that_comes_while_an_answer_is_made_is_in_the_next(
 
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr("reports.show.load", late)
-        assert "7.00 MB/s" not in show.show_result(file)
+        assert "7 MB/s" not in show.show_result(file)
 
-    assert "7.00 MB/s" in show.show_result(file)
+    assert "7 MB/s" in show.show_result(file)
 
 
 def test_another_pinsweep_asks_again(file: Path, reads: Reads, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ T = fmt.THIN
         (None, "ns", "–"),
         (float("nan"), "ns", "–"),
         (42.5, "W", "42.5 W"),
-        (0.97, "1", "0.970"),
+        (0.97, "1", "0.97"),
     ],
 )
 def test_quantity(value: float | None, unit: str, text: str) -> None:
