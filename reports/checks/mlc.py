@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from parsers import mlc
 from parsers.mlc import TRAFFIC_TEXT
 from reports.checks import Fault, check
 from reports.checks._cells import by_cell, cell_key, is_captured, module_peak, siblings_key
@@ -75,11 +76,11 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
                 wrong.append((row.latency / lowest, row, lowest))
             lowest = min(lowest, row.latency)
         if wrong:
-            said = [f"delay {row.delay}: {fmt.quantity(row.latency, 'ns')} ({fmt.number(ratio)} × {fmt.quantity(least, 'ns')})" for ratio, row, least in wrong]  # fmt: skip
+            said = [f"delay {row.delay}: {_ns(row.latency)} ({fmt.number(ratio)} × {_ns(least)})" for ratio, row, least in wrong]  # fmt: skip
             _, row, least = max(wrong, key=lambda w: w[0])
             yield Fault(
                 level="warn", run=curve.run, text="; ".join(said), metric="latency",
-                title=f"{len(wrong)} of {len(curve.rows)} rows are slower than under more load: {fmt.quantity(row.latency, 'ns')} at delay {row.delay}, {fmt.quantity(least, 'ns')} before",
+                title=f"{len(wrong)} of {len(curve.rows)} rows are slower than under more load: {_ns(row.latency)} at delay {row.delay}, {_ns(least)} before",
             )  # fmt: skip
 
 
@@ -101,7 +102,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
             if row.bandwidth < 0.97 * least:
                 yield Fault(
                     level="error", run=curve.run,
-                    text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')}, and 64 B ÷ {fmt.quantity(row.latency, 'ns')} alone are "
+                    text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')}, and 64 B ÷ {_ns(row.latency)} alone are "
                     f"{fmt.quantity(least, 'B/s')}",
                     title=f"{fmt.quantity(row.bandwidth, 'B/s')} at delay {row.delay}, and the latency thread alone moves {fmt.quantity(least, 'B/s')}",
                 )  # fmt: skip
@@ -166,7 +167,7 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
         if limit and lines > limit:
             yield Fault(
                 level="info", run=curve.run,
-                text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')} × {fmt.quantity(row.latency, 'ns')} ÷ 64 B = "
+                text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')} × {_ns(row.latency)} ÷ 64 B = "
                 f"{fmt.number(lines)} lines, {said}",
                 title=f"{fmt.number(lines)} lines in flight, {short}",
             )  # fmt: skip
@@ -266,3 +267,8 @@ def busy(_run: Run) -> Iterator[int]:
 def noise() -> Iterator[float]:
     """G11: the standard deviation over repeats that is usual: of memory bandwidth little."""
     yield 0.03
+
+
+def _ns(latency: float) -> str:
+    """Return a latency of a loaded-latency table with the digits that MLC prints of it."""
+    return fmt.quantity(latency, "ns", step=mlc.PRINTED_LOADED_LATENCY)

@@ -226,7 +226,7 @@ def _tip(one: Typical) -> str:
     series, strip, host = one.odd
     unit = series.said_unit
     doubt = f", doubtful: {one.doubt}" if one.doubt else ""
-    return f"{series.name}: {fmt.quantity(host.value, unit)}, median {fmt.quantity(strip.middle, unit)}: {host.status}{doubt}"
+    return f"{series.name}: {fmt.quantity(host.value, unit, step=series.step)}, median {fmt.quantity(strip.middle, unit, step=series.step)}: {host.status}{doubt}"
 
 
 def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:

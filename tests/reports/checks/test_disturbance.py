@@ -105,7 +105,7 @@ def test_show_marks_them(maker: Any) -> None:
     assert "5 of 8 runs gave undisturbed numbers" in text
     assert "7 attempts disturbed, and repeated (D1, D2)" in text
     assert "without numbers that another followed" not in text
-    assert f"disturbed  scaling threads=4: {BUSY[:20]}" in text
+    assert f"disturbed  scaling: {BUSY[:20]}" in text
 
 
 def test_a_cell_that_was_never_quiet_gets_no_verdict(results: Results) -> None:

@@ -43,5 +43,5 @@ def test_what_leads_is_said_without_a_row_of_each_number(monkeypatch: pytest.Mon
     monkeypatch.setattr(Parsed, "measured", None)
     monkeypatch.setattr(Counted, "__iter__", None)
 
-    assert headline("command", *repeats) == "n 1.00/s and 999 more"
+    assert headline("command", *repeats) == "n 1/s and 999 more"
     assert [value for _, value in leaders("command", *repeats)] == [0.0, 1.0, 2.0]
