@@ -149,8 +149,8 @@ def _load(traffic: str, found: pd.DataFrame) -> LoadCurve:
         Row(
             delay=at[0],
             hollow=at in hollow,
-            latency=Spread(*values[:4], mlc.PRINTED_LOADED_LATENCY),
-            bandwidth=Spread(*values[4:], mlc.PRINTED["bandwidth"]),
+            latency=Spread(*values[:4])._replace(step=mlc.PRINTED_LOADED_LATENCY),
+            bandwidth=Spread(*values[4:])._replace(step=mlc.PRINTED["bandwidth"]),
         )
         for at, *values in spreads.itertuples()
     ]

@@ -151,7 +151,10 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
             drawn += dict.fromkeys(own["run"])
         table = _matrix_table(matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index())
         tables.append(replace(table, of=(row_of(own["run"]),) * len(table.rows), metrics={ROW: matrix.metric}))  # fmt: skip
-        known = {pair: Spread(*values, mlc.PRINTED[matrix.metric]) for pair, *values in cells.itertuples()}
+        known = {
+            pair: Spread(*values)._replace(step=mlc.PRINTED[matrix.metric])
+            for pair, *values in cells.itertuples()
+        }
         if is_hollow(own["run"]):
             hollow += 1
             continue
@@ -190,7 +193,7 @@ def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Ta
     """cells: a row per pair of nodes, with `source`, `target` and the columns of a Spread."""
     scale = fmt.scale_for(list(cells["median"]), matrix.unit)
     texts = (
-        _cell(Spread(*row, mlc.PRINTED[matrix.metric]), scale)
+        _cell(Spread(*row)._replace(step=mlc.PRINTED[matrix.metric]), scale)
         for row in cells[SPREAD].itertuples(index=False)
     )
     shown = dict(zip(zip(cells["source"], cells["target"], strict=True), texts, strict=True))

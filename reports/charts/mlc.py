@@ -270,7 +270,9 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
     found = counted_rows(found)
     runs = list(found["run"])
     pairs = found.groupby(["source", "target"], sort=False)["value"].agg(SPREAD)
-    known = {pair: Spread(*values, mlc.PRINTED["latency"]) for pair, *values in pairs.itertuples()}
+    known = {
+        pair: Spread(*values)._replace(step=mlc.PRINTED["latency"]) for pair, *values in pairs.itertuples()
+    }
     far = distances(runs[0], known)
     alike = group_by(
         known, lambda p: "local" if p[0] == p[1] else ", ".join(filter(None, ["remote", far[p]]))

@@ -102,7 +102,7 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
             (
                 odd.host if shown[odd.host] == 1 else "", found.status,
                 odd.series.name + (f" ({found.reason})" if found.reason else "") + mark(found.doubt),
-                *(fmt.quantity(value, unit, step=odd.series.step) for value in (found.value, odd.strip.middle)), fmt.change(odd.change),
+                fmt.quantity(found.value, unit, step=odd.series.step), fmt.quantity(odd.strip.middle, unit, step=odd.series.step), fmt.change(odd.change),
                 fmt.number(found.z, 2), str(found.runs),
             )
         )  # fmt: skip
