@@ -20,6 +20,7 @@ class Kept:
     total: int = 0  # runs that were planned, of all sessions
     done: int = 0
     failed: int = 0
+    disturbed: int = 0  # of those done
     sessions: int = 0
     ended: bool = False  # the last session came to its end
     failure: str = ""  # "disk: exit status 1: fio: No space left on device"
@@ -60,6 +61,7 @@ def of(found: Progress, *, allow_misplaced: bool = False) -> Kept:
         total=sum(often for _, often in found.cells.values()),
         done=sum(min(done[cell], often) for cell, (_, often) in found.cells.items()),
         failed=len(failures),
+        disturbed=sum(status == "disturbed" for status, _ in found.last.values()),
         sessions=found.sessions,
         ended=found.ended,
         failure=failures[-1] if failures else "",

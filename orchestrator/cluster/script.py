@@ -70,6 +70,7 @@ def job_script(sweep: Sweep) -> str:
         f'"$python" -P -m pinsweep run {experiments} -o "$local/$host.db" --home "$dir/$host.db" \\',
         f'    {shlex.join(["--whole-node", *sweep.words])} "$@" || {{',
         "    rc=$?",
+        "    case $rc in 130|143) reason='stopped: cancelled, or out of time' ;; esac",
         "    said=$(\"$python\" -P -c 'import pinsweep' 2>&1) || {",
         """        rc=2 reason="no pinsweep on this host (${said##*$'\\n'}): install it here at this path, or --setup 'python=ITS PYTHON'\"""",
         "    }",

@@ -237,6 +237,7 @@ def _as_json(view: View) -> dict[str, Any]:
                 "reason": one.reason,
                 "done": one.done,
                 "runs": one.total,
+                "disturbed": view.kept[one.host].disturbed if one.host in view.kept else 0,
                 "job": one.job,
             }
             for one in view.states
@@ -278,6 +279,7 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
             f"  {word:13}  {_folded(one.host for one in group)}{f'  {text}' if text else ''}",
             fg=colours.get(word),
         )
+    _show_disturbed(view)
     for found in view.differences:
         say(f"  differs        {_folded(found.hosts)}  {printable(found.text)}", fg="yellow")
     if any(one.retry for one in view.states):
@@ -286,6 +288,21 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
         say(f"what runs now is not known: {printable(view.problem)}", fg="yellow", err=True)
     if view.full:
         say(f"{sweep.folder}: no space is left; results stay on the hosts until there is", fg="red", err=True)
+
+
+def _show_disturbed(view: View) -> None:
+    """Say whose numbers will not be judged, though all was run: hosts of one share together."""
+    if "--allow-disturbed" in view.sweep.words:
+        return
+    groups: dict[str, list[str]] = {}
+    for one in view.states:
+        if one.word == "done" and (lost := view.kept[one.host].disturbed):
+            groups.setdefault(f"{lost} of {one.total} runs", []).append(one.host)
+    for text, hosts in groups.items():
+        say(
+            f"  disturbed      {_folded(hosts)}  {text}, which are not judged: pinsweep audit says by what",
+            fg="yellow",
+        )
 
 
 def _hosts(number: int) -> str:

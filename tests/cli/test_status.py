@@ -45,10 +45,10 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     return says
 
 
-def begun(where: Path, hosts: list[str]) -> Sweep:
+def begun(where: Path, hosts: list[str], *words: str) -> Sweep:
     sweep = Sweep(
         id="3f9a12bc", folder=str(where), via="slurm", hosts=tuple(hosts), experiments={"rate.yaml": folder.digest(EXPERIMENT)},
-        words=(), user="bench", version=__version__, python="/opt/pinsweep/bin/python",
+        words=words, user="bench", version=__version__, python="/opt/pinsweep/bin/python",
     )  # fmt: skip
     folder.make(sweep, {"rate.yaml": EXPERIMENT}, "")
     return sweep
@@ -157,3 +157,27 @@ def test_another_pinsweep_on_a_host_is_named(
     slurm("", "")
 
     assert f"  differs        n2  pinsweep 0.0.9, others {__version__}" in called("status", "acc").stdout
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_hosts_whose_numbers_will_not_be_judged_are_named(
+    pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path, allowed: bool
+) -> None:
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
+    hosts = [f"n{number}" for number in range(1, 5)]
+    sweep = begun(tmp_path / "acc", hosts, *(["--allow-disturbed"] if allowed else []))
+    for host in hosts:
+        shutil.copy(tmp_path / "one.db", sweep.result(host))
+        with sqlite3.connect(sweep.result(host)) as db:
+            db.execute("UPDATE run SET status = 'ok', reason = '' WHERE NOT warm_up")
+            if host in ("n2", "n3"):
+                db.execute(
+                    "UPDATE run SET status = 'disturbed', reason = 'x' WHERE repeat = 1 AND NOT warm_up"
+                )
+    slurm("", "")
+
+    done = called("status", "acc")
+
+    line = "  disturbed      n[2-3]  1 of 2 runs, which are not judged: pinsweep audit says by what"
+    assert done.stdout.splitlines()[1:] == ["  done           n[1-4]", *([] if allowed else [line])]

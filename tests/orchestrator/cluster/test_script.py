@@ -72,6 +72,7 @@ def test_every_word_of_a_sweep_is_one_word_of_the_shell(tmp_path: Path) -> None:
         ("", "echo Traceback >&2; echo \"No module named 'pinsweep'\" >&2; exit 1", "rc=2 no pinsweep on this host (No module named 'pinsweep'): install it here at this path, or --setup 'python=ITS PYTHON'"),
         ("python=$dir/another", "exit 127", "rc=0 complete"),
         ("", '[ "$2" = -c ]', "rc=1 pinsweep ended without a word"),
+        ("", '[ "$2" = -c ] || exit 130', "rc=130 stopped: cancelled, or out of time"),
     ],
 )  # fmt: skip
 def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: str) -> None:
@@ -87,7 +88,7 @@ def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: s
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
 
     assert done.stdout.splitlines()[-1] == last
-    assert done.returncode == int(last[3])
+    assert done.returncode == int(last.split()[0][3:])
 
 
 @pytest.mark.parametrize(
