@@ -21,7 +21,8 @@ from reports.compare.drafts import Draft, drafts_of
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
 from reports.compare.sides import Side, SideName, other_programs, refuse_axes, session
-from reports.numbers import Buckets, Name, Number
+from reports.numbers import Name, Number
+from reports.numbers.formulas import Bucket
 from reports.numbers.kept import Kept, Shapes
 from reports.results import differences
 from reports.results.grouping import group_by
@@ -290,11 +291,10 @@ def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterab
                 yield distribution.Shapes(key=key, a=left[name], b=right[name])
 
     for shape in distribution.judge_shapes(shapes()):
-        likely = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)
         single = all(
             max(shares) >= _ONE_MODE for shares in zip(*((m.a, m.b) for m in shape.modes), strict=True)
         )
-        if likely or single:
+        if single or distribution.by_chance(shape.p, shape.least_p):
             continue
         weak = shape.q is None or shape.q > 0.05
         yield from (
@@ -304,6 +304,6 @@ def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterab
         )
 
 
-def _by_name(cell: CellOfSide, read: Callable[[Run], Shapes]) -> dict[Name, tuple[Buckets, ...]]:
+def _by_name(cell: CellOfSide, read: Callable[[Run], Shapes]) -> dict[Name, tuple[Sequence[Bucket], ...]]:
     every = (one for run in cell.runs for one in read(run))
     return {name: tuple(b for _, b in own) for name, own in group_by(every, lambda one: one[0]).items()}

@@ -25,14 +25,14 @@ from parsers.errors import PinsweepError
 from parsers.measurement import Scalar
 from reports import numbers, readings
 from reports.numbers.formulas import Bucket
-from reports.numbers.model import Buckets, Name, Number
+from reports.numbers.model import Bins, Name, Number
 from reports.results import remembered
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 
 T = TypeVar("T")
 
-Shapes = list[tuple[Name, Buckets]]
+Shapes = Sequence[tuple[Name, Sequence[Bucket]]]
 """Distributions, by the names of their quantiles without the statistic."""
 
 _AT_ONCE: Final = 200
@@ -85,7 +85,14 @@ class Kept:
             return {} if text is None else dict(load(text))
         except PinsweepError:  # the file may have gone since: the runs tell
             return {}
-        except (ValueError, KeyError, TypeError, IndexError, RecursionError):  # nothing that `keep` kept
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            IndexError,
+            OverflowError,
+            RecursionError,
+        ):  # nothing that `keep` kept
             return {}
 
 
@@ -160,7 +167,7 @@ def _shapes_dumped(runs: Iterable[tuple[int, Shapes]]) -> str:
     names: dict[str, int] = {}
     bins: dict[tuple[float, float], int] = {}
 
-    def shape(name: Name, own: Buckets) -> tuple[int, list[int], list[int]]:
+    def shape(name: Name, own: Sequence[Bucket]) -> tuple[int, list[int], list[int]]:
         return _numbered(name, names), [bins.setdefault(b[:2], len(bins)) for b in own], [b.n for b in own]
 
     rows = [(run_id, [shape(*one) for one in every]) for run_id, every in runs]
@@ -168,21 +175,28 @@ def _shapes_dumped(runs: Iterable[tuple[int, Shapes]]) -> str:
 
 
 def _shapes_loaded(text: str) -> Iterator[tuple[int, Shapes]]:
-    """Undo `_shapes_dumped`. Raises ValueError, KeyError, TypeError or IndexError for what it did not write."""
+    """Undo `_shapes_dumped`. Raises ValueError, KeyError, TypeError, IndexError or OverflowError for what it did not write."""
+    import numpy as np
+
     said = json.loads(text)
     names = [_name(one) for one in said["names"]]
-    lows, highs = zip(*said["bins"], strict=True) if said["bins"] else ((), ())
-    _check_numbers((*lows, *highs))
-    for run_id, every in said["runs"]:
-        yield run_id, [(names[of], _buckets(lows, highs, places, counts)) for of, places, counts in every]
-
-
-def _buckets(
-    lows: Sequence[float], highs: Sequence[float], places: Sequence[int], counts: Sequence[int]
-) -> Buckets:
-    if {*map(type, counts)} - {int} or len(places) != len(counts) or min(counts, default=0) < 0:
+    _check_numbers([end for ends in said["bins"] for end in ends])
+    low, high = np.array(said["bins"], dtype=float).reshape(len(said["bins"]), 2).T
+    every = [one for _, own in said["runs"] for one in own]
+    places, counts = ([value for one in every for value in one[column]] for column in (1, 2))
+    if {*map(type, places), *map(type, counts)} - {int} or any(len(at) != len(n) for _, at, n in every):
         raise ValueError("not the counts of bins")
-    return tuple(map(Bucket, map(lows.__getitem__, places), map(highs.__getitem__, places), counts))
+    at, n = np.array(places, dtype=np.int64), np.array(counts, dtype=np.int64)
+    if len(at) and (min(at.min(), n.min()) < 0 or at.max() >= len(low)):
+        raise ValueError("not the counts of bins")
+    low, high = low[at], high[at]  # of all runs, one behind the other
+    end = 0
+    for run_id, own in said["runs"]:
+        shapes = []
+        for of, _, own_counts in own:
+            start, end = end, end + len(own_counts)
+            shapes.append((names[of], Bins(low[start:end], high[start:end], n[start:end])))
+        yield run_id, shapes
 
 
 def _numbered(name: Name, names: dict[str, int]) -> int:

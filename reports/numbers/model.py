@@ -5,18 +5,45 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from parsers.measurement import Direction, Measurement, Metric, Scalar
 from reports.numbers.formulas import Bucket
 from reports.text import format as fmt
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 Part = tuple[tuple[str, Scalar], ...]
 """What tells a number from the others of its run: (("kernel", "triad"),), (("traffic", "read"), ("delay", 100))."""
 
 Buckets = tuple[Bucket, ...]
+
+
+class Bins(Sequence[Bucket]):
+    """Buckets by their columns: of those of a hundred thousand runs no value each is made unless somebody asks."""
+
+    __slots__ = ("high", "low", "n")
+
+    def __init__(self, low: NDArray[np.float64], high: NDArray[np.float64], n: NDArray[np.int64]) -> None:
+        self.low, self.high, self.n = low, high, n  # (buckets,) each
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def __iter__(self) -> Iterator[Bucket]:
+        return map(Bucket, self.low.tolist(), self.high.tolist(), self.n.tolist())
+
+    @overload
+    def __getitem__(self, index: int) -> Bucket: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Bucket]: ...
+    def __getitem__(self, index: int | slice) -> Bucket | Sequence[Bucket]:
+        return tuple(self)[index]
+
 
 _FIRST: Final = ("kernel", "benchmark", "direction", "target", "op", "test", "operation")
 """Labels that stand before the metric, their values alone."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reports.numbers.formulas import Bucket, modes
+from reports.numbers.model import Bins
 from reports.verdicts.estimate import false_discovery
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Shapes:
     """One cell's histograms on both sides, one a run."""
 
     key: Hashable
-    a: tuple[tuple[Bucket, ...], ...]
-    b: tuple[tuple[Bucket, ...], ...]
+    a: tuple[Sequence[Bucket], ...]
+    b: tuple[Sequence[Bucket], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class ShapeDecision:
     p: float | None  # of exchanging runs; None: fewer than two runs on a side
     q: float | None  # Benjamini-Hochberg over the cells given together
     least_p: float | None  # no p can be lower with so few runs
-    modes: tuple[ModeShares, ...]
+    modes: tuple[ModeShares, ...]  # none of sides that are no further apart than runs by chance (`by_chance`)
 
     @property
     def shifted(self) -> bool:
@@ -94,16 +95,22 @@ def judge_shapes(cells: Iterable[Shapes], *, seed: int = 1) -> tuple[ShapeDecisi
 
 
 def _judged(cell: Shapes, seed: int) -> ShapeDecision:
-    grid = _grid([*cell.a, *cell.b])
+    runs = [*map(_columns, (*cell.a, *cell.b))]
+    grid = _grid(runs)
     distance, p, least = _exchange(*grid, len(cell.a), seed)
-    return ShapeDecision(
-        key=cell.key, distance=distance, p=p, q=None, least_p=least, modes=_modes(cell, *grid)
-    )
+    found = () if by_chance(p, least) else _modes(runs, *grid, len(cell.a))
+    return ShapeDecision(key=cell.key, distance=distance, p=p, q=None, least_p=least, modes=found)
+
+
+def by_chance(p: float | None, least_p: float | None) -> bool:
+    """Does an exchange of runs between the sides explain how far apart they are? p is beyond 5 %, and beyond the lowest that so few
+    runs can give."""
+    return p is not None and p > max(0.05, least_p or 0.0)
 
 
 def distance(a: Sequence[Bucket], b: Sequence[Bucket]) -> float:
     """Return the Wasserstein distance of two histograms on natural logs, each bucket at its middle."""
-    return _seen(*_grid([a, b]), 1)
+    return _seen(*_grid([_columns(a), _columns(b)]), 1)
 
 
 def _seen(middles: Array, counts: Array, n_a: int) -> float:
@@ -115,18 +122,30 @@ def _seen(middles: Array, counts: Array, n_a: int) -> float:
 
 
 def _any(run: Sequence[Bucket]) -> bool:
-    return any(bucket.n for bucket in run)
+    return bool(run.n.any()) if isinstance(run, Bins) else any(bucket.n for bucket in run)
 
 
-def _grid(runs: Sequence[Sequence[Bucket]]) -> tuple[Array, Array]:
+_Columns = tuple["Array", "Array", "Array"]
+"""Of the buckets of a run: low, high (ns), and how many samples; (buckets,) each."""
+
+
+def _columns(run: Sequence[Bucket]) -> _Columns:
+    import numpy as np
+
+    if isinstance(run, Bins):
+        return run.low, run.high, run.n.astype(float)
+    flat = itertools.chain.from_iterable(run)
+    low, high, n = np.fromiter(flat, dtype=float, count=3 * len(run)).reshape(-1, 3).T
+    return low, high, n
+
+
+def _grid(runs: Sequence[_Columns]) -> tuple[Array, Array]:
     """Return (middles of the buckets, (X,), rising; counts, (runs, X))."""
     import numpy as np
 
-    lengths = list(map(len, runs))
-    flat = itertools.chain.from_iterable(itertools.chain.from_iterable(runs))
-    low, high, n = np.fromiter(flat, dtype=float, count=3 * sum(lengths)).reshape(-1, 3).T
+    low, high, n = map(np.concatenate, zip(*runs, strict=True))
     middles, column = np.unique(np.maximum((low + high) / 2, _LEAST), return_inverse=True)
-    at = np.repeat(np.arange(len(runs)), lengths) * len(middles) + column
+    at = np.repeat(np.arange(len(runs)), [len(of) for _, _, of in runs]) * len(middles) + column
     counts: Array = np.bincount(at, weights=n, minlength=len(runs) * len(middles)).astype(float)
     return middles, counts.reshape(len(runs), -1)
 
@@ -186,18 +205,19 @@ def _exchange(middles: Array, counts: Array, n_a: int, seed: int) -> tuple[float
     return seen, (as_far + 1) / (done + 1), 1 / (_RANDOM + 1)  # the sides as they are count as one more split
 
 
-def _modes(cell: Shapes, middles: Array, counts: Array) -> tuple[ModeShares, ...]:
-    """Find the peaks of all runs together, and each run's share in them."""
+def _modes(runs: Sequence[_Columns], middles: Array, counts: Array, n_a: int) -> tuple[ModeShares, ...]:
+    """Find the peaks of all runs together, and each run's share in them; the first `n_a` runs are those of A."""
     import numpy as np
 
     together: dict[tuple[float, float], int] = {}
-    for low, high, n in itertools.chain.from_iterable((*cell.a, *cell.b)):
-        together[low, high] = together.get((low, high), 0) + n
+    for columns in runs:
+        for low, high, n in zip(*(column.tolist() for column in columns), strict=True):
+            together[low, high] = together.get((low, high), 0) + int(n)
     found = modes([Bucket(*ends, n) for ends, n in together.items()])
     starts = np.searchsorted(middles, [mode.low for mode in found[1:]])
     below = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))[:, [0, *starts, len(middles)]]
     shares = np.diff(below, axis=1) / below[:, -1:]
-    of_a, of_b = (np.median(own, axis=0).tolist() for own in np.split(shares, [len(cell.a)]))
+    of_a, of_b = (np.median(own, axis=0).tolist() for own in np.split(shares, [n_a]))
     return tuple(
         ModeShares(at=mode.at, low=mode.low, high=mode.high, a=a, b=b)
         for mode, a, b in zip(found, of_a, of_b, strict=True)

@@ -41,7 +41,11 @@ def told(results: Results) -> list[object]:
     """Return what is told of each run, by what is kept of it, as texts, so that 1 is not 1.0."""
     own = Kept(results)
     found = [
-        (run.record.run_id, repr(list(own.numbers(run))), repr(own.histograms(run)))
+        (
+            run.record.run_id,
+            repr(list(own.numbers(run))),
+            repr([(name, tuple(bins)) for name, bins in own.histograms(run)]),
+        )
         for tool in results.tools
         for run in results.good(tool)
     ]
