@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reports.draw.grid import Grid
+from reports.draw.lanes import Lanes
 from reports.draw.vega import Spec
 from reports.text.format import NOTHING, count
 
@@ -143,6 +144,7 @@ class Figure:
     title: str
     sub: str  # what ran, and how to read the marks
     grid: Grid | None = None  # above its panels
+    lanes: Lanes | None = None
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()  # shown open, side by side
     numbers: tuple[Table, ...] = ()  # closed, "Numbers"

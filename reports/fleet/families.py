@@ -1,30 +1,20 @@
-"""The numbers of a group of hosts by family: what one program of one sweep prints under one name, of all its cells. Pure.
-
-The rows of a table that reaches over more than `_FAR` times its lowest value (message sizes, delays) are two families: what waits
-and what streams, what is idle and what is loaded, hardly ever fall together.
-"""
+"""What the hosts of a group have in each family of numbers (`reports.numbers.families`). Pure."""
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from parsers.measurement import Direction
-from reports import numbers
 from reports.checks.audit import joined
+from reports.numbers.families import families as by_family
 from reports.numbers.series import Series
-from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.verdicts.fleet import Host, Strip, centre
 
 Known = tuple[Series, Strip]
 """A number, and what the hosts have in it."""
-
-_FAR: Final = 256.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +36,7 @@ class Family:
     numbers: tuple[Known, ...]
     sweep: str
     program: str
-
-    @property
-    def drawn(self) -> bool:
-        """Is it one that comparisons draw first?"""
-        return any(one.key.name.title in numbers.drawn(one.key.tool) for one, _ in self.numbers)
+    drawn: bool  # is it one that comparisons draw first?
 
     def typical(self, worst: Sequence[str]) -> dict[str, Typical]:
         """Return host → what it has here, of hosts that have any of the numbers. `worst`: the words of a verdict, the worst first."""
@@ -96,64 +82,13 @@ def _halves(one: Series) -> Iterable[float]:
 
 def families(known: Sequence[Known]) -> list[Family]:
     """Return the families of some numbers, in their order."""
-    alike = group_by(
-        known, lambda row: (row[0].key.program, row[0].key.sweep, row[0].key.name.title, row[0].unit, row[0].better)
-    )  # fmt: skip
-    found = [
-        Family(title=title, better=better, numbers=tuple(own), sweep=sweep, program=program)
-        for (program, sweep, name, _, better), whole in alike.items()
-        for title, own in _halved(name, whole)
-    ]
-    by_title, by_sweep = Counter(f.title for f in found), Counter((f.title, f.sweep) for f in found)
-    return [replace(f, title=_told(f, by_title[f.title], by_sweep[f.title, f.sweep])) for f in found]
-
-
-def _told(family: Family, alike: int, of_sweep: int) -> str:
-    """Return the title, with what tells it from others of the same one: its sweep, its program, its unit."""
-    more = [family.sweep] if alike > 1 else []
-    more += [family.program, family.numbers[0][0].unit] if of_sweep > 1 else []
-    return ", ".join([family.title, *filter(None, more)])
-
-
-def _halved(name: str, whole: Sequence[Known]) -> list[tuple[str, Sequence[Known]]]:
-    """Return the family as it is, or in two: the rows below the middle, by magnitude, of the label that reaches furthest, and the others."""
-    labels = [dict(one.key.name.part) for one, _ in whole]
-    numeric = {
-        label: values
-        for label in labels[0]
-        if len(values := [float(v) for own in labels if isinstance(v := own.get(label), int | float)])
-        == len(labels)
-    }
-    reach = {label: _reach(values) for label, values in numeric.items()}
-    label = max(reach, key=reach.__getitem__, default="")
-    if not label or reach[label] < _FAR:
-        return [(name, whole)]
-    values = numeric[label]
-    middle = math.sqrt(min(filter(None, values)) * max(values))
-    sides = group_by(zip(values, whole, strict=True), lambda row: row[0] > middle)
     return [
-        (f"{name} at {_extent(label, [row for _, row in own])}", [row for _, row in own])
-        for _, own in sorted(sides.items())
-    ]
-
-
-def _reach(values: Sequence[float]) -> float:
-    positive = [v for v in values if v > 0]
-    return max(positive) / min(positive) if positive and min(values) >= 0 else 1.0
-
-
-def _extent(label: str, rows: Sequence[Known]) -> str:
-    """Return "0 B to 1 KiB", "delay 0 to 100"."""
-    own = [(dict(one.key.name.part)[label], _row(one, label)) for one, _ in rows]
-    said = {float(value): row for value, row in own if isinstance(value, int | float)}
-    low, high = said[min(said)], said[max(said)]
-    word, _, number = high.rpartition(" ")
-    return low if low == high else f"{low} to {number if word and low.startswith(f'{word} ') and number[0].isdigit() else high}"  # fmt: skip
-
-
-def _row(one: Series, label: str) -> str:
-    name = one.key.name
-    return replace(name, part=tuple(own for own in name.part if own[0] == label), unsaid=()).row
+        Family(
+            title=one.title, better=known[one.members[0]][0].better, numbers=tuple(known[i] for i in one.members),
+            sweep=one.sweep, program=one.program, drawn=one.drawn,
+        )
+        for one in by_family([one for one, _ in known])
+    ]  # fmt: skip
 
 
 def chosen(found: Sequence[Family], named: Iterable[int], most: int) -> list[int]:

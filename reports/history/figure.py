@@ -11,12 +11,13 @@ from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.history.changes import History, Report, Step
+from reports.history.lanes import MOST, grouped, lanes
 from reports.history.text import counts_text, difference_text
 from reports.text import format as fmt
 from reports.verdicts.history import Change
 
 MOST_PANELS = 12
-"""Charts of one host: the numbers that moved most; the rest is in the table."""
+"""Charts of one host: of each kind the number that moved most; the rest is in the table."""
 
 
 def figure(host: str, report: Report, number: int) -> Figure | None:
@@ -26,13 +27,20 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
     if not changed:
         return None
     changed.sort(key=lambda h: -max(abs(c.ratio - 1) for c in h.news))
-    shown = changed[:MOST_PANELS]
-    left_out = f" {len(changed) - len(shown)} more are in the table." if len(changed) > len(shown) else ""
+    found = grouped(report.of(host))
+    shown = [own[0] for _, own in found if own[0].news][:MOST_PANELS]
+    more = len(changed) - len(shown)
+    left_out = f" {fmt.plural(more, 'more number', 'more numbers')} in the table." if more else ""
+    dropped = f" {fmt.plural(len(found) - MOST, 'more kind')} not drawn." if len(found) > MOST else ""
+    links = {i: f"#history-{number}-p{i + 1}" for i in range(len(shown))}
     return Figure(
         id=f"history-{number}",
         title=_finding(host, report, steps),
-        sub="A dot is the median of a session’s repeats, the line the level between changes. Dashed: the session from which on it was another"
-        f"; what changed on the machine then is written there, where it was recorded.{left_out}",
+        sub="A line is a kind of number, of several that which changed most; it spans a tenth of its value at least, so that noise is flat. Thick: the "
+        f"level between changes, orange where it became worse, blue better. Numbered: what was recorded differently of the machine.{dropped}",
+        lanes=lanes(host, report, found, links),
+        note="In the charts a dot is the median of a session’s repeats, the line the level between changes. Dashed: the session from which on it was "
+        f"another; what changed on the machine then is written there, where it was recorded.{left_out}",
         panels=tuple(_panel(history, steps) for history in shown),
         tables=(_steps(steps),),
         numbers=(_numbers(changed),),
@@ -62,7 +70,11 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
 
     def build(width: int) -> Spec:
         x = _sessions(history, 5 if width > 400 else 3)
-        frame = Frame(width=width, height=height(width, 250, 230), left=left_margin(y), right=20)
+        first = (
+            label_placement.text_width(history.moments[0].date) / 2 + 2
+        )  # its middle lies below the first dot
+        left = max(left_margin(y), round(first - (width - 20) / (2 * len(values) + 1)))
+        frame = Frame(width=width, height=height(width, 250, 230), left=left, right=20)
         plot = Plot(frame=frame, x=x, y=y)
         levels = [history.changes[0].before, *(c.after for c in history.changes)]
         data: dict[str, Rows] = {

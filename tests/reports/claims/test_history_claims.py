@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -338,7 +339,8 @@ def page(case: Case) -> None:
         assert int(total) == sum(row["host"] == host for row in series)
         assert int(others or 0) == len(own) - 1
         changed = case.changed(host)
-        (left,) = re.findall(r"(\d+) more are in the table", figure.sub) or [0]
+        (left,) = re.findall(r"(\d+) more numbers? in the table", figure.note) or [0]
+        lanes(case, figure, host)
         assert len(figure.panels) + int(left) == len({row["number"] for row, _ in changed})
         (table,), (numbers,) = figure.tables, figure.numbers
         assert [(row[0][:10], row[1], row[2]) for row in table.rows] == [
@@ -366,6 +368,61 @@ def page(case: Case) -> None:
     assert unfolded(told.get("Hosts") or told["Host"]) == set(sessions)
     dates = sorted(day(s[0]) for own in sessions.values() for s in own)
     assert told["Measured"] == f"{dates[0]} to {dates[-1]}"
+
+
+def lanes(case: Case, figure: Any, host: str) -> None:
+    """The line of each kind of number, what is said beside it, and the events above them all."""
+    drawn, truth = figure.lanes, case.truth
+    dated = [(day(start), facts) for start, values, facts in truth.sessions[host] if any(values.values())]
+    assert (drawn.first, drawn.last) == (dated[0][0], dated[-1][0])
+    told = {f"{b} " + part for (_, fa), (b, fb) in pairwise(dated) for part in [*(f"{w} {fa[w]} → {fb[w]}" for w in fa if fa[w] != fb[w])]}  # fmt: skip
+    assert {
+        f"{event.said[:10]} {part}" for event in drawn.events for part in event.said[11:].split("; ")
+    } == told
+    assert [e.at for e in drawn.events] == sorted(e.at for e in drawn.events)
+    for event, at in zip(
+        drawn.events, [i for i, ((_, a), (_, b)) in enumerate(pairwise(dated), 1) if a != b], strict=True
+    ):
+        assert event.at == pytest.approx(100 * at / len(dated))
+    rows = {row["number"]: row for row in case.document["series"] if row["host"] == host}
+    kinds: dict[str, list[Any]] = {}
+    for row in rows.values():
+        kinds.setdefault(row["metric"], []).append(row)
+    assert {lane.name.partition(" ⚠")[0] for lane in drawn.lanes} == set(kinds)
+    moved = []
+    for lane in drawn.lanes:
+        kind = kinds[lane.name.partition(" ⚠")[0]]
+        own = {row["number"]: [c for c in row["changes"] if c["word"] != "changed"] for row in kind}
+        most = {number: max((abs(c["ratio"] - 1) for c in of), default=0.0) for number, of in own.items()}
+        (row,) = [
+            row
+            for row in kind
+            if row["number"] == re.match(r"(s, a=\d+)", lane.sub)[1] + ": " + row["metric"]
+        ]  # type: ignore[index]
+        assert most[row["number"]] == max(most.values())
+        moved.append(most[row["number"]])
+        changed = sum(bool(of) for of in own.values())
+        found = re.search(r"; (\d+) of (\d+) numbers changed", lane.sub)
+        assert bool(found) == (changed > 0 and len(kind) > 1)
+        assert not found or (int(found[1]), int(found[2])) == (changed, len(kind))
+        assert lane.sub.endswith(
+            "less is better" if METRICS[row["metric"]]["better"] == "lower" else "more is better"
+        )
+        for (word, text), change in zip(lane.steps, own[row["number"]], strict=True):
+            percent, start = text.split(" on ")
+            assert (word, start) == (change["word"], day(change["started_utc"]))
+            assert stands(percent.removeprefix("+"), (change["ratio"] - 1) * 100, digits=2)
+        values = [session["value"] for session in row["sessions"]]
+        now = re.fullmatch(r"now (.+)", lane.note) or re.match(r"([^,]+), (?:no change|too few)", lane.note)
+        assert now, lane.note
+        assert stands(now[1], row["changes"][-1]["after"] if row["changes"] else statistics.median(values))
+        assert ("too few" in lane.note) == (not row["judged"])
+        assert bool(lane.link) == bool(lane.steps)
+        if scatter := re.search(r"scatters by (.+)$", lane.note):
+            middle = statistics.median(values)
+            sd = 1.4826 * statistics.median(abs(v - middle) for v in values) / middle
+            assert stands(scatter[1], max(sd, 0.003) * 100, digits=2)
+    assert moved == sorted(moved, reverse=True)
 
 
 def counts_of(step: Mapping[str, Any]) -> str:

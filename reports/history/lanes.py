@@ -1,0 +1,117 @@
+"""What a host's families of numbers did over its sessions, a line each, under the events of the machine. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from reports.checks.doubts import mark
+from reports.draw.lanes import Event, Lane, Lanes, path, place, reach
+from reports.history.changes import History, Moment, Report, between
+from reports.numbers.families import Family, families
+from reports.results.sessions import SessionKey
+from reports.text import format as fmt
+from reports.verdicts.fleet import centre
+
+MOST: Final = 24
+"""Lines of one host: all that changed, and then those that did not."""
+
+LEAST_SPAN: Final = 0.1
+"""Of its middle one, what a line spans at least."""
+
+_NEAR: Final = 2.4
+"""Per cent of the length: a number nearer to the one before it is not written."""
+
+Groups = Sequence[tuple[Family, tuple[History, ...]]]
+
+
+def grouped(own: Sequence[History]) -> list[tuple[Family, tuple[History, ...]]]:
+    """Return the families of a host's numbers, those that changed most first; in each the number that changed most."""
+    found = [
+        (family, tuple(sorted((own[i] for i in family.members), key=lambda h: -_moved(h))))
+        for family in families([h.series for h in own])
+    ]
+    return sorted(found, key=lambda row: (-_moved(row[1][0]), not row[0].drawn))
+
+
+def _moved(history: History) -> float:
+    return max((abs(c.ratio - 1) for c in history.news), default=0.0)
+
+
+def lanes(host: str, report: Report, found: Groups, links: Mapping[int, str]) -> Lanes:
+    """Return the lanes of a host. `links`: index in `found` → the chart of that family."""
+    moments = report.moments[host]
+    at = {moment.key: i for i, moment in enumerate(moments)}
+    return Lanes(
+        events=tuple(_events(moments)),
+        first=moments[0].date,
+        last=moments[-1].date,
+        lanes=tuple(
+            _lane(family, own, at, links.get(i, ""), report.threshold)
+            for i, (family, own) in enumerate(found[:MOST])
+        ),
+    )
+
+
+def _events(moments: Sequence[Moment]) -> list[Event]:
+    """Return what was recorded differently from one session to the next: kernel, microcode, firmware, drivers, programs, places."""
+    found: list[Event] = []
+    written = -_NEAR
+    for i, (before, after) in enumerate(pairwise(moments), 1):
+        if differences := between(before, after).differences:
+            where = place(i - 0.5, len(moments))
+            near = where - written < _NEAR
+            written = written if near else where
+            said = "; ".join(f"{d.what} {d.a} → {d.b}" for d in differences)
+            found.append(
+                Event(at=where, number="" if near else str(len(found) + 1), said=f"{after.date} {said}")
+            )
+    return found
+
+
+def _lane(
+    family: Family, own: Sequence[History], at: Mapping[SessionKey, int], link: str, threshold: float
+) -> Lane:
+    shown, changed = own[0], sum(bool(h.news) for h in own)
+    unit, better = shown.series.said_unit, shown.series.better
+    places = [at[moment.key] for moment in shown.moments]
+    known: list[tuple[float, float] | None] = [None] * len(at)
+    for i, value in zip(places, shown.medians, strict=True):
+        known[i] = place(i, len(at)), value
+    low, high = reach(shown.medians, LEAST_SPAN)
+    cuts = [0, *(c.index for c in shown.changes), len(places)]
+    heights = [shown.changes[0].before, *(c.after for c in shown.changes)] if shown.changes else []
+    words = ["", *(c.word for c in shown.changes)]
+    levels = tuple(
+        (word, path([(place(places[a] - 0.5, len(at)), level), (place(places[b - 1] + 0.5, len(at)), level)], low, high))
+        for word, level, a, b in zip(words, heights, cuts, cuts[1:], strict=False)
+    )  # fmt: skip
+    steps = tuple((c.word, f"{fmt.change(c.ratio - 1)} on {shown.moments[c.index].date}") for c in shown.news)
+    now = fmt.quantity(heights[-1] if heights else statistics.median(shown.medians), unit)
+    note = f"now {now}" if steps else f"{now}, {_nothing(shown, threshold)}"
+    cell = shown.series.name.removesuffix(f": {shown.series.key.name.words}")
+    row = ", ".join(filter(None, (cell, shown.series.key.name.row)))
+    of = f"; {changed} of {fmt.plural(len(own), 'number')} changed" if changed and len(own) > 1 else ""
+    way = {"higher": "more is better", "lower": "less is better"}.get(better, "")
+    told = ", ".join(f"{word} {text}" for word, text in steps) or note
+    return Lane(
+        name=f"{family.title}{mark(_doubts(shown))}", sub="; ".join(filter(None, (f"{row}{of}", way))),
+        line=path(known, low, high), levels=levels, steps=steps, note=note, link=link,
+        said=f"{shown.series.name} over {fmt.plural(len(shown.moments), 'session')}: {told}.",
+    )  # fmt: skip
+
+
+def _doubts(history: History) -> str:
+    return ", ".join(dict.fromkeys(key for ids in history.doubts if ids for key in ids.split(", ")))
+
+
+def _nothing(history: History, threshold: float) -> str:
+    """Say that a number did not change, or what is true of it; by how much it scatters."""
+    if not history.judged:
+        return "too few sessions to tell"
+    middle, sd = centre(history.medians)
+    scatter = f"; scatters by {fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""
+    small = f" of {threshold * 100:.3g} % or more" if history.changes else ""
+    return f"no change{small}{scatter}"
