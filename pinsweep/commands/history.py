@@ -22,7 +22,7 @@ from pinsweep.terminal import data, say, screen, tell
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="Also write a page: a chart per number that changed.",
+    help="Also write a page: a line per kind of number, charts of what changed.",
 )
 @click.option(
     "--threshold",
