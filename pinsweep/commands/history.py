@@ -22,7 +22,7 @@ from pinsweep.terminal import data, say, screen, tell
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="Also write a page: a line per kind of number, charts of what changed.",
+    help="Also write a page: a line per kind of number.",
 )
 @click.option(
     "--threshold",

@@ -124,7 +124,13 @@ def _short(values: list[float]) -> str:
 def test_bars_are_for_terminals(full_result: Path) -> None:
     """What a pipe gets is plain; what a terminal gets has the bars."""
     command = [sys.executable, "-m", "pinsweep", "show", str(full_result)]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONIOENCODING": "utf-8",
+        "COLUMNS": "80",
+        "TERM": "xterm",
+        "NO_COLOR": "1",
+    }
 
     piped = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
     leader, follower = pty.openpty()
