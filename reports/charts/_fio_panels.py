@@ -65,7 +65,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     middle = "p50" if found["p50"].notna().all() else "mean"
     once = max(len(same) for same in group_by(runs, facets.cell).values()) == 1 and not facets.pooled(runs)
     drawn = {
-        of: {what: _lines(own, known, what, samples=once) for what in ("iops", middle, "p99")} for of, own in shown.items()
+        of: {what: _lines(own, known, what, samples=once) for what in ("iops", "bandwidth", middle, "p99")} for of, own in shown.items()
     }  # fmt: skip
     shared = _shared([*drawn.values()], latency, middle, colours, depths)
     rows = [_row(lines, of, crosses.get(of, []), shared) for of, lines in drawn.items()]
@@ -82,7 +82,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     return _Picture(
         title=titles.pop() if len(titles) == 1 else f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
         drawn=seen,
-        panels=tuple(row[what] for what in ("iops", "latency", "p99", "tradeoff") for row in rows if what in row),
+        panels=tuple(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row),
         key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 else (),
         marks=tuple(marks),
     )  # fmt: skip
@@ -111,7 +111,9 @@ class _Shared:
     scale: fmt.Scale  # of times
     times: axes.Axis  # one for all panels: what waits longer is seen to
     waits: axes.Axis  # of the middle latency alone
-    apart: bool  # one panel each for the middle and p99; else thin lines in one
+    apart: bool  # of one panel at one depth: p99 has a panel of its own, else thin lines
+    moved: fmt.Scale  # of bandwidths
+    rates: axes.Axis  # of bandwidths, one for all panels
 
 
 def _shared(
@@ -128,14 +130,17 @@ def _shared(
     )
     medians = [y.median for by in drawn for line in by[middle] for _, y in line.points]
     waits = axes.decades([v / scale.factor for v in medians], axis.title, margin=1.5)
+    moves = [v for by in drawn for line in by["bandwidth"] for _, y in line.points for v in (y.low, y.high)]
+    moved = fmt.scale_to_largest(moves or [1.0], "B/s")
+    rates = axes.from_zero([v / moved.factor for v in moves], f"Bandwidth, {moved.unit}")
     return _Shared(
-        latency=latency, middle=middle, word=word, colours=colours, depths=depths, scale=scale, times=axis, waits=waits,
-        apart=len(drawn) == 1,
+        latency=latency, middle=middle, word=word, colours=colours, depths=depths, scale=scale, times=axis, waits=waits, moved=moved,
+        rates=rates, apart=len(drawn) == 1 and len(depths) == 1,
     )  # fmt: skip
 
 
 def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Shared) -> dict[str, Panel]:
-    """Draw some runs: "iops" and, where there are such numbers, "latency", "p99" and "tradeoff"."""
+    """Draw some runs: "iops" and, where there are such numbers, "bandwidth", "latency", "p99" and "tradeoff"."""
     where, latency, scale = facets.facet_title(of, "fio"), shared.latency, shared.scale
     iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
     values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
@@ -152,6 +157,8 @@ def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Sha
         return _panel(title, drawn, shared.colours, shared.depths, y, factor, unit, crosses, thin)
 
     row = {"iops": draw(titled("IOPS"), iops, axis, rate.factor, "IOPS")}
+    if moves := lines["bandwidth"]:
+        row["bandwidth"] = draw(titled("bandwidth"), moves, shared.rates, shared.moved.factor, "B/s")
     if delays:
         thin = () if shared.apart else tails
         row["latency"] = draw(titled(latency), delays, shared.times, scale.factor, "ns", thin)
@@ -196,6 +203,7 @@ class _Point(NamedTuple):
     iodepth: int
     processes: Any
     iops: float
+    bandwidth: float
     mean: float
     p50: float
     p99: float

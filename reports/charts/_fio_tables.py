@@ -38,7 +38,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     rows, within, most, whose, above = [], [], [], [], False
     for (of, name, _), own in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
-        repeats = _repeats(own)
+        repeats = depths_of_repeats(own)
         full = formulas.saturations([{at: rate for at, (rate, _) in one.items()} for one in repeats])
         within.append([_within(repeats, limit) for limit in LIMITS])
         most.append(max(iops.values()))
@@ -57,7 +57,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     differ = "; 95 %: from one depth to another as the repeats differ" * any(
         " to " in row[-1] for row in rows
     )
-    limits = f"; within a limit on {p99}, between two depths interpolated" * bool(told)
+    limits = f"; within a limit on {p99}, of the depths that were tested" * bool(told)
     limits += (
         ", of each repeat its own, of several the median: more than the most of one depth where repeats peak at different ones"
         * above
@@ -86,7 +86,7 @@ _Repeat = Mapping[int, tuple[float, float]]
 """iodepth → (IOPS, p99 in ns or NaN) of one repeat."""
 
 
-def _repeats(own: pd.DataFrame) -> list[_Repeat]:
+def depths_of_repeats(own: pd.DataFrame) -> list[_Repeat]:
     """Return the curve of each repeat of a series, of those that have the most depths."""
     rows = zip(own["run"], own["iodepth"], own["iops"], own["p99"].astype(float), strict=True)
     turns = group_by(rows, lambda row: row[0].turn).values()

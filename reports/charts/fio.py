@@ -23,6 +23,7 @@ from reports.charts._fio_cells import (
     known_count,
     latency_words,
 )
+from reports.charts._fio_fans import fans_figure
 from reports.charts._fio_panels import drawn_picture, what_ran
 from reports.charts._fio_tables import MOST_OFFERS, numbers_tables, offers_table
 from reports.charts._tails import Distribution
@@ -48,9 +49,8 @@ METHODS = (
     "only how the completion is distributed it is the completion latency, clat, by that name. Mean and quantiles are of the same "
     "one, all jobs of the run together: the mean of all I/Os, and the quantiles of the jobs’ joined bins; of several jobs without "
     "bins there are none. In flight ÷ asked is IOPS × latency of all that a run does ÷ (iodepth × jobs), by Little’s law: near 1 "
-    "where the queue was kept full; of an engine that waits for each I/O the iodepth counts as 1. The most IOPS are of one depth: the highest median. IOPS within a limit on p99 are the most on the envelope of a "
-    "series’ depths, between two depths over the logarithm of the latency, of each repeat, of several the median; “≥”: in one repeat or more "
-    "every depth kept the limit. 95 % of the maximum, too, is of each repeat; a ring stands where all agree. CPU per I/O is user and system time of fio’s processes ÷ all their "
+    "where the queue was kept full; of an engine that waits for each I/O the iodepth counts as 1. The most IOPS are of one depth: the highest median. IOPS within a limit on p99 are the most of the depths that were tested and "
+    "keep it, of each repeat, of several the median; “≥”: in one repeat or more every depth kept the limit. 95 % of the maximum, too, is of each repeat; a ring stands where all agree. CPU per I/O is user and system time of fio’s processes ÷ all their "
     "I/Os, so the two parts of a mix share one figure."
 )
 
@@ -70,6 +70,13 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
             figures.append(
                 _figure(sweep, members, found, facets.lost(results, tool, sweep, members, within=WITHIN))
             )
+            asked_for = found[~found["verify"] & found["engines"].map(is_stored)].dropna(subset="iodepth")
+            if (
+                fans := fans_figure(sweep, members, asked_for, latency_words(found)[0])
+                if len(asked_for)
+                else None
+            ):
+                figures.append(fans)
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
             stored = found[[is_stored(engines) for engines in found["engines"]]]

@@ -47,6 +47,9 @@ class Summary(NamedTuple):
     mean: float | None  # ns
     p50: float | None
     p99: float | None
+    p90: float | None  # these three where ten I/Os lie beyond them
+    p999: float | None
+    p9999: float | None
     largest: float | None  # ns, as fio prints it; None where an entry does not tell
     latencies: tuple[Number, ...]  # all that are given: mean, p50, p95, p99, p99.9
     binned: bool  # is their distribution told: has it `histograms`?
@@ -79,11 +82,12 @@ def summaries(parsed: Parsed) -> Iterator[Summary]:
         alone = own[0] if len(own) == 1 else None
         latencies = tuple(_latencies(direction, own, which, joined.get(direction)))
         by_name = {number.name.statistic: number.value for number in latencies}
+        p90, p999, p9999 = _further(own, which, joined.get(direction, ()))
         yield Summary(
             direction=direction, which=which,
             iops=_total(job.iops for job in own), bandwidth=_total(job.bandwidth for job in own),
             iops_min=alone and alone.iops_min, iops_max=alone and alone.iops_max,
-            mean=by_name.get("mean"), p50=by_name.get("p50"), p99=by_name.get("p99"),
+            mean=by_name.get("mean"), p50=by_name.get("p50"), p99=by_name.get("p99"), p90=p90, p999=p999, p9999=p9999,
             largest=_largest(own, which), latencies=latencies, binned=direction in joined,
         )  # fmt: skip
 
@@ -120,6 +124,21 @@ def _latencies(direction: str, own: Sequence[Job], which: str, joined: Binned | 
             value = printed.get(statistic)
             if value and (job.ios is None or formulas.fixed(share, job.ios)):
                 yield quantile(statistic, value, part, bin_width(value), WORDS[which])
+
+
+def _further(own: Sequence[Job], which: str, joined: Buckets) -> list[float | None]:
+    """Return p90, p99.9 and p99.99: as `_latencies` has the others."""
+    shares = {"p90": 0.9, "p99.9": 0.999, "p99.99": 0.9999}
+    if joined:
+        return formulas.quantiles(joined, [*shares.values()])
+    if len(own) != 1:
+        return [None] * len(shares)
+    (job,) = own
+    printed = job.lat_percentiles if which == "lat" else job.clat_percentiles
+    return [
+        printed.get(name) if job.ios is None or formulas.fixed(share, job.ios) else None
+        for name, share in shares.items()
+    ]
 
 
 def _mean(own: Sequence[Job], which: str) -> float | None:

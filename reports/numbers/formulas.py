@@ -414,19 +414,9 @@ def in_flight(parts: Sequence[tuple[float, float]]) -> float:
 def within_slo(points: Iterable[tuple[float, float]], slo: float) -> float | None:
     """Return the most IOPS (1/s) whose latency quantile is at most `slo` (ns), from the (IOPS, p99) of each depth.
 
-    On the envelope: the points in order of latency, each with the most IOPS so far; between two of them IOPS are interpolated
-    linearly over log(latency). None if even the fastest is slower.
+    Of depths that were tested: between two of them nobody knows. None if even the fastest is slower.
     """
-    envelope: list[tuple[float, float]] = []
-    for iops, latency in sorted(points, key=lambda p: (p[1], -p[0])):
-        envelope.append((max(iops, envelope[-1][0] if envelope else 0.0), latency))
-    if not envelope or envelope[0][1] > slo:
-        return None
-    below = [iops for iops, latency in envelope if latency <= slo]
-    for (a, low), (b, high) in itertools.pairwise(envelope):
-        if low <= slo < high:
-            return a + (b - a) * math.log(slo / low) / math.log(high / low)
-    return below[-1]
+    return max((iops for iops, latency in points if latency <= slo), default=None)
 
 
 def cpu_per_io(usr: float, sys: float, runtime: float, ios: float) -> float | None:

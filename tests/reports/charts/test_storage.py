@@ -371,7 +371,7 @@ def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> N
 
     built = build.build(load([path]))
 
-    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
+    figure, *_ = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
     assert {row["series"] for p in figure.panels for row in p.wide["datasets"]["points"]} == {"randwrite"}
     assert set(column(figure.numbers[0], "Access")) == {"randwrite", "randwrite, verify reads"}
     assert "verifies what it wrote" in figure.sub
@@ -411,8 +411,8 @@ def test_a_title_over_panels_holds_for_each(make: Any, tmp_path: Path) -> None:
             text = make.fio_text({"read": (iops, depth / iops * 1e6)}, bs=bs, rw="randread", iodepth=depth)
             cells.append(({"rw": "randread", "bs": bs, "iodepth": depth}, text))
 
-    (both,) = figures(fio(make, tmp_path / "f.db", cells), "fio")
-    (one,) = figures(fio(make, tmp_path / "g.db", cells[:4]), "fio")
+    both, *_ = figures(fio(make, tmp_path / "f.db", cells), "fio")
+    one, *_ = figures(fio(make, tmp_path / "g.db", cells[:4]), "fio")
 
     assert one.title == "Past depth 8 the storage gives hardly more reads, only more waiting"
     assert both.title == "IOPS and latency over iodepth"

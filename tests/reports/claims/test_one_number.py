@@ -227,7 +227,7 @@ def test_both_kinds_of_latency_in_a_sweep_are_told_apart(make: Any, tmp_path: Pa
         for rw, said in (("randread", text), ("read", json.dumps(old))):
             maker.add("s", "fio", {"rw": rw, "iodepth": depth}, said, axes=("rw", "iodepth"))
 
-    (figure,) = figures(maker.write())
+    figure, *_ = figures(maker.write())
 
     assert [key.name for key in figure.key] == ["randread", "read (clat)"]
     assert {row[0] for row in figure.numbers[0].rows} == {"randread", "read (clat)"}
@@ -314,7 +314,7 @@ def test_depths_in_tables_are_numbers(make: Any, tmp_path: Path) -> None:
         text = make.fio_text({"read": (1e4 * depth, 90.0)}, bs="4k", rw="randread", iodepth=depth)
         maker.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
 
-    (figure,) = figures(maker.write())
+    figure, *_ = figures(maker.write())
 
     ((offers,), (table, _)) = figure.tables, figure.numbers
     cells = [row[1] for row in table.rows] + list(offers.rows[0][2:4])
@@ -631,7 +631,7 @@ def uneven(make: Any, path: Path) -> Path:
 def test_a_peak_is_of_one_depth_everywhere(make: Any, tmp_path: Path) -> None:
     path = uneven(make, tmp_path / "a.db")
 
-    keys, (figure,) = page_of(path, "fio")
+    keys, (figure, *_) = page_of(path, "fio")
     (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
     said = dict(zip(offers.columns, offers.rows[0], strict=True))
     assert (said["Most IOPS"], said["at depth"]) == ("18.5 kIOPS", "16")
@@ -653,7 +653,7 @@ def test_samples_on_one_side_of_the_iops_are_explained(
     text = make.fio_text({"read": (1000.0, 1000.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (low, 1100)})  # fmt: skip
     maker.add("s", "fio", {"rw": "randread", "iodepth": 1}, text)
 
-    _, (figure,) = page_of(maker.write(), "fio")
+    _, (figure, *_) = page_of(maker.write(), "fio")
 
     (caption,) = [table.caption for table in (*figure.tables, *figure.numbers) if "IOPS min" in table.columns]
     assert ("and they can all lie on one side of its IOPS" in caption) is aside
@@ -662,7 +662,7 @@ def test_samples_on_one_side_of_the_iops_are_explained(
 def test_iops_within_a_limit_are_one_number_everywhere(make: Any, tmp_path: Path) -> None:
     path, other = uneven(make, tmp_path / "a.db"), uneven(make, tmp_path / "b.db")
 
-    _, (figure,) = page_of(path, "fio")
+    _, (figure, *_) = page_of(path, "fio")
     (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
     said = dict(zip(offers.columns, offers.rows[0], strict=True))
     rows = json.loads(run("compare", path, other, "--slo", "1ms", "--format", "json"))["cells"]
@@ -679,7 +679,7 @@ def test_more_iops_within_a_limit_than_the_most_of_a_depth_are_explained(make: A
 
     captions = []
     for path in (uneven(make, tmp_path / "a.db"), even.write()):
-        _, (figure,) = page_of(path, "fio")
+        _, (figure, *_) = page_of(path, "fio")
         captions += [table.caption for table in figure.tables if "Most IOPS" in table.columns]
 
     why = "of each repeat its own, of several the median: more than the most of one depth where repeats peak at different ones"

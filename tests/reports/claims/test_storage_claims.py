@@ -109,6 +109,41 @@ def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
         assert set(re.findall(r"([\d.\u2009]+ [nµm]?s)\b", overview.title)) <= times
 
 
+LIMITS = {"100 µs": 100e3, "1 ms": 1e6, "10 ms": 10e6}
+
+
+def check_fan(fan: Figure, cells: dict[str, dict[int, list[dict[str, float]]]]) -> None:
+    """What is said of a limit on p99 holds for each repeat, at the depths that were tested; its IOPS are those of the depth."""
+
+    def up_to(limit: float, of: dict[int, list[dict[str, float]]]) -> str:
+        kept = [{d for d in of if of[d][turn]["latency p99"] <= limit} for turn in range(len(of[min(of)]))]
+        if all(own == set(of) for own in kept):
+            return "every tested depth"
+        if not any(kept):
+            return "none"
+        alike = all(own == {d for d in of if d <= max(kept[0], default=0)} for own in kept)
+        return str(max(kept[0])) if alike and kept[0] else "differs between repeats or depths"
+
+    bs = {"4 KiB blocks, randread": "4k", "64 KiB blocks, randread": "64k", "randread": next(iter(cells))}
+    claimed = re.fullmatch(r"(.+): p99 within (.+) up to depth (\d+), at (.+)", fan.title)
+    if not claimed:
+        assert fan.title == "Percentiles of the latency over iodepth"
+    for row in rows(fan.tables[0]) if fan.tables else ():
+        every = cells[bs[row["Access"]]]
+        of = {depth: own for depth, own in every.items() if all("latency p99" in one for one in own)}
+        said = up_to(LIMITS[row["Limit on p99"]], of)
+        assert row["Kept up to iodepth"] == said
+        iops = (
+            fmt.quantity(statistics.median(one["IOPS"] for one in of[int(said)]), "IOPS")
+            if said.isdigit()
+            else "–"
+        )
+        assert row["IOPS there"] == iops
+        if claimed and claimed[1] == fmt.sentence(row["Access"]):
+            assert claimed.groups()[1:] == (row["Limit on p99"], said, iops)
+    assert not claimed or any(fmt.sentence(row["Access"]) == claimed[1] for row in rows(fan.tables[0]))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_fio(seed: int, make: Any, tmp_path: Path) -> None:
     dice = random.Random(1000 + seed)
@@ -126,7 +161,7 @@ def test_fio(seed: int, make: Any, tmp_path: Path) -> None:
 
     results, chapter = chapter_of(maker.write(), "fio")
 
-    (figure,) = chapter.figures
+    figure, *fans = chapter.figures
     cells: dict[str, dict[int, list[dict[str, float]]]] = {}
     for run in results.good("fio"):
         told = {n.name.quantity: n.value for n in numbers(run)}
@@ -149,6 +184,10 @@ def test_fio(seed: int, make: Any, tmp_path: Path) -> None:
     else:
         assert figure.title in ("IOPS and latency", "IOPS and latency over iodepth")
         assert (figure.title == "IOPS and latency") == (len(depths) == 1)
+    timed = [sum(all("latency p99" in one for one in own) for own in of.values()) for of in cells.values()]
+    assert bool(fans) == (max(timed) > 1)
+    for fan in fans:
+        check_fan(fan, cells)
     key = max(chapter.key_numbers, key=lambda n: n.merit)
     best = max(cell["IOPS"] for of in middle.values() for cell in of.values())
     assert f"{key.value} {key.unit}" == fmt.quantity(best, "IOPS")

@@ -1,0 +1,261 @@
+"""fio's percentiles over iodepth, a fan for each kind of access, and what keeps a limit on p99: at tested depths only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from reports.charts import curve_rows, facets, wording
+from reports.charts._fio_cells import RANKED, known_count
+from reports.charts._fio_tables import LIMITS, depths_of_repeats
+from reports.charts.curve_rows import Curve
+from reports.charts.soundness import counted_rows, is_hollow
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, panel, row_of
+from reports.draw.plot import Plot, left_margin
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
+from reports.readings import groups
+from reports.results.convicted import OTHER
+from reports.results.model import Run
+from reports.results.naming import program_name
+from reports.text import format as fmt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_QUANTILES: Final = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "p9999": "p99.99"}
+"""Column of `_fio_cells.cells` → what it is called."""
+
+_MOST_FANS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fan:
+    """The percentiles of one kind of access in one panel of the sweep."""
+
+    series: str
+    of: facets.Facet
+    lines: tuple[Curve, ...]  # named by their quantiles, the lowest first
+    repeats: tuple[Mapping[int, tuple[float, float]], ...]  # iodepth → (IOPS, p99 in ns) of each
+    iops: Mapping[int, float]  # iodepth → 1/s, the median over the repeats
+    runs: tuple[Run, ...]
+    hollow: bool
+
+    @property
+    def name(self) -> str:
+        """ "4 KiB blocks, randread"."""
+        return ", ".join(filter(None, (facets.facet_title(self.of, "fio"), self.series)))
+
+    def kept(self, limit: float) -> list[frozenset[int]]:
+        """Return the depths at which p99 is within a limit (ns), of each repeat."""
+        return [frozenset(d for d, (_, p99) in one.items() if p99 <= limit) for one in self.repeats]
+
+    def kept_up_to(self, limit: float) -> int | None:
+        """Return the depth up to which every repeat keeps a limit (ns) and beyond which none does; None where there is no such depth."""
+        (kept, *others) = self.kept(limit)
+        depths = sorted(self.repeats[0])
+        last = max(kept, default=None)
+        agreed = all(own == kept for own in others) and kept == {d for d in depths if last and d <= last}
+        return last if agreed and last != depths[-1] else None
+
+
+def fans_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, latency: str) -> Figure | None:
+    """Draw p50 to p99.99 over iodepth, a panel for each kind of access and the limit on p99 that tells most; None of sweeps without depths or
+    without a p99. found: of a depth that is known, and asked for."""
+    whole = found["p50"].notna() & found["p99"].notna()  # what only some repeats tell is not of the cell
+    alike = [found[name] for name in (*_OF_A_FAN, "iodepth")]
+    told = found[whole.groupby(alike, dropna=False).transform("all")]
+    fans = [
+        fan for fan in map(_fan, groups(told.sort_values(["at", *RANKED], kind="stable"), _OF_A_FAN)) if fan
+    ]
+    if not fans:
+        return None
+    limit = _telling(fans)
+    shown = fans[:_MOST_FANS]
+    panels = _panels(shown, latency, limit)
+    drawn = list(dict.fromkeys(run for fan in shown for run in fan.runs))
+    ring = any(p.wide["datasets"]["rings"] for p in panels)
+    said = [
+        f"{wording.ran(drawn, program_name)}; percentiles of the {latency} of a run, up to those that have ten I/Os beyond them.",
+        f"Dotted: {fmt.quantity(limit, 'ns', 1)}." if limit else "",
+        "Ring: the deepest of the tested depths up to which p99 keeps it, and the IOPS there."
+        if ring
+        else "",
+        wording.repeats(panels, runs).strip(),
+        wording.hollow(panels, drawn).strip(),
+        wording.not_drawn(len(fans), len(shown)).strip(),
+    ]
+    return Figure(
+        id=f"fio-fan-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=_title(fans, limit), sub=" ".join(filter(None, said)),
+        panels=tuple(panels), tables=(_limit_table(fans, limit),) if limit else (), numbers=(_numbers(told, latency),),
+        runs=tuple(dict.fromkeys(told["run"])),
+    )  # fmt: skip
+
+
+_OF_A_FAN = ["panel", "series", "processes"]
+
+
+def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan | None:
+    (of, series, _), every = group
+    if every["iodepth"].nunique() < 2:
+        return None
+    own = counted_rows(every)
+    lines = []
+    for column, name in _QUANTILES.items():
+        whole = every.groupby("iodepth")[column].transform(lambda values: values.notna().all())
+        known = every[whole.astype(bool)]
+        if len(known):
+            pairs = zip(known["iodepth"].astype(float), known[column].astype(float), strict=True)
+            lines.append(curve_rows.curve(name, pairs, runs=known["run"]))
+    return _Fan(
+        series=series, of=of, lines=tuple(lines), repeats=tuple(depths_of_repeats(own)),
+        iops={int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])},
+        runs=tuple(dict.fromkeys(every["run"])), hollow=is_hollow(every["run"]),
+    )  # fmt: skip
+
+
+def _telling(fans: Sequence[_Fan]) -> float | None:
+    """Return the limit on p99 (ns) that most fans keep at some depths and not at others; the tightest of these. None where there is none."""
+    counts = {
+        limit: sum(any(own and len(own) < len(fan.repeats[0]) for own in fan.kept(limit)) for fan in fans)
+        for limit in LIMITS
+    }
+    return max(counts, key=lambda limit: (counts[limit], -limit)) if any(counts.values()) else None
+
+
+def _title(fans: Sequence[_Fan], limit: float | None) -> str:
+    """Say "Randread: p99 within 1 ms up to depth 16, at 51.2 kIOPS", of the first that shows it and no check of it its disturbed runs."""
+    for fan in fans if limit else ():
+        assert limit is not None
+        if not fan.hollow and (depth := fan.kept_up_to(limit)):
+            return f"{fmt.sentence(fan.name)}: p99 within {fmt.quantity(limit, 'ns', 1)} up to depth {depth}, at {fmt.quantity(fan.iops[depth], 'IOPS')}"
+    return "Percentiles of the latency over iodepth"
+
+
+def _panels(fans: Sequence[_Fan], latency: str, limit: float | None) -> list[Panel]:
+    """Return a panel for each fan; all have the same axes."""
+    ends = [v for fan in fans for line in fan.lines for _, y in line.points for v in (y.low, y.high)]
+    scale = fmt.scale_for(ends, "ns")
+    held = [*ends, *([limit] if limit else [])]
+    y = axes.decades(
+        [v / scale.factor for v in held], f"{fmt.sentence(latency)}, {scale.unit} (log scale)", margin=1.3
+    )
+    depths = sorted({depth for fan in fans for depth in fan.repeats[0]})
+    return [_panel(fan, depths, y, scale.factor, limit) for fan in fans]
+
+
+def _panel(fan: _Fan, depths: Sequence[int], y: axes.Axis, factor: float, limit: float | None) -> Panel:
+    x = axes.at_tested(depths, "iodepth per job (log)")
+    kept = fan.kept_up_to(limit) if limit and not fan.hollow else None
+    names = list(_QUANTILES.values())
+    series = [vega.Series(name=line.name, colour=vega.ORDERED[names.index(line.name)]) for line in fan.lines]
+
+    def tip(name: str) -> curve_rows.Tip:
+        return lambda depth, value: f"iodepth {depth:g} · {wording.exact(value, 'ns')}, {name}"
+
+    def build(width: int) -> Spec:
+        frame = Frame(
+            width=width, height=268, left=left_margin(y), right=curve_rows.name_margin(fan.lines, width)
+        )
+        plot = Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {
+            "points": [
+                row
+                for line in fan.lines
+                for row in curve_rows.point_rows([line], depths, factor, tip(line.name))
+            ],
+            "ranges": curve_rows.range_rows(fan.lines, depths, factor),
+            **curve_rows.end_names(fan.lines, plot, factor),
+        }  # fmt: skip
+        if limit:
+            data |= _limit_marks(fan, limit, kept, plot, factor)
+        return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = " ".join(
+        f"{line.name}: {fmt.quantity(line.points[0][1].median, 'ns')} at depth {line.points[0][0]:g}, "
+        f"{fmt.quantity(line.points[-1][1].median, 'ns')} at {line.points[-1][0]:g}."
+        for line in fan.lines
+    )
+    return panel(fmt.sentence(fan.name), f"{fan.name}: percentiles by iodepth. {described}", build)
+
+
+def _limit_marks(fan: _Fan, limit: float, kept: int | None, plot: Plot, factor: float) -> dict[str, Rows]:
+    """Return the line of a limit and the ring on p99 at the depth up to which it is kept, with the IOPS there."""
+    level = limit / factor
+    out: dict[str, Rows] = {
+        "references": [{"x": plot.x.low, "x2": plot.x.high, "y": level, "y2": level}],
+        "rings": [],
+        "notes": [],
+    }
+    p99 = next((line for line in fan.lines if line.name == "p99"), None)
+    if kept is None or p99 is None or float(kept) not in p99.medians:
+        return out
+    y = p99.medians[float(kept)] / factor
+    at = {"series": "p99", "x": float(kept), "y": y}
+    strokes = [
+        *curve_rows.segments(fan.lines, plot, factor),
+        (plot.at(plot.x.low, level), plot.at(plot.x.high, level)),
+    ]
+    px, py = plot.at(kept, y)
+    text = f"{fmt.quantity(fan.iops[kept], 'IOPS')} at {kept}"
+    bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
+    (label,) = label_placement.near(
+        [((px, py), text)], strokes, [(px - 7, py - 7, px + 7, py + 7)], bounds, 11.5
+    )
+    out["rings"] = [at]
+    out["notes"] = [{**at, "text": text, "dx": label.dx, "dy": label.dy, "align": label.align}]
+    return out
+
+
+def _limit_table(fans: Sequence[_Fan], limit: float) -> Table:
+    rows = []
+    for fan in fans:
+        depth, kept = fan.kept_up_to(limit), fan.kept(limit)
+        every = all(len(own) == len(one) for own, one in zip(kept, fan.repeats, strict=True))
+        up_to = (
+            fmt.whole(depth)
+            if depth
+            else "every tested depth"
+            if every
+            else "none"
+            if not any(kept)
+            else "differs between repeats or depths"
+        )
+        at = fmt.quantity(fan.iops[depth], "IOPS") if depth else fmt.NOTHING
+        rows.append((fan.name, fmt.quantity(limit, "ns", 1), up_to, at))
+    return Table(
+        caption="What keeps the limit on p99",
+        columns=("Access", "Limit on p99", "Kept up to iodepth", "IOPS there"),
+        rows=tuple(rows),
+        numeric=frozenset((2, 3)),
+        of=tuple(row_of(fan.runs) for fan in fans),
+    )
+
+
+def _numbers(found: pd.DataFrame, latency: str) -> Table:
+    """Return the percentiles of every cell, medians over the repeats of each run's own."""
+    scale = fmt.scale_for(found["p50"].dropna(), "ns")
+    named = any(found["panel"])
+    rows, whose = [], []
+    ordered = found.sort_values(["at", *RANKED, "iodepth"], kind="stable")
+    for (of, name, depth, _), every in groups(ordered, ["panel", "series", "iodepth", "processes"]):
+        own = counted_rows(every)
+        medians = own[[*_QUANTILES]].astype(float).median(skipna=False)
+        rows.append(
+            (
+                name, *([facets.facet_title(of, "fio")] if named else []), fmt.whole(known_count(depth)),
+                *(scale.number(medians[column]) for column in _QUANTILES),
+            )
+        )  # fmt: skip
+        whose.append(row_of(own["run"]))
+    first = ("Access", *(["Panel"] if named else []))
+    return Table(
+        columns=(*first, "iodepth", *(f"{name}, {scale.unit}" for name in _QUANTILES.values())),
+        rows=tuple(rows[:MOST_ROWS]),
+        numeric=frozenset(range(len(first), len(first) + 1 + len(_QUANTILES))),
+        caption=cut_caption(f"Percentiles of the {latency}: medians over the repeats", len(rows)),
+        of=tuple(whose[:MOST_ROWS]),
+        metrics=dict.fromkeys(range(len(first), len(first) + 1 + len(_QUANTILES)), OTHER),
+    )

@@ -1,0 +1,136 @@
+"""fio's percentiles over iodepth: a fan a kind of access, and a limit that is judged at tested depths only."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.charts.fio import chapter
+from reports.draw import vega
+from reports.draw.figure import Figure
+from reports.results.load import load
+
+
+def swept(
+    make: Any, path: Path, p99: dict[int, float], *, kinds: tuple[str, ...] = ("randread",)
+) -> tuple[Figure, ...]:
+    """p99: iodepth → µs; p50 is half of it, p90 0.8 of it, p99.9 twice and p99.99 four times; two repeats, IOPS 1000 × depth."""
+    maker = make.Maker(path)
+    for rw in kinds:
+        for depth, tail in p99.items():
+            for wobble in (0.99, 1.01):
+                document = json.loads(
+                    make.fio_text({"read": (1000.0 * depth * wobble, tail)}, bs="4k", rw=rw, iodepth=depth)
+                )
+                shares = {"50": 0.5, "90": 0.8, "99": 1.0, "99.9": 2.0, "99.99": 4.0}
+                read = document["jobs"][0]["read"]
+                read["total_ios"] = 1_000_000
+                read["lat_ns"]["N"] = 1_000_000
+                read["lat_ns"]["percentile"] = {
+                    f"{float(q):.6f}": round(tail * 1e3 * k * wobble) for q, k in shares.items()
+                }
+                maker.add(
+                    "s",
+                    "fio",
+                    {"rw": rw, "bs": "4k", "iodepth": depth},
+                    json.dumps(document),
+                    axes=("rw", "iodepth"),
+                )
+    return chapter(load([maker.write()])).figures
+
+
+TAILS = {1: 90.0, 4: 200.0, 16: 700.0, 64: 3000.0}
+
+
+def test_a_fan_has_five_percentiles_over_the_tested_depths(make: Any, tmp_path: Path) -> None:
+    _, fan = swept(make, tmp_path / "f.db", TAILS, kinds=("randread", "read"))
+
+    assert [panel.title for panel in fan.panels] == ["Randread", "Read"]
+    for panel in fan.panels:
+        for spec in (panel.wide, panel.narrow):
+            assert [n["text"] for n in spec["datasets"]["names"]] == ["p50", "p90", "p99", "p99.9", "p99.99"]
+            assert {r["x"] for r in spec["datasets"]["points"]} == set(TAILS)
+            assert spec["encoding"]["x"]["axis"]["values"] == [*TAILS]
+            vega.draw(spec, "x", "")
+    assert len({str(panel.wide["encoding"]["y"]["scale"]) for panel in fan.panels}) == 1
+
+
+def test_the_limit_is_kept_up_to_a_tested_depth(make: Any, tmp_path: Path) -> None:
+    """Between 16 and 64 nobody knows: 32.5 kIOPS, interpolated, were never seen."""
+    first, fan = swept(make, tmp_path / "f.db", TAILS)
+
+    assert fan.title == "Randread: p99 within 100 µs up to depth 1, at 1.00 kIOPS"
+    assert fan.tables[0].rows == (("randread", "100 µs", "1", "1.00 kIOPS"),)
+    (ring,) = fan.panels[0].wide["datasets"]["rings"]
+    assert ring["x"] == 1
+    offers = dict(zip(first.tables[0].columns, first.tables[0].rows[0], strict=True))
+    assert offers["IOPS at p99 ≤ 1 ms"] == "16.0 kIOPS"
+    assert "interpolated" not in first.tables[0].caption
+
+
+@pytest.mark.parametrize(
+    ("tails", "said"),
+    [
+        ({1: 90.0, 8: 95.0}, None),
+        ({1: 500.0, 8: 90.0, 64: 500.0}, "differs between repeats or depths"),
+        ({1: 2e4, 8: 3e4}, None),
+    ],
+)
+def test_no_depth_is_named_where_the_limit_tells_none(
+    make: Any, tmp_path: Path, tails: dict[int, float], said: str | None
+) -> None:
+    _, fan = swept(make, tmp_path / "f.db", tails)
+
+    assert fan.title == "Percentiles of the latency over iodepth"
+    assert [row[2] for table in fan.tables for row in table.rows] == ([said] if said else [])
+    assert not fan.panels[0].wide["datasets"]["rings"]
+
+
+def test_bandwidth_stands_beside_iops_panel_by_panel(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for bs, size in (("4k", 4096), ("64k", 65536)):
+        for depth in (1, 8):
+            document = json.loads(
+                make.fio_text({"read": (100.0 * depth, 90.0)}, bs=bs, rw="randread", iodepth=depth)
+            )
+            document["jobs"][0]["read"]["bw_bytes"] = 100 * depth * size
+            maker.add(
+                "s",
+                "fio",
+                {"rw": "randread", "bs": bs, "iodepth": depth},
+                json.dumps(document),
+                axes=("bs", "iodepth"),
+            )
+    first, *_ = chapter(load([maker.write()])).figures
+
+    assert [panel.title for panel in first.panels] == [
+        f"{bs} blocks, {what}" for bs in ("4 KiB", "64 KiB") for what in ("IOPS", "bandwidth", "latency", "latency over IOPS")
+    ]  # fmt: skip
+    moved = [panel for panel in first.panels if panel.title.endswith("bandwidth")]
+    assert moved[0].wide["encoding"]["y"]["scale"] == moved[1].wide["encoding"]["y"]["scale"]
+    assert max(r["y"] for r in moved[1].wide["datasets"]["points"]) == pytest.approx(100 * 8 * 65536 / 1e6)
+
+
+def test_a_single_run_has_bars_of_its_lowest_and_highest_sample(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for depth in (1, 8):
+        text = make.fio_text(
+            {"read": (1000.0 * depth, 90.0)},
+            bs="4k",
+            rw="randread",
+            iodepth=depth,
+            samples={"read": (800.0 * depth, 1300.0 * depth)},
+        )
+        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, text, axes=("iodepth",))
+    first, *_ = chapter(load([maker.write()])).figures
+
+    assert "Bars: lowest and highest IOPS sample of the run." in first.sub
+    ranges = first.panels[0].wide["datasets"]["ranges"]
+    assert [(r["x"], r["low"], r["high"]) for r in ranges] == [(1, 0.8, 1.3), (8, 6.4, 10.4)]
+    drawn = vega.draw(first.panels[0].wide, "x", "")
+    (whiskers,) = re.findall(r'stroke-width="1.5" d="(M[^"]*)"', drawn)
+    assert whiskers.count("M") == 2
