@@ -15,7 +15,6 @@ from reports.draw import axes, label_placement, vega
 from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, panel, row_of
 from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Spec
-from reports.numbers import formulas
 from reports.readings import groups
 from reports.results.convicted import OTHER
 from reports.results.model import Run
