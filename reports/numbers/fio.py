@@ -55,12 +55,16 @@ class Summary(NamedTuple):
     binned: bool  # is their distribution told: has it `histograms`?
 
 
+_FURTHER: Final = {"p90": 0.9, "p99.99": 0.9999}
+
+
 class Binned(NamedTuple):
     """What the joined bins of a direction tell of the latency that is given of the run."""
 
     direction: str
     quantiles: Mapping[str, float]  # "p50" … "p99.9" → ns, those that so many I/Os fix
     steps: Mapping[str, float]  # of each of them the width of its bin, ns; of one that has none nothing
+    further: Mapping[str, float]  # "p90", "p99.99" → ns, of which nothing is compared
 
 
 @reading(Binned)
@@ -69,7 +73,9 @@ def binned(parsed: Parsed) -> Iterator[Binned]:
     for direction, joined in _joined(parsed, _which(jobs(parsed))).items():
         told = [(n.name.statistic, n.value, n.step) for n in quantiles((), joined)]
         steps = {statistic: step for statistic, _, step in told if step is not None}
-        yield Binned(direction, {of: value for of, value, _ in told}, steps)
+        more = zip(_FURTHER, formulas.quantiles(joined, [*_FURTHER.values()]), strict=True)
+        further = {of: value for of, value in more if value is not None}
+        yield Binned(direction, {of: value for of, value, _ in told}, steps, further)
 
 
 @reading(Summary)
@@ -82,7 +88,7 @@ def summaries(parsed: Parsed) -> Iterator[Summary]:
         alone = own[0] if len(own) == 1 else None
         latencies = tuple(_latencies(direction, own, which, joined.get(direction)))
         by_name = {number.name.statistic: number.value for number in latencies}
-        p90, p999, p9999 = _further(own, which, joined.get(direction, ()))
+        p90, p999, p9999 = _further(own, which, joined.get(direction))
         yield Summary(
             direction=direction, which=which,
             iops=_total(job.iops for job in own), bandwidth=_total(job.bandwidth for job in own),
@@ -126,19 +132,22 @@ def _latencies(direction: str, own: Sequence[Job], which: str, joined: Binned | 
                 yield quantile(statistic, value, part, bin_width(value), WORDS[which])
 
 
-def _further(own: Sequence[Job], which: str, joined: Buckets) -> list[float | None]:
+def _further(own: Sequence[Job], which: str, joined: Binned | None) -> list[float | None]:
     """Return p90, p99.9 and p99.99: as `_latencies` has the others."""
-    shares = {"p90": 0.9, "p99.9": 0.999, "p99.99": 0.9999}
+    shares = {**_FURTHER, "p99.9": 0.999}
     if joined:
-        return formulas.quantiles(joined, [*shares.values()])
-    if len(own) != 1:
-        return [None] * len(shares)
-    (job,) = own
-    printed = job.lat_percentiles if which == "lat" else job.clat_percentiles
-    return [
-        printed.get(name) if job.ios is None or formulas.fixed(share, job.ios) else None
-        for name, share in shares.items()
-    ]
+        found: Mapping[str, float] = {**joined.further, **joined.quantiles}
+    elif len(own) == 1:
+        (job,) = own
+        printed = job.lat_percentiles if which == "lat" else job.clat_percentiles
+        found = {
+            of: value
+            for of, value in printed.items()
+            if of in shares and (job.ios is None or formulas.fixed(shares[of], job.ios))
+        }
+    else:
+        found = {}
+    return [found.get(of) for of in ("p90", "p99.9", "p99.99")]
 
 
 def _mean(own: Sequence[Job], which: str) -> float | None:
