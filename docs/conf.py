@@ -20,7 +20,7 @@ include_patterns = [
     "CHANGELOG.md",
     "SECURITY.md",
     "THIRD_PARTY.md",
-    "benchmarks/README.md",
+    "benchmarks/**.md",
 ]
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
