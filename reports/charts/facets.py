@@ -184,6 +184,8 @@ def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run], *, within
     """Return one failed run of each cell without a number: of many hosts, of each cell that none of them has. Only of cells that
     the options drawn `within` a panel tell from those of a panel, and nothing else: a cross stands in that panel."""
     found = results.lost(tool, sweep)
+    if not found:
+        return []
     known = {run.record.point_id for run in runs} if pooled(runs) else set()
     names = facet_names([*runs, *found], within=within)
     drawn = {facet(run, names) for run in runs}

@@ -50,12 +50,14 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         if not kernel:
             continue
         lost = facets.lost(results, tool, sweep, members, within=("place", "threads"))
-        figures.append(_figure(sweep, members, found, kernel, lost))
+        sound_ones, drawn = sound_rows(found), curves(found, kernel)
+        quiet = drawn if sound_ones is found else curves(sound_ones, kernel)
+        figures.append(_figure(sweep, members, found, kernel, lost, drawn, quiet))
         kinds = group_by(members, program_kind).values()
         for same in kinds:
             # in panels by what tells them from those that were never quiet, too
-            quiet = sound_rows(found if len(kinds) == 1 else _rates(same))
-            key_numbers += _key_numbers(sound(same), kernel, curves(quiet, kernel))
+            own = quiet if len(kinds) == 1 else curves(sound_rows(_rates(same)), kernel)
+            key_numbers += _key_numbers(sound(same), kernel, own)
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
     )
@@ -96,7 +98,10 @@ def threads(run: Run) -> int:
     return int(facts.get("threads") or run.options.get("threads") or placed)
 
 
-def curves(found: pd.DataFrame, kernel: str) -> dict[facets.Facet, list[Curve]]:
+_Curves = dict[facets.Facet, list[Curve]]
+
+
+def curves(found: pd.DataFrame, kernel: str) -> _Curves:
     """Return bandwidth (B/s) over threads, panel by panel, one curve a place; local first."""
     order = {"local": 0, "remote": 1}
     panels: dict[facets.Facet, list[Curve]] = {}
@@ -108,9 +113,16 @@ def curves(found: pd.DataFrame, kernel: str) -> dict[facets.Facet, list[Curve]]:
     return {of: sorted(lines, key=lambda c: (order.get(c.name, 2), c.name)) for of, lines in panels.items()}
 
 
-def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, lost: Sequence[Run]) -> Figure:
-    panels = curves(found, kernel)
-    quiet = curves(sound_rows(found), kernel)
+def _figure(
+    sweep: str,
+    runs: Sequence[Run],
+    found: pd.DataFrame,
+    kernel: str,
+    lost: Sequence[Run],
+    panels: _Curves,
+    quiet: _Curves,
+) -> Figure:
+    """Draw the curves of `panels`; quiet: those of the sound runs."""
     everything = [c for lines in panels.values() for c in lines]
     largest = max(y.high for c in everything for _, y in c.points)
     largest_median = max(

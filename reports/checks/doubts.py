@@ -11,7 +11,7 @@ from reports.checks.audit import convicted, doubts
 from reports.checks.audited import audit_of
 from reports.draw.figure import MARK, ROW, Figure, Table
 from reports.results import naming
-from reports.results.convicted import OTHER, CellKey, Guilty
+from reports.results.convicted import OTHER, CellKey, Guilty, doubting
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -41,16 +41,17 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
         for run in runs
     ]
     every += [(run, figure.metric) for run in figure.runs]
-    shown = {cell_key(run): run for run, _ in every}
+    told = dict.fromkeys((cell_key(run), metric) for run, metric in every)
     found = {
-        (key, cell_key(run)): None
-        for run, metric in dict.fromkeys(every)
-        if (ids := doubts(guilty, (run,), metric))
+        (key, cell): None
+        for cell, metric in told
+        if (ids := doubting(guilty, cell, metric))
         for key in ids.split(", ")
     }
     if not found:
         return figure
     kinds = {check.id: check.title for check in checks()}
+    shown = {cell_key(run): run for run, _ in every}
     names = _names(list(shown.values()))
     said = [
         f"{kinds[key]} ({key}, {_whose([names[cell] for _, cell in same], len(shown))})"

@@ -330,10 +330,17 @@ def _with_builds(runs: Sequence[Run]) -> list[Run]:
     def named(run: Run) -> tuple[str, str, str]:
         return run.file, run.record.program, run.version
 
+    # the runs of a session that have a program have all of it in common
+    firsts: dict[tuple[object, ...], Run] = {}
+    for run in runs:
+        if run.parsed is not None:
+            firsts.setdefault((*named(run), id(run.session), run.tool), run)
     builds = {  # → sha256 → path
         of: {str(r.program.get("sha256") or ""): str(r.program.get("path") or "") for r in reversed(own)}
-        for of, own in group_by((run for run in runs if run.parsed is not None), named).items()
+        for of, own in group_by(firsts.values(), named).items()
     }
+    if all(len(same) < 2 for same in builds.values()):
+        return [_changed(run, build="") for run in runs]
 
     def build(run: Run) -> str:
         same = builds.get(named(run), {})

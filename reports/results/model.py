@@ -21,6 +21,7 @@ A run is good if its status is ok and its output can be read; of several attempt
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -328,10 +329,10 @@ class Results:
 
     def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
         """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
-        good = {(run.file, run.record.point_id) for run in self.good(tool)}
         cells = {
             (r.file, r.record.point_id): r for r in self.failed if r.tool == tool and r.cell.sweep == sweep
         }
+        good = {(run.file, run.record.point_id) for run in self.good(tool)} if cells else set()
         return tuple(run for key, run in cells.items() if key not in good)
 
     @property
@@ -353,11 +354,10 @@ class Results:
     def shown(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count; of cells that have none, those that were disturbed, to be shown with a mark."""
         good = self.good(tool)
-        quiet = {(run.file, run.record.point_id) for run in good}
+        told = [run for run in self.disturbed if run.tool == tool and run.aside]
+        quiet = {(run.file, run.record.point_id) for run in good} if told else set()
         aside = [
-            replace(run, parsed=run.aside)
-            for run in self.disturbed
-            if run.tool == tool and run.aside and (run.file, run.record.point_id) not in quiet
+            replace(run, parsed=run.aside) for run in told if (run.file, run.record.point_id) not in quiet
         ]
         return tuple(sorted((*good, *aside), key=self._order)) if aside else good
 
@@ -387,8 +387,11 @@ class Results:
 
     @property
     def _not_good(self) -> tuple[Run, ...]:
-        good = {run.slot for runs in self._good.values() for run in runs}
-        return tuple({r.slot: r for r in self.runs if r.parsed is None and r.slot not in good}.values())
+        last = {run.slot: run for run in self.runs if run.parsed is None}
+        if last:  # as a rule there are few, or none
+            for run in itertools.chain.from_iterable(self._good.values()):
+                last.pop(run.slot, None)
+        return tuple(last.values())
 
     def long(self, tool: str) -> Long:
         """Return the measurements of a tool's good runs, to be taken run by run."""
