@@ -33,6 +33,7 @@ from reports.results import hardware
 from reports.results.load import load
 from reports.text import format as fmt
 from reports.text.hostlist import folded
+from reports.text.screen import Screen
 from reports.verdicts.fleet import Status
 
 
@@ -1096,3 +1097,19 @@ def test_beside_a_baseline_the_table_says_what_the_baseline_scatters_by(make: An
     table = figure.numbers[0]
     assert "The baseline scatters by (robust SD)" in table.columns
     assert {row[2] for row in table.rows} == {"≤ 1.0 %"}
+
+
+def test_a_host_that_is_slow_in_one_sweep_alone_is_told_so(some: Fleet) -> None:
+    """A failing module slows down one kind of access; slow in all is another fault."""
+    some.hosts(range(1, 11)).add("node011", latency=0.2, sessions=3).add(
+        "node012", latency=0.2, slower=0.2, sessions=3
+    )
+
+    said = fleet_text.folds(some.report(), Screen(width=160, terminal=True)).splitlines()
+
+    (one,) = (line for line in said if line.startswith("node011"))
+    assert re.search(
+        r" only matrix: all of it, \S+ (to \S+ )?% worse; 4 numbers, the other 8 normal$", one
+    ), one
+    (both,) = (line for line in said if line.startswith("node012"))
+    assert "only" not in both
