@@ -106,7 +106,14 @@ class Cluster:
             seen = self.states(sweep)
             return {word for word, _ in seen.values()} <= set(words)
 
-        until(so)
+        try:
+            until(so)
+        except AssertionError as error:
+            ends = {
+                p.name: p.read_text(errors="replace").splitlines()[-1:] for p in (sweep / "log").glob("*.*")
+            }
+            nodes, jobs = (self.login(*asked).stdout for asked in (("sinfo", "-N"), ("squeue", "-a")))
+            raise AssertionError(f"{error}: {seen}\n{ends}\n{nodes}\n{jobs}") from None
         return seen
 
     def left_behind(self, sweep: Path) -> list[str]:

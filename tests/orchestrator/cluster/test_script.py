@@ -71,6 +71,7 @@ def test_every_word_of_a_sweep_is_one_word_of_the_shell(tmp_path: Path) -> None:
         ("", "exit 127", "rc=2 no pinsweep on this host (): install it here at this path, or --setup 'python=ITS PYTHON'"),
         ("", "echo Traceback >&2; echo \"No module named 'pinsweep'\" >&2; exit 1", "rc=2 no pinsweep on this host (No module named 'pinsweep'): install it here at this path, or --setup 'python=ITS PYTHON'"),
         ("python=$dir/another", "exit 127", "rc=0 complete"),
+        ("python=/no/python", "exit 0", "rc=2 no pinsweep on this host (/no/python: No such file or directory): install it here at this path, or --setup 'python=ITS PYTHON'"),
         ("", '[ "$2" = -c ]', "rc=1 pinsweep ended without a word"),
         ("", '[ "$2" = -c ] || exit 130', "rc=130 stopped: cancelled, or out of time"),
     ],
