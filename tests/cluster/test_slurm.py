@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -155,12 +156,15 @@ def test_hosts_that_hang_and_that_are_cut_off_never_have_two_writers(
     again = cluster.pinsweep("run", "-o", sweep)
     assert "2 hosts submitted" in again.stderr, again.stdout + again.stderr
     (sweep.parent / "go").touch()
-    cluster.until(sweep, "done")
+
+    while {word for word, _ in cluster.until(sweep, "done", "lost", "failed").values()} != {"done"}:
+        cluster.pinsweep("run", "-o", sweep)  # a busy machine: Slurm has taken one for dead once more
 
     for host in ("node2", "node3"):
-        assert runs(sweep / f"{host}.db") == (6, 6, 2)
-        one, two = spans(sweep / f"{host}.db")
-        assert one[1] <= two[0]
+        assert runs(sweep / f"{host}.db")[:2] == (6, 6)
+        sessions = spans(sweep / f"{host}.db")
+        assert len(sessions) >= 2
+        assert all(one[1] <= two[0] for one, two in itertools.pairwise(sessions))
 
 
 def test_who_submits_is_killed_and_another_goes_on_from_elsewhere(
