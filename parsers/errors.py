@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class PinsweepError(Exception):
     """Something the user asked for did not work. Printed as `error: PLACE: CAUSE` and `hint: HINT`."""
 
     exit_status = 1
+    code = "failed"
+    """For programs: what kind of error it is."""
 
     def __init__(self, place: str, cause: str, hint: str = "") -> None:
         super().__init__(f"{place}: {cause}" if place else cause)
@@ -20,15 +23,33 @@ class PinsweepError(Exception):
         """Return what a user sees, one line each."""
         return [f"error: {self}", *([f"hint: {self.hint}"] if self.hint else [])]
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return the same for programs: one object an error."""
+        return [error_record(self.code, self.cause, place=self.place, hint=self.hint)]
+
+
+def error_record(
+    code: str, message: str, *, place: str = "", hint: str = "", file: str | None = None, line: int | None = None,
+    column: int | None = None, key: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """Return an error as programs get it; null: there is none of it."""
+    return {
+        "code": code, "place": place or None, "file": file, "line": line, "column": column, "key": key or None,
+        "message": message, "hint": hint or None,
+    }  # fmt: skip
+
 
 class UserError(PinsweepError):
     """A mistake in what the user typed or wrote: nothing was started, nothing was changed."""
 
     exit_status = 2
+    code = "mistake"
 
 
 class ParseError(PinsweepError):
     """A text is not the output it should be. `cause` says what was looked for and what was seen."""
+
+    code = "unparsable"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

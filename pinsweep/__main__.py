@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import os
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -55,7 +58,7 @@ def _let_go(name: str) -> None:
 def _run() -> int:
     import click
 
-    from parsers.errors import PinsweepError
+    from parsers.errors import PinsweepError, error_record
     from pinsweep.cli import cli
 
     try:
@@ -64,6 +67,7 @@ def _run() -> int:
         from reports.text.plain import printable
 
         _say(*map(printable, error.lines()))
+        _answer(error.records())
         return error.exit_status
     except click.ClickException as error:
         import io
@@ -71,6 +75,8 @@ def _run() -> int:
         words = io.StringIO()
         error.show(words)
         _say(words.getvalue().rstrip("\n"))
+        hint = f"{error.ctx.command_path} --help" if isinstance(error, click.UsageError) and error.ctx else ""
+        _answer([error_record("usage", error.format_message(), hint=hint)])
         return 2
     except click.Abort:
         return 130
@@ -79,9 +85,11 @@ def _run() -> int:
     except OSError as error:
         if not error.filename and _folder_is_gone():
             _say("error: the working folder: has been removed", "hint: cd to a folder that is there")
+            _answer([error_record("system", "the working folder has been removed")])
             return 2
         place = f"{error.filename}: " if error.filename else ""
         _say(f"error: {place}{error.strerror or error}")
+        _answer([error_record("system", error.strerror or str(error), place=str(error.filename or ""))])
         return 1
     except ModuleNotFoundError as error:
         return _lacks(error)
@@ -104,6 +112,21 @@ def _say(*lines: str) -> None:
         say(line, err=True)
 
 
+def _answer(errors: list[dict[str, Any]]) -> None:
+    """Where JSON was asked for, and none of it was printed yet: say there what is wrong, too."""
+    from pinsweep.terminal import data, nothing_answered
+
+    words = sys.argv[1:]
+    asked = "--format=json" in words or ("--format", "json") in itertools.pairwise(words)
+    if not asked or not nothing_answered():
+        return
+    from parsers.errors import PinsweepError
+    from reports.text.json_text import json_text
+
+    with contextlib.suppress(PinsweepError, OSError):
+        data(json_text({"errors": errors}))
+
+
 def _lacks(error: ModuleNotFoundError) -> int:
     from pinsweep import packages
 
@@ -111,17 +134,22 @@ def _lacks(error: ModuleNotFoundError) -> int:
     if not package:
         return _bug()
     command = next((word for word in sys.argv[1:] if not word.startswith("-")), "this")
-    _say(
-        f"error: {command}: needs {package}, which is not installed here",
-        f"hint: {packages.install()}; or take the result files to a host that has it: what only measures (requirements/node.txt) goes without",
-    )
+    message = f"needs {package}, which is not installed here"
+    hint = f"{packages.install()}; or take the result files to a host that has it: what only measures (requirements/node.txt) goes without"
+    _say(f"error: {command}: {message}", f"hint: {hint}")
+    from parsers.errors import error_record
+
+    _answer([error_record("missing-package", message, place=command, hint=hint)])
     return 1
 
 
 def _bug() -> int:
+    from parsers.errors import error_record
     from pinsweep import bug
 
-    _say(*bug.told())
+    what, where = bug.told()
+    _say(what, where)
+    _answer([error_record("bug", what.removeprefix("error: "), hint=where.removeprefix("hint: "))])
     return 1
 
 

@@ -121,7 +121,17 @@ def redraw(line: str) -> None:
         click.echo(f"\r\x1b[K{line}", err=True, nl=False, color=True)
 
 
+_begun = False
+
+
+def nothing_answered() -> bool:
+    """Has no answer been begun yet?"""
+    return not _begun
+
+
 def _answer(text: str | bytes, *, nl: bool, color: bool | None = None) -> None:
+    global _begun
+    _begun = True
     try:
         click.echo(text, nl=nl, color=color)  # True: click takes nothing out of it
     except BrokenPipeError:

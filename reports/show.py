@@ -12,6 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from parsers.errors import UserError
 from reports import numbers
@@ -422,15 +423,31 @@ def _listed(path: Path, width: int) -> str:
     return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0, width=width))
 
 
-def show_run(path: Path, number: int) -> str:
-    """Return one run in detail. Raises UserError if the file has no run of that number."""
-    results = load([path])
+def _run_of(results: Results, path: Path, number: int) -> Run:
+    """Return a run by its number. Raises UserError if there is none."""
     every = results.started
     run = next((r for r in every if r.record.run_id == number), None)
     if run is None:
         known = [r.record.run_id for r in every]
         hint = f"the file holds runs {min(known)} to {max(known)}" if known else "the file holds no runs"
         raise UserError(str(path), f"no run {number}", hint)
+    return run
+
+
+def record(path: Path, number: int | None) -> dict[str, Any]:
+    """Return a result file, or one run of it, for programs. Raises UserError if the file has no run of that number."""
+    from reports.export import record
+
+    results = load([path])
+    if number is None:
+        return record.of_result(results, audit_of(results))
+    return record.of_run_in_detail(_run_of(results, path, number), audit_of(results))
+
+
+def show_run(path: Path, number: int) -> str:
+    """Return one run in detail. Raises UserError if the file has no run of that number."""
+    results = load([path])
+    run = _run_of(results, path, number)
     from reports.report.build import placement_text, seen_text
 
     record = run.record

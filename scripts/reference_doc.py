@@ -22,6 +22,7 @@ CLI = """\
 Made of the program's own `--help` by `python scripts/reference_doc.py`. Exit statuses: 0 all is well; 1 what was asked for failed, or was
 found (`audit`, `--fail-on`); 2 a mistake in the command, an experiment or a file, and nothing was started; 3 with `--whole-node`, where only a
 part of the machine may be used; 130 stopped by Ctrl-C. Messages go to standard error, what was asked for to standard output.
+[For programs](for-programs.md): JSON, its schemas, errors, events.
 """
 
 SHIPPED = """\

@@ -16,7 +16,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from orchestrator.model import Mark
-from parsers.errors import UserError, nearest
+from parsers.errors import UserError, error_record, nearest
 
 MOST_CHARACTERS: Final = 1 << 18
 MOST_NODES: Final = 20_000
@@ -43,6 +43,8 @@ class Mistake:
 class ExperimentError(UserError):
     """All mistakes of a file, in the order of the file; `place`, `cause` and `hint` are those of the first."""
 
+    code = "experiment"
+
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(sorted(mistakes, key=lambda m: (m.mark.line, m.mark.column)))
         first = self.mistakes[0]
@@ -51,6 +53,15 @@ class ExperimentError(UserError):
     def lines(self) -> list[str]:
         """Return `error: FILE:LINE:COL: KEY: …` for every mistake, each with its hint behind it."""
         return [line for m in self.mistakes for line in UserError(str(m.mark), m.cause, m.hint).lines()]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return every mistake with its line and column."""
+        return [
+            error_record(
+                self.code, m.what, place=str(m.mark), hint=m.hint, file=m.mark.path, line=m.mark.line, column=m.mark.column, key=m.key
+            )
+            for m in self.mistakes
+        ]  # fmt: skip
 
 
 # --- text → nodes ---

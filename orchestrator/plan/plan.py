@@ -333,20 +333,30 @@ def as_json(plan: Plan) -> dict[str, Any]:
         "time_limit": takes.slurm,
         "warm_ups": [_run_as_json(run) for run in plan.warm_ups],
         "runs": [_run_as_json(run) for run in plan.runs],
-        "aliases": [
-            {"sweep": a.sweep, "point": dict(a.cell), "of": dict(a.of), "reason": a.reason}
-            for a in plan.aliases
-        ],
+        "aliases": aliases_as_json(plan),
         "warnings": list(plan.warnings),
-        "skipped": [{"sweep": s.sweep, "point": dict(s.cell), "reason": s.reason} for s in plan.skipped],
+        "skipped": skipped_as_json(plan),
     }
+
+
+def aliases_as_json(plan: Plan) -> list[dict[str, Any]]:
+    """Return the cells that are others on this machine."""
+    return [
+        {"sweep": a.sweep, "labels": dict(a.cell), "of": dict(a.of), "reason": a.reason} for a in plan.aliases
+    ]
+
+
+def skipped_as_json(plan: Plan) -> list[dict[str, Any]]:
+    """Return the cells that this machine cannot host, and why."""
+    return [{"sweep": s.sweep, "labels": dict(s.cell), "reason": s.reason} for s in plan.skipped]
 
 
 def _run_as_json(run: PlannedRun) -> dict[str, Any]:
     return {
         "sweep": run.sweep,
         "tool": run.tool,
-        "point": run.cell.labels(),
+        "cell": run.cell.describe(),
+        "labels": run.cell.labels(),
         "options": dict(run.cell.options),
         "point_id": run.cell.point_id,
         "repeat": run.repeat,

@@ -11,7 +11,7 @@ import datetime
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol
 
@@ -280,8 +280,8 @@ class _Sweep:
             warm_up=run.warm_up,
         )
         outputs = {"stdout": outcome.stdout, "stderr": outcome.stderr}
-        self.result.add_run(run, record, outputs, parsed)
-        return record, parsed, outcome.unended
+        number = self.result.add_run(run, record, outputs, parsed)
+        return replace(record, run_id=number), parsed, outcome.unended
 
     def _process(self, run: PlannedRun, monitor: PlacementMonitor) -> Outcome:
         """Make what a run needs, and start it."""

@@ -73,6 +73,7 @@ class PartOfMachine(UserError):
     """This process may use a part of the machine only, and all of it was asked for. Nothing was started or written."""
 
     exit_status = 3
+    code = "part-of-machine"
 
 
 def told(found: Finding) -> str:

@@ -91,6 +91,8 @@ def run(asked: Asked, values: dict[str, Any]) -> int:
     from parsers.errors import UserError
 
     output = values["output"]
+    if values["events"]:
+        raise UserError("--events", "are of a sweep on this host", "pinsweep status DIR --format json")
     if output is None:
         raise UserError("-o", "a sweep of many hosts needs a folder that they share", "-o DIR/")
     wanted = _wanted(asked, values)
@@ -111,10 +113,10 @@ def run(asked: Asked, values: dict[str, Any]) -> int:
         )
     if asked.wait:
         view = submit.waited(sweep, engine)
-        _show(view)
+        _answer(view, values["form"])
         return view.exit_status
     view = submit.look(sweep, engine)
-    _show(view)
+    _answer(view, values["form"])
     say(f"see  pinsweep status {sweep.folder}", err=True)
     return 1 if any(one.word not in ("done", "running", "queued") for one in view.states) else 0
 
@@ -201,16 +203,21 @@ def status(path: Path, form: str) -> int:
 
     sweep = folder.read(path)
     view = submit.look(sweep, submit.engine_of(sweep))
-    if form == "json":
-        import json
-
-        from pinsweep.terminal import data
-
-        data(json.dumps(_as_json(view), ensure_ascii=False, indent=1), nl=True)
-    else:
-        _show(view)
+    _answer(view, form)
+    if form != "json":
         _tickets(view)
     return view.exit_status
+
+
+def _answer(view: View, form: str) -> None:
+    """Print a line for each state, or all of it for programs."""
+    if form != "json":
+        _show(view)
+        return
+    from pinsweep.terminal import data
+    from reports.text.json_text import json_text
+
+    data(json_text(_as_json(view)))
 
 
 def _tickets(view: View) -> None:

@@ -101,8 +101,9 @@ allow_disturbed: Decorator = click.option(
     help="On a machine that is shared on purpose: no run is called disturbed nor repeated; what disturbed it is kept for the audit.",
 )  # fmt: skip
 table_or_json: Decorator = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]"
-)
+    "--format", "form", type=click.Choice(["table", "json"]), default="table",
+    help="json: for programs, as `pinsweep schema` describes it. [default: table]",
+)  # fmt: skip
 strict: Decorator = click.option(
     "--strict", is_flag=True, help="A cell that this machine cannot host is an error."
 )

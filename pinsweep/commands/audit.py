@@ -16,9 +16,7 @@ from pinsweep.terminal import data, say, screen, tell
     epilog="Example: pinsweep audit node07.db --format json",
 )
 @_options.results
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]"
-)
+@_options.table_or_json
 @click.option(
     "--level", type=click.Choice(["error", "warn", "info"]), default="info",
     help="Print only findings of this level and graver ones. [default: info]",

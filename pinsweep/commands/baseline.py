@@ -28,12 +28,16 @@ def command() -> None:
 @command.command(epilog="Example: pinsweep baseline add node07-good monday.db tuesday.db")
 @_NAME
 @_options.results
-def add(name: str, results: tuple[Path, ...]) -> None:
+@_options.table_or_json
+def add(name: str, results: tuple[Path, ...], form: str) -> None:
     """Copy RESULT... (files, folders, globs) into the baseline NAME."""
     from reports.results import baselines
     from reports.results.paths import result_files
 
-    say(f"{name}: {baselines.add(name, result_files(results)).said}", err=True)
+    kept = baselines.add(name, result_files(results))
+    if form == "json":
+        _print(kept.as_json())
+    say(f"{name}: {kept.said}", err=True)
 
 
 @command.command("list", epilog="Example: pinsweep baseline list --format json")
@@ -45,9 +49,7 @@ def list_(form: str) -> None:
 
     kept = [baselines.load(name).as_json() for name in baselines.names()]
     if form == "json":
-        import json
-
-        data(json.dumps({"baselines": kept}, indent=1, ensure_ascii=False), nl=True)
+        _print({"baselines": kept})
     elif not kept:
         say("no baselines; `pinsweep baseline add NAME RESULT` makes one", err=True)
     else:
@@ -68,9 +70,7 @@ def show(name: str, form: str) -> None:
 
     kept = baselines.load(name)
     if form == "json":
-        import json
-
-        data(json.dumps(kept.as_json(), indent=1, ensure_ascii=False), nl=True)
+        _print(kept.as_json())
         return
     rows = [("started", "host", "kernel", "pinsweep")]
     rows += [
@@ -88,3 +88,9 @@ def remove(name: str) -> None:
     from reports.text.format import plural
 
     say(f"removed {name}: {plural(baselines.remove(name), 'file')}", err=True)
+
+
+def _print(record: object) -> None:
+    from reports.text.json_text import json_text
+
+    data(json_text(record))

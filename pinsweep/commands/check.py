@@ -136,7 +136,7 @@ def _say(found: Sequence[Trouble], kept: Path | None, form: str) -> int:
 
     status = 0 if not found else 3 if found[0].kind == "unknown" else 1
     if form == "json":
-        import json
+        from reports.text.json_text import json_text
 
         told = [{"kind": one.kind, "id": one.id, "text": one.text} for one in found]
         word = {0: "ok", 1: "error", 3: "unknown"}[status]
@@ -146,7 +146,7 @@ def _say(found: Sequence[Trouble], kept: Path | None, form: str) -> int:
             "troubles": told,
             "result_file": str(kept) if kept else None,
         }
-        data(json.dumps(said, indent=1, ensure_ascii=False), nl=True)
+        data(json_text(said))
     elif found:
         say(line(found) + (f"; kept in {kept}" if kept else ""))
     return status

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pinsweep.commands import _options
-from pinsweep.terminal import say
+from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
+    from reports.health.doctor import Part, Survey
 
 _HELPERS = {
     "numactl": (("numactl",), "apt-get install numactl, or dnf install numactl"),
@@ -39,109 +40,155 @@ _DESCRIBES = ("lscpu", "dmidecode", "lstopo-no-graphics")
     "--restore", is_flag=True, help="Put back what a killed `run --tune` has left set, and do nothing else."
 )
 @_options.scratch
-def command(capture: Path | None, restore: bool, scratch: Path | None) -> int:
+@_options.table_or_json
+def command(capture: Path | None, restore: bool, scratch: Path | None, form: str) -> int:
     """Show what pinsweep sees of this machine: its topology, the tools, and what may disturb a measurement.
 
     Exit status 1 if a tool that nothing stands in for is missing, or one is refused since others could have put it there, or --restore
     could not put back all.
     """
-    from orchestrator.machine import facts, file_system, probe
-    from orchestrator.tools import tool_names
+    from orchestrator.machine import probe
     from reports.text.plain import printable
 
     if restore:
         from orchestrator.run import tuning
 
         done, left = tuning.restore()
+        if form == "json":
+            from reports.text.json_text import json_text
+
+            data(json_text({"restored": done, "left": list(left)}))
+            return 1 if left else 0
         for line in (done, *left):
             say(printable(line))
         return 1 if left else 0
-    topology = probe.read_topology()
-    found = probe.facts()
+    topology, found = probe.read_topology(), probe.facts()
     if capture is not None:
         _capture(capture, probe.capture(), found)
+    if form == "json":
+        from reports.health import doctor
+        from reports.text.json_text import json_text
+
+        survey = _survey(topology, found, scratch or Path())
+        data(json_text(doctor.as_json(survey)))
+        return 0 if survey.ready else 1
+    _say_machine(topology, found, scratch or Path())
+    say("Tools", bold=True)
+    ready = [_say_part(part) for part in _parts()]
+    say("Noise", bold=True)
+    _say_noise(found, scratch or Path())
+    return 0 if all(ready) else 1
+
+
+def _survey(topology: Topology, facts: Mapping[str, Any], scratch: Path) -> Survey:
+    from orchestrator.machine import file_system, probe
+    from orchestrator.run import preflight
+    from reports.health.doctor import Survey
+
+    return Survey(
+        topology=topology, facts=facts, scratch=str(file_system.file_system_of(scratch) or ""), contradictions=list(probe.contradictions()),
+        parts=list(_parts()), noise=preflight.examine(facts, scratch),
+    )  # fmt: skip
+
+
+def _say_machine(topology: Topology, found: Mapping[str, Any], scratch: Path) -> None:
+    from orchestrator.machine import facts, file_system, probe
+    from reports.text.plain import printable
+
     say("Machine", bold=True)
     for line in _describe(topology):
         say(f"  {line}")
     for label, text in facts.lines(found).items():
         say(f"  {label.lower()}: {text or 'not readable'}")
-    if system := file_system.file_system_of(scratch or Path()):
+    if system := file_system.file_system_of(scratch):
         say(printable(f"  scratch: {system}"))
     for contradiction in probe.contradictions():
         say(f"  warn disagreement, {contradiction}", fg="yellow")
-    say("Tools", bold=True)
-    ready = [
-        *map(_tool, sorted(name for name in tool_names() if name != "command")),
-        *map(_helper, _HELPERS),
-        *map(_described, _DESCRIBES),
-    ]
-    say("Noise", bold=True)
-    _noise(found, scratch or Path())
-    return 0 if all(ready) else 1
 
 
-def _tool(tool: str) -> bool:
-    """Say which program measures; return whether there is one that may be started."""
+def _parts() -> Iterator[Part]:
+    """Find every program that pinsweep starts, one after the other."""
+    from orchestrator.tools import tool_names
+
+    yield from map(_tool, sorted(name for name in tool_names() if name != "command"))
+    yield from map(_helper, _HELPERS)
+    yield from map(_described, _DESCRIBES)
+
+
+def _tool(tool: str) -> Part:
+    """Return which program measures."""
     from orchestrator.programs.find import find_programs
     from orchestrator.tools import Program
     from parsers.errors import UserError
-    from reports.text.plain import printable
+    from reports.health.doctor import Part
 
     try:
         program = find_programs([tool])[tool]
     except UserError as error:
-        say(printable(f"  {tool:8} {error.place}: {error.cause} ({error.hint})"), fg="red")
-        return False
+        return Part(name=tool, kind="tool", usable=False, problem=str(error), hint=error.hint)
     if not isinstance(program, Program):
-        say(f"  {tool:8} missing: {program}", fg="red")
-        return False
-    stands_in = "  (our kernel stands in)" if program.stand_in else ""
-    mpi = f"  with {program.notes['mpi']}" if program.notes.get("mpi") else ""
-    say(f"  {tool:8} {program.name} {program.version}{mpi}{stands_in}  {program.path}")
-    return True
+        return Part(name=tool, kind="tool", usable=False, problem=f"missing: {program}")
+    return Part(
+        name=tool, kind="tool", usable=True, program=program.name, version=program.version, path=program.path,
+        mpi=program.notes.get("mpi", ""), stand_in=program.stand_in,
+    )  # fmt: skip
 
 
-def _helper(name: str) -> bool:
-    """Say where a program of _HELPERS is; return whether it is there and may be started."""
-    import shutil
-
-    from orchestrator.machine import planted
+def _helper(name: str) -> Part:
+    """Return where a program of _HELPERS is."""
+    from reports.health.doctor import Part
 
     programs, get = _HELPERS[name]
-    path = next(filter(None, map(shutil.which, programs)), None)
+    path, why = _found(programs)
     if path is None:
-        say(f"  {name:8} missing ({get})", fg="red")
-        return False
-    if os.geteuid() == 0 and (why := planted.reason(path)):
-        _say_refused(name, path, why)
-        return False
-    say(f"  {name:8} {path}")
-    return True
+        return Part(name=name, kind="helper", usable=False, problem="missing", hint=get)
+    if why:
+        return Part(name=name, kind="helper", usable=False, path=path, problem=why, hint=_UNTRUSTED)
+    return Part(name=name, kind="helper", usable=True, path=path)
 
 
-def _described(name: str) -> bool:
-    """Say of a program of _DESCRIBES that it is not asked, if others could have put it there; return whether it may be."""
+def _described(name: str) -> Part:
+    """Return a program of _DESCRIBES: it is not asked if others could have put it there."""
+    from reports.health.doctor import Part
+
+    path, why = _found((name,))
+    return Part(
+        name=name, kind="describes", usable=not why, path=path or "", problem=why, hint=_UNTRUSTED if why else ""
+    )  # fmt: skip
+
+
+_UNTRUSTED = "take its folder out of PATH"
+
+
+def _found(programs: Iterable[str]) -> tuple[str | None, str]:
+    """Return where the first of some programs is, and why root must not start it."""
     import shutil
 
     from orchestrator.machine import planted
 
-    path = shutil.which(name)
-    if path and os.geteuid() == 0 and (why := planted.reason(path)):
-        _say_refused(name, path, why)
-        return False
-    return True
+    path = next(filter(None, map(shutil.which, programs)), None)
+    why = planted.reason(path) if path and os.geteuid() == 0 else ""
+    return path, f"{why}, and root would start it" if why else ""
 
 
-def _say_refused(name: str, path: str, why: str) -> None:
+def _say_part(part: Part) -> bool:
+    """Say where a program is; return whether it can be started."""
     from reports.text.plain import printable
 
-    say(
-        printable(f"  {name:8} {path}: {why}, and root would start it (take its folder out of PATH)"),
-        fg="red",
-    )
+    if not part.usable:
+        where = f"{part.path}: " if part.path else ""
+        hint = f" ({part.hint})" if part.hint else ""
+        say(printable(f"  {part.name:8} {where}{part.problem}{hint}"), fg="red")
+    elif part.kind == "helper":
+        say(f"  {part.name:8} {part.path}")
+    elif part.kind == "tool":
+        mpi = f"  with {part.mpi}" if part.mpi else ""
+        stands_in = "  (our kernel stands in)" if part.stand_in else ""
+        say(f"  {part.name:8} {part.program} {part.version}{mpi}{stands_in}  {part.path}")
+    return part.usable
 
 
-def _noise(facts: Mapping[str, Any], scratch: Path) -> None:
+def _say_noise(facts: Mapping[str, Any], scratch: Path) -> None:
     """Say what may disturb a measurement here."""
     from orchestrator.run import preflight
     from reports.text.plain import printable

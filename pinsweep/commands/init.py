@@ -27,14 +27,17 @@ from pinsweep.terminal import data, say
     metavar="FILE",
     help="Write it here; a file that is there is never overwritten. [default: standard output]",
 )
-def command(tool: str | None, listing: bool, output: Path | None) -> None:
+@_options.table_or_json
+def command(tool: str | None, listing: bool, output: Path | None, form: str) -> None:
     """Print a commented experiment for TOOL, to start from."""
     from orchestrator.experiment.starter import starter
     from parsers.errors import UserError
 
     if listing:
-        _list()
+        _list(form)
         return
+    if form == "json":
+        raise click.UsageError("--format json goes with --list: an experiment is YAML")
     if tool is None:
         raise UserError(
             "init",
@@ -58,11 +61,16 @@ def command(tool: str | None, listing: bool, output: Path | None) -> None:
     say(f"wrote  {output}; see what it would do: pinsweep plan {output}", err=True)
 
 
-def _list() -> None:
+def _list(form: str) -> None:
     """Print the shipped experiments, a line each: the name that `run` takes, and its title."""
     from orchestrator.experiment import shipped
     from orchestrator.experiment.load import load_experiment
     from reports.text.columns import columns
 
     titles = [(name, load_experiment(shipped.folder() / f"{name}.yaml").title) for name in shipped.names()]
+    if form == "json":
+        from reports.text.json_text import json_text
+
+        data(json_text({"experiments": [{"name": name, "title": title} for name, title in titles]}))
+        return
     say("\n".join(columns([("experiment", "title"), *titles])))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from pinsweep.terminal import say
+from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 
 @click.group(epilog="Example: srun -N1 -C icelake pinsweep kernels build")
@@ -13,7 +14,8 @@ def command() -> None:
 
 
 @command.command(epilog="Example: pinsweep kernels build")
-def build() -> None:
+@_options.table_or_json
+def build(form: str) -> None:
     """Compile the kernels for this CPU, where hosts without a compiler find them.
 
     They are kept in the user's cache (XDG_CACHE_HOME), which hosts with one home share: once for each kind of CPU, on a host of that
@@ -21,5 +23,11 @@ def build() -> None:
     """
     from orchestrator.programs import kernels
 
+    if form == "json":
+        from reports.text.json_text import json_text
+
+        built = [{"name": name, "path": kernels.build(name)} for name in kernels.kernel_names()]
+        data(json_text({"kernels": built}))
+        return
     for name in kernels.kernel_names():
         say(str(kernels.build(name)))

@@ -88,7 +88,7 @@ def command(
     if output is None and axes:
         raise click.UsageError("--axis makes cells of a result file: name it with -o")
     asked = intake_options(tool if named == "table" else tool or named, axes, settings, columns, typed)
-    return _print(files, asked, form) if output is None else _keep(files, asked, output)
+    return _print(files, asked, form) if output is None else _keep(files, asked, output, form)
 
 
 def _print(files: tuple[str, ...], asked: IntakeOptions, form: str) -> int:
@@ -104,12 +104,12 @@ def _print(files: tuple[str, ...], asked: IntakeOptions, form: str) -> int:
         texts.append(item)
         for flag in item.parsed.flags:
             say(f"{item.name}: {flag.id}: {flag.text}", fg="yellow", err=True)
-    if texts:
-        data(parsed_text([part for text in texts for part in shown(text, asked)], form))
+    if texts or form == "json":
+        data(parsed_text([part for text in texts for part in shown(text, asked)], form, _left(left)))
     return _say(left, len(texts))
 
 
-def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path) -> int:
+def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path, form: str) -> int:
     import shlex
     from collections.abc import Iterator
 
@@ -131,6 +131,11 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path) -> int:
 
     kept = store(readable(), output, asked, version=__version__)
     status = _say([*left, *kept.left], count - len(kept.left))
+    if form == "json":
+        from reports.text.json_text import json_text
+
+        told = {"result_file": output, "added": kept.added, "known": kept.known, "notes": kept.notes}
+        data(json_text({**told, "left": _left([*left, *kept.left])}))
     for note in kept.notes:
         say(f"note     {note}", fg="yellow", err=True)
     if not kept.added and not kept.known:
@@ -155,6 +160,12 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path) -> int:
 
 def _of_a_machine(texts: int) -> str:
     return "1 text describes a machine" if texts == 1 else f"{texts} texts describe a machine"
+
+
+def _left(left: list[Left]) -> list[dict[str, str | bool]]:
+    return [
+        {"file": one.name, "reason": one.reason, "failed": one.failed, "missing": one.missing} for one in left
+    ]
 
 
 def _say(left: list[Left], taken: int) -> int:

@@ -81,9 +81,9 @@ def command(
     )  # fmt: skip
     prepared, done = plan_experiments(experiments, options, seed=seed, leading=_options.standing)
     if form == "json":
-        import json
+        from reports.text.json_text import json_text
 
-        data(json.dumps(planning.as_json(prepared.plan), ensure_ascii=False, indent=1), nl=True)
+        data(json_text(planning.as_json(prepared.plan)))
     elif form == "shell":
         data(planning.as_shell(prepared.plan, str(prepared.scratch)))
     else:

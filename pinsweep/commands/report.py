@@ -8,7 +8,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
-from pinsweep.terminal import say
+from pinsweep.terminal import data, say
 
 
 @click.command(
@@ -38,25 +38,36 @@ from pinsweep.terminal import say
 @click.option(
     "--static", is_flag=True, help="Leave out the script: no exact values under the pointer, no copying."
 )
+@_options.table_or_json
 def command(
-    results: tuple[Path, ...], output: Path | None, lab: Path | None, template: Path | None, static: bool
+    results: tuple[Path, ...],
+    output: Path | None,
+    lab: Path | None,
+    template: Path | None,
+    static: bool,
+    form: str,
 ) -> None:
     """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
     from reports.report.render import render_report
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
 
-    paths = result_files(results)
+    paths, page, written = result_files(results), None, None
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
         refuse_output(page, paths)
         with progress.doing("drawing the page", paths, reading=True) as watched:
-            path = render_report(paths, page, static=static, template=template, watched=watched)
-        say(f"report  {path}", err=True)
+            page = render_report(paths, page, static=static, template=template, watched=watched)
+        say(f"report  {page}", err=True)
     if lab:
         from reports.lab.report import render_lab, summary
 
         with progress.doing("writing the lab report", paths):
-            made = render_lab(paths, lab, template=template)
-        for line in summary(made):
+            written = render_lab(paths, lab, template=template)
+        for line in summary(written):
             say(line, err=True)
+    if form == "json":
+        from reports.lab.report import as_json
+        from reports.text.json_text import json_text
+
+        data(json_text({"page": page, "lab": as_json(written) if written else None}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,9 @@ import click
 
 from pinsweep import __version__
 from pinsweep.commands import _cluster, _loaded, _options
+from pinsweep.events import Events, emitted
 from pinsweep.progress import SweepProgress
-from pinsweep.terminal import say
+from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
     from orchestrator.plan.prepare import Prepared
@@ -30,6 +32,14 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", type=_options.RESULT_FILE, metavar="FILE|FOLDER/",
     help="The result file; one that is there is continued. In a folder: EXPERIMENT@HOST.db. [default: EXPERIMENT@HOST-UTC.db]",
+)  # fmt: skip
+@_options.table_or_json
+@click.option(
+    "--events", type=click.Choice(["ndjson"]),
+    help="Tell what happens as it happens, on standard output: one JSON object a line, as `pinsweep schema run-events` describes them.",
+)  # fmt: skip
+@click.option(
+    "--events-to", type=_options.OUTPUT, metavar="FILE", help="With --events: write them to this file (or FIFO) instead."
 )  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Say only what goes wrong: no line where all runs are ok.")
 @click.option(
@@ -73,27 +83,12 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @_cluster.options(_cluster.run, run=True)
 def command(
-    experiments: tuple[Path, ...],
-    output: Path | None,
-    quiet: bool,
-    seed: int | None,
-    retry_failed: bool,
-    allow_misplaced: bool,
-    allow_disturbed: bool,
-    share_machine: bool,
-    whole_node: bool,
-    tune: bool,
-    drop_caches: bool,
-    scratch: Path | None,
-    allow_write: tuple[str, ...],
-    strict: bool,
-    only: tuple[str, ...],
-    cells: tuple[str, ...],
-    repeats: int | str | None,
-    no_warm_up: bool,
-    as_new: bool,
-    home: Path | None,
-) -> int:
+    experiments: tuple[Path, ...], output: Path | None, form: str, events: str | None, events_to: Path | None,
+    quiet: bool, seed: int | None, retry_failed: bool, allow_misplaced: bool, allow_disturbed: bool,
+    share_machine: bool, whole_node: bool, tune: bool, drop_caches: bool, scratch: Path | None,
+    allow_write: tuple[str, ...], strict: bool, only: tuple[str, ...], cells: tuple[str, ...],
+    repeats: int | str | None, no_warm_up: bool, as_new: bool, home: Path | None,
+) -> int:  # fmt: skip
     """Run every cell of EXPERIMENT... into one result file.
 
     Another sweep on the same cores is waited for. Ctrl-C ends the running tool, keeps what is done, and the same command with the same -o goes on from there.
@@ -102,8 +97,18 @@ def command(
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 3 the same,
     because --whole-node may use a part of the machine only; 130 stopped.
     """
+    if events_to and not events:
+        raise click.UsageError("--events-to says where --events ndjson go")
+    if events and form == "json" and not events_to:
+        raise click.UsageError(
+            "--events and --format json both write to standard output: name a file with --events-to"
+        )
     output = _options.result_file(output, experiments)
-    with _told_if_stopped_early(quiet) as begin, _sent_home(output, home, quiet) as sent:
+    with (
+        emitted(bool(events), events_to) as emit,
+        _told_if_stopped_early(quiet, emit) as begin,
+        _sent_home(output, home, quiet, emit) as sent,
+    ):
         from orchestrator.plan.prepare import PlanOptions
         from orchestrator.run.outcome import Rules
         from orchestrator.run.session import run_experiments
@@ -131,19 +136,31 @@ def command(
             tune=tune,
             drop_caches=drop_caches,
             whole_node=whole_node,
-            on_wait=_waiting,
+            on_wait=functools.partial(_waiting, emit),
             leading=_options.standing,
             on_tune=_tuned,
             on_begin=begin,
             on_event=sent,
         )
-    return _end(finished, click.get_current_context(), home, quiet)
+        status = _status(finished)
+        emit.done(finished.path, finished.summary, status)
+    if form == "json":
+        _print(finished, status)
+    _end(finished, click.get_current_context(), home, quiet)
+    return status
 
 
 @contextlib.contextmanager
-def _sent_home(output: Path | None, home: Path | None, quiet: bool) -> Iterator[Callable[[Event], None]]:
+def _sent_home(
+    output: Path | None, home: Path | None, quiet: bool, events: Events
+) -> Iterator[Callable[[Event], None]]:
     """Give what is told of each event: it prints, and of a job of many hosts' sweep sends home what there is."""
-    progress = SweepProgress(quiet=quiet)
+    printed = SweepProgress(quiet=quiet)
+
+    def progress(event: Event) -> None:
+        printed(event)
+        events.of_sweep(event)
+
     if output is None or home is None:
         yield progress
         return
@@ -165,7 +182,7 @@ def _not_home(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _told_if_stopped_early(quiet: bool) -> Iterator[Callable[[Path, Prepared], None]]:
+def _told_if_stopped_early(quiet: bool, events: Events) -> Iterator[Callable[[Path, Prepared], None]]:
     """Say that nothing was started where Ctrl-C came before the first run: gives what is to be called then. From there on, the sweep
     itself ends the run that is in progress."""
     begun = False
@@ -173,7 +190,7 @@ def _told_if_stopped_early(quiet: bool) -> Iterator[Callable[[Path, Prepared], N
     def begin(path: Path, prepared: Prepared) -> None:
         nonlocal begun
         begun = True
-        _begin(path, prepared, quiet)
+        _begin(path, prepared, quiet, events)
         _loaded.all_that_a_sweep_uses()
 
     try:
@@ -182,13 +199,15 @@ def _told_if_stopped_early(quiet: bool) -> Iterator[Callable[[Path, Prepared], N
         if begun:
             raise
         say("stopped; nothing was started", err=True)
+        events.done(None, None, 130)
         raise click.exceptions.Exit(130) from None
 
 
-def _waiting(holder: Holder | Path | None) -> None:
+def _waiting(events: Events, holder: Holder | Path | None) -> None:
     from orchestrator.run.exclusive import told
     from reports.text.plain import printable
 
+    events.waiting(holder)
     say(printable(told(holder)), fg="yellow", err=True)
     if isinstance(holder, Path):
         say("         Ctrl-C stops; --scratch names another folder", err=True)
@@ -202,7 +221,7 @@ def _tuned(text: str) -> None:
     say(printable(f"tune     {text}"), err=True)
 
 
-def _begin(path: Path, prepared: Prepared, quiet: bool) -> None:
+def _begin(path: Path, prepared: Prepared, quiet: bool, events: Events) -> None:
     if not quiet:
         _options.left_out(prepared.plan)
     devices = sorted(
@@ -210,25 +229,44 @@ def _begin(path: Path, prepared: Prepared, quiet: bool) -> None:
     )
     for device in devices:
         say(f"OVERWRITES DEVICE  {device}", fg="red", bold=True, err=True)
-    if not quiet:
-        _warn_of_noise(prepared)
-        say(f"result file  {path}", err=True)
-
-
-def _warn_of_noise(prepared: Prepared) -> None:
-    """Say what will disturb the sweep, a line each; nothing of a quiet machine."""
+    if quiet and not events.wanted:
+        return
     from orchestrator.run import preflight
     from reports.text.plain import printable
 
-    machine = prepared.machine
-    for found in preflight.glance(
-        prepared.plan.runs, machine.site.topology, prepared.scratch, kept=machine.kept_cores
-    ):
-        say(printable(preflight.told(found)), fg="yellow", err=True)
+    plan, machine = prepared.plan, prepared.machine
+    noise = preflight.glance(plan.runs, machine.site.topology, prepared.scratch, kept=machine.kept_cores)
+    events.planned(path, plan, noise)
+    if not quiet:
+        for found in noise:
+            say(printable(preflight.told(found)), fg="yellow", err=True)
+        say(f"result file  {path}", err=True)
 
 
-def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> int:
-    """Say what was done and what to do next; return the exit status. `home`: where the file will lie."""
+def _status(finished: Finished) -> int:
+    """Return the exit status."""
+    if not finished.prepared.plan.runs:
+        return 1
+    if finished.summary.stopped:
+        return 130
+    return 1 if finished.summary.failed else 0
+
+
+def _print(finished: Finished, status: int) -> None:
+    """Print what was done, for programs."""
+    from reports.checks.audited import audit_of
+    from reports.export.record import of_sweep
+    from reports.results.load import load
+    from reports.text.json_text import json_text
+
+    plan, path = finished.prepared.plan, finished.path
+    results = load([path]) if plan.runs and path.exists() else None
+    findings = audit_of(results) if results else ()
+    data(json_text(of_sweep(str(path), plan, finished.summary, status, results, findings)))
+
+
+def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> None:
+    """Say what was done and what to do next. `home`: where the file will lie."""
     import shlex
 
     summary = finished.summary
@@ -236,11 +274,11 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         if quiet:
             _options.left_out(finished.prepared.plan)
         say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
-        return 1
+        return
     if quiet and not summary.stopped:
         if summary.failed_before:
             say(f"{summary.failed_before} failed before and were left alone", err=True)
-        return 1 if summary.failed else 0
+        return
     path = shlex.quote(str(home or finished.path))
     counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
         "nothing was started" if summary.stopped else "nothing to do"
@@ -260,9 +298,10 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
             err=True,
         )
     if summary.stopped:
-        again = shlex.join(_options.typed(call, output=finished.path))
+        form = None if call.params["form"] == "table" else "json"
+        again = shlex.join(_options.typed(call, output=finished.path, form=form))
         say(f"stopped; to go on: pinsweep {again}", err=True)
-        return 130
+        return
     if summary.failed_before:
         say(
             f"{summary.failed_before} failed before and were left alone; --retry-failed starts them again",
@@ -281,4 +320,3 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
             say(line, fg="yellow", err=True)
         say(f"what they mean: pinsweep audit {path}", err=True)
     say(f"next: pinsweep show {path}, or pinsweep report {path} -o report.html", err=True)
-    return 1 if summary.failed else 0

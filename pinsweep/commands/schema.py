@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import click
 
-from pinsweep.terminal import data
+from pinsweep.terminal import data, say
 
 
-@click.command(epilog="Example: pinsweep schema > experiment.schema.json")
-def command() -> None:
-    """Print the JSON Schema of experiment files, for editors."""
-    import json
+@click.command(
+    short_help="Print the JSON Schema of experiments, or of an answer.",
+    epilog="Example: pinsweep schema > experiment.schema.json; pinsweep schema show",
+)
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the names.")
+def command(name: str | None, listing: bool) -> None:
+    """Print the JSON Schema of experiment files, for editors; with NAME, of what a command prints for programs.
 
+    NAME is the words of the command, joined by "-": show, baseline-list; `error` is what any of them prints with --format json where it
+    cannot answer.
+    """
     from orchestrator.experiment.schema import json_schema
+    from reports import schemas
+    from reports.text.json_text import json_text
 
-    data(json.dumps(json_schema(), ensure_ascii=False, indent=1), nl=True)
+    if listing:
+        for one in ("experiment", *schemas.names()):
+            say(one)
+    elif name in (None, "experiment"):
+        data(json_text(json_schema()))
+    else:
+        data(json_text(schemas.schema(name)))

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say, screen, tell
 from pinsweep.terminal import raw as raw_bytes
-from pinsweep.terminal import say, screen, tell
 
 
 @click.command(
@@ -21,12 +21,15 @@ from pinsweep.terminal import say, screen, tell
 @click.option("--raw", is_flag=True, help="Print what the run printed, byte for byte.")
 @click.option("--stderr", is_flag=True, help="With --raw: its standard error instead.")
 @click.option("--runs", is_flag=True, help="List every run with its number, status and duration.")
-def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) -> None:
+@_options.table_or_json
+def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool, form: str) -> None:
     """Show the numbers of RESULT that matter, or one RUN of it in detail."""
     from orchestrator.store.result_file import open_result
     from reports import show
 
     where = screen()
+    if (raw or stderr) and form == "json":
+        raise click.UsageError("--raw prints what the run printed, byte for byte: leave --format out")
     if raw or stderr:
         if run is None:
             raise click.UsageError("--raw needs the number of a run (pinsweep show RESULT --runs lists them)")
@@ -34,7 +37,11 @@ def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) 
             for piece in file.output_pieces(run, "stderr" if stderr else "stdout"):
                 raw_bytes(piece)
         return
-    if run is not None:
+    if form == "json":
+        from reports.text.json_text import json_text
+
+        data(json_text(show.record(result, run)))
+    elif run is not None:
         say(show.show_run(result, run))
     elif runs:
         tell(show.show_runs(result, width=where.width), where)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import textwrap
 from collections import Counter
@@ -21,6 +20,7 @@ from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 from reports.text.columns import WIDTH, wrapped
+from reports.text.json_text import json_text
 
 _MOST = 12
 
@@ -54,6 +54,8 @@ class Finding:
         return {
             "id": self.id, "level": self.level, "title": self.title, "check": self.check, "sweep": self.sweep, "where": self.where,
             "cells": [{"cell": cell, "arithmetic": text} for cell, text in self.cells], "todo": self.todo,
+            "doubts": [{"file": file, "point_id": cell, "metric": metric or None} for file, cell, metric in sorted(self.doubts, key=str)],
+            "runs": [{"file": file, "run": number} for file, number in sorted(self.own)],
         }  # fmt: skip
 
 
@@ -331,8 +333,8 @@ def counted(results: Results) -> str:
 
 
 def as_json(findings: Sequence[Finding]) -> str:
-    """Return {"findings": [{id, level, title, check, sweep, where, cells: [{cell, arithmetic}], todo}]}."""
-    return json.dumps({"findings": [f.as_json() for f in findings]}, ensure_ascii=False, indent=1) + "\n"
+    """Return {"findings": [Finding.as_json]}."""
+    return json_text({"findings": [f.as_json() for f in findings]})
 
 
 def brief(findings: Sequence[Finding], sweeps: Collection[str] = (), most: int = 5) -> list[str]:

@@ -5,8 +5,6 @@ Host names, titles and what tools print may hold anything; each format escapes w
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -14,10 +12,12 @@ from xml.etree import ElementTree
 
 from parsers.errors import UserError
 from reports.compare import text as texts
+from reports.compare.matching import CellOfSide
 from reports.compare.model import Comparison, Row
 from reports.compare.sides import Side
 from reports.results.grouping import group_by
 from reports.text import format as fmt
+from reports.text.json_text import json_text
 from reports.text.plain import printable
 
 FORMATS: Final = ("table", "json", "markdown", "junit", "github")
@@ -71,7 +71,7 @@ def as_json(comparison: Comparison) -> str:
             for s in comparison.shared
         ],
     }  # fmt: skip
-    return json.dumps(_finite(document), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(document)
 
 
 def _side(side: Side) -> dict[str, Any]:
@@ -93,8 +93,8 @@ def _row(row: Row) -> dict[str, Any]:
         "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": dict(row.labels), "metric": row.number.title,
         "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
         "verdict": "no_verdict" if row.once else row.verdict, "provisional": row.provisional,
-        "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": _listed(row.doubts[0])},
-        "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": _listed(row.doubts[1])},
+        "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": _listed(row.doubts[0]), "point_ids": _cells(row.pair.a)},
+        "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": _listed(row.doubts[1]), "point_ids": _cells(row.pair.b)},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
         "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
         "need_sessions": d.need_sessions, "advice": str(d.advice or ""), "matched": row.pair.said,
@@ -102,17 +102,13 @@ def _row(row: Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _cells(side: CellOfSide) -> list[str]:
+    """Return the cells of a number, as every answer names them: of a curve's several."""
+    return list(dict.fromkeys(run.record.point_id for run in side.runs))
+
+
 def _listed(ids: str) -> list[str]:
     return ids.split(", ") if ids else []
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401 (anything JSON holds)
-    """Replace infinities by null: an interval without an upper end has none."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
 # --- Markdown ----------------------------------------------------------------------------------------------

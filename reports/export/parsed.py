@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from parsers.errors import UserError
 from parsers.measurement import Parsed, Scalar
 from reports.text import format as fmt
+from reports.text.json_text import json_text
 
 FORMS = ("table", "json", "csv")
 
 
-def parsed_text(texts: Sequence[tuple[str, Parsed]], form: str) -> str:
+def parsed_text(
+    texts: Sequence[tuple[str, Parsed]], form: str, left: Sequence[Mapping[str, Scalar]] = ()
+) -> str:
     """Return what some texts say, (name, parsed) each, in one form; ends with a line end.
 
     json   {table: [row, …]}: every table of every text, `file` first in each row, missing labels left out; what a
-           text says once is in `facts` (file, name, value), what its reader must know in `flags` (file, id, text)
+           text says once is in `facts` (file, name, value), what its reader must know in `flags` (file, id, text); what was
+           not taken (`left`)
     csv    the measurements of all texts, `file` first, in base units
     table  the measurements of each text, scaled for people
 
     Raises UserError for another form.
     """
     if form == "json":
-        return json.dumps(_tables(texts), ensure_ascii=False, indent=1) + "\n"
+        return json_text({**_tables(texts), "left": left})
     if form == "csv":
         return _csv(texts)
     if form == "table":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -15,6 +14,7 @@ from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import wrapped
 from reports.text.hostlist import folded
+from reports.text.json_text import json_text
 from reports.text.plain import printable
 from reports.text.screen import PLAIN, Screen, prose, shortened, table
 from reports.verdicts.fleet import Status
@@ -272,7 +272,7 @@ def as_json(report: Report) -> str:
         "rerun": {host: list(sweeps) for host, sweeps in report.rerun.items()},
         "warnings": list(report.warnings),
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return json_text(document)
 
 
 def _group_json(group: Group) -> dict[str, Any]:

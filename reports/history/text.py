@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import columns
 from reports.text.hostlist import folded
+from reports.text.json_text import json_text
 from reports.text.screen import PLAIN, Screen, prose, sparkline, table
 from reports.verdicts.fleet import centre
 from reports.verdicts.model import STEPS
@@ -253,7 +253,7 @@ def as_json(report: Report) -> str:
         "series": [_series_json(history) for history in report.histories],
         "warnings": list(report.warnings),
     }  # fmt: skip
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return json_text(document)
 
 
 def _step_json(step: Step) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _series_json(history: History) -> dict[str, Any]:
         "changes": [
             {
                 "started_utc": _started(history.moments[c.index]), "session": c.index, "word": c.word,
-                "before": c.before, "after": c.after, "ratio": c.ratio if c.ratio == c.ratio else None,
+                "before": c.before, "after": c.after, "ratio": c.ratio,
             }
             for c in history.changes
         ],

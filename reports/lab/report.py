@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from parsers.errors import UserError
 from reports.checks.doubts import of_results
@@ -91,6 +92,16 @@ def summary(lab: Lab) -> list[str]:
         stale = " (what is there is old)" if (lab.folder / "report.pdf").exists() else ""
         lines.append(f"no pdf  report.pdf{stale}: {lab.no_pdf.cause}: {lab.no_pdf.hint}; all else is written")
     return lines
+
+
+def as_json(lab: Lab) -> dict[str, Any]:
+    """Return what was written, for programs; names are those of the folder."""
+    return {
+        "folder": str(lab.folder), "files": list(lab.files),
+        "edited": [{"file": name, "new": beside or None} for name, beside in lab.written.kept.items()],
+        "of_earlier_report": list(lab.written.old),
+        "no_pdf": {"reason": lab.no_pdf.cause, "hint": lab.no_pdf.hint} if lab.no_pdf else None,
+    }  # fmt: skip
 
 
 def _counted(files: Iterable[str]) -> str:

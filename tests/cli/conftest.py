@@ -50,6 +50,7 @@ def called(
     def call(*words: str | Path) -> subprocess.CompletedProcess[str]:
         argv = ["pinsweep", *map(str, words)]
         monkeypatch.setattr("sys.argv", argv)
+        monkeypatch.setattr("pinsweep.terminal._begun", False)
         capsys.readouterr()
         with pytest.raises(SystemExit) as stopped:
             main()

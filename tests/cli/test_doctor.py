@@ -124,7 +124,7 @@ def test_planning_on_a_capture_is_planning_on_the_machine(pinsweep: Cli, tmp_pat
         done = pinsweep("plan", "pairs.yaml", "--format", "json", *words)
         assert done.returncode == 0, done.stderr
         made = json.loads(done.stdout)
-        runs = [[run["point"], run["placement"], run["argv"], run["env"]] for run in made["runs"]]
+        runs = [[run["labels"], run["placement"], run["argv"], run["env"]] for run in made["runs"]]
         return [runs, made["skipped"]]
 
     here = plan()

@@ -338,8 +338,8 @@ def test_two_places_of_the_same_cpus_are_one_cell(
     ran = pinsweep("run", "t.yaml", "-o", "t.db", "--strict")
     called("report", "t.db", "-o", "t.html", "--static")
 
-    assert {run["point"]["place"] for run in listed["runs"]} == {"by number"}
-    assert [alias["point"] for alias in listed["aliases"]] == [{"place": "by core"}]
+    assert {run["labels"]["place"] for run in listed["runs"]} == {"by number"}
+    assert [alias["labels"] for alias in listed["aliases"]] == [{"place": "by core"}]
     assert ran.returncode == 0
     assert "2 ok" in ran.stderr
     for text in (

@@ -697,7 +697,7 @@ def test_what_redid_them_can_be_run_again() -> None:
     )
 
     assert done.exception is None
-    cells = {json.dumps(run["point"], sort_keys=True) for run in json.loads(done.stdout)["runs"]}
+    cells = {json.dumps(run["labels"], sort_keys=True) for run in json.loads(done.stdout)["runs"]}
     assert len(cells) == 10 + 30  # ten tables of MLC, thirty rows of fio
 
 

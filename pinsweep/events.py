@@ -1,0 +1,105 @@
+"""`run --events`: what happens in a sweep, one JSON object a line, as soon as it happens. I/O.
+
+A reader that goes away, or a disk that is full, ends the events, never the sweep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from orchestrator.machine.noise import Finding
+    from orchestrator.model import Plan
+    from orchestrator.run.exclusive import Holder
+    from orchestrator.run.execute import Event, Summary
+
+
+class Events:
+    """Writes what it is told to a stream, each line at once; without a stream nothing."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    @property
+    def wanted(self) -> bool:
+        return self._stream is not None
+
+    def planned(self, file: Path, plan: Plan, noise: Sequence[Finding]) -> None:
+        if self._stream:
+            from reports.export import events
+
+            self._write([events.planned(file, plan, noise)])
+
+    def waiting(self, holder: Holder | Path | None) -> None:
+        if self._stream:
+            from reports.export import events
+
+            self._write([events.waiting(holder)])
+
+    def of_sweep(self, event: Event) -> None:
+        if self._stream:
+            from reports.export import events
+
+            self._write(events.of_sweep(event))
+
+    def done(self, file: Path | None, summary: Summary | None, exit_status: int) -> None:
+        if self._stream:
+            from reports.export import events
+
+            self._write([events.done(file, summary, exit_status)])
+
+    def errors(self, records: Iterable[dict[str, Any]]) -> None:
+        if self._stream:
+            from reports.export import events
+
+            self._write(events.event("error", **record) for record in records)
+
+    def _write(self, told: Iterable[dict[str, Any]]) -> None:
+        from reports.text.json_text import json_line
+
+        try:
+            for event in told:
+                if self._stream:
+                    self._stream.write(json_line(event))
+                    self._stream.flush()
+        except OSError:
+            self._stream = None
+
+
+@contextlib.contextmanager
+def emitted(wanted: bool, file: Path | None) -> Iterator[Events]:
+    """Give what writes events to a file, else to standard output, if they are wanted; an error that ends the sweep is one, too.
+
+    Raises UserError if the file cannot be written.
+    """
+    from parsers.errors import PinsweepError
+
+    with _opened(file) if wanted else contextlib.nullcontext() as stream:
+        events = Events(stream)
+        try:
+            yield events
+        except PinsweepError as error:
+            events.errors(error.records())
+            raise
+
+
+@contextlib.contextmanager
+def _opened(file: Path | None) -> Iterator[TextIO]:
+    from parsers.errors import UserError
+
+    if file is None:
+        yield sys.stdout
+        return
+    try:
+        stream = file.open("w", encoding="ascii")
+    except OSError as error:
+        raise UserError("--events-to", f"{file}: cannot be written: {error.strerror}") from None
+    try:
+        yield stream
+    finally:
+        with contextlib.suppress(OSError):  # what a reader that has gone did not take
+            stream.close()

@@ -1,0 +1,146 @@
+"""A result file for programs: its cells with their numbers, its runs with how they ended; what `show` and `run` print as JSON. Pure.
+
+Every number is in the base unit that stands beside it. `point_id` names a cell in every answer, in every file and on every machine;
+`cell` is what people call it, `labels` its axes.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.model import Cell, Plan
+from orchestrator.plan.plan import aliases_as_json, skipped_as_json
+from reports import numbers
+from reports.checks import audit
+from reports.checks.audit import Finding
+from reports.numbers import Name
+from reports.results import naming
+from reports.results.convicted import Guilty
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+
+if TYPE_CHECKING:
+    from orchestrator.run.execute import Summary
+
+
+def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return what a result file says. `findings`: by its audit."""
+    guilty = audit.convicted(findings)
+    runs = (run for tool in results.told for run in results.shown(tool))
+    same = group_by(runs, lambda run: (run.file, run.record.point_id, naming.program_kind(run)))
+    return {
+        "files": {name: str(path) for name, path in results.paths.items()},
+        "title": ", ".join(dict.fromkeys(e.title for e in results.experiments)) or None,
+        "sessions": [
+            {
+                "file": m.file, "session": m.session.session, "host": m.host, "started_utc": m.session.started_utc,
+                "pinsweep": m.session.pinsweep_version, "seed": m.session.seed, "facts": dict(m.session.facts),
+            }
+            for m in results.machines
+        ],
+        "cells": [_cell(own, guilty) for own in same.values()],
+        "runs": [of_run(run) for run in results.started],
+        "without_numbers": {
+            "failed": [run.record.run_id for run in results.failed],
+            "disturbed": [run.record.run_id for run in results.disturbed],
+            "missing": [{**named(cell), "repeats": number} for _, cell, number in results.missing],
+        },
+        "skipped": [{"sweep": s.sweep, "labels": dict(s.cell), "reason": s.reason} for _, s in results.skipped],
+        "aliases": [
+            {"sweep": a.sweep, "labels": dict(a.cell), "of": dict(a.of), "reason": a.reason} for _, a in results.aliases
+        ],
+    }  # fmt: skip
+
+
+def of_run(run: Run) -> dict[str, Any]:
+    """Return how a run ended."""
+    record = run.record
+    return {
+        "run": record.run_id, "file": run.file, "host": run.host, "session": run.session.session, **named(run.cell),
+        "repeat": record.repeat, "attempt": record.attempt, "warm_up": record.warm_up, "status": run.state,
+        "reason": record.reason or run.unreadable or None,
+        "disturbances": [{"id": one["id"], "text": one["text"]} for one in record.counters.get("reasons", ())],
+        "program": record.program, "started_utc": record.started_utc, "wall_s": None if run.captured else record.wall_s,
+        "exit_code": record.exit_code, "signal": record.signal,
+    }  # fmt: skip
+
+
+def of_run_in_detail(run: Run, findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return the same with its command, where it was, and its own numbers."""
+    record = run.record
+    guilty = audit.convicted(findings)
+    return {
+        **of_run(run), "program_version": run.version or None, "stand_in": run.stand_in, "argv": list(record.argv),
+        "env": dict(record.env), "placement": asdict(record.placement) if record.placement else None, "seen": record.seen,
+        "flags": _flags([run]), "numbers": _numbers([run], guilty),
+    }  # fmt: skip
+
+
+def of_sweep(
+    file: str,
+    plan: Plan,
+    summary: Summary,
+    exit_status: int,
+    results: Results | None,
+    findings: Sequence[Finding],
+) -> dict[str, Any]:
+    """Return what one `pinsweep run` did. `results`: what the file holds now, None where nothing could run."""
+    return {
+        "result_file": file, "exit_status": exit_status, "stopped": summary.stopped, "seed": plan.seed,
+        "counts": dict(summary.counts), "repeated": summary.repeated, "not_repeated": len(summary.unrepeated),
+        "done_before": summary.done_before, "disturbed_before": summary.disturbed_before,
+        "failed_before": summary.failed_before,
+        "failed": [of_run(run) for run in results.failed] if results else [],
+        "disturbed": [of_run(run) for run in results.disturbed] if results else [],
+        "skipped": skipped_as_json(plan), "aliases": aliases_as_json(plan), "warnings": list(plan.warnings),
+        "findings": [finding.as_json() for finding in findings],
+    }  # fmt: skip
+
+
+def named(cell: Cell) -> dict[str, Any]:
+    """Return what every answer calls a cell."""
+    return {
+        "sweep": cell.sweep, "tool": cell.tool, "cell": cell.describe(), "labels": cell.labels(), "point_id": cell.point_id,
+    }  # fmt: skip
+
+
+def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
+    """Return a cell with the numbers of its repeats by one program."""
+    run = runs[0]
+    told = numbers.leading(run.tool, *(one.parsed for one in runs))
+    leader = numbers.leader(run)
+    return {
+        **named(run.cell), "file": run.file, "host": run.host, "place": run.place or None, "relation": run.relation or None,
+        "program": run.record.program, "program_version": run.version or None, "stand_in": run.stand_in,
+        "runs": [one.record.run_id for one in runs], "disturbed": run.record.status == "disturbed",
+        "doubtful": _listed(audit.doubts(guilty, runs)), "flags": _flags(runs),
+        "headline": numbers.headline(run.tool, *(one.parsed for one in runs)),
+        "leading": {"what": leader.words, "better": leader.better, "unit": told[0], "median": told[1]} if told else None,
+        "numbers": _numbers(runs, guilty),
+    }  # fmt: skip
+
+
+def _numbers(runs: Sequence[Run], guilty: Guilty) -> list[dict[str, Any]]:
+    values: dict[Name, list[float]] = {}
+    for run in runs:
+        for number in numbers.each_number(run):
+            values.setdefault(number.name, []).append(number.value)
+    return [
+        {
+            "number": name.words, **name.fields(), "median": statistics.median(own), "low": min(own), "high": max(own),
+            "values": own, "doubtful": _listed(audit.doubts(guilty, runs, name.tells_of)),
+        }
+        for name, own in values.items()
+    ]  # fmt: skip
+
+
+def _flags(runs: Iterable[Run]) -> list[dict[str, str]]:
+    found = ((flag.id, flag.text) for run in runs if run.parsed for flag in run.parsed.flags)
+    return [{"id": key, "text": text} for key, text in dict.fromkeys(found)]
+
+
+def _listed(ids: str) -> list[str]:
+    return ids.split(", ") if ids else []

@@ -1,0 +1,48 @@
+"""How a value becomes JSON, wherever a program reads what pinsweep prints. Pure.
+
+Numbers are in base units, as in every frame; a number that there is none of (nan, an infinity) is null. Whatever a terminal would obey
+(control characters, marks that turn the order of letters, half surrogates) stands as \\uXXXX.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Set
+from typing import Any, Final
+
+_OBEYED: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What `json` leaves as it is of the characters that `reports.text.plain` replaces."""
+
+
+def json_text(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
+    """Return a document in many lines; ends with a line end."""
+    return _escaped(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def json_line(value: Any) -> str:  # noqa: ANN401
+    """Return the same in one line of ASCII, as newline-delimited JSON has it; ends with a line end."""
+    text = json.dumps(_plain(value), separators=(",", ":"), allow_nan=False)
+    return _escaped(text) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """Return a value of what JSON knows: texts of anything else, numpy's numbers as Python's, sets in order."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Set):
+        return sorted((_plain(item) for item in value), key=str)
+    return _plain(value.item()) if hasattr(value, "item") else str(value)
