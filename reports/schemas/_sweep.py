@@ -203,7 +203,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         problem=text('Why it is not known what runs now; "": it is.'),
         hosts=mapped(record(
             "A host.", state=text("done, running, queued, failed, lost, skipped, not submitted …"), reason=text("Why."),
-            done=integer("Runs that are done."), runs=integer("Runs that there are to be; 0: not known."), job=scalar("The job."),
+            done=integer("Runs that are done."), runs=integer("Runs that there are to be; 0: not known."), disturbed=integer("Of those that are done: disturbed at every attempt."), job=scalar("The job."),
         ), "By name."),
         differences=listed(record("What is not the same everywhere.", hosts=listed(text("A host.")), what=text("What."), here=text("What it is there."), others=text("What it is elsewhere."))),
     ),
