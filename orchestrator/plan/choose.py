@@ -15,7 +15,7 @@ def chosen(plan: Plan, asked: Sequence[str]) -> Plan:
     """Return the plan of the cells that have, of each axis named, one of its values; the others are `left_out`.
 
     Values are written as labels are: `threads=1,4`, `place=local`, `delays=0,100` of a list that is one value. Raises UserError for an
-    axis that no cell has, and a value that no cell has there; cells that cannot be hosted here count.
+    axis that no cell has, a value that no cell has there, and values that no cell has together; cells that cannot be hosted here count.
     """
     if not asked:
         return plan
@@ -25,11 +25,13 @@ def chosen(plan: Plan, asked: Sequence[str]) -> Plan:
         axis, values = _read(text, known)
         wanted.setdefault(axis, set()).update(values)
 
-    def fits(cell: Cell) -> bool:
-        labels = {axis: str(value) for axis, value in cell.labels().items()}
-        return all(labels.get(axis) in values for axis, values in wanted.items())
+    def fits(labels: Mapping[str, object]) -> bool:
+        return all(axis in labels and str(labels[axis]) in values for axis, values in wanted.items())
 
-    kept = {cell.point_id for cell in plan.cells if fits(cell)}
+    kept = {cell.point_id for cell in plan.cells if fits(cell.labels())}
+    if not kept and not any(fits(item.cell) for item in plan.skipped):
+        hint = "a cell must have every axis that is named; sweeps with other axes are asked for one after the other"
+        raise UserError(OPTION, f"no cell has {' and '.join(asked)}", hint)
     return dataclasses.replace(
         plan,
         runs=tuple(run for run in plan.runs if run.cell.point_id in kept),

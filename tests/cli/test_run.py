@@ -126,6 +126,20 @@ def test_cells_and_repeats_that_make_no_sense_are_refused(
     assert not (tmp_path / "r.db").exists()
 
 
+def test_values_that_no_cell_has_together_are_refused(pinsweep: Cli, tmp_path: Path) -> None:
+    """It was a sweep of nothing that could not be run here, for reasons that stood nowhere."""
+    sweep = "- {name: %s, tool: command, fixed: {command: echo 1, metrics: {x: {regex: '(.)', unit: ns}}}, matrix: {%s: [1, 2]}}"
+    (tmp_path / "two.yaml").write_text(f"schema: 1\nsweeps:\n{sweep % ('a', 'n')}\n{sweep % ('b', 'm')}\n")
+
+    done = pinsweep("run", "two.yaml", "-o", "r.db", "--cells", "n=1", "--cells", "m=2")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error: --cells: no cell has n=1 and m=2\nhint: a cell must have every axis"
+    )
+    assert not (tmp_path / "r.db").exists()
+
+
 def test_a_warm_up_comes_first_and_is_in_no_number(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
     warm = {"PINSWEEP_NO_WARM_UP": ""}
