@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from orchestrator.model import Cell, Plan
+from orchestrator.model import Plan
 from parsers.errors import UserError
 
 OPTION = "--cells"
