@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -70,6 +71,8 @@ def _best(
     name, better, unit, _, step = numbers.leader(cells[0][0])
     if len({numbers.leader(cell[0]).better for cell in cells}) > 1:
         typical = [None] * len(cells)
+    if moved := _moved(cells):
+        name, better, unit = "bandwidth", "higher", "B/s"
     known = [(v, i) for i, v in enumerate(typical) if v is not None and numbers.ranked(cells[i][0])]
     chosen, why = 0, "first"
     if known:
@@ -77,7 +80,8 @@ def _best(
         why = f"{'lowest' if better == 'lower' else 'highest'} {name}"
     best = cells[chosen]
     doubt = _doubt(doubtful, best)
-    said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{f' ⚠ {doubt}' if doubt else ''}"
+    rate = f", {fmt.quantity(typical[chosen], 'B/s')}" if moved else ""
+    said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{rate}{f' ⚠ {doubt}' if doubt else ''}"
     at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
     if len(cells) == 1:
         return f"{said}{at}"  # others of its sweep may have found nothing
@@ -85,7 +89,13 @@ def _best(
     if len(alike) == len(cells) - 1:
         return f"{said} in all {fmt.count(len(cells))} cells"
     as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
-    beside = _overlapping(cells, unit, step, chosen, [i for _, i in known if i not in alike])
+    told = moved or [
+        [v for _, v in numbers.leaders(own[0].tool, *(run.parsed for run in own))] for own in cells
+    ]
+    unit = unit or next(
+        (one[0] for own in cells if (one := numbers.leading(own[0].tool, *(run.parsed for run in own)))), ""
+    )
+    beside = _overlapping(told, unit, step, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
 
 
@@ -96,22 +106,15 @@ def _doubt(doubtful: Mapping[tuple[object, ...], str], cell: Sequence[Run]) -> s
 
 
 def _overlapping(
-    cells: Sequence[Sequence[Run]], unit: str, step: float, chosen: int, others: Sequence[int]
+    told: Sequence[Sequence[float]], unit: str, step: float, chosen: int, others: Sequence[int]
 ) -> str:
-    """Say of how many others the repeats overlap with those of the chosen cell; "" of none."""
-    told = numbers.leaders(cells[chosen][0].tool, *(run.parsed for run in cells[chosen]))
-    if not told:
+    """Say of how many others the repeats overlap with those of the chosen cell; "" of none. told: the number of each repeat, by cell."""
+    if not told[chosen]:
         return ""
-    own = formulas.spread([value for _, value in told])
-    ranges = [
-        formulas.spread(
-            [value for _, value in numbers.leaders(cells[i][0].tool, *(run.parsed for run in cells[i]))]
-        )
-        for i in others
-        if i != chosen
-    ]
+    own = formulas.spread(told[chosen])
+    ranges = [formulas.spread(told[i]) for i in others if i != chosen]
     overlap = sum(one.high >= own.low and own.high >= one.low for one in ranges)
-    low, high = (fmt.quantity(value, unit or told[0][0], step=step) for value in (own.low, own.high))
+    low, high = (fmt.quantity(value, unit, step=step) for value in (own.low, own.high))
     return (
         f"; its repeats, {low} to {high}, overlap with those of {fmt.plural(overlap, 'other')}"
         if overlap
@@ -189,8 +192,21 @@ def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
     return sorted(cells, key=lambda c: [model.natural(c[0].cell.labels().get(axis)) for axis in axes])
 
 
+def _moved(cells: Sequence[Sequence[Run]]) -> list[list[float]] | None:
+    """Return the bandwidth of each repeat of each cell, where they count I/Os of different sizes."""
+    tools = {own[0].tool for own in cells}
+    return (
+        numbers.moved(tools.pop(), [[run.parsed for run in own] for own in cells])
+        if len(tools) == 1
+        else None
+    )
+
+
 def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
-    """Return for each cell the number that stands for the medians of its repeats; nothing of cells that have it in different units."""
+    """Return for each cell the number that stands for the medians of its repeats, of cells whose I/Os have different sizes their bandwidth;
+    nothing of cells that have it in different units."""
+    if moved := _moved(cells):
+        return [statistics.median(own) for own in moved]
     told = [numbers.leading(same[0].tool, *(r.parsed for r in same)) for same in cells]
     alike = len({one[0] for one in told if one}) == 1
     return [one[1] if one and alike else None for one in told]
@@ -249,7 +265,9 @@ def _cells(
             rows, axes, [members[0].text for members in cells[:_MOST_LINES]], width
         )
         alike += f"; not shown: {', '.join(left_out)}" if left_out else ""
-    if bars and axes and len(cells) > 1:
+    if (
+        bars and axes and len(cells) > 1 and not _moved(cells[:_MOST_LINES])
+    ):  # a line has no bandwidth to compare
         typical = _typical(cells[:_MOST_LINES])
         most = max((v for v in typical if v is not None), default=0.0)
         drawn = ["", *(_bar(v, most) for v in typical)]

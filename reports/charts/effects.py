@@ -35,6 +35,7 @@ class Effect:
     axis: str
     levels: tuple[Level, ...]
     clear: bool  # do the best and the last level differ in each pair of cells, beyond their repeats?
+    alone: bool  # do the best and any other?
 
     @property
     def factor(self) -> float:
@@ -70,16 +71,19 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
         levels.append(
             Level(name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of)
         )
-    apart = all(formulas.differs(row[best], row[ranked[-1]]) for row in rows)
-    return Effect(axis=axis, levels=tuple(levels), clear=apart and levels[-1].low > 1)
+    ahead = [
+        level.low > 1 and all(formulas.differs(row[best], row[name]) for row in rows)
+        for name, level in zip(ranked[1:], levels[1:], strict=True)
+    ]
+    return Effect(axis=axis, levels=tuple(levels), clear=ahead[-1], alone=all(ahead))
 
 
 def title(metric: str, found: Sequence[Effect]) -> str:
-    """Return "rate: threads × 8.4, alg × 2.1", of the axes whose effect is clear, of a single axis "rate: threads × 8.4, best at 16"; ""
-    where none is."""
+    """Return "rate: threads × 8.4, alg × 2.1", of the axes whose effect is clear, of a single axis "rate: threads × 8.4, best at 16", where no
+    other level is as good within its repeats; "" where none is."""
     clear = [effect for effect in found if effect.clear]
     told = [f"{effect.axis} × {fmt.number(effect.factor)}" for effect in clear]
-    if len(found) == 1 and clear:
+    if len(found) == 1 and clear and clear[0].alone:
         told.append(f"best at {clear[0].levels[0].name}")
     return f"{metric}: {', '.join(told)}" if told else ""
 
@@ -88,7 +92,7 @@ def rule(found: Sequence[Effect]) -> str:
     """Say what the factors of a title are; "" where there are no effects."""
     if not found:
         return ""
-    said = "× n: how often the best level of an axis is better than its last"
+    said = "× n: how often the best level of an axis is better than its worst"
     return (
         f"{said}, with the other axes the same; the geometric mean over these."
         if len(found) > 1

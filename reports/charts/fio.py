@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from reports.charts import _tails, facets, wording
 from reports.charts import titles as findings
@@ -83,11 +83,11 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
             if len(stored):
                 numbers = _key_numbers(sound_rows(stored), both)
                 leading |= {number.name for number in numbers[:1]}
-                key_numbers += numbers
+                key_numbers += [*numbers, *_most_moved(sound_rows(stored), both)]
                 times += _access_times(stored, both)
                 behind |= _behind(stored)
     return Chapter(
-        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading), access_times=tuple(times), programs=wording.programs(runs),
+        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading or n.name.startswith(_BANDWIDTH)), access_times=tuple(times), programs=wording.programs(runs),
         device=behind.pop() if len(behind) == 1 else "storage",
     )  # fmt: skip
 
@@ -212,9 +212,34 @@ def _key_numbers(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
         return []
     random, reads = found["kind"] == "randread", found["direction"] == "read"
     own = found[random] if random.any() else found[reads] if reads.any() else found
+    return [_key_number(same, both) for same in sorted(_cells(own), key=lambda same: -same["iops"].median())]
+
+
+def _cells(found: pd.DataFrame) -> list[pd.DataFrame]:
     by = ["point_id", "direction"] if facets.pooled(found["run"]) else ["file", "point_id", "direction"]
-    cells = sorted((same for _, same in groups(own, by)), key=lambda same: -same["iops"].median())
-    return [_key_number(same, both) for same in cells]
+    return [same for _, same in groups(found, by)]
+
+
+_BANDWIDTH: Final = "Storage bandwidth"
+
+
+def _most_moved(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
+    """Return the cell that moves most, where the blocks have several sizes: the most IOPS are those of the smallest, and say nothing of
+    the others."""
+    found = found[~found["verify"]]
+    texts = {(run.file, run.text) for run in found["run"] if run.captured}
+    if (
+        found["size"].nunique() < 2
+        or "" in set(found["size"])
+        or found["bandwidth"].isna().any()
+        or len(texts) > 1
+    ):
+        return []
+    same = max(_cells(found), key=lambda same: same["bandwidth"].median())
+    of = formulas.spread(list(same["bandwidth"]), printed(same["run"]))
+    name = f"{_BANDWIDTH}, {_named(same).removeprefix('Storage, ')}"
+    context = ", ".join([*_context(same, both), "the most of all block sizes"])
+    return [wording.key_number(name, of, "B/s", context, 14, same["run"])]
 
 
 _OF_ONE_KIND = {
@@ -231,6 +256,17 @@ def _named(same: pd.DataFrame) -> str:
 
 
 def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
+    context = _context(same, both)
+    if len(means := same["mean"].dropna()):
+        context.append(
+            f"mean {latency_words(same)[1]} {fmt.quantity(means.median(), 'ns', step=printed(same['run']))}"
+        )
+    of = formulas.spread(list(same["iops"]), printed(same["run"]))
+    return wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
+
+
+def _context(same: pd.DataFrame, both: bool) -> list[str]:
+    """Return what tells a cell from the others: its kind, depth, jobs, cache, panel."""
     best = same.iloc[0]
     depth, jobs = known_count(best["iodepth"]), job_count(best["run"], best["direction"])
     waits = depth and depth > 1 and best["asked"] == jobs  # a synchronous engine
@@ -240,12 +276,7 @@ def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
     context += [cache] if both and (cache := best["way"]) else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
     context += [title] if (title := facets.facet_title(apart, "fio")) else []
-    if len(means := same["mean"].dropna()):
-        context.append(
-            f"mean {latency_words(same)[1]} {fmt.quantity(means.median(), 'ns', step=printed(same['run']))}"
-        )
-    of = formulas.spread(list(same["iops"]), printed(same["run"]))
-    return wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
+    return context
 
 
 def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:

@@ -151,7 +151,7 @@ def _quiet(found: Iterable[Idle]) -> list[Idle]:
 
 def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
-        name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory", size=idle.buffer if idle.buffer < math.inf else None,
+        name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory", size=idle.buffer if idle.home and idle.buffer < math.inf else None,
         run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric="latency",
     )  # fmt: skip
 

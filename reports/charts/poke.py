@@ -357,9 +357,10 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
 
 
 def _size(d: Distribution) -> float | None:
-    """Return the bytes of memory whose accesses were timed, where they are told."""
-    asked = d.runs[0].options.get("bytes")
-    return size_bytes(str(asked)) if d.target == "memory" and asked is not None else None
+    """Return the bytes of memory whose accesses were timed, where they are told: of a buffer its window."""
+    options = d.runs[0].options
+    told = [size_bytes(str(options[name])) for name in ("bytes", "window") if options.get(name) is not None]
+    return min(told) if d.target == "memory" and options.get("bytes") is not None else None
 
 
 def _is_coarse(d: Distribution, median: float) -> bool:

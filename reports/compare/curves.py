@@ -103,6 +103,8 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
     series = group_by(known, lambda row: tuple(row.labels.get(name, "") for name in varying))
     if not series or any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
         return None
+    if any(len({_number(row.labels[axis]) for row in members}) < len(members) for members in series.values()):
+        return None  # two numbers at one place: nothing tells these curves apart
     ranked = sorted(series.items(), key=lambda s: -max(row.decision.shift or 0.0 for row in s[1]))
     groups = [
         dict(ranked[i : i + _MOST_CURVES]) for i in range(0, min(len(ranked), 2 * _MOST_CURVES), _MOST_CURVES)
@@ -198,9 +200,7 @@ def _times(base: int, power: int) -> str:
 def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: axes.Axis) -> Panel:
     tested = sorted({float(row.labels[axis]) for members in series.values() for row in members})
     place = {value: float(i) for i, value in enumerate(tested)}
-    of = {
-        (key, place[float(row.labels[axis])]): row for key, members in series.items() for row in members
-    }  # of two with one place the later is drawn over the other
+    of = {(key, place[float(row.labels[axis])]): row for key, members in series.items() for row in members}
     lines = [
         Curve(
             name=", ".join(filter(None, key)) or metric,

@@ -58,6 +58,10 @@ class NumbersModule(Protocol):
         """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
         ...
 
+    def moved(self, parsed: Parsed) -> tuple[float, float] | None:
+        """Return the bandwidth (B/s) behind `leading`, where that counts things, and the size of one (B)."""
+        ...
+
     def beside(self, run: Run) -> Mapping[str, str]:
         """Return what a text tells of its run beside its options: name → value, as `show` has them in columns where cells differ."""
         ...
@@ -187,6 +191,19 @@ def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
     return [one for parsed in known if (one := parsed.once(module.leading))]
 
 
+def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
+    """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count has different sizes: of I/Os of 4 KiB and of 1 MiB the
+    most are no best. None where the sizes are within 2 %, or a cell does not tell."""
+    module = _module(tool)
+    if not hasattr(module, "moved"):
+        return None
+    told = [[one for parsed in own if parsed and (one := parsed.once(module.moved))] for own in cells]
+    sizes = [size for own in told for _, size in own]
+    if not all(told) or max(sizes) <= 1.02 * min(sizes):
+        return None
+    return [[bandwidth for bandwidth, _ in own] for own in told]
+
+
 def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
     """Return the number that stands for each repeat of a cell, in its base unit; none of what its own program calls wrong."""
     sound = [parsed for parsed in repeats if not parsed.has("validation_failed")]
@@ -240,5 +257,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "peaks", "ranked", "standing",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "peaks", "ranked", "standing",
 ]  # fmt: skip

@@ -292,11 +292,21 @@ def _beside(values: Sequence[float | None], unit: str, step: float) -> str:
     return f"{'/'.join(scale.number(v, step=step) for v in values)} {scale.unit}"
 
 
+def moved(parsed: Parsed) -> tuple[float, float] | None:
+    """Return the bandwidth (B/s) of the direction that moves most, and how many bytes an I/O of it has; None where one is not told."""
+    most = _busiest(parsed)
+    iops, bandwidth = _total(job.iops for job in most), _total(job.bandwidth for job in most)
+    return (bandwidth, bandwidth / iops) if iops and bandwidth else None
+
+
+def _busiest(parsed: Parsed) -> Sequence[Job]:
+    every = _asked_for(parsed).values()
+    return max(every, key=lambda own: _total(job.bandwidth for job in own) or 0.0, default=())
+
+
 def leading(parsed: Parsed) -> tuple[str, float] | None:
     """Return the IOPS of the direction that moves most, which `headline` says: the first of those that move as much."""
-    every = _asked_for(parsed).values()
-    most = max(every, key=lambda own: _total(job.bandwidth for job in own) or 0.0, default=())
-    iops = _total(job.iops for job in most)
+    iops = _total(job.iops for job in _busiest(parsed))
     return ("1/s", iops) if iops else _others.leading(parsed)
 
 

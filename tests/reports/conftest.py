@@ -27,6 +27,7 @@ from jinja2.bccache import Bucket
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
 from orchestrator.store import database
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result
+from parsers.units import size_bytes
 from reports.page.model import Page
 from reports.report.build import build
 from reports.report.render import render_report
@@ -269,6 +270,7 @@ def fio_text(
     samples: Mapping[str, tuple[float, float]] | None = None,
 ) -> str:  # fmt: skip
     """fio 3.33's JSON of what pinsweep starts (lat_percentiles=1), with what the report reads: direction → (IOPS, mean latency in µs)."""
+    size = size_bytes(bs.split(",")[0])
     options = {
         "name": "job",
         "rw": rw,
@@ -305,7 +307,7 @@ def fio_text(
             clat["percentile"] = {"50.000000": round(latency * 940), "99.000000": round(latency * 1880)}
             lat["percentile"] = {"50.000000": round(latency * 950), "99.000000": round(latency * 1900)}
         job[direction] = {
-            "io_bytes": ios * 4096, "io_kbytes": ios * 4, "bw_bytes": round(iops * 4096), "bw": round(iops * 4), "iops": iops,
+            "io_bytes": ios * size, "io_kbytes": ios * size // 1024, "bw_bytes": round(iops * size), "bw": round(iops * size / 1024), "iops": iops,
             "runtime": 20000 if iops else 0, "total_ios": ios, "short_ios": 0, "drop_ios": 0,
             "slat_ns": times(latency * 10), "clat_ns": clat, "lat_ns": lat,
             "bw_min": 0, "bw_max": 0, "bw_agg": 100.0, "bw_mean": 0.0, "bw_dev": 0.0, "bw_samples": 39 if iops else 0,

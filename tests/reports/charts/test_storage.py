@@ -830,3 +830,41 @@ def test_a_timer_that_differs_between_runs_is_a_range(make: Any, tmp_path: Path)
 
     (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "tail-memory"]
     assert "the timer’s own cost in it (20 to 30 ns, in steps of 0.5 ns)" in figure.sub
+
+
+def test_blocks_of_other_sizes_are_ranked_by_bandwidth(make: Any, tmp_path: Path) -> None:
+    """Most IOPS are those of the smallest blocks: "best" is of one size, or of what was moved, and says so."""
+    maker = make.Maker(tmp_path / "a.db")
+    for bs, iops in (("4k", 40_000.0), ("64k", 9_000.0), ("1m", 1_000.0)):
+        options = {"rw": "randread", "bs": bs, "iodepth": 8, "ioengine": "libaio", "direct": True}
+        for of in (0.99, 1.0, 1.01):
+            text = make.fio_text({"read": (of * iops, 8e6 / iops)}, bs=bs, rw="randread", iodepth=8)
+            maker.add("disk", "fio", options, text, axes=("bs",))
+    results = load([maker.write()])
+
+    line = re.sub(r"\s+", " ", " ".join(show.summary(results)))
+    assert line.startswith(
+        "disk highest bandwidth of 3: read 1.00 kIOPS, mean lat 8.00 ms, 1.05 GB/s at bs=1m"
+    )
+    assert "█" in show.summary(results, bars=True)[0].split()[1][-1], (
+        "the sparkline is of what they are ranked by"
+    )
+    assert "█" not in show.show_result(tmp_path / "a.db", bars=True), "bars of IOPS would rank them again"
+    numbers = {n.name: (n.value, n.unit, n.context) for n in build.build(results).key_numbers}
+    assert numbers == {
+        "Storage, 4 KiB random reads": ("40.0", "kIOPS", "randread, iodepth 8, mean latency 200 µs"),
+        "Storage bandwidth, 1 MiB random reads": ("1.05", "GB/s", "randread, iodepth 8, the most of all block sizes"),
+    }  # fmt: skip
+
+
+def test_blocks_of_one_size_are_ranked_by_iops(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for depth, iops in ((1, 9_000.0), (8, 40_000.0)):
+        options = {"rw": "randread", "bs": "4k", "iodepth": depth, "ioengine": "libaio", "direct": True}
+        maker.add("disk", "fio", options, make.fio_text({"read": (iops, depth * 1e6 / iops)}, bs="4k", rw="randread", iodepth=depth), axes=("iodepth",))  # fmt: skip
+    results = load([maker.write()])
+
+    assert show.summary(results)[0].startswith(
+        "disk  highest IOPS of 2: read 40.0 kIOPS, mean lat 200 µs at iodepth=8"
+    )
+    assert [n.name for n in build.build(results).key_numbers] == ["Storage, 4 KiB random reads"]

@@ -1,0 +1,126 @@
+"""What is said of the axes of a sweep holds of its numbers, reckoned here again: ties, missing cells and repeats, zeros, negative numbers,
+both directions, two metrics."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.charts.command import chapter
+from reports.results.load import load
+
+Cells = dict[tuple[str, ...], list[float]]
+
+
+def beyond(a: list[float], b: list[float]) -> bool:
+    """The printed rule: repeats apart, medians further apart than 3 % and than the spread of the repeats; with fewer than three a side than
+    10 %."""
+    if max(a) >= min(b) and max(b) >= min(a):
+        return False
+    small, large = sorted(map(abs, (statistics.median(a), statistics.median(b))))
+    spread = max((max(own) - min(own)) / abs(statistics.median(own)) for own in (a, b))
+    return 1 - small / large > max(0.10 if min(len(a), len(b)) < 3 else 0.03, spread)
+
+
+def made(dice: random.Random) -> tuple[str, dict[str, list[str]], Cells]:
+    """Return which way is better, the levels of each axis, and the repeats of each cell."""
+    better = dice.choice(["higher", "lower"])
+    axes = {name: [f"{name}{i}" for i in range(dice.randint(2, 4))] for name in dice.sample(["a", "b", "c"], dice.randint(1, 3))}  # fmt: skip
+    factor = {level: dice.choice([1.0, 1.0, 1.02, 1.3, 3.0]) for own in axes.values() for level in own}
+    noise, most = dice.choice([0.0, 0.01, 0.2]), dice.choice([1, 2, 3, 5])
+    cells: Cells = {}
+    for cell in itertools.product(*axes.values()):
+        value = 100.0
+        for level in cell:
+            value *= factor[level]
+        kind = dice.random()
+        value = 0.0 if kind < 0.02 else -value if kind < 0.04 else value
+        repeats = dice.randint(max(1, most - 1), most)
+        if dice.random() < 0.93:
+            cells[cell] = [round(value * dice.gauss(1, noise), 2) for _ in range(repeats)]
+    return better, axes, cells
+
+
+@pytest.mark.parametrize("first", range(0, 120, 12))
+def test_a_title_of_axes_holds(first: int, make: Any, tmp_path: Path) -> None:
+    for seed in range(first, first + 12):
+        dice = random.Random(seed)
+        better, axes, cells = made(dice)
+        if len(cells) < 2:
+            continue
+        maker = make.Maker(tmp_path / f"{seed}.db")
+        metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": better}, "other": {"regex": r"other (\S+)", "better": "lower"}}  # fmt: skip
+        for cell, values in cells.items():
+            for value in values:
+                options = {"command": "s", "metrics": metrics, **dict(zip(axes, cell, strict=True))}
+                maker.add("s", "command", options, f"rate {value:.2f}\nother 7\n", axes=tuple(axes), sweep_title="A sweep")  # fmt: skip
+        (figure,) = chapter(load([maker.write()])).figures
+        holds(figure.title, better, axes, cells)
+
+
+def holds(title: str, better: str, axes: dict[str, list[str]], cells: Cells) -> None:
+    told = dict(re.findall(r"(\w+) × ([\d.]+)", title))
+    clear = {name: found for i, name in enumerate(axes) if (found := effect(i, better, cells))}
+    assert told.keys() == clear.keys(), (title, clear)
+    for name, said in told.items():
+        factor, best = clear[name]
+        assert float(said) == pytest.approx(factor, rel=0.006), (title, name, factor)
+        if at := re.search(r"best at (\w+)", title):
+            assert at[1] == best[0], title
+            assert len(best) == 1, (title, "others are as good within their repeats", best)
+    assert title.startswith("rate: ") == bool(told)
+
+
+def effect(i: int, better: str, cells: Cells) -> tuple[float, list[str]] | None:
+    """Return the factor of an axis that is beyond the repeats in each row of cells, and its best levels; else None."""
+    names = sorted({cell[i] for cell in cells})
+    rows: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    for cell, values in cells.items():
+        rows.setdefault((*cell[:i], *cell[i + 1 :]), {})[cell[i]] = values
+    full = [row for row in rows.values() if len(row) == len(names) and min(min(own) for own in row.values()) > 0]  # fmt: skip
+    if len(names) < 2 or not full:
+        return None
+    mean = {name: statistics.geometric_mean(statistics.median(row[name]) for row in full) for name in names}
+    order = sorted(names, key=lambda name: mean[name], reverse=better == "higher")
+    best, worst = order[0], order[-1]
+
+    def ahead(other: str) -> bool:
+        sides = [(statistics.median(row[best]), statistics.median(row[other]), row) for row in full]
+        first = all((a > b) == (better == "higher") and a != b for a, b, _ in sides)
+        return first and all(beyond(row[best], row[other]) for *_, row in sides)
+
+    if not ahead(worst):
+        return None
+    factor = mean[best] / mean[worst] if better == "higher" else mean[worst] / mean[best]
+    return factor, [best, *(name for name in order[1:] if not ahead(name))]
+
+
+def test_best_at_is_not_said_of_one_that_others_equal(make: Any, tmp_path: Path) -> None:
+    """8 and 16 threads are alike: "best at 16" told a difference of 0.1 % within repeats that are 4 % apart."""
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    for n, rate in ((1, 100.0), (8, 800.0), (16, 801.0)):
+        for of in (0.98, 1.0, 1.02):
+            maker.add("s", "command", {"command": "s", "metrics": metrics, "n": n}, f"rate {rate * of:.2f}\n", axes=("n",))  # fmt: skip
+    (figure,) = chapter(load([maker.write()])).figures
+    assert figure.title == "rate: n × 8.01"
+
+
+def test_hosts_are_not_pooled(make: Any, tmp_path: Path) -> None:
+    """Two files of two hosts: the factor of an axis is of cells of one host each."""
+    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    paths = []
+    for host, times in (("one", 1.0), ("two", 3.0)):
+        maker = make.Maker(tmp_path / f"{host}.db", host=host)
+        for n in (1, 2, 4):
+            for of in (0.99, 1.0, 1.01):
+                maker.add("s", "command", {"command": "s", "metrics": metrics, "n": n}, f"rate {100 * n * times * of:.2f}\n", axes=("n",))  # fmt: skip
+        paths.append(maker.write())
+    (figure,) = chapter(load(paths)).figures
+    assert figure.title in ("rate: n × 4.00", "rate: n × 4.00, best at 4")
