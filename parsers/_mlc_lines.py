@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -508,10 +508,28 @@ class Reader:
         if self.section and self._like_figures(line):
             if last and self.aside is None:
                 run.flags.add("truncated")
+            elif self.aside is None or self._damaged(run, line.split()):
+                run.unread.append(line.strip())
             elif not last:
-                (run.unread if self.aside is None else self.aside).append(line.strip())
+                self.aside.append(line.strip())
         elif self.section and run.tables.get(self.section) and _PROSE.search(line):
             self.aside = self.aside or []
+
+    def _damaged(self, run: Run, words: Sequence[str]) -> bool:
+        """Is this a row of the section's table, and not of another one below its prose: its number of words, an index that the table has not
+        had, and all cells but one numbers?"""
+        section = self.section or ""
+        good = sum(number(word) is not None for word in words[1:])
+        if (
+            len(words) != len(self.columns or self.order) + 1
+            or good != len(words) - 2
+            or not is_index(words[0])
+        ):
+            return False
+        if section == "loaded_latency":
+            return int(words[0]) not in {row.labels[2] for row in run.tables.get(section, ())}
+        had = {row.labels[-2] for row in run.tables.get(section, ())}
+        return int(words[0]) in {*self.columns} - had
 
     def _like_figures(self, line: str) -> bool:
         """Say whether a line of a section that is not read looks as if figures were in it."""

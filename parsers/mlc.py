@@ -38,7 +38,7 @@ from parsers.measurement import Metric, Parsed, Scalar, Table, Taken, measuremen
 from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
 
 NAME: Final = "Intel MLC"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {"latency": 0.1, "bandwidth": 1e5}  # "81.5" ns, "34512.8" MB/s
 PRINTED_LOADED_LATENCY: Final = 0.01  # ns: "81.52"; loaded latencies have two digits, the others one
 

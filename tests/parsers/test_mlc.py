@@ -763,3 +763,22 @@ def test_a_matrix_over_nodes_that_lacks_rows_is_never_silent(
     assert flags(mlc.parse(text)) == expected
     within = text.rindex("\t", 0, len(text) - 3)  # of its last row a figure is missing
     assert flags(mlc.parse(text[:within])) >= {"truncated"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("Intel(R) Memory Latency Checker - v3.9\nMeasuring idle latencies (in ns)...\n\t\tNuma node\nNuma node\t     0\t     1\t     2\n       0\t  81.0\t 138.7\t 138.9\n       1\t 139.4\t  82.0\t 139.1\n"
+        "The last socket was measured on the next day, after a firmware update.\n       2\t 139.4\t 14#.0\t  82.6\n"),
+        ("Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --loaded_latency -d500\n\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n==========================\n 00000\t256.12\t  23456.1\n 00100\t190.12\t  21456.1\n"
+        "And this is the one that we were asked for, at the end of the day.\n 00500\t100.1?\t  12456.1\n"),
+    ],
+    ids=["matrix", "loaded latency"],
+)  # fmt: skip
+def test_a_damaged_row_of_the_table_is_told_below_prose_too(text: str) -> None:
+    """Rows below prose that follows a table are another table's, but for those that lack nothing of its rows but a digit."""
+    for end in ("", "\nThat was all.\n"):
+        parsed = mlc.parse(text + end)
+        assert {flag.id for flag in parsed.flags} & {"unread", "truncated"}
+    other = text.replace("\n       2\t 139.4\t 14#.0\t  82.6\n", "\n       7\t big\t 3.1\t  small\n").replace("\n 00500\t100.1?\t  12456.1\n", "\n 00500\tbig\t  small\n")  # fmt: skip
+    assert "unread" not in {flag.id for flag in mlc.parse(other + "\nThat was all.\n").flags}
