@@ -189,7 +189,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
         low, high = own["iops_min"].min(skipna=False), own["iops_max"].max(skipna=False)
         rates.append(
             (
-                *first, *([fmt.number(low, 4, step=1.0), fmt.number(high, 4, step=1.0)] if sampled else []), *([moved.number(middle["bandwidth"])] if moves else []),
+                *first, *([fmt.number(low, 4, step=1.0), fmt.number(high, 4, step=1.0)] if sampled else []), *([_moved(own["bandwidth"], moved, step)] if moves else []),
                 *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if timed else []),
             )
         )  # fmt: skip
@@ -219,3 +219,10 @@ def _metric(column: str) -> str:
     if column.startswith(("IOPS", "Bandwidth")):
         return _RATE
     return "" if column == "in flight ÷ asked" else OTHER
+
+
+def _moved(rates: pd.Series[float], scale: fmt.Scale, step: float) -> str:
+    """Return a bandwidth with the range of its repeats, which a key number may have."""
+    return (
+        fmt.NOTHING if rates.isna().any() else wording.spread_text(formulas.spread(list(rates), step), scale)
+    )

@@ -239,7 +239,7 @@ def _most_moved(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
     of = formulas.spread(list(same["bandwidth"]), printed(same["run"]))
     name = f"{_BANDWIDTH}, {_named(same).removeprefix('Storage, ')}"
     context = ", ".join([*_context(same, both), "the most of all block sizes"])
-    return [wording.key_number(name, of, "B/s", context, 14, same["run"])]
+    return [wording.key_number(name, of, "B/s", context, 16, same["run"])]
 
 
 _OF_ONE_KIND = {
