@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,19 +92,19 @@ def families(known: Sequence[Known]) -> list[Family]:
     ]  # fmt: skip
 
 
-def chosen(found: Sequence[Family], named: Iterable[int], most: int) -> list[int]:
-    """Return the indexes of the families to draw, in their order: those in which somebody is odd (`named`, the worst first), what comparisons
-    draw first, then one of each sweep after the other."""
+def chosen(found: Sequence[Family], named: Sequence[int], most: int) -> list[int]:
+    """Return the indexes of the families to draw, in their order: those in which somebody is odd (`named`, the worst first), what comparisons draw
+    first, then one of the sweep that has the fewest columns."""
     drawn = [i for i, family in enumerate(found) if family.drawn]
-    rank: dict[tuple[str, str], int] = {}
+    needed = dict.fromkeys([*named, *drawn])
+    there = Counter((found[i].program, found[i].sweep) for i in needed)
     turns = []
     for i, family in enumerate(found):
-        key = family.program, family.sweep
-        rank[key] = rank.get(key, -1) + 1
-        turns.append((rank[key], i))
-    needed = dict.fromkeys(named)
-    order = dict.fromkeys([*needed, *drawn, *(i for _, i in sorted(turns))])
-    return sorted([*order][: max(most, len(needed))])
+        if i not in needed:
+            turns.append((there[family.program, family.sweep], i))
+            there[family.program, family.sweep] += 1
+    order = [*needed, *(i for _, i in sorted(turns))]
+    return sorted(order[: max(most, len({*named}))])
 
 
 def counted(family: Family) -> str:

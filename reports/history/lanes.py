@@ -89,7 +89,9 @@ def _lane(
         for word, level, a, b in zip(words, heights, cuts, cuts[1:], strict=False)
     )  # fmt: skip
     steps = tuple((c.word, f"{fmt.change(c.ratio - 1)} on {shown.moments[c.index].date}") for c in shown.news)
-    now = fmt.quantity(heights[-1] if heights else statistics.median(shown.medians), unit)
+    now = fmt.quantity(
+        heights[-1] if heights else statistics.median(shown.medians), unit, step=shown.series.step
+    )
     note = f"now {now}" if steps else f"{now}, {_nothing(shown, threshold)}"
     cell = shown.series.name.removesuffix(f": {shown.series.key.name.words}")
     row = ", ".join(filter(None, (cell, shown.series.key.name.row)))
