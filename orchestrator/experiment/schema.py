@@ -41,6 +41,29 @@ TEXTS: Final[Mapping[str, str]] = {
 }
 """What an editor shows for each key."""
 
+EXAMPLES: Final[Mapping[str, list[Any]]] = {
+    "title": ["Random reads by depth"],
+    "name": ["randread"],
+    "fixed": [{"place": "numa_node 0"}],
+    "matrix": [{"place": ["local", "remote"]}, {"place": ["core 0", "all"]}],
+    "zip": [{"place": ["core 0", "all"]}],
+    "include": [[{"place": "all"}]],
+    "exclude": [[{"place": "all"}]],
+    "repeats": [5, "auto"],
+    "timeout": [90, "90s", "2 min"],
+    "requires": [{"numa_nodes": 2, "memory": ">= 8G"}],
+    "place": ["numa_node 0", {"name": "remote", "cpus": "numa_node 0", "memory": "remote"}],
+    "cpus": ["core 0-3", "numa_node 0", "same cache"],
+    "memory": ["local", "remote", "interleave"],
+}
+"""How each key is written."""
+
+NEEDS: Final[Mapping[str, str]] = {
+    "smt": "whether cores have several PUs in use",
+    "root": "whether pinsweep runs as root",
+    "program": "a program with its version, or several",
+}
+
 SWITCH: Final[Schema] = {"enum": [True, False, "on", "off", "yes", "no"]}
 TEXT: Final[Schema] = {"type": ["string", "number", "boolean"]}
 TIME: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*(ms|s|sec|min|h)?\s*$"
@@ -89,7 +112,14 @@ def json_schema() -> Schema:
 
 
 def _described(properties: Mapping[str, Schema]) -> dict[str, Schema]:
-    return {key: {"description": TEXTS[key], **schema} for key, schema in properties.items()}
+    return {
+        key: {"description": TEXTS[key], **_examples(EXAMPLES.get(key, [])), **schema}
+        for key, schema in properties.items()
+    }
+
+
+def _examples(listed: list[Any]) -> Schema:
+    return {"examples": listed} if listed else {}
 
 
 def _key(key: str) -> Schema:
@@ -129,10 +159,21 @@ def _requires() -> Schema:
     return {
         "type": "object",
         "properties": {
-            **dict.fromkeys(quantities.SAMPLE, number),
-            "smt": SWITCH,
-            "root": SWITCH,
-            "program": {"anyOf": [program, {"type": "array", "items": program}]},
+            **{
+                name: {
+                    "description": f"how many {name.replace('_', ' ')} at least, or a comparison",
+                    "examples": [sample, f">= {sample}"],
+                    **number,
+                }
+                for name, sample in quantities.SAMPLE.items()
+            },
+            "smt": {"description": NEEDS["smt"], **SWITCH},
+            "root": {"description": NEEDS["root"], **SWITCH},
+            "program": {
+                "description": NEEDS["program"],
+                "examples": ["numactl", "numactl >= 2.0"],
+                "anyOf": [program, {"type": "array", "items": program}],
+            },
         },
         "additionalProperties": False,
     }
@@ -174,8 +215,11 @@ def _quantity() -> Schema:
 
 def _options(tool: str, options: Mapping[str, Option], *, is_open: bool) -> dict[str, Schema]:
     """Return the definitions `TOOL` (options with one value each), `TOOL:axes` and `TOOL:exclude`."""
-    values = {name: {"description": option.help, **_value(option)} for name, option in options.items()}
-    values["place"] = {"$ref": "#/$defs/place"}
+    values = {
+        name: {"description": option.help, **_examples(_of_option(option)), **_value(option)}
+        for name, option in options.items()
+    }
+    values["place"] = {"$ref": "#/$defs/place", "examples": EXAMPLES["place"]}
     inner = {name for name, option in options.items() if option.inner}
     names = {"type": ["string", "number"]}
     return {
@@ -191,7 +235,9 @@ def _options(tool: str, options: Mapping[str, Option], *, is_open: bool) -> dict
         },
         f"{tool}:exclude": {
             "type": "object",
-            "properties": {"place": _one_or_more(names)},
+            "properties": {
+                "place": {"description": "names of places", "examples": ["remote"], **_one_or_more(names)}
+            },
             **({} if is_open else {"propertyNames": {"enum": list(values)}}),
         },
     }
@@ -201,9 +247,25 @@ def _one_or_more(schema: Schema) -> Schema:
     """Return a schema for a value or a list of values; the description stays outside, where editors look for it."""
     if "$ref" in schema and not schema["$ref"].endswith("s"):
         return {**schema, "$ref": f"{schema['$ref']}s"}
-    described = {k: v for k, v in schema.items() if k == "description"}
-    bare = {k: v for k, v in schema.items() if k != "description"}
+    described = {k: v for k, v in schema.items() if k in ("description", "examples")}
+    bare = {k: v for k, v in schema.items() if k not in described}
     return {**described, "anyOf": [bare, {"type": "array", "minItems": 1, "items": bare}]}
+
+
+def _of_option(option: Option) -> list[Any]:
+    """Return values of an option as an experiment writes them; of one whose words are listed none."""
+    if option.examples:
+        return list(option.examples)
+    low = option.low or 0
+    match option.kind:
+        case "int" | "float":
+            return [max(1, low)]
+        case "seconds":
+            return [max(10, low), "90s"]
+        case "size":
+            return ["4k", "0.5 x L2"]
+        case _:
+            return []
 
 
 def _value(option: Option) -> Schema:

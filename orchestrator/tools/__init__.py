@@ -40,6 +40,7 @@ class Option:
     high: float | None = None
     inner: bool = False
     required: bool = False
+    examples: tuple[Any, ...] = ()  # as an experiment writes it, where the kind does not tell
 
     def problem(self, value: Any) -> str | None:  # noqa: ANN401 (whatever YAML holds)
         """Say what is wrong with one resolved value, or None."""

@@ -31,6 +31,8 @@ STARTER: Final = """\
 fixed:
   command: dd if=/dev/zero of=/dev/null bs={bs} count={count}
   count: 10000
+  seconds: 1               # how long a run takes, for the plan
+  place: core 0            # with the memory of its NUMA node; also all, numa_node 0, near eth0 …
   metrics:
     bandwidth: {regex: "([0-9.]+) GB/s", unit: GB/s, better: higher}
 matrix:
@@ -47,15 +49,21 @@ def options() -> Mapping[str, Option]:
             kind="text",
             required=True,
             help="the command line; {name} is the value of the axis or option of that name",
+            examples=("openssl speed -seconds 1 -evp aes-{bits}-gcm",),
         ),
         "metrics": Option(
             kind="mapping",
             required=True,
             help="name: {regex: …} or {json: …}, with unit and better: higher|lower",
+            examples=({"rate": {"regex": "rate ([0-9.]+) MB/s", "unit": "MB/s", "better": "higher"}},),
         ),
         "threads": Option(kind="int", low=1, help="PUs the placement holds; also OMP_NUM_THREADS"),
         "seconds": Option(kind="float", low=0, help="how long one run takes, for the plan; 10 if not given"),
-        "env": Option(kind="mapping", help="environment variables: name: value, with placeholders"),
+        "env": Option(
+            kind="mapping",
+            help="environment variables: name: value, with placeholders",
+            examples=({"OMP_PROC_BIND": "close"},),
+        ),
     }
 
 

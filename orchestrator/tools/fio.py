@@ -38,6 +38,7 @@ fixed:
   direct: true             # past the page cache; libaio is asynchronous only so
   size: 256M               # a scratch file that pinsweep makes and removes (--scratch says where)
   runtime: 10
+  place: numa_node 0       # on its CPUs, with its own memory
 matrix:                    # every combination is a cell
   rw: [randread, randwrite]
   iodepth: [1, 8, 32]
@@ -149,6 +150,20 @@ def known() -> frozenset[str]:
     return frozenset((*_catalogue(), *(e["alias"] for e in _catalogue().values() if "alias" in e)))
 
 
+_EXAMPLES: Final[Mapping[str, tuple[str | float, ...]]] = {
+    "bs": ("4k", "128k"), "ba": ("4k",), "bsrange": ("1k-4k",), "bssplit": ("4k/90:64k/10",), "buffer_compress_percentage": (50,),
+    "buffer_pattern": ("0xdeadbeef",), "cpuchunks": (50000,), "cpuload": (50,), "dedupe_percentage": (50,), "fadvise_hint": ("random", 0),
+    "fallocate": ("none", "native"), "fdatasync": (1,), "filename": ("/dev/nvme0n1", "/data/file"), "filesize": ("1G",), "fsync": (1, 32),
+    "io_size": ("10G",), "iodepth": (1, 32), "iodepth_batch": (8,), "iodepth_batch_complete_max": (8,),
+    "iodepth_batch_complete_min": (1,), "iodepth_low": (16,), "latency_percentile": (99.9,), "latency_target": ("1ms",), "latency_window": ("5s",),
+    "log_avg_msec": (1000,), "loops": (3,), "nrfiles": (4,), "number_ios": (10000,), "offset": ("1G",), "offset_increment": ("1G",),
+    "percentage_random": (50,), "ramp_time": (5,), "random_distribution": ("zipf:1.1", "pareto:0.2"), "random_generator": ("tausworthe64",),
+    "randseed": (42,), "rate": ("100M",), "rate_iops": (5000,), "rwmixread": (70,), "rwmixwrite": (30,), "runtime": (10, "30s"),
+    "size": ("256M", "1G"), "thinktime": (100,), "verify": ("crc32c",), "zonemode": ("zbd",), "zonesize": ("256M",),
+}  # fmt: skip
+"""How options are written whose kind fio does not tell."""
+
+
 @functools.cache
 def options() -> Mapping[str, Option]:
     """Return what an experiment may set: fio's own options (scripts/fio_options.py) and their aliases, as far as PASSED."""
@@ -162,7 +177,11 @@ def options() -> Mapping[str, Option]:
         elif choices:
             option = Option(kind="word", help=entry["help"], choices=choices)
         else:
-            option = Option(kind="flag" if entry["kind"] == "flag" else "text", help=entry["help"])
+            option = Option(
+                kind="flag" if entry["kind"] == "flag" else "text",
+                help=entry["help"],
+                examples=_EXAMPLES.get(name, ()),
+            )
         for key in (name, entry.get("alias")):
             if key:
                 found[key] = option

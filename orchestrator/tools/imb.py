@@ -59,13 +59,17 @@ def options() -> Mapping[str, Option]:
         "benchmark": Option(kind="word", choices=BENCHMARKS, help="what to measure; PingPong if not given"),
         "np": Option(kind="int", low=2, high=65536, help="MPI processes; 2 if not given"),
         "msglog": Option(
-            kind="text", help='message sizes as powers of two, "0:22" (in quotes: YAML reads 0:22 as a time)'
+            kind="text",
+            help='message sizes as powers of two, "0:22" (in quotes: YAML reads 0:22 as a time)',
+            examples=("0:22",),
         ),
         "message_sizes": Option(
             kind="size", inner=True, low=0, help="message sizes in bytes, measured by one process (-msglen)"
         ),
         "iter": Option(
-            kind="text", help='repetitions per size, e.g. 1000, or "1000,40" with the MB per size'
+            kind="text",
+            help='repetitions per size, e.g. 1000, or "1000,40" with the MB per size',
+            examples=(1000, "1000,40"),
         ),
         "iter_policy": Option(
             kind="word",
@@ -74,7 +78,7 @@ def options() -> Mapping[str, Option]:
         ),
         "time": Option(kind="float", low=0.01, help="seconds per message size at most"),
         "mem": Option(kind="float", low=0.01, help="GB of buffers per process"),
-        "off_cache": Option(kind="text", help="-1 or MB: keep the buffers out of the caches"),
+        "off_cache": Option(kind="text", help="-1 or MB: keep the buffers out of the caches", examples=(-1,)),
         "sync": Option(kind="flag", help="synchronise the processes before each measurement"),
     }
 

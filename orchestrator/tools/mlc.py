@@ -96,7 +96,11 @@ def options() -> Mapping[str, Option]:
             choices=_TRAFFIC,
             help="traffic type: R read only, 2-5 with ordinary stores, 6-10 with non-temporal stores",
         ),
-        "b": Option(kind="text", help="buffer per thread in KiB, or a size (200m, 8 x LLC)"),
+        "b": Option(
+            kind="text",
+            help="buffer per thread in KiB, or a size (200m, 8 x LLC)",
+            examples=("200m", "8 x LLC"),
+        ),
         "t": Option(kind="seconds", low=0.05, high=3600, help="seconds per point"),
         "e": Option(kind="flag", help="leave the prefetchers as they are"),
         "r": Option(kind="flag", help="random access for the latency thread"),

@@ -19,7 +19,7 @@ FATAL = ("truncated",)
 SIGNATURE = b""
 INSTALL = "comes with pinsweep; it needs a C compiler"
 STARTER: Final = """\
-fixed: {target: memory, count: 100000}
+fixed: {target: memory, count: 100000, place: core 0}   # with the memory of its NUMA node
 matrix:
   op: [read, write]
   bytes: [0, 1kB, 1MB, 0.5 x LLC, 4 x LLC]

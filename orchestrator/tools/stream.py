@@ -50,6 +50,7 @@ def options() -> Mapping[str, Option]:
         "array_size": Option(
             kind="text",
             help="elements of one array, or a size (4 x LLC, 512M); auto: 4 × the last-level caches in use, as memory allows",
+            examples=("auto", "4 x LLC", 80_000_000),
         ),
         "ntimes": Option(kind="int", low=2, high=100, help="passes; the first is not counted"),
         "stores": Option(

@@ -15,7 +15,10 @@ WITHOUT_NEEDS = [
 
 @pytest.mark.parametrize("tool", tool_names())
 def test_a_written_starter_loads(tool: str) -> None:
-    assert parse_experiment(starter.starter(tool), "mine.yaml").sweeps[0].tool == tool
+    (sweep,) = parse_experiment(starter.starter(tool), "mine.yaml").sweeps
+
+    assert sweep.tool == tool
+    assert "place" in {*sweep.fixed, *sweep.matrix}  # a number without one is of wherever the kernel likes
 
 
 @pytest.mark.parametrize("tool", WITHOUT_NEEDS)
