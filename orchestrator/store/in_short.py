@@ -38,8 +38,8 @@ _MOST_OPEN: Final = 100
 """Files that are held open; of more, one is opened when somebody asks."""
 _HELD: Final = 1000
 """Texts that a file hands out and holds, some MB: charts ask for that many together, in one way after another."""
-_CELLS_HELD: Final = 64
-"""Cells of which the readings are held: repeats are asked for one after the other."""
+_CHARACTERS_HELD: Final = 2_000_000
+"""Of the texts of cells whose readings are held: repeats are asked for one after the other, those of small cells several times."""
 
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -190,6 +190,7 @@ class Source:
         self._path = path
         self._of = of  # the fingerprint of the contents
         self._cells: OrderedDict[str, _OfCell] = OrderedDict()
+        self._characters = 0  # of their texts
         self._was = _identity(path)
         self._held: OrderedDict[int, Parsed] = OrderedDict()
         self._result: ResultFile | None = None
@@ -235,8 +236,9 @@ class Source:
             if text is None:
                 return None
             found = held[record.point_id] = _OfCell(text)
-            if len(held) > _CELLS_HELD:
-                held.popitem(last=False)
+            self._characters += found.characters
+            while self._characters > _CHARACTERS_HELD and len(held) > 1:
+                self._characters -= held.popitem(last=False)[1].characters
         return found.told(record.run_id, name)
 
     def column(self, run_id: int, name: str) -> Mapping[str, Any]:
@@ -249,6 +251,7 @@ class _OfCell:
     """What is kept of the readings of a cell; nothing where it is not what `readings_dumped` gave."""
 
     def __init__(self, text: str) -> None:
+        self.characters = len(text)
         self._heads: list[Any] = []
         self._runs: dict[int, Mapping[str, Any]] = {}
         with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
