@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -70,6 +71,7 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
 
     environment.globals["figure_number"] = figure_number
     environment.globals["anchor"] = anchor
+    environment.globals["contents"] = _contents
     policy = [
         "default-src 'none'",
         f"style-src '{_hash(style)}'",
@@ -95,6 +97,28 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
         },
     }
     return templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A section in the page's contents, with its figures in the order in which they stand there."""
+
+    title: str
+    anchor: str
+    figures: tuple[Figure, ...]
+    swept: bool  # are its figures of several sweeps?
+
+
+def _contents(page: Page) -> list[_Part]:
+    """Return the sections that have figures."""
+    curves: tuple[Figure, ...] = getattr(page.comparison, "curves", ())
+    found = [(page.comparison, curves)] if page.comparison else []
+    found += [(s, tuple(f for block in s.blocks for f in block.figures)) for s in page.sections]
+    return [
+        _Part(title=s.title, anchor=s.anchor, figures=own, swept=len({f.sweep for f in own}) > 1)
+        for s, own in found
+        if own
+    ]
 
 
 _FEW: Final = 3

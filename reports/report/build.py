@@ -26,6 +26,7 @@ from reports.checks.doubts import of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
+from reports.report.best import figure as best_cells
 from reports.report.hosts import figures as host_figures
 from reports.report.key_numbers import chosen as key_numbers_of
 from reports.report.machine import drawings
@@ -100,6 +101,13 @@ def _sections(results: Results, chapters: Mapping[str, Chapter], guilty: Guilty)
     if strips := host_figures(results, guilty):
         yield Section(
             title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=_marked(strips, guilty)),)
+        )
+    every = [figure for chapter in chapters.values() for figure in chapter.figures]
+    if best := best_cells(results, every):
+        yield Section(
+            title="Summary",
+            anchor="summary",
+            blocks=(Block(tool="summary", figures=_marked((best,), guilty)),),
         )
     times = [t for c in chapters.values() for t in c.access_times]
     if facets.pooled(results.runs):  # hosts that differ are no repeats that scatter

@@ -309,6 +309,21 @@ setTimeout(() => { button.textContent = name; }, 1200);
 table.closest(".tw").appendChild(bar);
 });
 
+/* a page of very many elements is without the rows of closed tables until they are opened, or printed */
+const MOST_ELEMENTS = 2500, kept = new Map();
+if (doc.getElementsByTagName("*").length > MOST_ELEMENTS) all(".fig>details:not([open]),#runs>details:not([open])").forEach(d => {
+const rows = doc.createDocumentFragment();
+rows.append(...[...d.childNodes].filter(n => n.nodeName !== "SUMMARY"));
+kept.set(d, rows);
+d.addEventListener("toggle", () => fill(d));
+});
+function fill(d) {
+if (!kept.has(d)) return;
+d.append(kept.get(d));
+kept.delete(d);
+}
+all(".toc a").forEach(a => a.addEventListener("click", () => { a.closest("details").open = false; }));
+
 /* what scrolls is reached by the keyboard, what does not is no stop on its way */
 const stops = () => all(".tw,pre").filter(e => e.offsetParent).forEach(e => {
 if (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1) e.setAttribute("tabindex", "0");
@@ -319,7 +334,7 @@ addEventListener("resize", stops);
 addEventListener("toggle", stops, true);
 
 /* small tables are open on paper: where a style sheet cannot open them */
-addEventListener("beforeprint", () => all(".few:not([open])").forEach(e => { e.open = true; e.dataset.printed = ""; }));
+addEventListener("beforeprint", () => all(".few:not([open])").forEach(e => { fill(e); e.open = true; e.dataset.printed = ""; }));
 addEventListener("afterprint", () => all("[data-printed]").forEach(e => { e.open = false; delete e.dataset.printed; }));
 
 /* light or dark */

@@ -129,7 +129,7 @@ def report(of: Callable[[Any, Path], Path]) -> Callable[[Any, Path, Path], None]
 KINDS: dict[str, Callable[[Any, Path, Path], None]] = {
     "one run": report(one_run),
     "three axes": report(lambda make, folder: swept(make, folder / "r.db")),
-    "many sweeps": report(lambda make, folder: swept(make, folder / "r.db", sweeps=5)),
+    "many sweeps": report(lambda make, folder: swept(make, folder / "r.db", sweeps=7)),
     "failures": report(lambda make, folder: swept(make, folder / "r.db", fails=True)),
     "fio": report(storage),
     "captured MLC": report(lambda make, folder: taken_in(folder, "mlc")),
@@ -274,7 +274,7 @@ def test_small_tables_are_open_on_paper_and_long_ones_are_not(
 ) -> None:
     """A printed report had no number below its curves."""
     out = tmp_path / "page.html"
-    pinsweep("report", storage(make, tmp_path), swept(make, tmp_path / "r.db"), "-o", out)
+    pinsweep("report", storage(make, tmp_path), swept(make, tmp_path / "r.db"), "--static", "-o", out)
     page = browser.new_page()
     page.goto(out.as_uri())
     shown = """them => them.map(d => [d.querySelectorAll("tbody tr").length, d.checkVisibility() && d.querySelector("table").checkVisibility({contentVisibilityAuto: true})])"""

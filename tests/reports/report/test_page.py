@@ -263,10 +263,9 @@ def test_times_of_no_bytes_are_written_apart_or_once(
 def test_fio_shows_both_ends_of_its_latency_and_what_depth_buys(full_built: Page) -> None:
     figure = shown_of(full_built, "fio")[0]
     assert [p.title for p in figure.panels] == [
-        "4 KiB blocks, IOPS", "32 KiB blocks, IOPS", "4 KiB blocks, latency", "32 KiB blocks, latency",
-        "4 KiB blocks, latency over IOPS", "32 KiB blocks, latency over IOPS",
+        f"{size} blocks, {what}" for size in ("4 KiB", "32 KiB") for what in ("IOPS", "bandwidth", "latency", "latency over IOPS")
     ]  # fmt: skip
-    latency, tradeoff = figure.panels[2].wide, figure.panels[4].wide
+    latency, tradeoff = figure.panels[2].wide, figure.panels[3].wide
     for row in latency["datasets"]["points"]:
         tail = next(
             r for r in latency["datasets"]["tails"] if (r["series"], r["x"]) == (row["series"], row["x"])
@@ -865,7 +864,7 @@ def test_cpu_time_and_limits_stand_beside_iops(make: Any, tmp_path: Path) -> Non
             "s", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, json.dumps(text), axes=("iodepth",)
         )
 
-    (figure,) = figures_of(maker.write(), "fio")
+    figure, *_ = figures_of(maker.write(), "fio")
 
     (offers,) = figure.tables
     assert offers.columns[1:] == (

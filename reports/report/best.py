@@ -1,0 +1,77 @@
+"""The best cell of each sweep, where a page has more figures than anybody looks through. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from reports import numbers
+from reports.draw.figure import Figure, Table, row_of
+from reports.numbers import formulas
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+
+MOST_FIGURES = 6
+"""So many are looked through without a table of what they found."""
+
+
+def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
+    """Return a table with a row for each sweep and program: its best cell by the number that stands for a run, of which several share it how
+    many, the median of its repeats and their range. None of few figures, or of one sweep."""
+    sweeps = group_by(
+        (run for tool in results.tools for run in results.good(tool) if run.sound),
+        lambda run: (run.cell.sweep, naming.program_kind(run)),
+    )
+    if len(drawn) <= MOST_FIGURES or len(sweeps) < 2:
+        return None
+    rows = [(row, runs) for of in sweeps.values() for row, runs in _row(of)]
+    if not rows:
+        return None
+    return Figure(
+        id="best-cells", title="The best cell of each sweep",
+        sub="By the number that stands for a run; the median of the repeats, and their range. Cells of which neither way is better have no best.",
+        tables=(
+            Table(
+                columns=("Sweep", "Number", "Better", "Cells", "Best cell", "Value", "Repeats"),
+                rows=tuple(row for row, _ in rows), numeric=frozenset((3, 5, 6)), of=tuple(row_of(runs) for _, runs in rows),
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
+    """Give the row of a sweep and whose numbers it has; nothing of a sweep whose cells have no number of one unit and direction."""
+    cells = list(group_by(runs, lambda run: (run.host, run.record.point_id)).values())
+    told = {i: numbers.leaders(own[0].tool, *(run.parsed for run in own)) for i, own in enumerate(cells)}
+    leader = numbers.leader(cells[0][0])
+    units = {unit for own in told.values() for unit, _ in own}
+    directions = {numbers.leader(own[0]).better for own in cells}
+    if len(units) != 1 or len(directions) != 1:
+        return
+    unit = leader.unit or units.pop()
+    spreads: Mapping[int, formulas.Spread] = {
+        i: formulas.spread([value for _, value in own])
+        for i, own in told.items()
+        if own and numbers.ranked(cells[i][0])
+    }
+    if not spreads:
+        return
+    head = (runs[0].sweep_title or runs[0].cell.sweep, leader.words)
+    if leader.better == "neither":
+        yield (*head, fmt.NOTHING, fmt.count(len(cells)), fmt.NOTHING, fmt.NOTHING, fmt.NOTHING), list(runs)
+        return
+    pick = min if leader.better == "lower" else max
+    value = pick(of.median for of in spreads.values())
+    best = [i for i, of in spreads.items() if of.median == value]
+    of, own = spreads[best[0]], cells[best[0]]
+    as_good = f" and {fmt.plural(len(best) - 1, 'more cell')}" if len(best) > 1 else ""
+    ends = dict.fromkeys(fmt.quantity(end, unit) for end in (of.low, of.high))
+    ranged = " to ".join(ends) if of.n > 1 else fmt.NOTHING
+    yield (
+        (
+            *head, f"{leader.better} is better", fmt.count(len(cells)), f"{own[0].cell.describe()}{as_good}", fmt.quantity(value, unit),
+            ranged,
+        ),
+        own,
+    )  # fmt: skip
