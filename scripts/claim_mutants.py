@@ -22,6 +22,10 @@ TESTS = (
     "test_compare_claims",
     "test_prose_claims",
     "test_claims",
+    "test_effect_claims",
+    "test_curve_claims",
+    "test_storage_claims",
+    "test_digits",
 )
 
 
@@ -73,6 +77,13 @@ MUTANTS = (
     Mutant("show: the whole range for half of it", "reports/show.py", "relative * 50 if len(values) > 1", "relative * 100 if len(values) > 1", "prose"),
     Mutant("show: runs that gave numbers are all that were planned", "reports/show.py", "{fmt.count(done)} of {fmt.count(planned)} runs gave", "{fmt.count(planned)} of {fmt.count(planned)} runs gave", "prose"),
     Mutant("lab: failed runs have numbers", "reports/lab/document.py", "fmt.count(len(good)),", "fmt.count(len(runs)),", "prose"),
+    Mutant("axes: the best of less is the most", "reports/charts/effects.py", 'sign = -1 if better == "lower" else 1', "sign = 1", "effect"),
+    Mutant("axes: best at one that others equal", "reports/charts/effects.py", "and clear and clear[0].alone", "and clear", "effect"),
+    Mutant("axes: within the repeats is beyond them", "reports/charts/effects.py", "clear=ahead[-1]", "clear=levels[-1].low > 1", "effect"),
+    Mutant("curves: A ÷ B for B ÷ A", "reports/compare/curves.py", "return Spread(d.ratio, max(d.low, y.low)", "return Spread(1 / d.ratio, max(d.low, y.low)", "curve"),
+    Mutant("curves: points without a ratio are not told", "reports/compare/curves.py", "lost = len(rows) - len(known)", "lost = 0", "curve"),
+    Mutant("fio: the most bandwidth is the least", "reports/charts/fio.py", "same = max(_cells(found), key", "same = min(_cells(found), key", "storage"),
+    Mutant("digits: zeros that nobody printed", "reports/text/format.py", "0.0 if self.factor == 1 else None", "None", "digits"),
 )  # fmt: skip
 
 

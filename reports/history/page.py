@@ -90,10 +90,18 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
             ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
             ("Numbers", len(report.histories), few_text(report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
             ("Changed", changed, f"in {fmt.plural(len(report.steps), 'step')}"),
-            ("Regressed", len(report.regressed), "and still worse than before"),
+            ("Regressed", len(report.regressed), f"and still worse than before{_by_name(report)}"),
         )
     ):  # fmt: skip
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _by_name(report: Report) -> str:
+    """Return "; 4 numbers, of each of 3 hosts its own", of which a line on several hosts counts each once; "" of one host's."""
+    hosts = {h.host for h in report.regressed}
+    names = {h.series.key for h in report.regressed}
+    every = f"{'each of ' if len(names) * len(hosts) == len(report.regressed) else ''}{fmt.plural(len(hosts), 'host')}"
+    return f"; {fmt.plural(len(names), 'number')}, of {every} its own" if len(hosts) > 1 else ""
 
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:

@@ -139,6 +139,11 @@ def test_the_last_change_is_that_of_all_hosts_that_had_it(nightly: Nightly) -> N
     checks = [check for check in history_page.build(report, title="t").checks if check.items]
     assert [(check.items, check.counted) for check in checks] == [((told,), "1 change")]
     assert told == "2026-01-08 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[1-3]"
+    (still,) = [n for n in history_page.build(report, title="t").key_numbers if n.name == "Regressed"]
+    assert (still.value, still.context) == (
+        "12",
+        "and still worse than before; 4 numbers, of each of 3 hosts its own",
+    )
     assert history_page.sentence(report) == (
         "3 changes; the last on n[1-3] on 2026-01-08, 4 regressed: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
     )
