@@ -66,7 +66,8 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
     found["label"] = [short if alike[short] == 1 else name for name, short in names]
     found["order"] = [_KINDS.index(kind) if kind in _KINDS else len(_KINDS) for kind in found["kind"]]
     apart = facet_names(runs, found)
-    found["panel"] = run.map(lambda r: facets.facet(r, apart))
+    each: dict[facets.Facet, facets.Facet] = {}
+    found["panel"] = run.map(lambda r: each.setdefault(of := facets.facet(r, apart), of))
     panels = {of: at for at, of in enumerate(dict.fromkeys(found["panel"]))}
     found["at"] = [panels[of] for of in found["panel"]]
     return found.sort_values(["at", *RANKED], kind="stable")

@@ -144,10 +144,17 @@ def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[st
     that nothing tells apart would be pooled."""
     pairs = list(drawn)
     names = facet_names(list(dict.fromkeys(run for run, _ in pairs)), within=within)
-    owns = {run: _own(run) for run, _ in pairs}
-    known = {
-        ((*map(owns[run].get, names),), by, *(str(owns[run].get(n)) for n in within)) for run, by in pairs
-    }
+    known: set[tuple[object, ...]] = set()
+    last: Run | None = None
+    panel: tuple[object, ...] = ()
+    values: list[str] = []
+    for run, by in pairs:
+        if (
+            run is not last
+        ):  # of a hundred thousand runs all that they have would be more than the memory holds
+            own, last = _own(run), run
+            panel, values = (*map(own.get, names),), [str(own.get(n)) for n in within]
+        known.add((panel, by, *values))
     points = {of[:2] for of in known}
     return tuple(
         n for at, n in enumerate(within, 2) if len({(*of[:2], of[at]) for of in known}) == len(points)
