@@ -161,20 +161,27 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
     else:
         sweep, _ = begin.described(_wanted(asked, values))
         view = submit.look(sweep, submit.engine_of(sweep), patient=True)
+    if values["form"] == "json":
+        from pinsweep.terminal import data
+        from reports.text.json_text import json_text
+
+        told = {"job": job_script(sweep), "submissions": _submissions(view), "limits_min": sweep.limits_min}
+        data(json_text({**told, **_as_json(view)}))
+        return
     say_lines((line, False) for line in ["# job.sh", *job_script(sweep).splitlines(), ""])
-    _submissions(view)
+    _say_submissions(view)
     for kind, minutes in sweep.limits_min.items():
         number = sum(host.kind == kind for host in view.nodes.values())
         say(f"-t  {minutes} min  {_hosts(number)} of {kind}", err=True)
     _show(view, quiet=("not submitted",))
 
 
-def _submissions(view: View) -> None:
-    """Print the commands that submit the jobs, hosts of one command together."""
+def _submissions(view: View) -> dict[str, str]:
+    """Return host → the command that submits its job, with HOST in the place of its name."""
     import dataclasses
     import shlex
 
-    from orchestrator.cluster import slurm_text, submit
+    from orchestrator.cluster import submit
     from orchestrator.cluster.slurm import submission
 
     todo = submit.wanted(view)
@@ -189,7 +196,14 @@ def _submissions(view: View) -> None:
         lines[one.host] = (
             shlex.join(words).replace(f"-w {one.host} ", "-w HOST ").replace(f"/{one.host}.%j", "/HOST.%j")
         )
-    for line, hosts in slurm_text.folded_lines(lines).items():
+    return lines
+
+
+def _say_submissions(view: View) -> None:
+    """Print the commands that submit the jobs, hosts of one command together."""
+    from orchestrator.cluster import slurm_text
+
+    for line, hosts in slurm_text.folded_lines(_submissions(view)).items():
         say(f"# HOST: {_folded(hosts)}")
         say(line)
 

@@ -158,6 +158,19 @@ def _event(name: str, fields: dict[str, Schema]) -> dict[str, Any]:
     )
 
 
+_HOSTS: Final[dict[str, Schema]] = {
+        "id": text("The sweep."),
+        "folder": text("Its folder."),
+        "exit_status": integer("0: every host is done; 1: something failed, was lost, skipped or not submitted; 3: something runs, waits or is not known."),
+        "problem": text('Why it is not known what runs now; "": it is.'),
+        "hosts": mapped(record(
+            "A host.", state=text("done, running, queued, failed, lost, skipped, not submitted …"), reason=text("Why."),
+            done=integer("Runs that are done."), runs=integer("Runs that there are to be; 0: not known."), disturbed=integer("Of those that are done: disturbed at every attempt."), job=scalar("The job."),
+        ), "By name."),
+        "differences": listed(record("What is not the same everywhere.", hosts=listed(text("A host.")), what=text("What."), here=text("What it is there."), others=text("What it is elsewhere."))),
+}  # fmt: skip
+
+
 ANSWERS: Final[Mapping[str, Schema]] = {
     "plan": record(
         "What `pinsweep run` would do.",
@@ -195,16 +208,12 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         "description": "One line of `pinsweep run --events ndjson`.",
         "oneOf": [_event(name, fields) for name, fields in _EVENT.items()],
     },
-    "status": record(
-        "What became of each host of a sweep.",
-        id=text("The sweep."),
-        folder=text("Its folder."),
-        exit_status=integer("0: every host is done; 1: something failed, was lost, skipped or not submitted; 3: something runs, waits or is not known."),
-        problem=text('Why it is not known what runs now; "": it is.'),
-        hosts=mapped(record(
-            "A host.", state=text("done, running, queued, failed, lost, skipped, not submitted …"), reason=text("Why."),
-            done=integer("Runs that are done."), runs=integer("Runs that there are to be; 0: not known."), disturbed=integer("Of those that are done: disturbed at every attempt."), job=scalar("The job."),
-        ), "By name."),
-        differences=listed(record("What is not the same everywhere.", hosts=listed(text("A host.")), what=text("What."), here=text("What it is there."), others=text("What it is elsewhere."))),
+    "status": record("What became of each host of a sweep.", **_HOSTS),
+    "plan-nodes": record(
+        "What `run --nodes` would do: `plan --nodes`.",
+        job=text("The script of the jobs."),
+        submissions=mapped(text("A command, with HOST for the name."), "Host → what submits its job."),
+        limits_min=mapped(integer("Minutes."), "Kind of host → time limit of its jobs."),
+        **_HOSTS,
     ),
 }  # fmt: skip

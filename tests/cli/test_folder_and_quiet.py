@@ -62,7 +62,7 @@ def test_two_machines_of_one_name_have_a_file_each(pinsweep: Cli, tmp_path: Path
 
     assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
     assert f"is of another machine of this name; this one has e@{host_name()}-2.db" in first.stderr
-    assert "1 were done before" in again.stderr
+    assert "1 was done before" in again.stderr
     assert sorted(path.name for path in theirs.parent.iterdir()) == [f"e@{host_name()}-2.db", theirs.name]
     assert named.returncode == 2
     assert f"holds runs of another machine that is called {platform.node()}, too" in named.stderr

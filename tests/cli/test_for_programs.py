@@ -251,6 +251,18 @@ def test_what_became_of_hosts_is_told(called: Cli, here: Path, monkeypatch: pyte
     assert {host: one["state"] for host, one in told["hosts"].items()} == {"n1": "skipped", "n2": "skipped"}
 
 
+def test_what_many_hosts_would_do_is_told(called: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("--nodes", "n1", "--via", "ssh", "-o", "acc/")
+    (here / "ssh").write_text("#!/bin/sh\nexit 255\n")
+    (here / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
+
+    told = checked("plan-nodes", called("plan", "sweep.yaml", *words, "--format", "json").stdout)
+
+    assert {*told["hosts"]} == {"n1"}
+    assert told["job"].startswith("#!/")
+
+
 def test_a_host_is_sound(pinsweep: Cli, here: Path) -> None:
     (here / "one.yaml").write_text(
         SWEEP.replace("[1, 2, 3]", "[1]").replace("sh rate.sh", f"sh {here}/rate.sh")
