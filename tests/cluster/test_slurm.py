@@ -355,6 +355,7 @@ def test_a_full_shared_file_system_stops_no_run_and_the_next_job_brings_all_home
     assert again.returncode == 0, again.stdout + again.stderr
     assert begun(sweep, "node1") == begun(sweep, "node2") == 3
     assert [runs(acc / f"node{n}.db")[:2] for n in (1, 2)] == [(3, 3), (3, 3)]
+    cluster.forgets.append(cluster.name_of(acc))
     shutil.rmtree(acc)
 
 
