@@ -58,7 +58,7 @@ MUTANTS = (
     Mutant("history lanes: the number that changed least", "reports/history/lanes.py", "key=lambda h: -_moved(h)", "key=lambda h: _moved(h)", "history"),
     Mutant("history: regressed and improved are exchanged", "reports/history/text.py", 'return _counts(((step.regressed, "regressed"), (step.improved, "improved")))', 'return _counts(((step.improved, "regressed"), (step.regressed, "improved")))', "history"),
     Mutant("history: a regression that came back still counts", "reports/history/changes.py", 'c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, least)', 'c.word == "regressed"', "history"),
-    Mutant("history: after is the level before", "reports/history/figure.py", "fmt.quantity(c.after, h.series.said_unit), fmt.change", "fmt.quantity(c.before, h.series.said_unit), fmt.change", "history"),
+    Mutant("history: after is the level before", "reports/history/figure.py", "fmt.quantity(c.after, h.series.said_unit, step=h.series.step), fmt.change", "fmt.quantity(c.before, h.series.said_unit, step=h.series.step), fmt.change", "history"),
     Mutant("history: the session after the step", "reports/history/figure.py", "h.series.name, h.moments[c.index].date", "h.series.name, h.moments[c.index - 1].date", "history"),
     Mutant("history: steps that go unseen, rounded down", "reports/history/text.py", "fmt.number(max(blind) * 100, 2, fmt.UP)", "fmt.number(max(blind) * 100, 2, fmt.DOWN)", "history"),
     Mutant("history: numbers without enough sessions are judged ones", "reports/history/text.py", "few = sum(not h.judged for h in own)", "few = sum(h.judged for h in own)", "history"),

@@ -178,3 +178,17 @@ def test_a_host_that_found_less_memory_after_a_boot_is_one_machine(make: Any, tm
     assert second.topology != before
 
     assert len(machines(first.write(), second.write())) == 1
+
+
+@pytest.mark.parametrize(("options", "time"), [({"bytes": "32kB"}, 1), ({"bytes": "4MB", "window": "32kB"}, 1), ({"bytes": "64GB"}, 0)])  # fmt: skip
+def test_a_cache_has_the_time_of_what_is_accessed_in_it(
+    make: Any, tmp_path: Path, options: dict[str, str], time: int
+) -> None:
+    """Of a window of a larger buffer no more is accessed: its time stood in the cache that holds all of the buffer."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:1 numa:1 l3:1(size=64MB) l2:1(size=2MB) l1d:1(size=48kB) core:1 pu:1"
+    maker.groups = {"local": (Group(cpus=(0,), membind=(0,)),)}
+    text = make.poke_text([90.0] * 20_000)  # more than twice the timer
+    maker.add("m", "poke", {"target": "memory", **options}, text, place="local")
+    shown = [level for drawing in machines(maker.write()) for part in parts(drawing) for level in part.levels]
+    assert [level.name for level in shown if level.number] == ["L1"] * time
