@@ -85,7 +85,7 @@ class Series:
         """Return what the number is, for programs, ready for JSON."""
         key, name = self.key, self.key.name
         return {
-            "tool": key.tool, "program": key.program, "sweep": key.sweep, "cell": self.cell, "metric": name.quantity,
+            "tool": key.tool, "program": key.program, "sweep": key.sweep, "cell": self.cell, "point_id": key.point_id, "metric": name.quantity,
             "labels": dict(name.part), "number": self.name, "unit": name.unit, "better": name.better, "name": name.fields(),
         }  # fmt: skip
 

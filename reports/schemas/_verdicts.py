@@ -27,6 +27,7 @@ _SERIES: Final[dict[str, Schema]] = {
     "program": text("What measured: the tool, or its stand-in."),
     "sweep": text("The sweep."),
     "cell": text("The cell, for people."),
+    "point_id": text("What names the cell in every answer."),
     "metric": text("The quantity with its statistic: latency p99."),
     "labels": _VALUES,
     "number": text("Cell and number, for people."),
