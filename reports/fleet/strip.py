@@ -77,7 +77,8 @@ def figure(
                 _name(one, several_sweeps), frame.plot_width - label_placement.text_width(middle) - 12
             )
             data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": name, "value": middle})
-            dots = [_dot(one, strip, n, _word(n, mild), reach, i + 0.6) for n in strip.hosts]
+            step = one.step  # asked of all its values: once, not of each host
+            dots = [_dot(one, step, strip, n, _word(n, mild), reach, i + 0.6) for n in strip.hosts]
             data["dots"] += _thinned([d for d in dots if d["series"] == "others"], plot)
             data["odd"] += [d for d in dots if d["series"] != "others"]
             data["names"] += _names(
@@ -187,11 +188,13 @@ def _word(host: Host, mild: Mapping[str, Status]) -> str:
     return "slow" if status in ACCUSED else status if status in _COLOURS else "others"
 
 
-def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float, y: float) -> dict[str, Any]:
+def _dot(
+    one: Series, step: float | None, strip: Strip, host: Host, word: str, reach: float, y: float
+) -> dict[str, Any]:
     """Return a host's dot; what lies beyond the axis is a triangle at its edge."""
     at = _at(strip, host)
     shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
-    tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4, step=one.step)}"
+    tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4, step=step)}"
     status = f" · {host.status}{mark(host.doubt)}" if _is_odd(host) else mark(host.doubt)
     return {
         "series": word,
