@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from orchestrator.machine.cpulist import format_cpulist
+from orchestrator.machine.topology import Topology
 from reports.draw import figure as model
 from reports.lab import columns
 from reports.lab.figures import layout
@@ -51,7 +52,7 @@ def build(results: Results, built: Page) -> Document:
         [make.draft(figure, block) for block in section.blocks for figure in block.figures]
         for section in sections
     ]
-    head = [_machine(built), _sweeps_table(results), *_key_table(built)]
+    head = [_machine(results, built), _sweeps_table(results), *_key_table(built)]
     parts = [draft for section in drafts for draft in section]
     _number(head, parts)
     for draft in parts:
@@ -87,6 +88,7 @@ class _Draft:
 
     title: str
     figure: Figure | None
+    finding_of: bool  # is the title what the data says, not what the figure is of?
     here: list[Table] = field(default_factory=list)
     end: list[Table] = field(default_factory=list)
 
@@ -135,7 +137,7 @@ class _Maker:
     def draft(self, source: model.Figure, block: Block) -> _Draft:
         label = self._figures.of(source.id)
         caption = " ".join(filter(None, (source.sub, source.doubted, source.note)))
-        draft = _Draft(title=source.heading, figure=None)
+        draft = _Draft(title=source.heading, figure=None, finding_of=_is_finding(source))
         if source.panels:
             draft.figure = self._figure(source, block, label, caption)
         for i, table in enumerate(source.tables, start=1):
@@ -198,22 +200,69 @@ def _number(head: list[Table], drafts: Sequence[_Draft]) -> None:
                 draft.end[i] = replace(table, number=tables)
 
 
+def _is_finding(figure: model.Figure) -> bool:
+    """Does its title say what was found? Such a sentence has a figure in it: a value, a ratio, a depth; a sweep's own title is its author's."""
+    named = figure.title in ("", figure.sweep, figure.of)
+    return not named and re.search(r"\d", figure.title) is not None
+
+
 def _section(section: PageSection, drafts: Sequence[_Draft]) -> Section:
     return Section(
         title=section.title,
         label=section.anchor,
         note=" ".join(section.lead),
         items=tuple(item for d in drafts for item in d.items()),
-        findings=tuple(d.finding() for d in drafts),
+        findings=tuple(d.finding() for d in drafts if d.finding_of),
     )
 
 
 # --- what was measured and how -----------------------------------------------------------------------------
 
 
-def _machine(built: Page) -> Table:
-    table = model.Table(columns=("", "As recorded"), rows=built.provenance, caption="Machine and programs")
+def _machine(results: Results, built: Page) -> Table:
+    rows = [*built.provenance]
+    rows[1:1] = _hardware(results)
+    table = model.Table(columns=("", "As recorded"), rows=tuple(rows), caption="Machine and programs")
     return _table("machine", table)
+
+
+def _hardware(results: Results) -> Iterable[tuple[str, str]]:
+    """Give what the topology tells, of machines that all have the same: cores, caches, NUMA nodes and their distances."""
+    known = [m.session.topology for m in results.measured if m.session.topology and m.session.topology.cores]
+    told = {tuple(_topology_rows(topology)) for topology in known}
+    if len(told) == 1 and len(known) == len(results.measured):
+        yield from told.pop()
+
+
+def _topology_rows(topology: Topology) -> Iterable[tuple[str, str]]:
+    packages, cores, pus = len(topology.packages), len(topology.cores), sum(pu.online for pu in topology.pus)
+    yield (
+        "Cores",
+        f"{fmt.plural(packages, 'package')}, {fmt.plural(cores, 'core')}, {fmt.plural(pus, 'PU')}",
+    )
+    caches = group_by(
+        (c for c in topology.caches if c.kind != "instruction" and c.size_bytes), lambda c: c.level
+    )
+    sizes = []
+    for level, same in sorted(caches.items()):
+        each = " or ".join(fmt.size(float(size)) for size in sorted({c.size_bytes or 0 for c in same}))
+        sizes.append(f"L{level} {f'{len(same)} × ' if len(same) > 1 else ''}{each}")
+    if sizes:
+        yield "Caches", ", ".join(sizes)
+    nodes = [node.os_index for node in topology.numa_nodes]
+    if nodes:
+        yield "NUMA nodes", fmt.count(len(nodes))
+    if len(nodes) > 1 and topology.distances:
+        known = [
+            [topology.distance(start, end) for start in nodes for end in nodes if (start == end) == own]
+            for own in (True, False)
+        ]
+        own, other = ([d for d in of if d is not None] for of in known)
+        if own and other:
+            yield (
+                "NUMA distances",
+                f"own {fmt.words(map(str, sorted(set(own))), 'or')}, others {fmt.words(map(str, sorted(set(other))), 'or')} (SLIT)",
+            )
 
 
 def _sweeps_table(results: Results) -> Table:

@@ -1,4 +1,4 @@
-"""A matplotlib script of some 15 lines that draws data.csv, to begin one's own figures from. Pure."""
+"""A script of some 15 lines that draws data.csv with what pinsweep itself is drawn with, to begin one's own figures from. Pure."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SCRIPT = '''\
-"""Draws data.csv: a start for figures of your own. Needs matplotlib and pandas."""
-import matplotlib.pyplot as plt
+"""Draws data.csv as plot.svg and plot.pdf: a start for figures of your own. Needs pandas and vl-convert-python, as pinsweep itself."""
+from pathlib import Path
+
 import pandas as pd
+import vl_convert
 
 TOOL, METRIC, X, BY = {tool!r}, {metric!r}, {x!r}, {by!r}
 
 data = pd.read_csv("data.csv", low_memory=False)
-data = data[(data["tool"] == TOOL) & (data["metric"] == METRIC)].convert_dtypes()
-for name, lines in data.groupby(BY):
-    repeats = lines.groupby(X)["value"]  # the median, with the lowest and highest repeat
-    middle = repeats.median()
-    errors = [middle - repeats.min(), repeats.max() - middle]
-    plt.errorbar(middle.index, middle, yerr=errors, marker="o", capsize=3, label=", ".join(map(str, name)))
-plt.xlabel(X)
-plt.ylabel(f"{{METRIC}}, {{data['unit'].iloc[0]}}")
-{scale}plt.legend(title=", ".join(BY), fontsize="small")
-plt.savefig("plot.pdf", bbox_inches="tight")
+data = data[(data["tool"] == TOOL) & (data["metric"] == METRIC)].rename(columns={{X: "x"}})
+data["line"] = data[BY].map(str).agg(", ".join, axis="columns")
+rows = data.groupby(["line", "x"])["value"].agg(["median", "min", "max"]).reset_index()  # of the repeats
+y = {{"type": "quantitative", "title": f"{{METRIC}}, {{data['unit'].iloc[0]}}"}}
+bars = {{"mark": "rule", "encoding": {{"y": {{**y, "field": "min"}}, "y2": {{"field": "max"}}}}}}
+lines = {{"mark": {{"type": "line", "point": True}}, "encoding": {{"y": {{**y, "field": "median"}}}}}}
+shared = {{"x": {{"field": "x", "type": "quantitative", "title": X{scale}}}, "color": {{"field": "line", "title": ", ".join(BY)}}}}
+spec = {{"width": 480, "height": 300, "data": {{"values": rows.to_dict("records")}}, "encoding": shared, "layer": [bars, lines]}}
+Path("plot.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+Path("plot.pdf").write_bytes(vl_convert.vegalite_to_pdf(spec))
 '''
 
 _NO_AXIS = {
@@ -56,7 +58,7 @@ def snippet(frame: pd.DataFrame) -> str:
     by = by or ["sweep"]
     values = own[x].dropna()
     wide = len(values) > 0 and values.min() >= 0 and values.max() > 64 * max(values[values > 0].min(), 1e-9)
-    scale = 'plt.xscale("symlog" if data[X].min() == 0 else "log", base=2)\n' if wide else ""
+    scale = ', "scale": {"type": "symlog"}' if wide else ""
     return _SCRIPT.format(tool=str(tool), metric=str(metric), x=x, by=by, scale=scale)
 
 

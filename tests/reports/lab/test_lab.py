@@ -6,7 +6,6 @@ import ast
 import csv
 import io
 import json
-import os
 import re
 import shutil
 import struct
@@ -38,6 +37,7 @@ from reports.results import model
 from reports.results.load import load
 from reports.text import format as fmt
 
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 HOSTILE = (
     r"\input{/etc/passwd} $x$ #let a=1 @ref *b* _c_ `d` <img src=x> [l](u) 50 % & ~ ^ {e} | \\ // /* -- ... 'q' \"r\" "
     "≥ → σ × µ ½ 10⁹ 1\u2009230 − – é ł 中 \u202e \x07 https://example.org www.example.org a@example.org"
@@ -353,13 +353,15 @@ def test_the_script_draws_the_data(files: dict[str, bytes], tmp_path: Path) -> N
     ast.parse(text)
     assert len([line for line in text.splitlines() if line.strip()]) <= 20
 
-    pytest.importorskip("matplotlib")
-    (tmp_path / "plot.py").write_text(text)
+    (tmp_path / "plot.py").write_text(text, encoding="utf-8")
     (tmp_path / "data.csv").write_bytes(files["data.csv"])
-    subprocess.run(
-        [sys.executable, "plot.py"], cwd=tmp_path, check=True, env=os.environ | {"MPLBACKEND": "Agg"}
-    )
+    subprocess.run([sys.executable, "plot.py"], cwd=tmp_path, check=True)
     assert (tmp_path / "plot.pdf").stat().st_size > 1000
+    drawn = ET.fromstring((tmp_path / "plot.svg").read_text(encoding="utf-8"))
+    assert (
+        len([e for e in drawn.iter() if e.get("aria-roledescription") in ("line mark", "point", "rule mark")])
+        > 3
+    )
 
 
 @given(st.lists(st.sampled_from(["a", "a-1", "A 1", "a-numbers", "", "é", "a-1-2", "-"]), max_size=12))
@@ -724,3 +726,29 @@ def test_what_an_experiment_says_to_type_is_set_as_code(tmp_path: Path) -> None:
     assert r"\texttt{pinsweep" in said["report.tex"] or r"\code{" in said["report.tex"]
     assert "\\`" not in said["report.typ"].partition("Taken in")[2][:60]
     assert ";  " not in said["report.md"]
+
+
+def test_what_the_data_says_is_findings_only(made: Document, files: dict[str, bytes]) -> None:
+    """Of nine "sentences" six were headings, "Latency by load and mix"."""
+    assert made.findings
+    assert all(re.search(r"\d", finding.text) for finding in made.findings)
+    for heading in (
+        "Latency by load and mix",
+        "IOPS and latency",
+        "IOPS and latency over iodepth",
+        "The best cell of each sweep",
+    ):
+        assert heading not in {finding.text.removeprefix("⚠ ") for finding in made.findings}
+
+
+def test_the_first_table_has_cores_caches_nodes_and_distances(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / "hwloc" / "four-node.xml").read_text(encoding="utf-8")
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1))
+    results = load([maker.write()])
+    rows = dict(document.build(results, build.build(results)).machine.rows)
+
+    assert rows["Cores"] == "2 packages, 8 cores, 8 PUs"
+    assert rows["Caches"] == "L1 8 × 32 KiB, L2 8 × 4 MiB, L3 4 × 16 MiB"
+    assert rows["NUMA nodes"] == "4"
+    assert rows["NUMA distances"] == "own 10, others 12 or 21 (SLIT)"
