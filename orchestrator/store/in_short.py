@@ -191,6 +191,7 @@ class Source:
         self._of = of  # the fingerprint of the contents
         self._cells: OrderedDict[str, _OfCell] = OrderedDict()
         self._characters = 0  # of their texts
+        self._without_tables: set[str] = set()  # tools
         self._was = _identity(path)
         self._held: OrderedDict[int, Parsed] = OrderedDict()
         self._result: ResultFile | None = None
@@ -241,6 +242,19 @@ class Source:
                 self._characters -= held.popitem(last=False)[1].characters
         return found.told(record.run_id, name)
 
+    def table(self, record: RunRecord, cell: Cell, name: str) -> Table | None:
+        """Return a small table of a run, where it is kept; of a tool of which readings are, no other run is asked for one."""
+        if cell.tool in self._without_tables:
+            return None
+        kept = self.told(record, f"table {name}")
+        if kept is None:
+            if record.point_id in self._cells and self._cells[record.point_id].only_readings:
+                self._without_tables.add(cell.tool)
+            return None
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return cache.load_small(*kept)
+        return None
+
     def column(self, run_id: int, name: str) -> Mapping[str, Any]:
         """Return one of the long columns of a run's row. Raises UserError, Damaged."""
         seen, usage, counters = self._opened().rest(run_id)
@@ -257,6 +271,12 @@ class _OfCell:
         with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
             said = json.loads(text)
             self._heads, self._runs = [*said["heads"]], dict(said["runs"])
+
+    @property
+    def only_readings(self) -> bool:
+        """Is something kept, and no table?"""
+        names = {name for own in self._runs.values() if isinstance(own, dict) for name in own}
+        return bool(names) and not any(name.startswith("table ") for name in names)
 
     def told(self, run_id: int, name: str) -> tuple[str, list[Any]] | None:
         try:
@@ -349,10 +369,8 @@ class _Tables(TablesTold):
     def __getitem__(self, key: str) -> Table:
         if key not in self._names:
             raise KeyError(key)
-        if (kept := self.told(f"table {key}")) is not None:
-            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                return cache.load_small(*kept)
-        return self._source.parsed(self._record, self._cell).tables[key]
+        kept = self._source.table(self._record, self._cell, key)
+        return kept or self._source.parsed(self._record, self._cell).tables[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
