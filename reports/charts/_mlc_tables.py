@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parsers import mlc
 from parsers.measurement import whole
 from reports.charts import facets, titles, wording
-from reports.charts._mlc_load import SPREAD, told_by_traffic, traffic_name
+from reports.charts._mlc_curves import SPREAD, told_by_traffic, traffic_name
 from reports.charts.chapter import Spot
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw.figure import ROW, Figure, Table, heat, row_of

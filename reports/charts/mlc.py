@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from parsers import mlc
 from parsers.measurement import whole
 from reports.charts import facets, wording
-from reports.charts._mlc_load import SPREAD, LoadCurve, load_words, loaded_figures, loads, traffic_name
+from reports.charts._mlc_bounds import Elsewhere
+from reports.charts._mlc_curves import SPREAD, LoadCurve, loads, traffic_name
+from reports.charts._mlc_load import load_words, loaded_figures
 from reports.charts._mlc_tables import (
     SEARCHES,
     by_cell,
@@ -57,10 +59,11 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     pairs: list[Spot] = []
     key_numbers: list[KeyNumber] = []
     floors: list[Idle] = []
+    elsewhere = Elsewhere.of(results)
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         loaded = [run for run in members if load_rows(run)]
         if loaded:
-            figures += loaded_figures(sweep, loaded, loads(loaded))
+            figures += loaded_figures(sweep, loaded, loads(loaded), elsewhere)
         for same in group_by(loaded, program_kind).values():
             floors += _floors(loads(same))
         for same in group_by(members, program_kind).values():

@@ -10,7 +10,6 @@ from typing import Any
 from parsers.measurement import Measurement
 from parsers.units import size_bytes
 from reports.checks import _command
-from reports.numbers import formulas
 from reports.results import naming
 from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
@@ -25,17 +24,6 @@ def cell_key(run: Run) -> CellKey:
 
 def by_cell(runs: Iterable[Run]) -> dict[CellKey, list[Run]]:
     return group_by(runs, cell_key)
-
-
-def module_peak(run: Run) -> float | None:
-    """Return the most that the memory of a run's machine can move (B/s). None where its session did not record the modules, and
-    where the memory may have been of another kind: a NUMA node without CPUs (HBM, CXL), a processor with HBM before its DIMMs."""
-    machine = run.session.topology
-    nodes = {node for group in run.placed for node in (*group.membind, *group.interleave)}
-    other = {n.os_index for n in machine.numa_nodes if not n.cpus and n.has_memory} if machine else set()
-    if "CPU Max" in str(run.session.facts.get("cpu_model")) or other & (nodes or other):
-        return None
-    return formulas.dram_peak(run.session.memory_modules)
 
 
 def siblings_key(run: Run, but: Sequence[str]) -> CellKey:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from parsers import mlc
 from parsers.mlc import TRAFFIC_TEXT
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, cell_key, is_captured, module_peak, siblings_key
+from reports.checks._cells import by_cell, cell_key, is_captured, siblings_key
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
+from reports.numbers.possible import module_peak
 from reports.readings.mlc import entries, load_rows
 from reports.results.convicted import CellKey
 from reports.results.grouping import group_by

@@ -17,10 +17,10 @@ from reports.checks._cells import (
     command_text,
     from_table,
     is_captured,
-    module_peak,
     siblings,
     siblings_key,
 )
+from reports.numbers.possible import module_peak
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from parsers import mlc
 from reports import numbers, show
 from reports.charts import titles
-from reports.charts._mlc_load import traffic_name
+from reports.charts._mlc_curves import traffic_name
 from reports.charts.mlc import chapter
 from reports.draw.figure import Figure
 from reports.numbers import formulas

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from parsers import mlc
 from pinsweep.cli import cli
-from reports.charts._mlc_load import loads
+from reports.charts._mlc_curves import loads
 from reports.checks.mlc import curves
 from reports.numbers import numbers
 from reports.readings.mlc import LoadRow, entries, load_rows

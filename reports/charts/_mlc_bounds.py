@@ -1,0 +1,131 @@
+"""What stands beside a loaded-latency curve: what the memory's modules could move, and what STREAM moves at the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reports.charts import facets, wording
+from reports.charts._mlc_curves import LoadCurve
+from reports.draw.figure import Runs, Table, row_of
+from reports.numbers import formulas
+from reports.numbers.formulas import Spread, differs
+from reports.numbers.possible import Spot, memory_peak, spot
+from reports.readings.stream import rates
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import stands_in
+from reports.text import format as fmt
+
+KERNELS = ("triad", "add", "scale", "copy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """One bandwidth that a curve is held against: the upright line at it."""
+
+    name: str  # "theoretical", "STREAM Triad"
+    rate: Spread  # B/s
+    measured: bool
+    said: str  # in the table: of what it is
+    runs: Runs = ()  # that measured it
+    whose: str = ""  # of a panel of several places: of which curve alone, by its name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """The most that STREAM moves, of each place of a machine and file."""
+
+    best: dict[Spot, Beside]
+
+    @classmethod
+    def of(cls, results: Results) -> Elsewhere:
+        """Return of each place the cell with the highest median, of Triad where it was measured; only of sound runs."""
+        found = rates.frame([run for run in results.good("stream") if run.sound and spot(run)])
+        kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
+        own = found[found["kernel"] == kernel]
+        cells = group_by(zip(own["run"], own["bandwidth"], strict=True), lambda p: facets.cell(p[0]))
+        best: dict[Spot, Beside] = {}
+        for pairs in cells.values():
+            runs = tuple(dict.fromkeys(run for run, _ in pairs))
+            at, rate = spot(runs[0]), formulas.spread([rate for _, rate in pairs])
+            if at and (at not in best or best[at].rate.median < rate.median):
+                name = (
+                    f"{kernel.capitalize()} (stand-in)"
+                    if stands_in(runs[0])
+                    else f"STREAM {kernel.capitalize()}"
+                )
+                said = f"{name}, {', '.join(filter(None, [_threads(runs[0]), wording.place(runs[0])]))}"
+                best[at] = Beside(name=name, rate=rate, measured=True, said=said, runs=runs)
+        return cls(best=best)
+
+
+def _threads(run: Run) -> str:
+    threads = run.parsed.facts.get("threads") if run.parsed else None
+    return fmt.plural(int(threads), "thread") if threads else ""
+
+
+def beside(curves: Iterable[LoadCurve], elsewhere: Elsewhere) -> list[Beside]:
+    """Return what the curves of a panel are held against, each once: theoretical first."""
+    found: dict[tuple[str, float], Beside] = {}
+    for load in curves:
+        peaks = {memory_peak(run) for run in load.cell}
+        peak = peaks.pop() if len(peaks) == 1 else None
+        if peak:
+            said = "channels × MT/s × 8 B" + (
+                ", an even share of the machine’s modules" if peak.shared else ""
+            )
+            one = Beside(name="theoretical", rate=formulas.spread([peak.rate]), measured=False, said=said)
+            found.setdefault((one.name, peak.rate), one)
+    for load in curves:
+        own = elsewhere.best.get(at) if (at := spot(load.cell[0])) else None
+        if own:
+            own = replace(own, name=f"{own.name} {load.place}".strip(), whose=load.name if load.place else "")
+            found.setdefault((own.name, own.rate.median), own)
+    return list(found.values())
+
+
+def stamp(curves: Sequence[LoadCurve], known: Sequence[Beside]) -> str:
+    """Say "never saturated: STREAM Triad moves 21.3 GB/s here" of curves of one place whose latency never doubled, where something else
+    at that place moved more; "latency never doubled" where nothing tells whether the memory could; "" of any other panel."""
+    told = [load for load in curves if not load.hollow]
+    if not told or any(load.offers.reached_double is not False or not load.offers.idle for load in told):
+        return ""
+    most = max((load.most for load in told), key=lambda s: s.median)
+    more = [
+        one for one in known if one.measured and one.rate.median > most.median and differs(one.rate, most)
+    ]
+    if not more or len({load.place for load in told}) > 1:
+        return "latency never doubled"
+    best = max(more, key=lambda one: one.rate.median)
+    return f"never saturated: {best.name} moves {fmt.quantity(best.rate.median, 'B/s')} here"
+
+
+def table(
+    panels: dict[facets.Facet, list[LoadCurve]], known: dict[facets.Facet, list[Beside]], scale: fmt.Scale
+) -> Table | None:
+    """Return the upright lines with how much of each the best curve of the panel moves; None without one."""
+    several = len(panels) > 1
+    rows, whose = [], []
+    for of, curves in panels.items():
+        told = [load for load in curves if not load.hollow]
+        for one in known[of]:
+            own = (load for load in told if one.whose in ("", load.name))
+            best = max(own, key=lambda load: load.most.median, default=None)
+            share = best.most.median / one.rate.median if best else None
+            name = [facets.facet_title(of, "mlc")] if several else []
+            rows.append(
+                (*name, one.said, wording.spread_text(one.rate, scale), best.name if best else fmt.NOTHING, fmt.percent(share, 3))
+            )  # fmt: skip
+            whose.append(row_of([*one.runs, *(best.cell if best else ())]))
+    if not rows:
+        return None
+    first = 2 if several else 1
+    return Table(
+        caption="What the curves are held against, and how much of it the highest peak of a load is",
+        columns=(*(["Panel"] if several else []), "Bandwidth of", scale.unit, "Highest peak", "its share"),
+        rows=tuple(rows),
+        numeric=frozenset((first, first + 2)),
+        metrics={-1: "bandwidth"},
+        of=tuple(whose),
+    )

@@ -1,0 +1,65 @@
+"""What a machine could do at most, from what is known of its parts. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reports.numbers import formulas
+from reports.results.model import Run
+
+
+def module_peak(run: Run) -> float | None:
+    """Return the most that the memory of a run's machine can move (B/s). None where its session did not record the modules, and
+    where the memory may have been of another kind: a NUMA node without CPUs (HBM, CXL), a processor with HBM before its DIMMs."""
+    machine = run.session.topology
+    nodes = {node for group in run.placed for node in (*group.membind, *group.interleave)}
+    other = {n.os_index for n in machine.numa_nodes if not n.cpus and n.has_memory} if machine else set()
+    if "CPU Max" in str(run.session.facts.get("cpu_model")) or other & (nodes or other):
+        return None
+    return formulas.dram_peak(run.session.memory_modules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """Where a run was on its machine: what other runs must have in common with it to be of the same memory."""
+
+    file: str
+    host: str
+    cpus: frozenset[int]  # NUMA nodes whose CPUs ask
+    memory: frozenset[int]  # NUMA nodes whose memory answers
+
+
+def spot(run: Run) -> Spot | None:
+    """Return where a run was; None of captured texts and where the machine is not known: nothing tells."""
+    machine = run.session.topology
+    if run.captured or machine is None or not machine.cores:
+        return None
+    every = frozenset(node.os_index for node in machine.numa_nodes if node.cpus)
+    asking = frozenset(
+        node for group in run.placed for cpu in group.cpus if (node := machine.node_of.get(cpu)) is not None
+    )
+    bound = frozenset(node for group in run.placed for node in (*group.membind, *group.interleave))
+    asking = asking or every
+    return Spot(file=run.file, host=run.host, cpus=asking, memory=bound or asking)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """The most that the memory behind a run can move by its modules."""
+
+    rate: float  # B/s
+    shared: bool  # of some of the machine's NUMA nodes: their part of the modules, taken as spread evenly
+
+
+def memory_peak(run: Run) -> Peak | None:
+    """Return channels × MT/s × 8 B of the nodes whose memory a run used; None where `module_peak` is, and where its place is not known
+    on a machine of several nodes."""
+    most, at, machine = module_peak(run), spot(run), run.session.topology
+    if most is None:
+        return None
+    filled = frozenset(n.os_index for n in machine.numa_nodes if n.has_memory) if machine else frozenset()
+    if len(filled) < 2:
+        return Peak(rate=most, shared=False)
+    if at is None or not at.memory <= filled:
+        return None
+    return Peak(rate=most * len(at.memory) / len(filled), shared=at.memory != filled)

@@ -1,0 +1,202 @@
+"""The picture of loaded latency: nothing is cut unsaid, what the memory could do is what is known of it, and a stamp is true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.machine.descriptions import topology_from_text
+from orchestrator.model import Group
+from reports.draw.figure import Figure
+from reports.draw.vega import Spec
+from reports.report import build
+from reports.results import load
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
+DELAYS = (20000, 9000, 3500, 1700, 1000, 500, 200, 100, 50, 0)
+
+
+def rows(peak: float, floor: float, top: float) -> list[tuple[int, float, float]]:
+    """A curve: bandwidth rises to `peak` (MB/s), latency from `floor` to `top` (ns), most of it at the last two rows."""
+    n = len(DELAYS)
+    latencies = [floor + 0.01 * i for i in range(n - 2)] + [1.6 * floor if top > 1.6 * floor else top, top]
+    return [(d, latencies[i], peak * (0.02 if i < 4 else (i + 1) / n)) for i, d in enumerate(DELAYS)]
+
+
+def two_nodes(make: Any, path: Path, dimms: str = "") -> Any:
+    """A maker of a machine of two packages, with the places "local" and "remote" of node 0's CPUs."""
+    maker = make.Maker(path)
+    maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
+    maker.facts = {**maker.facts, "dimms": dimms}
+    machine = topology_from_text(maker.topology)
+    near, far = dict.fromkeys(core.numa_node for core in machine.cores)
+    cpus = tuple(core.cpus[0] for core in machine.cores if core.numa_node == near)
+    maker.groups = {
+        place: (Group(cpus=cpus, membind=(node,)),) for place, node in (("local", near), ("remote", far))
+    }
+    return maker
+
+
+def add(maker: Any, make: Any, curve: Sequence[tuple[int, float, float]], place: str = "local") -> None:
+    options = {"mode": "loaded_latency", "W": "R"}
+    maker.add("loaded", "mlc", options, make.mlc_text(curve), axes=("place",), place=place, relation=place)
+
+
+def figure(path: Path) -> Figure:
+    built = build.build(load.load([path]))
+    (found,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("loaded-")]
+    return found
+
+
+def drawn(found: Figure, name: str) -> list[dict[str, Any]]:
+    (panel,) = found.panels
+    rows: list[dict[str, Any]] = panel.wide["datasets"][name]
+    return rows
+
+
+def domain(spec: Spec, axis: str) -> tuple[float, float]:
+    low, high = spec["encoding"][axis]["scale"]["domain"]
+    return low, high
+
+
+def texts(found: Figure, name: str = "notes") -> list[str]:
+    return [str(row["text"]) for row in drawn(found, name)]
+
+
+@pytest.mark.parametrize("top", [150.0, 310.0, 399.0, 2000.0])
+def test_latency_begins_at_zero_and_no_point_is_cut_unsaid(make: Any, tmp_path: Path, top: float) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    curve = rows(60e3, 80.0, top)
+    add(maker, make, curve)
+
+    found = figure(maker.write())
+    (panel,) = found.panels
+    low, high = domain(panel.wide, "y")
+
+    assert low == 0
+    assert high >= 320
+    inside = [r for name in ("points", "past") for r in drawn(found, name) if "tip" in r]
+    above = drawn(found, "above")
+    assert len(inside) + len(above) == len(curve)
+    assert {r["y"] for r in above} <= {high}
+    assert all(low <= r["y"] <= high for r in inside)
+    said = re.search(r"(\d+) points? lies? above the axis \(▲\), up to ([\d.\u2009]+) (ns|µs)", found.sub)
+    assert bool(said) == bool(above)
+    if said:
+        assert int(said[1]) == len(above)
+        assert float(said[2]) * {"ns": 1, "µs": 1e3}[said[3]] >= top
+    numbers = [text for table in found.numbers for row in table.rows for text in row]
+    assert any(str(int(top)) in text.replace("\u2009", "") for text in numbers)
+
+
+def test_a_line_that_leaves_the_picture_comes_back_where_it_left(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    spike = [(d, 900.0 if d == 500 else latency, rate) for d, latency, rate in rows(60e3, 80.0, 150.0)]
+    add(maker, make, spike)
+
+    found = figure(maker.write())
+    edges = [r for r in drawn(found, "points") if r.get("edge")]
+
+    assert [r["y"] for r in edges] == [domain(found.panels[0].wide, "y")[1]] * 2
+    assert edges[0]["segment"] != edges[1]["segment"]
+    assert all("tip" not in r for r in edges)
+    assert [r["delay"] for r in drawn(found, "above")] == [500]
+
+
+def test_the_knee_is_ringed_and_its_value_is_that_of_the_table(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    add(maker, make, rows(60e3, 80.0, 310.0))
+
+    found = figure(maker.write())
+    (ring,) = drawn(found, "rings")
+    (table,) = found.tables
+
+    assert ring["y"] == pytest.approx(2 * 80.0, rel=0.01)
+    assert f"{ring['x']:.1f}" == table.rows[0][table.columns.index("GB/s within 2 × floor")]
+    assert f"{ring['x']:.1f} GB/s" in texts(found)
+
+
+def test_uprights_are_what_is_known_of_that_place(make: Any, tmp_path: Path) -> None:
+    """Eight modules of 2666 MT/s move 170.6 GB/s, those of one of two nodes half of it. STREAM ran on both memories."""
+    maker = two_nodes(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
+    for place, top, rate in (("local", 60e3, 59e3), ("remote", 30e3, 29e3)):
+        add(maker, make, rows(top, 80.0 if place == "local" else 139.0, 500.0), place)
+        for n in (2, 4):
+            stream = make.stream_text(rate * n / 4, n)
+            maker.add(
+                "s", "stream", {"threads": n}, stream, axes=("place", "threads"), place=place, relation=place
+            )
+
+    found = figure(maker.write())
+
+    assert [panel.title for panel in found.panels] == [""]
+    assert [key.name for key in found.key] == ["local", "remote"]
+    assert {"theoretical 85.3", "STREAM Triad local 59.0", "STREAM Triad remote 29.0"} <= set(texts(found))
+    (table,) = [t for t in found.numbers if "held against" in t.caption]
+    assert [(row[1], row[2], row[3]) for row in table.rows] == [
+        ("85.3", "local", "70.3 %"), ("59.0", "local", "102 %"), ("29.0", "remote", "103 %"),
+    ]  # fmt: skip
+    assert "even share" in table.rows[0][0]
+
+
+def test_nothing_stands_upright_where_nothing_is_known(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    add(maker, make, rows(60e3, 80.0, 310.0))
+    maker.add(
+        "s",
+        "stream",
+        {"threads": 4},
+        make.stream_text(29e3, 4),
+        axes=("place",),
+        place="remote",
+        relation="remote",
+    )
+
+    found = figure(maker.write())
+
+    assert not any("theoretical" in text or "STREAM" in text for text in texts(found))
+    assert "Upright" not in found.sub
+    assert len(found.numbers) == 2
+
+
+@pytest.mark.parametrize(
+    ("rate", "stamp"),
+    [(60e3, "never saturated: STREAM Triad moves 60.0 GB/s here"), (10.8e3, "latency never doubled"), (0, "latency never doubled")],
+)  # fmt: skip
+def test_a_load_that_could_not_is_stamped(make: Any, tmp_path: Path, rate: float, stamp: str) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    add(maker, make, rows(10.6e3, 80.0, 120.0))
+    if rate:
+        maker.add("s", "stream", {"threads": 8}, make.stream_text(rate, 8), place="local", relation="local")
+
+    found = figure(maker.write())
+
+    assert texts(found, "stamps") == [stamp]
+    assert stamp[1:] in found.panels[0].description
+    assert drawn(found, "rings") == []
+
+
+def test_a_load_that_doubled_the_latency_has_no_stamp(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    add(maker, make, rows(10.6e3, 80.0, 310.0))
+    maker.add("s", "stream", {"threads": 8}, make.stream_text(60e3, 8), place="local", relation="local")
+
+    assert drawn(figure(maker.write()), "stamps") == []
+
+
+def test_places_of_several_mixes_keep_their_panels(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    for place in ("local", "remote"):
+        for traffic in ("", "6"):
+            options = {"mode": "loaded_latency", "W": traffic or "R"}
+            text = make.mlc_text(rows(60e3, 80.0, 310.0), traffic=traffic)
+            maker.add("loaded", "mlc", options, text, axes=("place", "W"), place=place, relation=place)
+
+    found = figure(maker.write())
+
+    assert [panel.title for panel in found.panels] == ["local", "remote"]
+    assert [key.name for key in found.key] == ["read only", "write only, non-temporal"]
