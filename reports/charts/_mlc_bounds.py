@@ -129,3 +129,66 @@ def table(
         metrics={-1: "bandwidth"},
         of=tuple(whose),
     )
+
+
+def family_table(
+    panels: dict[facets.Facet, list[LoadCurve]], known: dict[facets.Facet, list[Beside]], scale: fmt.Scale
+) -> Table | None:
+    """Return the four figures of the family of curves of each panel with several mixes; None without one."""
+    several = len(panels) > 1
+    rows, whose, measure = [], [], set()
+    for of, curves in panels.items():
+        told = [load for load in curves if not load.hollow and not load.place]
+        found = formulas.family([(load.offers, load.loads) for load in told])
+        if found is None:
+            continue
+        whole, name = _whole(known[of], told)
+        measure.add(name)
+        low, high = found.saturated or (None, None)
+        rows.append(
+            (
+                *([facets.facet_title(of, "mlc")] if several else []),
+                _from_to(*found.unloaded), _from_to(*found.longest),
+                fmt.NOTHING if low is None or high is None else _from_to(low, high, scale),
+                fmt.NOTHING if low is None or high is None else _from_to(100 * low / whole, 100 * high / whole),
+                name if several else f"{name}, {fmt.quantity(whole, 'B/s')}",
+                fmt.percent(found.falls, 3) if found.falls > 0 else "none does",
+            )
+        )  # fmt: skip
+        whose.append(row_of(run for load in told for run in load.cell))
+    if not rows:
+        return None
+    first = 1 if several else 0
+    head = (
+        "Unloaded, ns",
+        "Longest latency, ns",
+        f"Saturated, {scale.unit}",
+        "Saturated, %",
+        "of",
+        "Falls under more load",
+    )
+    return Table(
+        caption="The family, lowest to highest over the mixes: saturated from where the first doubles its latency to the highest peak",
+        columns=(*(["Panel"] if several else []), *head),
+        rows=tuple(rows),
+        numeric=frozenset({*range(first, first + 4), first + 5}),
+        of=tuple(whose),
+    )
+
+
+def _whole(known: Sequence[Beside], curves: Sequence[LoadCurve]) -> tuple[float, str]:
+    """Return what the saturated range is a part of (B/s), in words: the theoretical peak, else the best that was measured there."""
+    for one in known:
+        if not one.measured:
+            return one.rate.median, "theoretical"
+    load = max(curves, key=lambda load: load.offers.peak)
+    best = max((one for one in known), key=lambda one: one.rate.median, default=None)
+    if best and best.rate.median > load.offers.peak:
+        return best.rate.median, f"the best measured ({best.name})"
+    return load.offers.peak, f"the best measured ({load.name})"
+
+
+def _from_to(low: float, high: float, scale: fmt.Scale | None = None) -> str:
+    scale = scale or fmt.Scale(factor=1, unit="")
+    first, last = scale.number(low), scale.number(high)
+    return first if first == last else f"{first} to {last}"

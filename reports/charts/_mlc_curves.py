@@ -39,7 +39,7 @@ _MIXES: Final = {
     "1:1 nt": ("R:W 1:1, non-temporal", "1:1 nt"),
     "write nt": ("write only, non-temporal", "write nt"),
 }
-"""The words of `parsers.mlc` for traffic types, from least to most writing, which is the order of colours → their names: beside a
+"""The words of `parsers.mlc` for traffic types, ordinary stores before non-temporal ones → their names: beside a
 table, beside a curve."""
 
 
@@ -100,6 +100,13 @@ class LoadCurve:
         return self.place or traffic_name(self.traffic, short=True)
 
     @property
+    def loads(self) -> list[Load]:
+        """The medians of the rows that are sound, least load first."""
+        return [
+            Load(row.delay, row.latency.median, row.bandwidth.median) for row in self.rows if not row.hollow
+        ]
+
+    @property
     def peak(self) -> int:
         """Index of the row with the largest bandwidth."""
         return max(range(len(self.rows)), key=lambda i: self.rows[i].bandwidth.median)
@@ -133,8 +140,23 @@ def told_by_traffic(found: pd.DataFrame) -> tuple[str, ...]:
     return facets.told(zip(found["run"], found["traffic"].fillna(""), strict=True), ("W",))
 
 
-def heaviness(traffic: str) -> tuple[int, str]:
-    return ([*_MIXES].index(traffic) if traffic in _MIXES else len(_MIXES)), traffic
+_TRIADS: Final = {"triad rfo": 3 / 4, "triad": 2 / 3, "triad nt": 2 / 3}
+
+
+def read_share(traffic: str) -> float | None:
+    """Return which part of the accesses of a traffic type are reads: 0.75 of "3:1 nt"; None where its name does not tell."""
+    first = traffic.split()[0] if traffic else ""
+    reads, _, writes = first.partition(":")
+    if reads.isdigit() and writes.isdigit() and int(reads) + int(writes):
+        return int(reads) / (int(reads) + int(writes))
+    return _TRIADS.get(traffic, {"read": 1.0, "write": 0.0}.get(first) if traffic in _MIXES else None)
+
+
+def heaviness(traffic: str) -> tuple[float, int, str]:
+    """Return what traffic types are ordered by: least writing first, those that MLC does not list last."""
+    share = read_share(traffic)
+    index = [*_MIXES].index(traffic) if traffic in _MIXES else len(_MIXES)
+    return (2.0 if share is None else 1 - share), index, traffic
 
 
 def _load(traffic: str, found: pd.DataFrame) -> LoadCurve:

@@ -55,7 +55,7 @@ def loaded_figures(
     if load := load_words(runs):
         notes.append(f"{fmt.sentence(load)} beside the one that is timed.")
     pictures = tuple(loaded_panel(of, curves, known[of], on) for of, curves in shown.items())
-    beside = bounds.table(panels, known, scale)
+    beside, family = bounds.table(panels, known, scale), bounds.family_table(panels, known, scale)
     figure = Figure(
         id=f"loaded-{sweep}",
         of=sweep,
@@ -68,7 +68,7 @@ def loaded_figures(
         f"{wording.of_texts(_cells(shown))}",
         panels=pictures,
         key=key if len(key) > 1 else (),
-        tables=(_offers_table(panels, scale),),
+        tables=(_offers_table(panels, scale), *([family] if family else [])),
         numbers=(
             _further_table(panels, scale),
             *([beside] if beside else []),

@@ -286,8 +286,8 @@ def _knees(
     notes: Rows = []
     for ring, (x, y), (_, text), label in zip(rings, places, anchors, placed, strict=True):
         if label.cost < _BESIDE:
-            at = {"series": ring["series"], "x": ring["x"], "y": ring["y"]}
-            notes.append({**at, "text": text, "dx": label.dx, "dy": label.dy, "align": label.align})
+            own = {"series": ring["series"], "x": ring["x"], "y": ring["y"]}
+            notes.append({**own, "text": text, "dx": label.dx, "dy": label.dy, "align": label.align})
             taken.append(label_placement.box_of(x + label.dx, y + label.dy, text))
     return rings, notes, taken
 

@@ -179,6 +179,43 @@ def bandwidth_within(rows: Sequence[Load], limit: float) -> float | None:
     return max([*within, *crossings], default=None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """What the loaded-latency curves of several mixes of reads and writes say together, as Mess (MICRO 2024) puts it; each as lowest to
+    highest over the curves."""
+
+    unloaded: tuple[float, float]  # ns
+    longest: tuple[float, float]  # ns: the highest latency of each curve
+    saturated: (
+        tuple[float, float] | None
+    )  # B/s: from where the first curve's latency doubles to the highest peak
+    falls: float  # the most that a curve loses past its peak, of that peak; 0: none does
+
+
+def family(curves: Sequence[tuple[LoadedLatency, Sequence[Load]]]) -> Family | None:
+    """Return the figures of several curves (what each offers, its rows); None of fewer than two, or where one tells no idle latency.
+
+    saturated  None where a curve did not double in all repeats: nobody knows where it begins
+    falls      max over curves of 1 − (least bandwidth of a row under more load than the peak's) ÷ peak
+    """
+    if len(curves) < 2 or not all(offers.idle for offers, _ in curves):
+        return None
+    floors = [offers.unloaded for offers, _ in curves]
+    longest = [max(row.latency for row in rows) for _, rows in curves]
+    falls = []
+    for _, rows in curves:
+        ordered = by_load(rows)
+        peak = max(range(len(ordered)), key=lambda i: ordered[i].bandwidth)
+        falls.append(1 - min(row.bandwidth for row in ordered[peak:]) / ordered[peak].bandwidth)
+    full = all(offers.reached_double for offers, _ in curves)
+    return Family(
+        unloaded=(min(floors), max(floors)),
+        longest=(min(longest), max(longest)),
+        saturated=(min(o.at_double for o, _ in curves), max(o.peak for o, _ in curves)) if full else None,
+        falls=max(falls),
+    )
+
+
 def lines_in_flight(bandwidth: float, latency: float, line: int = 64) -> float:
     """Return bandwidth (B/s) × latency (ns) ÷ line (B): cache lines on their way, by Little's law.
 

@@ -11,6 +11,9 @@ import pytest
 
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
+from parsers.mlc import TRAFFIC_TEXT
+from reports.charts._mlc_curves import read_share
+from reports.draw import vega
 from reports.draw.figure import Figure
 from reports.draw.vega import Spec
 from reports.report import build
@@ -200,3 +203,71 @@ def test_places_of_several_mixes_keep_their_panels(make: Any, tmp_path: Path) ->
 
     assert [panel.title for panel in found.panels] == ["local", "remote"]
     assert [key.name for key in found.key] == ["read only", "write only, non-temporal"]
+
+
+# --- the family of curves of several mixes -----------------------------------------------------------------
+
+
+def family(make: Any, path: Path, dimms: str = "", *, top: float = 310.0) -> Figure:
+    """Reads, 3:1, 1:1 (non-temporal) and writes; past its peak a mix loses a tenth more the more it writes."""
+    maker = two_nodes(make, path, dimms)
+    for i, (traffic, peak) in enumerate((("6", 40e3), ("R", 60e3), ("8", 45e3), ("9", 52e3))):
+        curve = rows(peak, 80.0 + i, top + 10 * i)
+        curve[-1] = (0, curve[-1][1] + 5, peak * (1 - {"R": 0, "9": 0.1, "8": 0.2, "6": 0.3}[traffic]))
+        curve[-2] = (50, curve[-2][1], peak)
+        options = {"mode": "loaded_latency", "W": traffic}
+        text = make.mlc_text(curve, traffic="" if traffic == "R" else traffic)
+        maker.add("loaded", "mlc", options, text, axes=("W",), place="local", relation="local")
+    return figure(maker.write())
+
+
+def four(found: Figure) -> dict[str, str]:
+    (table,) = [t for t in found.tables if "The family" in t.caption]
+    return dict(zip(table.columns, table.rows[0], strict=True))
+
+
+def test_the_family_is_in_the_order_of_its_reads_and_no_curve_is_dropped(make: Any, tmp_path: Path) -> None:
+    found = family(make, tmp_path / "r.db")
+    names = ["read only", "R:W 3:1, non-temporal", "R:W 1:1, non-temporal", "write only, non-temporal"]
+
+    assert [key.name for key in found.key] == names
+    assert [key.colour for key in found.key] == list(vega.ORDERED[:4])
+    dots = [r["series"] for name in ("points", "past", "above") for r in drawn(found, name) if "tip" in r]
+    assert {name: dots.count(name) for name in names} == dict.fromkeys(names, len(DELAYS))
+
+
+def test_the_four_numbers_of_a_family_are_those_of_its_rows(make: Any, tmp_path: Path) -> None:
+    found = family(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
+    told = four(found)
+    (offers,) = [t for t in found.tables if "What each" in t.caption]
+    within = [float(row[offers.columns.index("GB/s within 2 × floor")]) for row in offers.rows]
+
+    assert told["Unloaded, ns"] == "80.0 to 83.0"
+    assert told["Longest latency, ns"] == "315 to 345"
+    low, high = map(float, told["Saturated, GB/s"].split(" to "))
+    assert (low, high) == (min(within), 60.0)
+    shares = [float(share) for share in told["Saturated, %"].split(" to ")]
+    assert shares == pytest.approx([100 * low / 85.312, 100 * high / 85.312], abs=0.1)
+    assert told["of"] == "theoretical, 85.3 GB/s"
+    assert told["Falls under more load"] == "30.0 %"
+
+
+def test_without_modules_the_family_is_held_against_the_best_measured(make: Any, tmp_path: Path) -> None:
+    told = four(family(make, tmp_path / "r.db"))
+
+    assert told["of"] == "the best measured (read only), 60.0 GB/s"
+    assert told["Saturated, %"].endswith(" to 100")
+
+
+def test_a_family_that_did_not_double_has_no_saturated_range(make: Any, tmp_path: Path) -> None:
+    told = four(family(make, tmp_path / "r.db", top=130.0))
+
+    assert (told["Saturated, GB/s"], told["Saturated, %"]) == ("–", "–")
+
+
+@pytest.mark.parametrize("traffic", sorted(TRAFFIC_TEXT))
+def test_every_mix_of_mlc_has_a_share_of_reads(traffic: str) -> None:
+    share = read_share(traffic)
+
+    assert share is not None
+    assert 0 <= share <= 1
