@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from parsers import stream
 from reports.charts import curve_rows, facets, wording
@@ -17,6 +17,8 @@ from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, pa
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Spec
 from reports.numbers import formulas
+from reports.numbers.formulas import Spread
+from reports.numbers.possible import memory_peak
 from reports.page.model import KeyNumber
 from reports.readings import first_groups, groups
 from reports.readings.stream import rates
@@ -155,6 +157,7 @@ def _figure(
                 for run in missing.get(of, ())
             ],
             colours,
+            _allocates(found.loc[found["panel"] == of, "run"]),
         )
         for of, lines in zip(shown, ranked, strict=True)
     )
@@ -172,7 +175,7 @@ def _figure(
         )
         for lines in quiet.values()
     }
-    share = _dram_share(measured, largest_median)
+    note = " ".join(filter(None, (_stores(measured, kernel), _dram_share(measured, kernel, largest_median))))
     rest = wording.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
@@ -188,20 +191,54 @@ def _figure(
         f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{wording.repeats(drawn, runs, 'Band')}"
         f"{curve_rows.crossed(drawn)}{wording.hollow(drawn, seen)}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
         panels=drawn,
-        note=share,
+        note=note,
         numbers=(_numbers(found, scale),),
         runs=tuple(dict.fromkeys(found["run"])),
         half=len(panels) == 1,
     )
 
 
-def _dram_share(runs: Sequence[Run], rate: float) -> str:
+def _how(run: Run) -> str:
+    """Return how a run's stores write, as its program says it: "cached", "nt", "auto"; "" where it does not."""
+    return str(run.parsed.facts.get("stores") or "") if run.parsed else ""
+
+
+def _allocates(runs: Iterable[Run]) -> bool:
+    """Do the stores of all these runs fetch each line before they write it?"""
+    return {_how(run) for run in runs} == {"cached"}
+
+
+def _exact(rate: Spread, kernel: str, allocates: bool) -> str:
+    traffic = fmt.quantity(rate.median * formulas.TRAFFIC[kernel], "B/s", 4)
+    return f"{wording.exact(rate, 'B/s')}{f', {traffic} as traffic' if allocates else ''}"
+
+
+_TIMES: Final = {3 / 2: "3/2", 4 / 3: "4/3"}
+
+
+def _stores(runs: Sequence[Run], kernel: str) -> str:
+    """Say what memory moves beside what is counted: as the stores of the program are, or might be."""
+    how = {_how(run) for run in runs}
+    factor = _TIMES[formulas.TRAFFIC[kernel]]
+    if how == {"cached"}:
+        return f"As counted; each store fetches its line first: as traffic {factor} of it."
+    if how == {"nt"}:
+        return "As counted, which is the traffic: non-temporal stores fetch no line."
+    return f"As counted; where stores fetch their line first, which is not told here, the traffic is {factor} of it."
+
+
+def _dram_share(runs: Sequence[Run], kernel: str, rate: float) -> str:
     """Say what part of the memory modules' own rate was reached, where one machine's modules are recorded."""
-    modules = {run.session.memory_modules for run in runs}
-    peak = formulas.dram_peak(modules.pop()) if len(modules) == 1 else None
-    if not peak or not rate or rate > peak:  # above it: check S2 speaks of it
+    peaks = {memory_peak(run) for run in runs}
+    peak = peaks.pop() if len(peaks) == 1 else None
+    if not peak or not rate:
         return ""
-    return f"The most is {fmt.percent(rate / peak)} of the {fmt.quantity(peak, 'B/s')} that the memory modules could move, each on a channel of its own."
+    even = ", those of the machine spread evenly over its nodes" if peak.shared else ""
+    whole = f"the {fmt.quantity(peak.rate, 'B/s')} that the memory modules could move, each on a channel of its own{even}"
+    traffic = rate * formulas.TRAFFIC[kernel]
+    also = f", as traffic {fmt.percent(traffic / peak.rate)}" if _allocates(runs) else ""
+    over = " More than they can: a check speaks of it." if rate > peak.rate else ""
+    return f"The most is {fmt.percent(rate / peak.rate)} of {whole}{also}.{over}"
 
 
 def _panel(
@@ -213,6 +250,7 @@ def _panel(
     scale: fmt.Scale,
     lost: Sequence[curve_rows.Cross],
     colours: Mapping[str, str],
+    allocates: bool,
 ) -> Panel:
     tested = sorted({t for line in lines for t, _ in line.points} | {cross.x for cross in lost})
 
@@ -224,7 +262,7 @@ def _panel(
         plot = Plot(frame=frame, x=x, y=y)
         data = {
             "points": curve_rows.point_rows(
-                lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {wording.exact(v, 'B/s')}"
+                lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {_exact(v, kernel, allocates)}"
             ),
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
             **curve_rows.end_names(lines, plot, scale.factor),
@@ -276,6 +314,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     both = {"local", "remote"} <= set(places)
     named = any(panels)
     first = 2 if named else 1
+    allocating = any(_how(run) == "cached" for run in dict.fromkeys(found["run"]))
     rows, whose = [], []
     ranks = {
         "at": [panels[of] for of in found["panel"]],
@@ -292,27 +331,39 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
             if {"local", "remote"} <= set(spreads) - unsound
             else None
         )
+        texts = [wording.spread_text(spreads[p], scale, 4) if p in spreads else fmt.NOTHING for p in places]
+        moved = [_traffic(at.get(p), kernel, scale) for p in places] if allocating else []
         rows.append(
             (
                 kernel, *([facets.facet_title(of, "stream")] if named else []), fmt.whole(count) if count else fmt.NOTHING,
-                *(f"{wording.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
-                *([fmt.number(ratio, 2)] if both else []),
+                *texts, *moved, *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip
         members = {place: tuple(dict.fromkeys(same["run"])) for place, same in own.groupby("place")}
         of_places = [members.get(place, ()) for place in places]
         ends = [(*members["local"], *members["remote"])] if ratio is not None else []
-        whose.append(dict(enumerate([*of_places, *ends], start=first + 1)))
+        whose.append(
+            dict(enumerate([*of_places, *(of_places if allocating else ()), *ends], start=first + 1))
+        )
+    said = "As traffic: with the line that a store fetches first" if allocating else ""
     return Table(
         columns=(
             "Kernel", *(["Panel"] if named else []), "Threads", *(f"{p}, {scale.unit}" for p in places),
+            *(f"{p} as traffic, {scale.unit}" for p in places if allocating),
             *(["remote ÷ local"] if both else []),
         ),
         rows=tuple(rows),
-        numeric=frozenset(range(first, first + 2 + len(places))),
-        caption=cut_caption("", every),
+        numeric=frozenset(range(first, first + 2 + len(places) * (2 if allocating else 1))),
+        caption=cut_caption(said, every),
         of=tuple(whose),
     )  # fmt: skip
+
+
+def _traffic(found: pd.DataFrame | None, kernel: str, scale: fmt.Scale) -> str:
+    """found: the rates of a cell; "–" where its stores do not say that they allocate."""
+    if found is None or not _allocates(found["run"]):
+        return fmt.NOTHING
+    return scale.number(formulas.spread(list(found["bandwidth"])).median * formulas.TRAFFIC[kernel], 4)
 
 
 def _rank(kernel: str) -> int:

@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from orchestrator.machine.facts import MemoryModule
 
@@ -244,6 +244,11 @@ def saturations(repeats: Sequence[Mapping[N, float]]) -> list[N]:
     most = max(map(len, repeats), default=0)
     found = (saturation(curve) for curve in repeats if len(curve) == most)
     return sorted({n for n in found if n is not None})
+
+
+TRAFFIC: Final = {"copy": 3 / 2, "scale": 3 / 2, "add": 4 / 3, "triad": 4 / 3}
+"""STREAM's kernel → bytes that memory moves ÷ bytes that are counted, where a store fetches its line first: of one or two arrays read
+and one written, that one is read, too."""
 
 
 def dram_peak(modules: Iterable[MemoryModule]) -> float | None:

@@ -1,0 +1,88 @@
+"""STREAM's bytes as counted, and as memory moves them where the program says that its stores fetch their line first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.draw.figure import Figure
+from reports.numbers import formulas
+from reports.report import build
+from reports.results import load
+
+
+def figure(make: Any, path: Path, *stores: str, dimms: str = "") -> Figure:
+    """Triad of 30 GB/s by our kernel; a cell for each way to store, "": the program does not say."""
+    maker = make.Maker(path)
+    maker.facts = {**maker.facts, "dimms": dimms}
+    for how in stores:
+        text = make.stream_text(30e3, 2)
+        said = f"Number of Threads counted = 2\n# stores: {how}: as it says\n"
+        if how:
+            text = text.replace("Number of Threads counted = 2\n", said)
+            text = text.replace(
+                "STREAM version $Revision: 5.10 $",
+                "pinsweep stream 0.1 (STREAM-style; not the STREAM benchmark)",
+            )
+        maker.add(
+            "s",
+            "stream",
+            {"threads": 2, "stores": how or "auto"},
+            text,
+            axes=("stores",),
+            place="local",
+            relation="local",
+        )
+    built = build.build(load.load([maker.write()]))
+    (found,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "scaling-s"]
+    return found
+
+
+def told(found: Figure, column: str) -> dict[str, str]:
+    (table,) = found.numbers
+    return {row[0]: row[table.columns.index(column)] for row in table.rows}
+
+
+def test_a_kernel_moves_what_it_counts_and_the_lines_that_it_fetches() -> None:
+    """Copy reads one array and writes one, Triad reads two: the written one is read, too."""
+    counted = {"copy": 2, "scale": 2, "add": 3, "triad": 3}
+
+    assert {k: (n + 1) / n for k, n in counted.items()} == formulas.TRAFFIC
+
+
+def test_ordinary_stores_are_told_as_counted_and_as_traffic(make: Any, tmp_path: Path) -> None:
+    found = figure(make, tmp_path / "r.db", "cached", dimms="2 × 32 GB DDR4 3200 MT/s")
+    counted, traffic = told(found, "local, GB/s"), told(found, "local as traffic, GB/s")
+
+    for kernel, factor in formulas.TRAFFIC.items():
+        assert float(traffic[kernel]) == pytest.approx(float(counted[kernel]) * factor, rel=1e-3)
+    assert traffic["triad"] == "40.00"
+    assert [r["tip"] for r in found.panels[0].wide["datasets"]["points"]] == [
+        "2 threads · 30.00 GB/s, 40.00 GB/s as traffic"
+    ]
+    assert found.note.startswith("As counted; each store fetches its line first: as traffic 4/3 of it.")
+    assert "The most is 59 % of the 51.2 GB/s" in found.note
+    assert "as traffic 78 %" in found.note
+
+
+@pytest.mark.parametrize(("how", "said"), [("nt", "non-temporal stores fetch no line"), ("auto", "which is not told here"), ("", "which is not told here")])  # fmt: skip
+def test_no_traffic_is_claimed_of_stores_that_do_not_say_it(
+    make: Any, tmp_path: Path, how: str, said: str
+) -> None:
+    found = figure(make, tmp_path / "r.db", how)
+
+    assert said in found.note
+    assert not any("as traffic" in column for column in found.numbers[0].columns)
+    assert all("traffic" not in r["tip"] for r in found.panels[0].wide["datasets"]["points"])
+
+
+def test_of_two_ways_to_store_only_one_has_a_traffic(make: Any, tmp_path: Path) -> None:
+    found = figure(make, tmp_path / "r.db", "cached", "nt")
+    (table,) = found.numbers
+    at = table.columns.index("local as traffic, GB/s")
+    panels = {row[table.columns.index("Panel")]: row[at] for row in table.rows if row[0] == "triad"}
+
+    assert sorted(panels.values()) == ["40.00", "–"]
+    assert "which is not told here" in found.note
