@@ -216,6 +216,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "network_cards": identity.cards(sys),
         "boot_id": _word(proc / "sys/kernel/random/boot_id"),
         "uptime_s": float(uptime[0]) if uptime else None,
+        **_pcie_links(sys),
         **state(sys, proc),
     }
 
@@ -288,6 +289,21 @@ def dimms(text: str) -> tuple[MemoryModule, ...]:
         kind = values.get("Type", "").replace("Unknown", "")
         found.append(MemoryModule(size_bytes=size_bytes(size[0]), type=kind, rate_mts=rate, slot=slot))
     return tuple(found) if any(module.size_bytes for module in found) else ()
+
+
+def _pcie_links(sys: Path) -> dict[str, float]:
+    """Return the fact of each NVMe disk whose controller tells the PCIe link behind it, as it is negotiated."""
+    from orchestrator.machine.facts import PCIE_LINK, pcie_rate
+
+    found: dict[str, float] = {}
+    for disk in _children(sys / "block"):
+        folders = [disk / "device", disk / "device/device"] if disk.name.startswith("nvme") else []
+        for folder in folders:
+            speed = re.match(r"(\d+(?:\.\d+)?) GT/s", _word(folder / "current_link_speed") or "")
+            width = _word(folder / "current_link_width") or ""
+            if speed and width.isdigit() and int(width):
+                found[PCIE_LINK.format(disk=disk.name)] = pcie_rate(float(speed[1]), int(width))
+    return found
 
 
 def _os_name() -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from reports.charts import _tails, facets, wording
@@ -239,7 +240,7 @@ def _most_moved(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
     of = formulas.spread(list(same["bandwidth"]), printed(same["run"]))
     name = f"{_BANDWIDTH}, {_named(same).removeprefix('Storage, ')}"
     context = ", ".join([*_context(same, both), "the most of all block sizes"])
-    return [wording.key_number(name, of, "B/s", context, 16, same["run"])]
+    return [replace(wording.key_number(name, of, "B/s", context, 16, same["run"]), moves=of.median)]
 
 
 _OF_ONE_KIND = {
@@ -262,7 +263,9 @@ def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
             f"mean {latency_words(same)[1]} {fmt.quantity(means.median(), 'ns', step=printed(same['run']))}"
         )
     of = formulas.spread(list(same["iops"]), printed(same["run"]))
-    return wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
+    moved = float(same["bandwidth"].median(skipna=False)) if "bandwidth" in same else math.nan
+    number = wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
+    return replace(number, moves=0.0 if math.isnan(moved) else moved)
 
 
 def _context(same: pd.DataFrame, both: bool) -> list[str]:

@@ -26,6 +26,8 @@ class KeyNumber:
     below: tuple[Run, ...] = ()  # of lower ones of another name, of which it is the best, too
     metric: str = ""  # which of its cell's numbers it and what stands beside it tell of; "": several
     doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
+    moves: float = 0.0  # B/s that go with it, where it is no rate of bytes itself
+    possible: str = ""  # its share of what the parts could do, or what to do to know that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from reports.report.key_numbers import chosen as key_numbers_of
 from reports.report.machine import drawings
 from reports.report.overview import figure as overview_figure
 from reports.report.placement import of_hosts
+from reports.report.possible import with_shares
 from reports.results import naming
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
@@ -56,8 +57,9 @@ def build(
 
     printed: what the runs `with_output` printed, as far as it is shown.
     """
-    chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
     found = audit_of(results)
+    drawn = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
+    chapters = with_shares(drawn, convicted(found))
     numbers = [n for c in chapters.values() for n in c.key_numbers]
     guilty = convicted(found)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]

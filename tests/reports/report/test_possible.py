@@ -1,0 +1,117 @@
+"""What of the possible a key number is: beside it at the head of the page, and in the machine's drawing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.machine import probe
+from orchestrator.machine.facts import pcie_rate
+from reports.page.model import KeyNumber, Page
+from reports.report import build
+from reports.report.render import render_report
+from reports.results.load import load
+from tests.reports.claims.test_load_curves import add, rows, two_nodes
+
+
+def page(maker: Any) -> Page:
+    return build.build(load([maker.write()]))
+
+
+def told(maker: Any) -> dict[str, KeyNumber]:
+    return {number.name: number for number in page(maker).key_numbers}
+
+
+def stream(maker: Any, make: Any, rate: float, place: str = "local") -> None:
+    maker.add(
+        "s", "stream", {"threads": 4}, make.stream_text(rate, 4), axes=("place",), place=place, relation=place
+    )
+
+
+def test_memory_is_a_share_of_its_nodes_modules_and_of_the_best_there(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
+    stream(maker, make, 60e3)
+    add(maker, make, rows(66e3, 80.0, 310.0))
+    numbers = told(maker)
+
+    assert numbers["Memory, peak"].possible == "77 % of the 85.3 GB/s of its modules (an even share)"
+    triad = numbers["STREAM Triad"].possible
+    assert triad.startswith("70 % of the 85.3 GB/s of its modules (an even share); ")
+    assert triad.endswith("91 % of the best here (Memory, peak, 66.0 GB/s)")
+
+
+def test_the_best_at_another_place_is_not_the_best_here(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
+    stream(maker, make, 60e3)
+    add(maker, make, rows(66e3, 80.0, 310.0), "remote")
+
+    assert "best here" not in told(maker)["STREAM Triad"].possible
+
+
+def test_a_share_above_all_is_shown_and_doubted(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.facts = {**maker.facts, "dimms": "2 × 32 GB DDR4 3200 MT/s"}
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(60e3, 1))
+    triad = told(maker)["STREAM Triad"]
+
+    assert triad.possible == "120 % of the 51.2 GB/s of its modules: more than it can".replace("117", "120")
+    assert "S2" in triad.doubt
+
+
+def test_of_unknown_modules_it_says_what_to_do(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    stream(maker, make, 60e3)
+    path = maker.write()
+    render_report([path], tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text()
+
+    assert told_of(path).possible == "share of the possible: needs the modules, read as root with dmidecode"
+    assert (
+        html.count("share of the possible: needs the modules") >= 2
+    )  # at the head, and in the machine's drawing
+
+
+def told_of(path: Path) -> KeyNumber:
+    (number,) = [n for n in build.build(load([path])).key_numbers if n.name == "STREAM Triad"]
+    return number
+
+
+# --- storage -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("transfers", "width", "rate"), [(5.0, 2, 1e9), (8.0, 4, 3.938e9), (16.0, 4, 7.877e9), (64.0, 4, 30.25e9)])  # fmt: skip
+def test_a_pcie_link_moves_what_its_code_leaves(transfers: float, width: int, rate: float) -> None:
+    assert pcie_rate(transfers, width) == pytest.approx(rate, rel=1e-3)
+
+
+def test_an_nvme_disk_is_held_against_its_link(make: Any, tmp_path: Path) -> None:
+    numbers = {}
+    for disk in ("nvme0n1", "nvme1n1"):
+        maker = make.Maker(tmp_path / f"{disk}.db")
+        maker.facts = {**maker.facts, "pcie_link_nvme0n1_bytes_per_s": pcie_rate(16.0, 4)}
+        text = json.loads(make.fio_text({"read": (50e3, 640e3)}, bs="64k", rw="randread", iodepth=32))
+        text["disk_util"] = [{"name": disk, "util": 99.0}]
+        options = {"rw": "randread", "bs": "64k", "iodepth": 32, "direct": True, "ioengine": "libaio"}
+        maker.add("storage", "fio", options, json.dumps(text))
+        (numbers[disk],) = [n for n in page(maker).key_numbers if n.name.startswith("Storage")]
+
+    assert numbers["nvme0n1"].possible == "205 MB/s, 2.6 % of the 7.88 GB/s of its PCIe link"
+    assert numbers["nvme1n1"].possible == ""
+
+
+def test_the_link_of_each_nvme_disk_is_read(tmp_path: Path) -> None:
+    for disk, folder, files in (
+        ("nvme0n1", "device/device", {"current_link_speed": "16.0 GT/s PCIe\n", "current_link_width": "4\n"}),
+        ("nvme1n1", "device/device", {"current_link_speed": "Unknown\n", "current_link_width": "0\n"}),
+        ("sda", "device", {"current_link_speed": "8.0 GT/s PCIe\n", "current_link_width": "4\n"}),
+    ):
+        at = tmp_path / "block" / disk / folder
+        at.mkdir(parents=True)
+        for name, text in files.items():
+            (at / name).write_text(text)
+
+    links = {key: value for key, value in probe.facts(tmp_path).items() if "pcie" in key}
+    assert links == {"pcie_link_nvme0n1_bytes_per_s": pytest.approx(7.877e9, rel=1e-3)}
