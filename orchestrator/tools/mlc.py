@@ -101,6 +101,12 @@ def options() -> Mapping[str, Option]:
             help="buffer per thread in KiB, or a size (200m, 8 x LLC)",
             examples=("200m", "8 x LLC"),
         ),
+        "D": Option(
+            kind="int",
+            low=0,
+            high=1 << 40,
+            help="lines in which the latency thread stays before it moves on (4096); 0: all of its buffer, memlat only",
+        ),
         "t": Option(kind="seconds", low=0.05, high=3600, help="seconds per point"),
         "e": Option(kind="flag", help="leave the prefetchers as they are"),
         "r": Option(kind="flag", help="random access for the latency thread"),
@@ -112,9 +118,9 @@ def options() -> Mapping[str, Option]:
 
 
 _EFFECT: Mapping[str, frozenset[str]] = {
-    "loaded_latency": frozenset({"delays", "d", "l", "W", "b", "t", "e", "r", "X", "L", "T", "U"}),
-    "idle_latency": frozenset({"l", "b", "t", "e", "r", "X", "L"}),
-    "latency_matrix": frozenset({"l", "b", "t", "e", "r", "X", "L"}),
+    "loaded_latency": frozenset({"delays", "d", "l", "W", "b", "D", "t", "e", "r", "X", "L", "T", "U"}),
+    "idle_latency": frozenset({"l", "b", "D", "t", "e", "r", "X", "L"}),
+    "latency_matrix": frozenset({"l", "b", "D", "t", "e", "r", "X", "L"}),
     "bandwidth_matrix": frozenset({"l", "W", "b", "t", "e", "X", "L", "U"}),
     "peak_injection_bandwidth": frozenset({"l", "b", "t", "e", "X", "L", "U"}),
     "max_bandwidth": frozenset({"l", "b", "t", "e", "X", "L", "U"}),
@@ -136,6 +142,7 @@ _WHY = {
     "U": "has no effect on {mode}: there are no load threads",
     "b": "has no effect on {mode}: what is handed over fits into the caches",
     "l": "has no effect on {mode}: what is handed over fits into the caches",
+    "D": "has no effect on {mode}: there is no latency thread, or what is handed over fits into the caches",
     "L": "has no effect on {mode}: what is handed over fits into the caches",
 }
 
@@ -244,7 +251,7 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
         argv.append("-R" if traffic == "R" else f"-W{traffic}")
     if "b" in given:  # in KiB: not every version of MLC knows suffixes
         argv.append(f"-b{(_buffer_bytes(given['b']) or 0) >> 10}")
-    argv += [f"-{letter}{given[letter]}" for letter in ("l", "t") if letter in given]
+    argv += [f"-{letter}{given[letter]}" for letter in ("l", "D", "t") if letter in given]
     argv += [f"-{letter}" for letter in ("e", "r", "X", "L", "T", "U") if given.get(letter)]
     return Command(
         argv=(*prefix, *argv),
@@ -320,7 +327,7 @@ def told(given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
     """Return the options of a captured run, read off its command line."""
     command = command_options(str(parsed.facts.get("command_line") or ""))
     out: dict[str, Any] = dict(given)
-    for name in ("l", "d"):
+    for name in ("l", "d", "D"):
         if command.get(name, "").isdigit():
             out[name] = int(command[name])
     for name in ("W", "b"):

@@ -12,6 +12,7 @@ from parsers.measurement import whole
 from reports.charts import facets, wording
 from reports.charts._mlc_bounds import Elsewhere
 from reports.charts._mlc_curves import SPREAD, LoadCurve, loads, traffic_name
+from reports.charts._mlc_ladder import ladder_figure
 from reports.charts._mlc_load import load_words, loaded_figures
 from reports.charts._mlc_tables import (
     SEARCHES,
@@ -69,6 +70,8 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         for same in group_by(members, program_kind).values():
             key_numbers += _peak_numbers(same)
             pairs += matrix_spots(same)
+        if ladder := ladder_figure(sweep, members):
+            figures.append(ladder)
         figures += matrix_figures(sweep, members)
         if peaks := peak_figure(sweep, members):
             figures.append(peaks)

@@ -53,6 +53,35 @@ def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
     return "Where latency starts to climb" if climbs else "Latency by load and mix"
 
 
+def ladder(
+    levels: Sequence[tuple[str, float, Spread]], pages: Sequence[tuple[float, Spread, Spread]] = ()
+) -> str:
+    """Say "One load takes 1.70 ns from L1 (32 KiB), 4.10 ns from L2 (1 MiB), 118 ns from memory (512 MiB); small pages cost up to 3.2 ×
+    (64 MiB)"; "" where nothing can be said.
+
+    levels: name, a working set in it (B), its latency, smallest level first. A level is told where it is known to be slower than the one
+    told before. pages: working set, latency with small and with huge pages; "up to" is the highest ratio of those that differ, rounded up.
+    """
+    told: list[tuple[str, float, Spread]] = []
+    for level in levels:
+        if not level[2].unsteady and (
+            not told or (told[-1][2].median < level[2].median and differs(told[-1][2], level[2]))
+        ):
+            told.append(level)
+    parts = [f"{fmt.quantity(s.median, 'ns')} from {name} ({fmt.size(size)})" for name, size, s in told]
+    text = f"One load takes {', '.join(parts)}" if len(parts) > 1 else ""
+    slower = [
+        (small.median / huge.median, size)
+        for size, small, huge in pages
+        if small.median > huge.median and differs(small, huge) and not small.unsteady and not huge.unsteady
+    ]
+    if slower:
+        ratio, size = max(slower)
+        said = f"small pages cost up to {fmt.number(ratio, rounding=fmt.UP)} × ({fmt.size(size)})"
+        text = f"{text}; {said}" if text else fmt.sentence(said)
+    return text
+
+
 def matrix(
     title: str,
     pairs: Mapping[str, Sequence[tuple[Spread, Spread]]],

@@ -83,7 +83,8 @@ def _of_link(number: KeyNumber, device: str) -> str:
     """Say "3.28 GB/s, 42 % of the 7.88 GB/s of its PCIe link" of I/Os that all went to one NVMe disk."""
     rates = {run.session.facts.get(PCIE_LINK.format(disk=device)) for run in number.runs}
     rate = rates.pop() if len(rates) == 1 else None
-    return _share(number.moves, float(rate), "of its PCIe link", moved=True) if rate else ""
+    apart = not number.unit.endswith("B/s")
+    return _share(number.moves, float(rate), "of its PCIe link", moved=apart) if rate else ""
 
 
 def _share(value: float, whole: float, of: str, *, moved: bool = False) -> str:
