@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +13,9 @@ from parsers.measurement import whole
 from reports.charts import facets, titles, wording
 from reports.charts._mlc_curves import SPREAD, told_by_traffic, traffic_name
 from reports.charts.chapter import Spot
+from reports.charts.heat_map import matrix_panel
 from reports.charts.soundness import counted_rows, is_hollow
-from reports.draw.figure import ROW, Figure, Table, heat, row_of
+from reports.draw.figure import ROW, Figure, Panel, Table, heat, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.readings import groups
@@ -68,20 +71,65 @@ def distances(run: Run, pairs: Iterable[Pair]) -> dict[Pair, str]:
     machine = run.session.topology
     package = {core.numa_node: core.package for core in machine.cores} if machine else {}
     nodes = {whole(node) for pair in apart for node in pair}
+    slit = _slit(run, apart)
     if nodes <= package.keys() and 1 < len({package[node] for node in nodes}) < len(nodes):
-        return {
+        words = {
             (a, b): "same package" if package[whole(a)] == package[whole(b)] else "another package"
             for a, b in apart
         }
+        several = {
+            w for w in words.values() if len({slit.get(p) for p, of in words.items() if of == w} - {None}) > 1
+        }
+        return {
+            pair: f"{word}, distance {slit[pair]:g}" if word in several and pair in slit else word
+            for pair, word in words.items()
+        }
+    if len(slit) < len(apart) or len(set(slit.values())) < 2:
+        return dict.fromkeys(apart, "")
+    return {pair: f"distance {d:g}" for pair, d in slit.items()}
+
+
+def _slit(run: Run, apart: Iterable[Pair]) -> dict[Pair, float]:
+    """Return the SLIT number of each pair of nodes that has one."""
+    machine = run.session.topology
     known = (
         machine.distances
         if machine
         else {(a, b): d for a, b, d in run.session.facts.get("numa_distances") or ()}
     )
-    slit = {pair: known.get((whole(pair[0]) or 0, whole(pair[1]) or 0)) for pair in apart}
-    if None in slit.values() or len(set(slit.values())) < 2:
-        return dict.fromkeys(apart, "")
-    return {pair: f"distance {fmt.number(d)}" for pair, d in slit.items()}
+    found = {pair: known.get((whole(pair[0]) or 0, whole(pair[1]) or 0)) for pair in apart}
+    return {pair: d for pair, d in found.items() if d is not None}
+
+
+def clustered(run: Run, nodes: Iterable[Any]) -> tuple[list[Any], frozenset[int]]:
+    """Return nodes so that those that are near to one another stand together, with the places before which a group begins: those of a
+    package, else those between which the SLIT numbers are lowest. Groups are in the order of their first node."""
+    listed = sorted(nodes, key=lambda n: (whole(n) is None, whole(n) or 0, str(n)))
+    machine = run.session.topology
+    package = {core.numa_node: core.package for core in machine.cores} if machine else {}
+    if all(whole(n) in package for n in listed):
+        group = {n: package[whole(n)] for n in listed}
+    else:
+        group = _nearest(listed, _slit(run, itertools.permutations(listed, 2)))
+    first: dict[int, int] = {}
+    for i, n in enumerate(listed):
+        first.setdefault(group[n], i)
+    ordered = sorted(listed, key=lambda n: (first[group[n]], listed.index(n)))
+    begins = {i for i in range(1, len(ordered)) if group[ordered[i]] != group[ordered[i - 1]]}
+    return ordered, frozenset(begins) if len(begins) + 1 < len(ordered) else frozenset()
+
+
+def _nearest(nodes: Sequence[Any], slit: Mapping[Pair, float]) -> dict[Any, int]:
+    """Return a number for each group of nodes that the lowest distances join; all of one group where nothing tells."""
+    least = min(slit.values(), default=0.0)
+    if not slit or least == max(slit.values()):
+        return dict.fromkeys(nodes, 0)
+    group = {n: i for i, n in enumerate(nodes)}
+    for (a, b), distance in slit.items():
+        if distance == least and group[a] != group[b]:
+            low, high = sorted((group[a], group[b]))
+            group = {n: low if g == high else g for n, g in group.items()}
+    return group
 
 
 def matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
@@ -141,6 +189,8 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
     )
     runs = list(dict.fromkeys(found["run"]))
     tables: list[Table] = []
+    full: list[Table] = []  # of those whose cells have room for a number alone
+    pictures: list[Panel] = []
     drawn: list[Run] = []
     paired = hollow = 0  # tables of which a title can speak, and of which it says nothing
     pairs: dict[str, list[tuple[Spread, Spread]]] = {}
@@ -149,8 +199,15 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         cells = own.groupby(["source", "target"], sort=False)["value"].agg(SPREAD)
         if len(tables) < _MOST_MATRICES:
             drawn += dict.fromkeys(own["run"])
-        table = _matrix_table(matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index())
-        tables.append(replace(table, of=(row_of(own["run"]),) * len(table.rows), metrics={ROW: matrix.metric}))  # fmt: skip
+        many = own["target"].nunique()
+        which = (matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index(), own["run"].iloc[0])
+        table = _whose(_matrix_table(*which, narrow=many >= _WIDE), own["run"], matrix)
+        if many >= _WIDE:
+            told = replace(_matrix_table(*which), heat=(), marked=frozenset(), cuts=frozenset())
+            full.append(_whose(told, own["run"], matrix))
+        if many > MOST_NUMBERS:
+            pictures.append(matrix_panel(table, full[-1], inverse=matrix.unit == "B/s"))
+        tables.append(table)
         known = {
             pair: Spread(*values)._replace(step=mlc.PRINTED[matrix.metric])
             for pair, *values in cells.itertuples()
@@ -164,7 +221,11 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
             if source != target and (source, source) in known:
                 pairs.setdefault(far[source, target], []).append((known[source, source], value))
     shown = tables[:_MOST_MATRICES]
-    outlined = f" Outlined: {matrix.diagonal}." if any(table.marked for table in shown) else ""
+    outlined = (
+        f" Outlined: {matrix.diagonal}."
+        if any(table.marked and len(table.columns) - 1 <= MOST_NUMBERS for table in shown)
+        else ""
+    )
     return Figure(
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
         of=sweep,
@@ -175,39 +236,61 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         sub=f"{wording.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
         f"{wording.not_drawn(len(tables), len(shown))}{wording.of_texts(drawn)}",
         marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",
-        tables=tuple(shown),
-        numbers=() if len(tables) == len(shown) else tuple(tables),
-        half=len(tables) == 1 and len(tables[0].columns) <= 9,
+        panels=tuple(pictures[:_MOST_MATRICES]),
+        tables=tuple(table for table in shown if len(table.columns) - 1 <= MOST_NUMBERS),
+        numbers=tuple(full) if len(tables) == len(shown) else (*tables, *full),
+        half=len(tables) == 1 and len(tables[0].columns) <= _WIDE,
     )
 
 
-def _cell(value: Spread, scale: fmt.Scale) -> str:
-    return (
-        scale.number(value.median, step=value.step)
-        if value.relative <= wording.STEADY
-        else wording.spread_text(value, scale)
-    )
+def _whose(table: Table, runs: Iterable[Run], matrix: Matrix) -> Table:
+    return replace(table, of=(row_of(runs),) * len(table.rows), metrics={ROW: matrix.metric})
 
 
-def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Table:
-    """cells: a row per pair of nodes, with `source`, `target` and the columns of a Spread."""
+MOST_NUMBERS = 16
+"""Beyond so many columns a matrix is a picture of shades: its numbers are at a pointer and in the closed table."""
+
+_WIDE = 5
+"""From so many columns on a matrix has the page's whole width and cells of a number each."""
+
+
+def _cell(value: Spread, scale: fmt.Scale, *, narrow: bool = False) -> str:
+    if value.relative <= wording.STEADY:
+        return scale.number(value.median, step=value.step)
+    return f"≈{scale.number(value.median, step=value.step)}" if narrow else wording.spread_text(value, scale)
+
+
+def _matrix_table(
+    matrix: Matrix, kind: str, of: str, cells: pd.DataFrame, run: Run, *, narrow: bool = False
+) -> Table:
+    """cells: a row per pair of nodes, with `source`, `target` and the columns of a Spread. run: one of those that measured them."""
     scale = fmt.scale_for(list(cells["median"]), matrix.unit)
-    texts = (
-        _cell(Spread(*row)._replace(step=mlc.PRINTED[matrix.metric]), scale)
-        for row in cells[SPREAD].itertuples(index=False)
-    )
-    shown = dict(zip(zip(cells["source"], cells["target"], strict=True), texts, strict=True))
-    medians = cells.pivot(index="source", columns="target", values="median")
-    values = [[v if v == v else None for v in row] for row in medians.to_numpy().tolist()]
-    sources, targets = list(medians.index), list(medians.columns)
+    step = mlc.PRINTED[matrix.metric]
+    spreads = [Spread(*row)._replace(step=step) for row in cells[SPREAD].itertuples(index=False)]
+    known = dict(zip(zip(cells["source"], cells["target"], strict=True), spreads, strict=True))
+    sources, cuts = clustered(run, dict.fromkeys(cells["source"]))
+    targets, across = clustered(run, dict.fromkeys(cells["target"]))
+    values = [[s.median if (s := known.get((a, b))) else None for b in targets] for a in sources]
+    shown = {pair: _cell(value, scale, narrow=narrow) for pair, value in known.items()}
     return Table(
-        caption=", ".join(filter(None, [f"{matrix.title} in {scale.unit}", kind, of])),
-        columns=(f"{matrix.row} ↓ {matrix.column} →", *map(str, targets)),
+        caption=", ".join(
+            filter(None, [f"{matrix.title} in {scale.unit}, {matrix.row} ↓ {matrix.column} →", kind, of])
+        ),
+        columns=(matrix.row.rpartition(" ")[2], *map(str, targets)),
         rows=tuple((str(s), *(shown.get((s, t), fmt.NOTHING) for t in targets)) for s in sources),
         numeric=frozenset(range(1, len(targets) + 1)),
-        heat=heat(values, inverse=matrix.unit == "B/s"),  # where it hurts
-        marked=frozenset((sources.index(n), targets.index(n)) for n in sources if (n, n) in shown),
+        heat=heat(values, inverse=matrix.unit == "B/s", spread=repeats_apart(spreads)),  # where it hurts
+        marked=frozenset(
+            (sources.index(n), targets.index(n)) for n in sources if (n, n) in shown and n in targets
+        ),
+        cuts=cuts if sources == targets and cuts == across else frozenset(),
     )
+
+
+def repeats_apart(spreads: Iterable[Spread]) -> float:
+    """Return how far the repeats of a cell are apart, highest ÷ lowest: the median over the cells."""
+    ratios = [s.high / s.low for s in spreads if s.low > 0]
+    return statistics.median(ratios) if ratios else 1.0
 
 
 SEARCHES: Final = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}

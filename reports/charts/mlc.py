@@ -285,12 +285,13 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
     )
     for which, same in list(alike.items()):
         near, most = (end(same, key=lambda pair: known[pair].median) for end in (min, max))
-        if which == "remote" and known[most].median > _ALIKE * known[near].median:
+        if which != "local" and known[most].median > _ALIKE * known[near].median:
             # near and far nodes that nothing tells apart: no pair is at their median
             del alike[which]
+            apart = which.removeprefix("remote").removeprefix(", ")
             alike |= {
-                f"{word}, {pair[0]} to {pair[1]}": [pair]
-                for word, pair in (("nearest other node", near), ("farthest other node", most))
+                ", ".join(filter(None, (f"{word} other node", apart, f"{pair[0]} to {pair[1]}"))): [pair]
+                for word, pair in (("nearest", near), ("farthest", most))
             }
     idle = []
     for which, same in alike.items():

@@ -78,6 +78,7 @@ class Table:
     caption: str = ""
     heat: tuple[tuple[int | None, ...], ...] = ()
     marked: frozenset[tuple[int, int]] = frozenset()  # cells with an outline (the diagonal), as `heat`
+    cuts: frozenset[int] = frozenset()  # of `heat`: rows and columns before which a group begins
     of: tuple[Mapping[int, Runs], ...] = field(default=(), repr=False, compare=False)
     """Of each row: column (or ROW) → whose numbers stand there."""
     metrics: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
@@ -181,19 +182,34 @@ class Figure:
         return f"{MARK} Doubtful cells: {self.doubt}." if self.doubt else ""
 
 
-def heat(values: list[list[float | None]], *, inverse: bool = False) -> tuple[tuple[int | None, ...], ...]:
-    """Return shades 0 to 12 of the values by their logarithm, from the lowest to the highest; `inverse`: the lowest
-    gets the strongest. All shades are 0 where the values hardly differ (by less than a twentieth): noise gets no colour.
+LEAST_SPAN = 1.5
+"""A map of shades spans so much at least, highest ÷ lowest: what hardly differs looks alike."""
+
+
+def heat(
+    values: list[list[float | None]], *, inverse: bool = False, spread: float = 1.0
+) -> tuple[tuple[int | None, ...], ...]:
+    """Return shades 0 to 12 of the values by their logarithm, from the lowest up; `inverse`: from the highest down. They span
+    LEAST_SPAN at least, and `spread`, the highest ÷ the lowest repeat of a cell: noise gets no colour. All are 0 where the values differ
+    by less than a twentieth.
     """
+    strengths = heat_strengths(values, inverse=inverse, spread=spread)
+    return tuple(tuple(None if v is None else round(12 * v) for v in row) for row in strengths)
+
+
+def heat_strengths(
+    values: list[list[float | None]], *, inverse: bool = False, spread: float = 1.0
+) -> list[list[float | None]]:
+    """Return what `heat` makes shades of: 0 to 1; None of what is missing."""
     known = [v for row in values for v in row if v is not None and v > 0]
     low, high = (min(known), max(known)) if known else (1.0, 1.0)
+    span = math.log(max(high / low, LEAST_SPAN, spread))
 
-    def shade(value: float | None) -> int | None:
+    def strength(value: float | None) -> float | None:
         if value is None or value <= 0:
             return None
         if high / low < 1.05:
-            return 0
-        share = math.log(value / low) / math.log(high / low)
-        return round(12 * (1 - share if inverse else share))
+            return 0.0
+        return math.log(high / value if inverse else value / low) / span
 
-    return tuple(tuple(shade(v) for v in row) for row in values)
+    return [[strength(v) for v in row] for row in values]

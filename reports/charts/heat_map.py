@@ -1,0 +1,71 @@
+"""A map of shades between many places, drawn without numbers: those are at a pointer, and in the table beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import Panel, Table, panel
+from reports.draw.vega import Frame, Rows, Series, Spec
+
+_SERIES = Series(name="map", colour="#C2500A")
+
+
+def matrix_panel(table: Table, full: Table, *, inverse: bool) -> Panel:
+    """Draw a table of shades. full: the same with all that a cell has to say, in the order of its cells; inverse: the lowest is the
+    strongest."""
+    names = table.columns[1:]
+    rows = [row[0] for row in table.rows]
+    tips = [[f"{table.columns[0]} {r} to {c} · {text}" for c, text in zip(names, row[1:], strict=True)] for r, row in zip(rows, full.rows, strict=True)]  # fmt: skip
+    strengths = [[None if shade is None else shade / 12 for shade in row] for row in table.heat]
+    said = f"{table.caption}. Stronger shade: {'less' if inverse else 'slower'}."
+    return map_panel(table.caption, said, rows, names, strengths, tips, sorted(table.cuts))
+
+
+def map_panel(
+    title: str,
+    description: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    strengths: Sequence[Sequence[float | None]],
+    tips: Sequence[Sequence[str]],
+    cuts: Sequence[int] = (),
+) -> Panel:
+    """Draw cells of one colour, as strong as `strengths` (0 to 1; None: not measured, left empty), the first row at the top. cuts: the rows
+    and columns before which a line stands."""
+    n, m = len(rows), len(columns)
+
+    def build(width: int) -> Spec:
+        left = round(max(label_placement.text_width(name) for name in rows) + 10)
+        plot = width - left - 16
+        frame = Frame(width=width, height=round(plot * n / m) + 50, left=left, top=16, bottom=34)
+        x = axes.Axis(kind="linear", low=0, high=m, ticks=_ticks(columns, plot), title="")
+        down = tuple((n - at, name) for at, name in reversed(_ticks(rows, plot * n / m, 14)))
+        y = axes.Axis(kind="linear", low=0, high=n, ticks=down, title="")
+        cells: Rows = [
+            {
+                "series": _SERIES.name, "x": j + 0.5, "y": n - i - 0.5, "left": j, "right": j + 1, "low": n - i - 1, "high": n - i,
+                "shade": round(0.04 + 0.9 * strength, 3), "tip": tips[i][j],
+            }
+            for i, row in enumerate(strengths)
+            for j, strength in enumerate(row)
+            if strength is not None
+        ]  # fmt: skip
+        lines: Rows = [{"x": 0, "x2": m, "y": n - at, "y2": n - at} for at in cuts if at < n]
+        lines += [{"x": at, "x2": at, "y": 0, "y2": n} for at in cuts if at < m]
+        return vega.fill(
+            "heat", frame=frame, x=x, y=y, series=[_SERIES], data={"cells": cells, "lines": lines}
+        )
+
+    return panel(title, description, build)
+
+
+def _ticks(names: Sequence[str], room: float, least: float = 0) -> tuple[tuple[float, str], ...]:
+    """Return the middles of cells with their names, of as many as there is room for (px); least: what one takes, else its width."""
+    widest = least or max(label_placement.text_width(name) for name in names) + 6
+    step = next(
+        s
+        for s in (1, 2, 4, 5, 8, 10, 16, 20, 32, 64, 128, 256, 512, 10**6)
+        if room / len(names) * s >= widest
+    )
+    return tuple((i + 0.5, name) for i, name in enumerate(names) if i % step == 0)
