@@ -2,8 +2,8 @@
 
     cpus      all | numa_node N | package N | core N | pu N          N: a number or a list `0,7`, `0-3`
               near DEVICE | near memory
-              smt siblings | same cache | same package | other package | pair of packages A,B
-              each numa_node | each package | each core | each pair of packages
+              smt siblings | same cache | same package | other package | pair of packages A,B | pair of cores A,B
+              each numa_node | each package | each core | each pair of packages | each pair of cores
     memory    local | remote | numa_node N | each numa_node | each memory-only node | interleave | any
 
 NUMA nodes, packages and PUs are counted as the operating system does, cores as hwloc does (`lstopo`'s Core L#).
@@ -22,7 +22,7 @@ from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Cache, Core, Topology
 from orchestrator.model import Group, Place, Placement
 from orchestrator.placement.memory import beside, memory_of, memory_only, nearest_with_cpus
-from orchestrator.placement.selectors import PAIRS, Selector, Selectors, Unplaceable, listed
+from orchestrator.placement.selectors import NUMBERED_PAIRS, PAIRS, Selector, Selectors, Unplaceable, listed
 
 Threads = int | Literal["cores"] | None
 """How many PUs a process gets: so many, one of each core of the selection, or all of it."""
@@ -97,13 +97,16 @@ def _every_memory(kind: str, topology: Topology) -> list[int]:
 def _every(kind: str, topology: Topology) -> list[str]:
     allowed = topology.allowed_cpus
     packages = [p.index for p in topology.packages if allowed.intersection(p.cpus)]
+    cores = [core.index for core in topology.cores if allowed.intersection(core.cpus)]
     match kind:
         case "each numa_node":
             words = [f"numa_node {n.os_index}" for n in topology.numa_nodes if allowed.intersection(n.cpus)]
         case "each package":
             words = [f"package {index}" for index in packages]
         case "each core":
-            words = [f"core {core.index}" for core in topology.cores if allowed.intersection(core.cpus)]
+            words = [f"core {core}" for core in cores]
+        case "each pair of cores":
+            words = [f"pair of cores {a},{b}" for a, b in itertools.combinations(cores, 2)]
         case _:
             words = [f"pair of packages {a},{b}" for a, b in itertools.combinations(packages, 2)]
     if not words:
@@ -119,7 +122,7 @@ def _resolve(place: Place, topology: Topology, *, threads: Threads, processes: i
     if processes < 1 or (isinstance(threads, int) and threads < 1):
         raise ValueError(f"{processes} processes of {threads} threads")
     selectors = Selectors.of(place)
-    if selectors.cpus.kind in (*PAIRS, "pair of packages"):
+    if selectors.cpus.kind in (*PAIRS, *NUMBERED_PAIRS):
         pair = _pair(selectors.cpus, topology)
         if processes == 2 and threads in (1, None, "cores"):
             taken: list[tuple[int, ...]] = [(cpu,) for cpu in pair]
@@ -367,6 +370,13 @@ def _pair(selector: Selector, topology: Topology) -> tuple[int, int]:
             pair = _same_package(cores, topology)
             if not pair:
                 raise Unplaceable(f"same package: no package has two cores; {_inventory(topology)}")
+        case "pair of cores":
+            known = {core.index: core for core in cores}
+            if missing := [n for n in selector.numbers if n not in known]:
+                raise Unplaceable(
+                    f"{selector}: core {listed(missing)} cannot be used; {_inventory(topology)}"
+                )
+            pair = [known[n] for n in selector.numbers]
         case _:
             pair = _other_package(selector, cores, topology)
     return usable[pair[0].index][0], usable[pair[1].index][0]

@@ -14,6 +14,7 @@ from orchestrator.model import Place
 from parsers.errors import UserError
 
 PAIRS: Final = ("smt siblings", "same cache", "same package", "other package")
+NUMBERED_PAIRS: Final = ("pair of packages", "pair of cores")
 NUMBERED: Final = ("numa_node", "package", "core", "pu")
 CPUS: Final = (
     "all",
@@ -22,10 +23,12 @@ CPUS: Final = (
     "near memory",
     *PAIRS,
     "pair of packages A,B",
+    "pair of cores A,B",
     "each numa_node",
     "each package",
     "each core",
     "each pair of packages",
+    "each pair of cores",
 )
 MEMORY: Final = (
     "local",
@@ -112,7 +115,7 @@ def _selector(words: str, forms: tuple[str, ...]) -> Selector:
     if found := re.fullmatch(r"near (\S+)", words):
         if "near DEVICE" in forms:
             return Selector(kind="near", device=found[1].removeprefix("/dev/"))
-    elif found := re.fullmatch(r"(pair of packages|[a-z_]+) ([\d ,-]+)", words):
+    elif found := re.fullmatch(r"(pair of packages|pair of cores|[a-z_]+) ([\d ,-]+)", words):
         kind = found[1]
         if f"{kind} N" in forms or f"{kind} A,B" in forms:
             return Selector(kind=kind, numbers=_numbers(found[2], kind))
@@ -129,8 +132,8 @@ def _numbers(text: str, kind: str) -> tuple[int, ...]:
     twice = sorted(n for n, count in Counter(numbers).items() if count > 1)
     if twice:
         raise ValueError(f"`{kind} {text}` names {listed(twice)} twice")
-    if kind == "pair of packages" and len(numbers) != 2:
-        raise ValueError(f"`{kind} {text}`: a pair has two packages")
+    if kind in NUMBERED_PAIRS and len(numbers) != 2:
+        raise ValueError(f"`{kind} {text}`: a pair has two {kind.removeprefix('pair of ')}")
     return numbers
 
 

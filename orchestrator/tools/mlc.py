@@ -114,6 +114,7 @@ def options() -> Mapping[str, Option]:
         "U": Option(kind="flag", help="random access for the load threads"),
         "X": Option(kind="flag", help="one hyper-thread per core only"),
         "L": Option(kind="flag", help="2 MB pages"),
+        "a": Option(kind="flag", help="from every CPU to every other one (c2c_latency, memlat only)"),
     }
 
 
@@ -124,7 +125,7 @@ _EFFECT: Mapping[str, frozenset[str]] = {
     "bandwidth_matrix": frozenset({"l", "W", "b", "t", "e", "X", "L", "U"}),
     "peak_injection_bandwidth": frozenset({"l", "b", "t", "e", "X", "L", "U"}),
     "max_bandwidth": frozenset({"l", "b", "t", "e", "X", "L", "U"}),
-    "c2c_latency": frozenset({"t", "e", "r", "X"}),
+    "c2c_latency": frozenset({"t", "e", "r", "X", "a"}),
 }
 """The options that change what a mode measures. memlat refuses the others; MLC ignores them, or prints no figures."""
 
@@ -143,6 +144,7 @@ _WHY = {
     "b": "has no effect on {mode}: what is handed over fits into the caches",
     "l": "has no effect on {mode}: what is handed over fits into the caches",
     "D": "has no effect on {mode}: there is no latency thread, or what is handed over fits into the caches",
+    "a": "belongs to c2c_latency, not to {mode}",
     "L": "has no effect on {mode}: what is handed over fits into the caches",
 }
 
@@ -252,7 +254,7 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     if "b" in given:  # in KiB: not every version of MLC knows suffixes
         argv.append(f"-b{(_buffer_bytes(given['b']) or 0) >> 10}")
     argv += [f"-{letter}{given[letter]}" for letter in ("l", "D", "t") if letter in given]
-    argv += [f"-{letter}" for letter in ("e", "r", "X", "L", "T", "U") if given.get(letter)]
+    argv += [f"-{letter}" for letter in ("e", "r", "X", "L", "T", "U", "a") if given.get(letter)]
     return Command(
         argv=(*prefix, *argv),
         estimate_s=_estimate(mode, given, len(delays), threads, site, program),
@@ -274,7 +276,7 @@ def _estimate(
         "loaded_latency": (delays, 1),
         "latency_matrix": (nodes**2, nodes**2),
         "bandwidth_matrix": (nodes**2, nodes**2),
-        "c2c_latency": (2 * nodes, 0),
+        "c2c_latency": (2 * nodes + (threads**2 / 50 if given.get("a") else 0), 0),
         "idle_latency": (1, 1),
     }.get(mode, (5, 1))
     start_s = 2.0
@@ -339,7 +341,7 @@ def told(given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
         out["l"] = stride
     if command.get("t"):
         out["t"] = number_value(command["t"])
-    out |= {name: True for name in ("e", "r", "X", "L") if name in command}
+    out |= {name: True for name in ("e", "r", "X", "L", "a") if name in command}
     return out
 
 

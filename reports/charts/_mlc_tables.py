@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -13,9 +12,10 @@ from parsers.measurement import whole
 from reports.charts import facets, titles, wording
 from reports.charts._mlc_curves import SPREAD, told_by_traffic, traffic_name
 from reports.charts.chapter import Spot
-from reports.charts.heat_map import matrix_panel
+from reports.charts.core_pairs import pairs_figure
+from reports.charts.heat_map import MOST_NUMBERS, WIDE, matrix_panel, shades_table
 from reports.charts.soundness import counted_rows, is_hollow
-from reports.draw.figure import ROW, Figure, Panel, Table, heat, row_of
+from reports.draw.figure import ROW, Figure, Panel, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.readings import groups
@@ -138,10 +138,40 @@ def matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
     for same in group_by(runs, program_kind).values():
         found = entries.frame(same)
         found = found[found["source"].notna() & found["target"].notna()]
+        figures += _cores_figures(sweep, found[_between_cpus(found)])
+        found = found[~_between_cpus(found)]
         for matrix in MATRICES:
             own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
             if len(own):
                 figures.append(_matrix_figure(sweep, matrix, by_cell(own)))
+    return figures
+
+
+def _between_cpus(found: pd.DataFrame) -> pd.Series[bool]:
+    """Which entries are of CPUs, not of nodes?"""
+    return (found["section"] == "c2c_latency") & found["transfer"].astype(str).str.contains("CPU")
+
+
+def _cores_figures(sweep: str, found: pd.DataFrame) -> list[Figure]:
+    """Draw what a line takes between all CPUs, a map for each machine and cell; none of one that was never quiet."""
+    figures: list[Figure] = []
+    for (of,), every in groups(by_cell(found), ["panel"]) if len(found) else ():
+        if is_hollow(every["run"]):
+            continue
+        own = counted_rows(every)
+        runs = list(dict.fromkeys(own["run"]))
+        pairs = own.groupby(["source", "target"], sort=False)["value"].agg(SPREAD)
+        step = mlc.PRINTED["latency"]
+        known = {
+            (int(a), int(b)): Spread(*values)._replace(step=step) for (a, b), *values in pairs.itertuples()
+        }
+        which = facets.facet_title(of, "mlc")
+        drawn = pairs_figure(
+            f"cores-{sweep}{f'-{len(figures)}' if figures else ''}", sweep, runs, known, what="Cache-to-cache latency of a modified line",
+            title=f"{f'{which}: a' if which else 'A'} modified line", sub=f"{wording.ran(runs, program_name)}.{wording.of_texts(runs)}",
+            ends=("writer", "reader"), metric="latency",
+        )  # fmt: skip
+        figures += [drawn] if drawn else []
     return figures
 
 
@@ -201,8 +231,8 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
             drawn += dict.fromkeys(own["run"])
         many = own["target"].nunique()
         which = (matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index(), own["run"].iloc[0])
-        table = _whose(_matrix_table(*which, narrow=many >= _WIDE), own["run"], matrix)
-        if many >= _WIDE:
+        table = _whose(_matrix_table(*which, narrow=many >= WIDE), own["run"], matrix)
+        if many >= WIDE:
             told = replace(_matrix_table(*which), heat=(), marked=frozenset(), cuts=frozenset())
             full.append(_whose(told, own["run"], matrix))
         if many > MOST_NUMBERS:
@@ -239,25 +269,12 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         panels=tuple(pictures[:_MOST_MATRICES]),
         tables=tuple(table for table in shown if len(table.columns) - 1 <= MOST_NUMBERS),
         numbers=tuple(full) if len(tables) == len(shown) else (*tables, *full),
-        half=len(tables) == 1 and len(tables[0].columns) <= _WIDE,
+        half=len(tables) == 1 and len(tables[0].columns) <= WIDE,
     )
 
 
 def _whose(table: Table, runs: Iterable[Run], matrix: Matrix) -> Table:
     return replace(table, of=(row_of(runs),) * len(table.rows), metrics={ROW: matrix.metric})
-
-
-MOST_NUMBERS = 16
-"""Beyond so many columns a matrix is a picture of shades: its numbers are at a pointer and in the closed table."""
-
-_WIDE = 5
-"""From so many columns on a matrix has the page's whole width and cells of a number each."""
-
-
-def _cell(value: Spread, scale: fmt.Scale, *, narrow: bool = False) -> str:
-    if value.relative <= wording.STEADY:
-        return scale.number(value.median, step=value.step)
-    return f"≈{scale.number(value.median, step=value.step)}" if narrow else wording.spread_text(value, scale)
 
 
 def _matrix_table(
@@ -270,27 +287,11 @@ def _matrix_table(
     known = dict(zip(zip(cells["source"], cells["target"], strict=True), spreads, strict=True))
     sources, cuts = clustered(run, dict.fromkeys(cells["source"]))
     targets, across = clustered(run, dict.fromkeys(cells["target"]))
-    values = [[s.median if (s := known.get((a, b))) else None for b in targets] for a in sources]
-    shown = {pair: _cell(value, scale, narrow=narrow) for pair, value in known.items()}
-    return Table(
-        caption=", ".join(
-            filter(None, [f"{matrix.title} in {scale.unit}, {matrix.row} ↓ {matrix.column} →", kind, of])
-        ),
-        columns=(matrix.row.rpartition(" ")[2], *map(str, targets)),
-        rows=tuple((str(s), *(shown.get((s, t), fmt.NOTHING) for t in targets)) for s in sources),
-        numeric=frozenset(range(1, len(targets) + 1)),
-        heat=heat(values, inverse=matrix.unit == "B/s", spread=repeats_apart(spreads)),  # where it hurts
-        marked=frozenset(
-            (sources.index(n), targets.index(n)) for n in sources if (n, n) in shown and n in targets
-        ),
+    return shades_table(
+        ", ".join(filter(None, [f"{matrix.title} in {scale.unit}, {matrix.row} ↓ {matrix.column} →", kind, of])),
+        matrix.row.rpartition(" ")[2], sources, targets, known, scale, inverse=matrix.unit == "B/s", narrow=narrow,
         cuts=cuts if sources == targets and cuts == across else frozenset(),
-    )
-
-
-def repeats_apart(spreads: Iterable[Spread]) -> float:
-    """Return how far the repeats of a cell are apart, highest ÷ lowest: the median over the cells."""
-    ratios = [s.high / s.low for s in spreads if s.low > 0]
-    return statistics.median(ratios) if ratios else 1.0
+    )  # fmt: skip
 
 
 SEARCHES: Final = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}

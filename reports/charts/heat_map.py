@@ -2,13 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from reports.charts import wording
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Panel, Table, panel
+from reports.draw.figure import Panel, Table, heat, panel
 from reports.draw.vega import Frame, Rows, Series, Spec
+from reports.numbers.formulas import Spread
+from reports.text import format as fmt
 
 _SERIES = Series(name="map", colour="#C2500A")
+
+
+MOST_NUMBERS = 16
+"""Beyond so many columns a matrix is a picture of shades: its numbers are at a pointer and in the closed table."""
+
+WIDE = 5
+"""From so many columns on a matrix has the page's whole width and cells of a number each."""
+
+
+def _cell(value: Spread, scale: fmt.Scale, *, narrow: bool) -> str:
+    """Return a median, with its repeats where they are apart and there is room for them; else marked as about that."""
+    if value.relative <= wording.STEADY:
+        return scale.number(value.median, step=value.step)
+    return f"≈{scale.number(value.median, step=value.step)}" if narrow else wording.spread_text(value, scale)
+
+
+def shades_table(
+    caption: str,
+    corner: str,
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    known: Mapping[tuple[Any, Any], Spread],
+    scale: fmt.Scale,
+    *,
+    inverse: bool = False,
+    narrow: bool = False,
+    cuts: frozenset[int] = frozenset(),
+) -> Table:
+    """Return the numbers between some places with their shades, the diagonal outlined. corner: what rows and columns are; narrow: a cell has
+    room for a number alone; inverse: the lowest has the strongest shade; cuts: before which rows and columns a group begins."""
+    values = [[s.median if (s := known.get((a, b))) else None for b in columns] for a in rows]
+    shown = {pair: _cell(value, scale, narrow=narrow) for pair, value in known.items()}
+    own = frozenset((i, columns.index(a)) for i, a in enumerate(rows) if (a, a) in shown and a in columns)
+    return Table(
+        caption=caption,
+        columns=(corner, *map(str, columns)),
+        rows=tuple((str(a), *(shown.get((a, b), fmt.NOTHING) for b in columns)) for a in rows),
+        numeric=frozenset(range(1, len(columns) + 1)),
+        heat=heat(values, inverse=inverse, spread=repeats_apart(known.values())),
+        marked=own,
+        cuts=cuts,
+    )
+
+
+def repeats_apart(spreads: Iterable[Spread]) -> float:
+    """Return how far the repeats of a cell are apart, highest ÷ lowest: the median over the cells."""
+    ratios = [s.high / s.low for s in spreads if s.low > 0]
+    return statistics.median(ratios) if ratios else 1.0
 
 
 def matrix_panel(table: Table, full: Table, *, inverse: bool) -> Panel:
@@ -45,7 +98,7 @@ def map_panel(
         cells: Rows = [
             {
                 "series": _SERIES.name, "x": j + 0.5, "y": n - i - 0.5, "left": j, "right": j + 1, "low": n - i - 1, "high": n - i,
-                "shade": round(0.04 + 0.9 * strength, 3), "tip": tips[i][j],
+                "shade": round(0.1 + 0.85 * strength, 3), "tip": tips[i][j],
             }
             for i, row in enumerate(strengths)
             for j, strength in enumerate(row)

@@ -10,6 +10,7 @@ from parsers import imb
 from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts.chapter import AccessTime, Chapter
+from reports.charts.core_pairs import pairs_figure
 from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows
 from reports.draw import axes, label_placement, vega
@@ -59,6 +60,8 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
             of = [run for run in members if any(row.benchmark == benchmark for row in timings(run))]
             figures.append(_figure(sweep, benchmark, of, panels))
             if benchmark == "PingPong":
+                if cores := _cores_figure(sweep, panels):
+                    figures.append(cores)
                 key_numbers += _key_numbers(_sound(panels))
                 times += _access_times(panels)
         figures += _tables(sweep, members)
@@ -294,6 +297,36 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         note=_fitted(first) if is_pingpong and len(told) == 1 else "",
         numbers=(*(_offers(panels) if is_pingpong else ()), _numbers(benchmark, panels)),
     )
+
+
+def _cores_figure(sweep: str, panels: Panels) -> Figure | None:
+    """Draw the latency of short messages between all pairs of CPUs, each way, of the first panel with two pairs at least; None where none
+    has them."""
+    for lines in _sound(panels).values():
+        known: dict[tuple[int, int], formulas.Spread] = {}
+        cells: list[Run] = []
+        for line in lines:
+            pair = _two_cpus(line.cell)
+            if pair and line.latency:
+                known |= dict.fromkeys((pair, pair[::-1]), line.latency[1])
+                cells += line.cell
+        sizes = {line.latency[0] for line in lines if line.latency and _two_cpus(line.cell)}
+        if len(known) > 2 and len(sizes) == 1:
+            sub = f"{wording.ran(cells, program_name)}; half a round trip, the same both ways."
+            return pairs_figure(
+                f"imb-cores-{sweep}", sweep, cells, known, what=f"Latency of a message of {sizes.pop()}", title="A short message",
+                sub=sub, ends=("from CPU", "to CPU"), metric="PingPong",
+            )  # fmt: skip
+    return None
+
+
+def _two_cpus(cell: Sequence[Run]) -> tuple[int, int] | None:
+    """Return the CPUs of the two ranks of a cell, where each has one."""
+    placed = {tuple(group.cpus for group in run.placed) for run in cell}
+    groups = placed.pop() if len(placed) == 1 else ()
+    if len(groups) != 2 or any(len(cpus) != 1 for cpus in groups):
+        return None
+    return groups[0][0], groups[1][0]
 
 
 def _said(lines: Sequence[Line]) -> dict[str, tuple[str, formulas.Spread, formulas.Spread | None]]:
