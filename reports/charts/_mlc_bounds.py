@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from parsers import stream
 from reports.charts import facets, wording
 from reports.charts._mlc_curves import LoadCurve
 from reports.draw.figure import Runs, Table, row_of
@@ -48,7 +49,10 @@ class Elsewhere:
         best: dict[Spot, Beside] = {}
         for pairs in cells.values():
             runs = tuple(dict.fromkeys(run for run, _ in pairs))
-            at, rate = spot(runs[0]), formulas.spread([rate for _, rate in pairs])
+            at, rate = (
+                spot(runs[0]),
+                formulas.spread([rate for _, rate in pairs], stream.PRINTED["bandwidth"]),
+            )
             if at and (at not in best or best[at].rate.median < rate.median):
                 name = (
                     f"{kernel.capitalize()} (stand-in)"

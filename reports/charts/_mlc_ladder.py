@@ -108,7 +108,9 @@ def _pages(run: Run) -> str:
 
 def _ladder(of: facets.Facet, found: pd.DataFrame) -> Ladder:
     curves = [
-        curve_rows.curve(pages, zip(own["size"], own["value"], strict=True), runs=own["run"])
+        curve_rows.curve(
+            pages, zip(own["size"], own["value"], strict=True), runs=own["run"], step=mlc.PRINTED["latency"]
+        )
         for (pages,), own in groups(found, ["pages"])
     ]
     runs = tuple(dict.fromkeys(found["run"]))

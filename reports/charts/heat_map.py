@@ -13,7 +13,7 @@ from reports.draw.vega import Frame, Rows, Series, Spec
 from reports.numbers.formulas import Spread
 from reports.text import format as fmt
 
-_SERIES = Series(name="map", colour="#C2500A")
+_SERIES = Series(name="map", colour="#D4620F")
 
 
 MOST_NUMBERS = 16

@@ -68,7 +68,10 @@ def ladder(
             not told or (told[-1][2].median < level[2].median and differs(told[-1][2], level[2]))
         ):
             told.append(level)
-    parts = [f"{fmt.quantity(s.median, 'ns')} from {name} ({fmt.size(size)})" for name, size, s in told]
+    parts = [
+        f"{fmt.quantity(s.median, 'ns', step=s.step)} from {name} ({fmt.size(size)})"
+        for name, size, s in told
+    ]
     text = f"One load takes {', '.join(parts)}" if len(parts) > 1 else ""
     slower = [
         (small.median / huge.median, size)
@@ -89,7 +92,9 @@ def between_cores(what: str, groups: Mapping[str, Sequence[Spread]]) -> str:
     if any(s.unsteady for same in groups.values() for s in same):
         return f"{what}, from core to core"
     said = [
-        f"{fmt.span([s.median for s in same], 'ns')} {word}".rstrip() for word, same in groups.items() if same
+        f"{fmt.span([s.median for s in same], 'ns', same[0].step)} {word}".rstrip()
+        for word, same in groups.items()
+        if same
     ]
     return f"{what} takes {', '.join(said)}" if said else f"{what}, from core to core"
 

@@ -128,7 +128,7 @@ def test_one_pair_is_no_map(make: Any, tmp_path: Path) -> None:
 def test_a_kind_that_nothing_tells_has_no_word() -> None:
     same = [Spread(40.0, 40.0, 40.1, 3), Spread(44.0, 43.9, 44.0, 3)]
 
-    assert titles.between_cores("A modified line", {"": same}) == "A modified line takes 40.0 to 44.0 ns"
+    assert titles.between_cores("A modified line", {"": same}) == "A modified line takes 40 to 44 ns"
 
 
 # --- where they are ----------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ STEPS = {
 
 
 TITLE = (
-    "One load takes 1.60 ns from L1 (24 KiB), 4.40 ns from L2 (2 MiB), 21.2 ns from L3 (8 MiB), 90.9 ns from memory (64 MiB); "
+    "One load takes 1.6 ns from L1 (24 KiB), 4.4 ns from L2 (2 MiB), 21.2 ns from L3 (8 MiB), 90.9 ns from memory (64 MiB); "
     "small pages cost up to 3.00 × (20 MiB)"
 )
 
@@ -115,7 +115,7 @@ def test_what_the_repeats_do_not_tell_apart_is_not_said() -> None:
     steady, same, apart, unsteady = (Spread(2.0, 2.0, 2.02, 3), Spread(2.05, 1.99, 2.1, 3), Spread(5.0, 4.9, 5.1, 3), Spread(9.0, 4.0, 14.0, 3))  # fmt: skip
 
     assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same)]) == ""
-    assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same), ("memory", 64 * MIB, apart)]) == "One load takes 2.00 ns from L1 (1 KiB), 5.00 ns from memory (64 MiB)"  # fmt: skip
+    assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same), ("memory", 64 * MIB, apart)]) == "One load takes 2 ns from L1 (1 KiB), 5 ns from memory (64 MiB)"  # fmt: skip
     assert "memory" not in titles.ladder(
         [("L1", KIB, steady), ("L2", MIB, apart), ("memory", 64 * MIB, unsteady)]
     )
