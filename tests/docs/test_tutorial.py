@@ -47,6 +47,8 @@ def test_it_is_short() -> None:
         (["16 cells"], ["18 runs"], "18 runs"),
         (["threads=1", "x", "threads=3", "y"], ["…", "threads=3", "y"], None),
         (["threads=1", "x", "threads=3", "y"], ["…", "threads=3", "x"], "threads=3"),
+        (["about 1 min 31 s, would"], ["about 42 s, would"], None),
+        (["about 42 s, would"], ["about 1 min 31 s, would"], None),
         (["report  /somewhere/lab.html"], ["report  …lab.html"], None),
     ],
 )

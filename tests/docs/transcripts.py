@@ -21,6 +21,7 @@ _DOUBT = re.compile(r"⚠ [A-Z]\d+(?:, [A-Z]\d+)* *")
 _NUMBER = re.compile(
     r"≈?±?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?"
 )
+_NUMBERS = rf"{_NUMBER.pattern}(?: {_NUMBER.pattern})*"  # "42 s" here, "1 min 31 s" there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +105,8 @@ def _fits(part: Sequence[re.Pattern[str]], lines: Sequence[str]) -> bool:
 
 def _pattern(line: str) -> re.Pattern[str]:
     """Return what a printed line looks like where numbers and units may be others, and `…` is any text."""
-    parts = (_NUMBER.split(part) for part in line.split("…"))
-    return re.compile(".*".join(_NUMBER.pattern.join(map(_text, part)) for part in parts))
+    parts = (re.split(_NUMBERS, part) for part in line.split("…"))
+    return re.compile(".*".join(_NUMBERS.join(map(_text, part)) for part in parts))
 
 
 def _text(text: str) -> str:
