@@ -16,8 +16,7 @@ from reports.draw.figure import ROW, Panel, Table, cut_caption, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
-from reports.numbers.formulas import Bucket, Mode, Spread
-from reports.numbers.poke import Sampled
+from reports.numbers.formulas import Bucket, Mode, Sampled, Spread
 from reports.results.convicted import OTHER
 from reports.results.model import Run
 from reports.text import format as fmt

@@ -13,7 +13,8 @@ from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
 from reports.numbers import Buckets, Number, Part, formulas
-from reports.numbers.poke import Sampled, histograms, latencies, sampled, totals, turns_of
+from reports.numbers.formulas import Sampled
+from reports.numbers.poke import histograms, latencies, sampled, totals, turns_of
 from reports.page.model import KeyNumber
 from reports.readings.poke import first
 from reports.results.grouping import group_by

@@ -570,6 +570,18 @@ def _log_index(bucket: Bucket, per_decade: int) -> int:
     return math.floor(math.log10(max(bucket.middle, 1e-3)) * per_decade + 1e-9)
 
 
+class Sampled(NamedTuple):
+    """What the histogram of an operation tells, told without it."""
+
+    target: str
+    op: str
+    n: int  # samples
+    mean: float  # ns, each bucket at its middle
+    sd: float
+    quantiles: Mapping[str, float]  # of the shares those that so many samples fix, ns
+    longest: float  # ns: the middle of the last bucket
+
+
 class Mode(NamedTuple):
     """A peak of a distribution: the median of its samples, and the share of all samples that lie in it."""
 

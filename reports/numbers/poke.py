@@ -10,13 +10,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from parsers import poke
 from parsers.measurement import Parsed
 from reports.numbers import formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
-from reports.numbers.formulas import Bucket
+from reports.numbers.formulas import Bucket, Sampled
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings import reading
 from reports.readings.poke import buckets, first, times
@@ -95,18 +95,6 @@ def histograms(run: Run | Parsed) -> list[tuple[Name, Buckets]]:
     for target, op, low, high, n in buckets(run):
         found.setdefault((("target", target), ("op", op)), []).append(Bucket(low, high, n))
     return [(latency(part), tuple(own)) for part, own in found.items() if sum(b.n for b in own)]
-
-
-class Sampled(NamedTuple):
-    """What the histogram of an operation tells, told without it."""
-
-    target: str
-    op: str
-    n: int  # samples
-    mean: float  # ns, each bucket at its middle
-    sd: float
-    quantiles: Mapping[str, float]  # of SHARES those that so many samples fix, ns
-    longest: float  # ns: the middle of the last bucket
 
 
 SHARES: Final = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
