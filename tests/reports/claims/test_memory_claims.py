@@ -187,7 +187,7 @@ def test_nothing_off_the_diagonal_is_called_own_memory(make: Any, tmp_path: Path
     text = (Path(__file__).parents[2] / "fixtures" / "mlc" / "memlat_0.1_six_runs.out").read_text()
     path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "c2c_latency"}, text).write()
 
-    (figure,) = [f for f in figures(path) if f.id.startswith("c2c")]
+    (figure,) = [f for f in figures(path) if f.id.startswith("cores")]
 
     assert "own memory" not in figure.marks
 
