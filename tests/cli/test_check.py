@@ -71,7 +71,7 @@ def test_what_is_slower_than_the_baseline_is_one_line(pinsweep: Cli, number: Pat
     status, said = check(pinsweep, "--baseline", "good.db")
     assert (status, said.count("\n")) == (1, 1)
     assert said.startswith(
-        "ERROR slower number: rate 1 000 → 800.0 MB/s, −20.0 %, 3 + 3 runs (baseline → now); kept in /"
+        "ERROR slower number: rate 1 000 → 800 MB/s, −20.0 %, 3 + 3 runs (baseline → now); kept in /"
     )
     assert check(pinsweep, "--baseline", "good.db", "--threshold", "30%") == (0, "")
 
