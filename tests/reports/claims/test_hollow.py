@@ -109,7 +109,12 @@ def test_a_page_of_nothing_quiet_shows_it_hollow_and_claims_nothing(
     page = build.build(results)
 
     assert page.key_numbers == ()
-    assert {template(panel) for f in figures(page) for panel in f.panels} == TEMPLATES - {"rows", "ratio"}
+    assert {template(panel) for f in figures(page) for panel in f.panels} == TEMPLATES - {
+        "rows",
+        "ratio",
+        "heat",
+        "ladder",
+    }
     for figure in figures(page):
         assert [(figure.id, panel.title, solid(panel)) for panel in figure.panels if solid(panel)] == []
         assert not figure.panels or SAID in figure.sub, figure.id
