@@ -24,8 +24,12 @@ import click
 
 from parsers.errors import PinsweepError
 from reports.text.plain import plain
-from reports.text.screen import NARROWEST, PLAIN, WIDEST, Screen, fitted
-from reports.text.tones import Tone, toned
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports.text.screen import Screen
+    from reports.text.tones import Tone
 
 _STYLES: Final[dict[Tone, str]] = {
     "worse": "bold #D7722C", "doubtful": "#C58A1B", "better": "bold #3A8DDB", "quiet": "dim",
@@ -44,6 +48,13 @@ _OF_16: Final[dict[Tone, str]] = {
 def screen() -> Screen:
     """Return what answers are written for: a pipe is plain, and a terminal that says it can do nothing (TERM=dumb) is one. NO_COLOR takes the
     colours, FORCE_COLOR puts them into a pipe, as `rich` understands both."""
+    from reports.text.screen import (
+        NARROWEST,
+        PLAIN,
+        WIDEST,
+        Screen,
+    )  # here, as in `tell`: `--help` does without
+
     if not sys.stdout.isatty() and not os.environ.get("FORCE_COLOR"):
         return PLAIN
     console = _console()
@@ -61,6 +72,9 @@ def _console() -> Console:
 
 def tell(text: str, where: Screen) -> None:
     """Print an answer for its screen. Raises PinsweepError if it cannot be written."""
+    from reports.text.screen import fitted
+    from reports.text.tones import toned
+
     shown = fitted(plain(text), where)
     if not where.colours:
         say(shown)
@@ -79,10 +93,6 @@ def tell(text: str, where: Screen) -> None:
             at = end
         lines.append("".join([*parts, line[at:]]))
     _answer("\n".join(lines), nl=True, color=True)
-
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def say(

@@ -165,7 +165,7 @@ def typed(call: click.Context, **now: Any) -> list[str]:  # noqa: ANN401 (of any
     words = [str(call.info_name)]
     for param in call.command.params:
         value = now.get(str(param.name), call.params.get(str(param.name)))
-        if value is None or value is False:
+        if value is None or value is False or value == param.get_default(call):
             continue
         for one in value if isinstance(value, tuple) else (value,):
             text = f"./{one}" if isinstance(one, Path) and str(one).startswith("-") else str(one)

@@ -25,7 +25,6 @@ Start = Callable[..., "subprocess.Popen[str]"]
 OF_TYPE = {
     "integer": "0",
     "integer range": "3",
-    "choice": "slurm",
     "path": "a b/c.db",
     "text": "x=1,2; $y",
     "repeats": "auto",
@@ -35,9 +34,11 @@ OPTIONS = [param for param in command.params if isinstance(param, click.Option)]
 
 def words_of(option: click.Option) -> list[str]:
     """Return an option as somebody types it, with a value that a shell would take apart; twice, where it may come twice."""
-    return ([option.opts[-1]] if option.is_flag else [option.opts[-1], OF_TYPE[option.type.name]]) * (
-        1 + option.multiple
-    )
+    if option.is_flag:
+        return [option.opts[-1]] * (1 + option.multiple)
+    kind = option.type
+    value = str(kind.choices[-1]) if isinstance(kind, click.Choice) else OF_TYPE[kind.name]
+    return [option.opts[-1], value] * (1 + option.multiple)
 
 
 def parsed(words: list[str]) -> dict[str, Any]:

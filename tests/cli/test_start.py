@@ -50,7 +50,7 @@ def test_what_starts_does_without_pandas(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert "[1/1] c  (one cell)  m 1.00 s" in done.stderr
+    assert "[1/1] c  (one cell)  m 1 s" in done.stderr
     assert "\nNoise\n" in done.stdout  # the last of them
 
 
