@@ -17,7 +17,6 @@ from pinsweep import __version__, complete, progress
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
 from pinsweep.terminal import data, say, screen, tell
-from reports.text.screen import PLAIN
 
 if TYPE_CHECKING:
     from reports.compare.model import Comparison
@@ -151,6 +150,8 @@ def command(
             warm_up=not no_warm_up, tune=tune,
             say=functools.partial(say, err=True), on_event=SweepProgress(),
         )  # fmt: skip
+    from reports.text.screen import PLAIN
+
     where = screen() if output is None or output.suffix.lower() in (".html", ".htm") else PLAIN
     if form == "table":
         text = (
