@@ -176,10 +176,9 @@ def ratio_axis(rows: Sequence[Row]) -> axes.Axis:
 
 def _ratio_ticks(low: float, high: float) -> Iterable[tuple[float, str]]:
     for step in (0.02, 0.05, 0.1, 0.2, 0.5):
-        marks = [
-            1 + k * step for k in range(-math.floor((1 - low) / step), math.floor((high - 1) / step) + 1)
-        ]
-        if len(marks) <= 7:
+        below, above = math.floor((1 - low) / step), math.floor((high - 1) / step)
+        if below + above < 7:
+            marks = [1 + k * step for k in range(-below, above + 1)]
             return [(mark, _percent(mark)) for mark in marks if mark > 0]
     base = next(
         base for base in (2, 10, 100, 10**4, 10**8, 10**16, 10**64) if math.log(high) / math.log(base) < 4
