@@ -1,4 +1,8 @@
-"""Write docs/cli.md, every command's help, and docs/shipped.md, the experiments that come along, out of the program itself."""
+"""Write docs/cli.md, every command's help, and docs/shipped.md, the experiments that come along, out of the program itself.
+
+python scripts/reference_doc.py          into docs/
+python scripts/reference_doc.py FOLDER   into another folder
+"""
 
 from __future__ import annotations
 
@@ -71,6 +75,7 @@ def _said(text: str, key: str) -> str:
 
 
 if __name__ == "__main__":
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
     for name, text in (("cli.md", cli_page()), ("shipped.md", shipped_page())):
-        (DOCS / name).write_text(text, encoding="utf-8")
-        print(f"wrote  {DOCS / name}", file=sys.stderr)
+        (folder / name).write_text(text, encoding="utf-8")
+        print(f"wrote  {folder / name}", file=sys.stderr)

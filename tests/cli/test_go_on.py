@@ -16,6 +16,7 @@ from typing import Any
 import click
 import pytest
 
+from pinsweep.cli import cli
 from pinsweep.commands._options import typed
 from pinsweep.commands.run import command
 from tests.waits import PATIENCE_S, begun, gate, until
@@ -41,8 +42,14 @@ def words_of(option: click.Option) -> list[str]:
     return [option.opts[-1], value] * (1 + option.multiple)
 
 
+def called(words: list[str]) -> click.Context:
+    """Return the call of `pinsweep run WORDS`; click keeps what the group says of --help with the command, so the group is asked too."""
+    group = click.Context(cli, info_name="pinsweep", **cli.context_settings)
+    return command.make_context("run", [*words], group)  # click empties the list
+
+
 def parsed(words: list[str]) -> dict[str, Any]:
-    return command.make_context("run", [*words]).params
+    return called(words).params
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +61,7 @@ def _no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_each_option_is_typed_again(option: click.Option) -> None:
     words = ["my sweep.yaml", "b.yaml", *words_of(option)]
-    call = command.make_context("run", [*words])  # click empties the list
+    call = called(words)
 
     name, *again = shlex.split(shlex.join(typed(call)))
 
@@ -68,7 +75,7 @@ def test_what_the_environment_asks_for_is_typed_too(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PINSWEEP_ALLOW_DISTURBED", "1")
     monkeypatch.setenv("PINSWEEP_SCRATCH", "/fast disk")
 
-    assert typed(command.make_context("run", ["a.yaml"])) == ["run", "a.yaml", "--allow-disturbed", "--scratch", "/fast disk"]  # fmt: skip
+    assert typed(called(["a.yaml"])) == ["run", "a.yaml", "--allow-disturbed", "--scratch", "/fast disk"]  # fmt: skip
 
 
 TWO = f"""\
