@@ -65,6 +65,11 @@ class Place:
     spread: Literal["compact", "spread"] = "compact"
 
 
+UNPINNED = Place(name="unpinned", cpus="unpinned", memory="unpinned")
+"""The place of a cell that was measured without one, as asked (`--unpinned`): a place of its own, so that no label, chart or comparison
+takes it for a pinned one. No selector has these words, so that no experiment can name it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
     """One matrix of one tool, as written: axis values are still what the file says (`1..cores_per_numa_node`)."""

@@ -16,6 +16,7 @@ from orchestrator.experiment.expand import expand, is_open
 from orchestrator.experiment.repeats import CAP, rounds
 from orchestrator.machine.topology import Topology
 from orchestrator.model import (
+    UNPINNED,
     Alias,
     Cell,
     Experiment,
@@ -130,9 +131,13 @@ def make_plan(
 
 
 def _guessed(placed: Iterable[_Placed], topology: Topology) -> tuple[str, ...]:
-    """Return what was chosen without knowing enough of the machine."""
-    remote = [one for one in placed if one.cell.place and one.cell.place.memory == "remote"]
-    if not remote or not undecided(topology):
+    """Return what was chosen without knowing enough of the machine, or left to the kernel."""
+    places = {one.cell.place for one in placed}
+    if UNPINNED in places:
+        return (
+            "nothing is pinned, as --unpinned asks: the kernel moves threads and memory as it likes, and each number is marked",
+        )
+    if not any(place and place.memory == "remote" for place in places) or not undecided(topology):
         return ()
     return (
         "no distances between the NUMA nodes are known here: `memory: remote` is the first node of another package, not the farthest",
@@ -272,9 +277,11 @@ def _cells(
         return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=program)]
     place = cell.place or tool.default_place(cell.options)
     try:
-        places = (None,) if place is None else known.each(place)
+        places = (None,) if place is None or machine.site.unpinned else known.each(place)
     except Unplaceable as error:
         return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))]
+    if place is not None and machine.site.unpinned:
+        cell, place = _at(cell, place, UNPINNED), None
     cells = [(_at(cell, place, each), each) for each in places]
     return [
         _cell(at, each, tool, program, machine, known)
@@ -301,7 +308,8 @@ def _cell(
             placement = known.resolved(place, threads, processes)
             if not site.numactl:
                 raise Refused(
-                    "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl)"
+                    "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl);"
+                    " --unpinned measures all the same, and marks each number"
                 )
         command = tool.command(cell, placement, site, program)
         needed = sum(file.size_bytes for file in command.scratch)

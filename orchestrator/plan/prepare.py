@@ -31,6 +31,7 @@ class PlanOptions:
     cells: tuple[str, ...] = ()  # "AXIS=VALUE[,VALUE]", each: only cells that have one of the values
     repeats: int | str | None = None  # in the place of what the experiments say: a number, or "auto"
     warm_up: bool = True  # a run of each program comes before all others
+    unpinned: bool = False  # no cell gets a placement, and each is called so
     as_new: bool = False  # what the result file holds measured in another way begins cells of its own
 
 
@@ -75,6 +76,7 @@ def prepare(
         scratch=folder,
         topology=load_topology(options.topology) if options.topology is not None else None,
         allow_write=options.allow_write,
+        unpinned=options.unpinned,
     )
     past = (
         timings.load() if options.topology is None else None

@@ -38,6 +38,7 @@ def survey(
     topology: Topology | None = None,
     allow_write: Iterable[str] = (),
     recorded: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    unpinned: bool = False,
 ) -> Machine:
     """Return what the planner must know. With a `topology` it is another machine's, and only its shape is known.
 
@@ -51,6 +52,7 @@ def survey(
     site = Site(
         topology=there,
         numactl=planted.which("numactl") or ("numactl" if elsewhere else ""),
+        unpinned=unpinned,
         scratch=str(scratch),
         root=os.geteuid() == 0,
         allow_write=dict(map(_allowed, allow_write)),

@@ -26,6 +26,7 @@ from orchestrator.machine.facts import changed, short
 from orchestrator.machine.topology import Topology
 from orchestrator.model import (
     AS_NEW,
+    UNPINNED,
     Cell,
     Experiment,
     Plan,
@@ -242,11 +243,17 @@ def _plan(
     """Plan the wanted cells (point_id → repeats) of a file with the programs of its session."""
     experiments = _narrowed(source, texts, wanted)
     known = survey(experiments, scratch=scratch, allow_write=allow_write, recorded=source.session.programs)
-    plans = [make_plan([e], known, seed=seed, past=timings.load(), only=wanted) for e in experiments]
+    ways = [
+        dataclasses.replace(known, site=dataclasses.replace(known.site, unpinned=unpinned))
+        for unpinned in {source.cells[point_id].cell.place == UNPINNED for point_id in wanted}
+    ]
+    plans = [
+        make_plan([e], way, seed=seed, past=timings.load(), only=wanted) for e in experiments for way in ways
+    ]
     there = {cell.point_id for plan in plans for cell in plan.cells}
     if other := [source.cells[w].cell for w in wanted if w not in there]:  # the text has it in other words
         with contextlib.suppress(UserError):  # of cells that are not asked for
-            every = [make_plan([e], known, seed=seed, past=timings.load()) for e in experiments]
+            every = [make_plan([e], way, seed=seed, past=timings.load()) for e in experiments for way in ways]
             plans += [as_known(plan, other, source.conditions) for plan in every]
     runs = {
         run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.cell.point_id, 0)

@@ -115,6 +115,7 @@ class Site:
 
     topology: Topology
     numactl: str  # path; empty where numactl is absent and no placement can be given
+    unpinned: bool = False  # as the user asked: no cell gets a placement, and each is called so
     scratch: str  # folder that pinsweep makes, owns and removes
     root: bool = False
     allow_write: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

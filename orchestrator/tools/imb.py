@@ -107,13 +107,14 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
 def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build one `mpirun`, with `-np 1 numactl … IMB-MPI1 …` for each rank."""
     given = cell.options
-    if placement is None:
-        raise ValueError("MPI ranks are always placed")
+    ranks = (
+        [numactl(group, site.numactl) for group in placement.groups] if placement else [()] * shape(given)[1]
+    )
     mpirun = program.helpers.get("mpirun", "mpirun")
     flavour = program.notes.get("mpi", "")
     arguments = [str(given.get("benchmark", "PingPong"))]
-    if len(placement.groups) > 2:
-        arguments += ["-npmin", str(len(placement.groups))]
+    if len(ranks) > 2:
+        arguments += ["-npmin", str(len(ranks))]
     scratch: tuple[ScratchFile, ...] = ()
     if sizes := given.get("message_sizes"):
         path = f"{site.scratch}/sizes-{cell.point_id}.txt"
@@ -124,12 +125,10 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
             arguments += [f"-{name}", str(given[name])]
     if given.get("sync"):
         arguments += ["-sync", "on"]
-    head, env = _launcher(flavour, len(placement.groups), root=site.root)
-    ranks = [
-        ["-np", "1", *numactl(group, site.numactl), program.path, *arguments] for group in placement.groups
-    ]
-    argv = [mpirun, *head, *ranks[0]]
-    for rank in ranks[1:]:
+    head, env = _launcher(flavour, len(ranks), root=site.root)
+    first, *others = (["-np", "1", *pinned, program.path, *arguments] for pinned in ranks)
+    argv = [mpirun, *head, *first]
+    for rank in others:
         argv += [":", *rank]
     rows = len(sizes) if sizes else _rows(str(given.get("msglog", "22")))
     return Command(

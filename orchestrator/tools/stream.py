@@ -100,17 +100,21 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
 def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an option."""
     given = cell.options
-    if placement is None:
-        raise ValueError("STREAM is always placed")
-    group = placement.groups[0]
     ntimes = int(given.get("ntimes", 10))
-    env = {
-        "OMP_NUM_THREADS": str(len(group.cpus)),
-        "OMP_PROC_BIND": "true",
-        "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in group.cpus),
-        "OMP_DYNAMIC": "false",
-    }
-    argv = [*numactl(group, site.numactl), program.path]
+    argv: list[str] = []
+    if placement is None:
+        threads = given.get("threads", site.topology.numbers().get("cores", 1))
+        env = {"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "false"}
+    else:
+        group = placement.groups[0]
+        env = {
+            "OMP_NUM_THREADS": str(len(group.cpus)),
+            "OMP_PROC_BIND": "true",
+            "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in group.cpus),
+        }
+        argv += numactl(group, site.numactl)
+    env["OMP_DYNAMIC"] = "false"
+    argv.append(program.path)
     notes: tuple[str, ...] = ()
     width = BYTES_PER_ELEMENT[str(given.get("precision", "double"))]
     elements, note = _array_size(given.get("array_size", "auto"), placement, width, site)
@@ -133,7 +137,9 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     return Command(argv=tuple(argv), env=env, estimate_s=1.0 + moved / _RATE_B_S, notes=notes)
 
 
-def _array_size(asked: Any, placement: Placement, width: int, site: Site) -> tuple[int, tuple[str, ...]]:  # noqa: ANN401
+def _array_size(
+    asked: int | str, placement: Placement | None, width: int, site: Site
+) -> tuple[int, tuple[str, ...]]:
     """Return (elements of one array, notes): STREAM's run rule is 4 × the last-level caches that are in use.
 
     A number is elements, a size with a suffix is bytes of one array. Where the memory of the placement does not allow the
@@ -141,7 +147,8 @@ def _array_size(asked: Any, placement: Placement, width: int, site: Site) -> tup
     asked for is taken exactly or refused.
     """
     memory = site.memory_for(placement) or 0
-    caches = last_level_bytes(site.topology, placement.cpus)
+    cpus = placement.cpus if placement else tuple(site.topology.allowed_cpus)
+    caches = last_level_bytes(site.topology, cpus)
     largest = 1 << max(0, (memory // 2 // ARRAYS // width).bit_length() - 1) if memory else None
     if asked == "auto":
         ruled = max(SMALLEST_ARRAY, -(-4 * caches // width))

@@ -107,6 +107,10 @@ table_or_json: Decorator = click.option(
 strict: Decorator = click.option(
     "--strict", is_flag=True, help="A cell that this machine cannot host is an error."
 )
+unpinned: Decorator = click.option(
+    "--unpinned", is_flag=True,
+    help="Pin nothing, where numactl cannot be had. Each cell is then called `place=unpinned`, and each number is marked (check G18).",
+)  # fmt: skip
 as_new: Decorator = click.option(
     "--as-new", is_flag=True,
     help="Cells that the result file holds measured in another way (other CPUs, kernel, program …) begin anew beside them.",

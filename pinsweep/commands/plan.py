@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @_options.cells
 @_options.repeats
 @_options.no_warm_up
+@_options.unpinned
 @_options.as_new
 @_cluster.options(_cluster.plan, run=False)
 def command(
@@ -64,6 +65,7 @@ def command(
     cells: tuple[str, ...],
     repeats: int | str | None,
     no_warm_up: bool,
+    unpinned: bool,
     as_new: bool,
 ) -> None:
     """Print the command line of every run that `pinsweep run` would start; start none of them.
@@ -77,7 +79,7 @@ def command(
 
     options = PlanOptions(
         output=_options.result_file(output, experiments), scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
-        as_new=as_new, cells=cells, repeats=repeats, warm_up=not no_warm_up,
+        unpinned=unpinned, as_new=as_new, cells=cells, repeats=repeats, warm_up=not no_warm_up,
     )  # fmt: skip
     prepared, done = plan_experiments(experiments, options, seed=seed, leading=_options.standing)
     if form == "json":

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
 @_options.cells
 @_options.repeats
 @_options.no_warm_up
+@_options.unpinned
 @_options.as_new
 @click.option(
     "--home", type=_options.FILE, metavar="FILE",
@@ -87,7 +88,7 @@ def command(
     quiet: bool, seed: int | None, retry_failed: bool, allow_misplaced: bool, allow_disturbed: bool,
     share_machine: bool, whole_node: bool, tune: bool, drop_caches: bool, scratch: Path | None,
     allow_write: tuple[str, ...], strict: bool, only: tuple[str, ...], cells: tuple[str, ...],
-    repeats: int | str | None, no_warm_up: bool, as_new: bool, home: Path | None,
+    repeats: int | str | None, no_warm_up: bool, unpinned: bool, as_new: bool, home: Path | None,
 ) -> int:  # fmt: skip
     """Run every cell of EXPERIMENT... into one result file.
 
@@ -121,6 +122,7 @@ def command(
                 allow_write=allow_write,
                 strict=strict,
                 only=only,
+                unpinned=unpinned,
                 as_new=as_new,
                 cells=cells,
                 repeats=repeats,

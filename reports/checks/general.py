@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from orchestrator.capture import cut
 from orchestrator.machine.facts import changed, short
+from orchestrator.model import UNPINNED
 from orchestrator.placement.place import where
 from parsers.measurement import Measurement, whole
 from reports.checks import ANY_TOOL, Fault, Level, check, has_part, part, parts
@@ -440,6 +441,21 @@ def another_machine(results: Results) -> Iterator[Fault]:
             there = {node.os_index for node in machine.numa_nodes}
             if nodes - there:
                 yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(there)))}")  # fmt: skip
+
+
+@check("G18", "warn")
+def unpinned(results: Results) -> Iterator[Fault]:
+    """nothing was pinned, as `--unpinned` asks
+
+    The kernel chose CPUs and memory, and may have moved both while the run lasted: on a machine of several NUMA nodes a number is
+    some mixture of near and far, and one of another day is of another mixture.
+
+    Do: install numactl (40 kB, in your home without root), and measure again without `--unpinned`; compare with no pinned number.
+    """
+    for tool in results.tools:
+        for runs in by_cell(results.good(tool)).values():
+            if runs[0].cell.place == UNPINNED:
+                yield Fault(level="warn", run=runs[0], text="it ran wherever the kernel put it")
 
 
 @check("G9", "warn")
