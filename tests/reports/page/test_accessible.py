@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from pinsweep.cli import cli
 from tests.waits import PATIENCE_S
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 CAPTURED = Path(__file__).resolve().parents[2] / "fixtures"
 METRICS = {
     "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
     "lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": "lower"},
 }
-
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            timeout=1000 * PATIENCE_S,
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-        )
-        yield started
-        started.close()
 
 
 def pinsweep(*arguments: object) -> None:

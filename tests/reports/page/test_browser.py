@@ -7,36 +7,21 @@ import functools
 import http.server
 import math
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from reports.report.render import render_report
 from tests.waits import PATIENCE_S
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self'"
 PAYLOAD = '<img src=x onerror="document.title=\'OWNED\'"><script>document.title="OWNED"</script></script></style></svg>'
 
 expect.set_options(timeout=1000 * PATIENCE_S)
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            timeout=1000 * PATIENCE_S,
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],  # root, chroot, no display
-        )
-        yield started
-        started.close()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,27 @@
+"""One Chromium for all tests of a file; without one they are skipped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.waits import PATIENCE_S
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM:
+        pytest.skip("no Chromium here")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            timeout=1000 * PATIENCE_S,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],  # root, chroot, no display
+        )
+        yield started
+        started.close()
