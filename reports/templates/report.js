@@ -309,6 +309,107 @@ setTimeout(() => { button.textContent = name; }, 1200);
 table.closest(".tw").appendChild(bar);
 });
 
+/* A figure as one picture that can leave the page: its words, its legend and its panels as they are shown now, zoomed or with series hidden;
+   light on white whatever the page's theme, with the page's font in it. */
+const LIGHT = { ink: "#16191D", mute: "#5B6470", warn: "#A65B00", paper: "#FFFFFF" }, MARGIN = 16;
+const FAMILY = "Inter,'Helvetica Neue',Arial,'Liberation Sans',sans-serif", FACE = doc.querySelector("style").textContent.match(/@font-face\{[^}]*\}/)?.[0] ?? "";
+const AS_TEXT = { "#2B7BBF": "#1F6CAB", "#D4620F": "#B34F08", "#C4872F": "#8A5A12", "#7C8794": "#5B6470" }; /* reports/draw/svg.py */
+const pen = make("canvas").getContext("2d");
+function wrapped(text, font, width) { /* its lines: a word that is wider than all stands alone */
+pen.font = `${font} ${FAMILY}`;
+const lines = [""];
+for (const word of text.trim().split(/[ \n]+/)) {
+const longer = `${lines.at(-1)} ${word}`.trim();
+if (pen.measureText(longer).width <= width || !lines.at(-1)) lines[lines.length - 1] = longer;
+else lines.push(word);
+}
+return lines;
+}
+function picture(figure) { /* as the text of an SVG, with its size */
+const panels = all(".panel", figure).map(panel => {
+const host = all(":scope>div", panel).find(e => e.offsetParent), svg = host.querySelector(".on>.vg svg,.vg svg") ?? host.querySelector("svg.ch");
+const { width, height } = svg.viewBox.baseVal, copy = svg.cloneNode(true);
+all(".hit,.box,desc", copy).forEach(e => e.remove());
+all("text", copy).forEach(e => e.setAttribute("fill", AS_TEXT[e.getAttribute("fill")] ?? e.getAttribute("fill") ?? LIGHT.ink));
+return { title: panel.querySelector(".pt-h")?.textContent ?? "", top: panel.offsetTop, width, height, copy };
+});
+const abreast = panels.filter(p => p.top === panels[0].top).length, widest = Math.max(...panels.map(p => p.width));
+const width = Math.max(abreast * widest + (abreast - 1) * 32, 360), parts = [];
+let y = 0;
+const say = (texts, size, weight, fill, leading, x = 0, at = y) => texts.forEach((text, i) => {
+parts.push(draw("text", { x, y: at + i * leading + size, "font-size": size, "font-weight": weight, fill }));
+parts.at(-1).textContent = text;
+});
+const block = (text, size, weight, fill, leading, after) => {
+if (!text) return;
+const lines = wrapped(text, `${weight} ${size}px`, Math.min(width, 820));
+say(lines, size, weight, fill, leading);
+y += lines.length * leading + after;
+};
+const head = figure.querySelector("h3").textContent;
+block(head, 16.5, 620, LIGHT.ink, 22, 4);
+all("figcaption>.sub", figure).forEach(p => block(p.textContent, 13, 400, p.classList.contains("un") ? LIGHT.warn : LIGHT.mute, 19, 3));
+y += 6;
+let x = 0;
+const keys = all(".key:not(.gk) li", figure).filter(li => li.offsetParent && !li.querySelector("[aria-pressed=false]") && li.querySelector("path"));
+for (const li of keys) {
+const need = 26 + wrapped(li.textContent, "400 13px", 1e6).reduce((sum, line) => sum + pen.measureText(line).width, 0) + 20;
+if (x && x + need - 20 > width) { x = 0; y += 22; }
+const line = li.querySelector("path").cloneNode();
+line.setAttribute("transform", `translate(${x},${y + 5})`);
+parts.push(line);
+say([li.textContent.trim()], 13, 400, LIGHT.ink, 19, x + 26);
+x += need;
+}
+y += keys.length ? 32 : 4;
+for (let i = 0; i < panels.length; i += abreast) {
+const row = panels.slice(i, i + abreast), above = row.some(p => p.title) ? 24 : 0;
+row.forEach((p, j) => {
+if (p.title) say([p.title], 13.5, 600, LIGHT.ink, 0, j * (widest + 32));
+for (const [name, value] of Object.entries({ x: j * (widest + 32), y: y + above, width: p.width, height: p.height, overflow: "visible" })) p.copy.setAttribute(name, value);
+parts.push(p.copy);
+});
+y += above + Math.max(...row.map(p => p.height)) + (i + abreast < panels.length ? 20 : 6);
+}
+all(":scope>.note", figure).forEach(p => block(p.textContent, 12.5, 400, LIGHT.mute, 18, 0));
+const [w, h] = [width, y].map(v => Math.ceil(v + 2 * MARGIN));
+const svg = draw("svg", { width: w, height: h, viewBox: `${-MARGIN} ${-MARGIN} ${w} ${h}`, "font-family": FAMILY, "font-size": 12 });
+const told = { title: head, desc: all(".panel>div desc", figure).filter(d => d.closest("div").offsetParent).map(d => d.textContent).join(" "), metadata: traced(), style: `${FACE}text{font-variant-numeric:tabular-nums}` };
+for (const [name, text] of Object.entries(told)) svg.appendChild(draw(name, {})).textContent = text;
+svg.append(draw("rect", { x: -MARGIN, y: -MARGIN, width: w, height: h, fill: LIGHT.paper }), ...parts);
+return { text: new XMLSerializer().serializeToString(svg).replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, ""), width: w, height: h };
+}
+const traced = () => [doc.title, ...all(".prov>div").filter(d => /^(Programs|Experiment|Measured|Taken in|Result files?)$/.test(d.firstChild.textContent)).map(d => `${d.firstChild.textContent}: ${d.lastChild.textContent}`)].join("\n");
+async function dots({ text, width, height }) { /* a PNG of twice its size */
+const image = new Image(), canvas = make("canvas");
+image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+await image.decode();
+const times = Math.min(2, 16000 / Math.max(width, height));
+Object.assign(canvas, { width: width * times, height: height * times });
+canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+return new Promise(done => canvas.toBlob(done, "image/png"));
+}
+function save(blob, name) {
+const link = make("a", { href: URL.createObjectURL(blob), download: name });
+link.click();
+setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+all(".fig:has(svg.ch)").forEach(figure => {
+const number = figure.querySelector(".fn").textContent, bar = make("p", { class: "copy" }, `${number} as`);
+const file = `${doc.querySelector("h1").textContent} ${number}`.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+const ways = { SVG: () => save(new Blob([picture(figure).text], { type: "image/svg+xml" }), `${file}.svg`), PNG: async () => save(await dots(picture(figure)), `${file}.png`) };
+if (window.ClipboardItem && navigator.clipboard?.write) ways.Copy = () => navigator.clipboard.write([new ClipboardItem({ "image/png": dots(picture(figure)) })]);
+for (const [name, way] of Object.entries(ways)) {
+const title = name === "Copy" ? `Copy ${number} as a picture` : `Save ${number} as ${name}`, button = bar.appendChild(make("button", { type: "button", title: `${title}: light, on white`, "aria-label": title }, name));
+button.addEventListener("click", async () => {
+const said = await Promise.resolve().then(way).then(() => name === "Copy" ? "Copied" : "Saved", () => "Not allowed here");
+button.textContent = live.textContent = said;
+setTimeout(() => { button.textContent = name; }, 1200);
+});
+}
+figure.querySelector(".panels").after(bar);
+});
+
 /* a page of very many elements is without the rows of closed tables until they are opened, or printed */
 const MOST_ELEMENTS = 2500, kept = new Map();
 if (doc.getElementsByTagName("*").length > MOST_ELEMENTS) all(".fig>details:not([open]),#runs>details:not([open])").forEach(d => {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import http.server
 import math
 import re
 import threading
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,7 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
 
 
 LOCAL, REMOTE = "#2B7BBF", "#D4620F"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_the_pointer_is_told_the_exact_value_of_the_nearest_point(browser: Browser, scaling: Path) -> None:
@@ -370,6 +373,60 @@ def test_tables_are_copied_as_three_kinds_of_text(browser: Browser, scaling: Pat
         assert latex.startswith("\\begin{tabular}{l")
         assert latex.count("\\\\") == len(tsv.splitlines())
         expect(page.locator("[aria-live]")).to_have_text("Copied")
+
+
+IN_A_PNG = """async data => {
+    const image = new Image(), canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+    image.src = `data:image/png;base64,${data}`;
+    await image.decode();
+    [canvas.width, canvas.height] = [image.width, image.height];
+    pen.drawImage(image, 0, 0);
+    const dots = pen.getImageData(0, 0, image.width, image.height).data, seen = new Set();
+    for (let i = 0; i < dots.length; i += 4) seen.add(dots.slice(i, i + 4).join());
+    return [image.width, image.height, dots.slice(0, 4).join(), [...seen]];
+}"""
+
+
+def saved(page: Page, figure: Locator, form: str) -> bytes:
+    """Save a figure by the keyboard; return what the file holds."""
+    with page.expect_download() as download:
+        figure.get_by_role("button", name=re.compile(f"^Save Figure . as {form}$")).press("Enter")
+    assert re.fullmatch(
+        rf"memory-and-ssd-baseline-figure-\d\.{form.lower()}", download.value.suggested_filename
+    )
+    return Path(download.value.path()).read_bytes()
+
+
+def test_a_figure_is_saved_as_it_is_shown_light_on_white_with_its_font(
+    browser: Browser, scaling: Path
+) -> None:
+    with opened(browser, scaling, color_scheme="dark") as page:
+        figure = page.locator(".fig:has(.panel)").first
+        still = ET.fromstring(saved(page, figure, "SVG"))
+        figure.locator(".key").get_by_role("button", name="remote").click()
+        expect(chart(page, 1)).to_have_class(re.compile(r"\bon\b"))
+        alone = ET.fromstring(saved(page, figure, "SVG"))
+        png = page.evaluate(IN_A_PNG, base64.b64encode(saved(page, figure, "PNG")).decode())
+        page.emulate_media(media="print")
+        expect(figure.get_by_role("button", name="Save").first).to_be_hidden()
+
+    for svg, colours in ((still, {LOCAL, REMOTE}), (alone, {LOCAL})):
+        lines = {e.get("stroke") for e in svg.iter(f"{SVG}path")}
+        assert lines & {LOCAL, REMOTE} == colours
+        words = ["".join(e.itertext()) for e in svg.iter(f"{SVG}text")]
+        assert "Triad bandwidth, GB/s" in words
+        assert ("remote" in words) == (REMOTE in colours)
+        assert " ".join(words).startswith("Figure 1 ")
+        ground = svg.find(f"{SVG}rect")
+        assert ground is not None
+        assert (ground.get("fill"), ground.get("width")) == ("#FFFFFF", svg.get("width"))
+        assert "font/woff2" in (svg.findtext(f"{SVG}style") or "")
+        assert "Result file: s.db" in (svg.findtext(f"{SVG}metadata") or "")
+    width, height, corner, seen = png
+    assert (width, height) == (2 * int(alone.attrib["width"]), 2 * int(alone.attrib["height"]))
+    assert corner == "255,255,255,255"
+    assert {"43,123,191,255", "22,25,29,255"} <= set(seen)  # its line and its title, as on a light page
+    assert "212,98,15,255" not in seen
 
 
 def test_hostile_texts_stay_texts_when_charts_answer(browser: Browser, make: Any, tmp_path: Path) -> None:
