@@ -76,7 +76,7 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
         "default-src 'none'",
         f"style-src '{_hash(style)}'",
         "font-src data:",
-        *(["img-src data:"] if template or not static else []),  # a figure becomes dots as a picture in the page
+        *(["img-src data:"] if template or not static else []),  # a figure is one while it becomes a PNG
         *([] if static else ["script-src " + " ".join(f"'{_hash(script)}'" for script in scripts)]),
         "base-uri 'none'",
         "form-action 'none'",
