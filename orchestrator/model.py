@@ -239,6 +239,9 @@ class PlannedRun:
     timeout_s: float
     nominal_s: float  # wall time of the process, by the tool's own reckoning
     estimate_s: float  # the same, corrected by what earlier runs took
+    guessed_at_most_s: float = (
+        0.0  # of a cell that never ran and of which nobody says how long it takes: what it may take; else 0
+    )
     program: str  # name of the program in Session.programs
     files: Mapping[str, str] = field(default_factory=dict)
     """What makes its numbers beside that program, by name: the launcher and library of an MPI, the program of a command."""

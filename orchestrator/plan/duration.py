@@ -55,7 +55,11 @@ def duration(plan: Plan) -> Duration:
 
 def _at_most(run: PlannedRun) -> float:
     spoilt = sum(write.size_bytes for write in run.writes if write.spoils)  # filled anew for the next one
-    return min(run.timeout_s, SLACK * run.estimate_s) + RUN_S + spoilt / FILL_BYTES_PER_S
+    return (
+        min(run.timeout_s, SLACK * max(run.estimate_s, run.guessed_at_most_s))
+        + RUN_S
+        + spoilt / FILL_BYTES_PER_S
+    )
 
 
 def _fill_s(runs: list[PlannedRun]) -> float:

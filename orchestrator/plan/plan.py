@@ -63,10 +63,10 @@ class PastTimings:
     overhead: Mapping[str, float] = field(default_factory=dict)
 
     def wall_s(self, cell: Cell, estimate_s: float) -> float:
+        """Return the wall seconds of a run. What one program of the user's own took beyond its estimate tells nothing of another."""
         known = self.cells.get(cell.point_id)
-        return (
-            known if known is not None else max(0.1, estimate_s + max(0.0, self.overhead.get(cell.tool, 0.0)))
-        )
+        beyond = 0.0 if is_open(get_tool(cell.tool)) else max(0.0, self.overhead.get(cell.tool, 0.0))
+        return known if known is not None else max(0.1, estimate_s + beyond)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +196,7 @@ def _runs_of(one: _Placed, timeout_s: float | None, past: PastTimings) -> Callab
         timeout_s=timeout_s,
         nominal_s=command.estimate_s,
         estimate_s=past.wall_s(cell, command.estimate_s),
+        guessed_at_most_s=command.at_most_s if command.guessed and cell.point_id not in past.cells else 0.0,
         program=one.program.name,
         files={**one.program.helpers, **command.files},
         cwd=command.cwd,

@@ -30,7 +30,7 @@ def warm_ups(runs: Iterable[PlannedRun], sweeps: Mapping[str, Sweep]) -> tuple[P
     return tuple(
         dataclasses.replace(run, repeat=0, warm_up=True)
         for run in shortest.values()
-        if run.estimate_s < TOO_LONG_S
+        if max(run.estimate_s, run.guessed_at_most_s) < TOO_LONG_S
     )
 
 

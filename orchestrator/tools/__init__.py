@@ -153,6 +153,7 @@ class Command:
     argv: tuple[str, ...]
     estimate_s: float  # wall time, start to exit
     at_most_s: float = 0.0  # the same on slow hardware, where that is much more: its timeout goes by it
+    guessed: bool = False  # nobody said how long it takes
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""  # the folder to start in; "": where pinsweep was started
     files: Mapping[str, str] = field(default_factory=dict)  # see PlannedRun

@@ -58,13 +58,22 @@ def options() -> Mapping[str, Option]:
             examples=({"rate": {"regex": "rate ([0-9.]+) MB/s", "unit": "MB/s", "better": "higher"}},),
         ),
         "threads": Option(kind="int", low=1, help="PUs the placement holds; also OMP_NUM_THREADS"),
-        "seconds": Option(kind="float", low=0, help="how long one run takes, for the plan; 10 if not given"),
+        "seconds": Option(
+            kind="float",
+            low=0,
+            help="how long one run takes, for the plan, which else reckons 1 s until it has run",
+        ),
         "env": Option(
             kind="mapping",
             help="environment variables: name: value, with placeholders",
             examples=({"OMP_PROC_BIND": "close"},),
         ),
     }
+
+
+_UNKNOWN_S: Final = 1.0
+_MAYBE_S: Final = 10.0
+"""How long a run of a program takes of which nobody says so: for a plan, and for what must not be too short."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -193,7 +202,9 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
         argv=(*prefix, *argv),
         env=env,
         files={argv[0]: path} if path else {},
-        estimate_s=float(cell.options.get("seconds", 10.0)),
+        estimate_s=float(cell.options.get("seconds", _UNKNOWN_S)),
+        at_most_s=0.0 if "seconds" in cell.options else _MAYBE_S,
+        guessed="seconds" not in cell.options,
     )
 
 

@@ -166,6 +166,12 @@ def _summary(plan: Plan, done: int) -> None:
         f"{cells}, {counted}{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
+    if guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
+        never = "never ran here: a run of it is" if guessed == 1 else "never ran here: their runs are"
+        say(
+            f"  {plural(guessed, 'cell')} {never} reckoned at 1 s; `seconds` in the experiment says better",
+            err=True,
+        )
     say(f"  time limit of a batch job: {duration(plan).slurm} (sbatch -t)", err=True)
     for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:
         say(f"  {_between(least[sweep], seconds):>14}  {sweep}", err=True)

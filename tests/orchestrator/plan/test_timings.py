@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan import timings
+from orchestrator.plan.duration import duration
 from orchestrator.plan.plan import PastTimings
 from orchestrator.plan.prepare import PlanOptions, prepare
 from tests.orchestrator.plan.test_duration import run
@@ -100,3 +101,40 @@ def test_a_tool_that_was_quicker_than_its_estimate_takes_nothing_off_other_cells
     past = PastTimings(overhead={"command": -9.7, "fio": 2.0})
 
     assert past.wall_s(run(1).cell, 10.0) == 10.0
+
+
+COMMAND = """\
+schema: 1
+title: T
+tool: command
+fixed: {command: echo 1, metrics: {m: {regex: "(1)", unit: s}}}
+matrix: {n: [1, 2]}
+repeats: 5
+"""
+
+
+def test_a_program_that_never_ran_is_reckoned_at_a_second_and_given_more(
+    folder: Path, tmp_path: Path
+) -> None:
+    """It was 10 s a run, and what another program had taken beyond its own `seconds` came on top."""
+    path = tmp_path / "c.yaml"
+    path.write_text(COMMAND)
+    slow = run(1)
+    timings.remember([slow], {slow.cell.point_id: [500.0]})  # another program
+
+    plan = prepare([path], PlanOptions(), seed=0).plan
+
+    assert [one.estimate_s for one in plan.runs] == [1.0] * 10
+    assert {one.guessed_at_most_s for one in plan.runs} == {10.0}
+    assert plan.runs[0].timeout_s == 100.0  # as before: nothing is ended that was not
+    assert duration(plan).limit_s == 7 * 60
+    assert plan.warm_ups == ()  # it may take minutes
+
+    timings.remember([plan.runs[0]], {plan.runs[0].cell.point_id: [3.0]})
+    path.write_text(COMMAND.replace("fixed: {", "fixed: {seconds: 4, "))
+    known = prepare([path], PlanOptions(), seed=0).plan
+    assert {one.estimate_s for one in known.runs} == {4.0}
+    path.write_text(COMMAND)
+    now = {one.cell.options["n"]: one for one in prepare([path], PlanOptions(), seed=0).plan.runs}
+    first = now[plan.runs[0].cell.options["n"]]
+    assert (first.estimate_s, first.guessed_at_most_s) == (3.0, 0.0)
