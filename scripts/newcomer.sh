@@ -69,9 +69,8 @@ for at in proc sys dev; do
     mounted=("$at" "${mounted[@]}")
 done
 
-home=/home/newcomer
-rm -rf -- "${root:?}$home"
-mkdir -p -- "$root$home"
+home=/root
+rm -rf -- "$root$home/pinsweep"
 git clone --quiet --no-hardlinks . "$root$home/pinsweep"
 chroot "$root" /usr/bin/env -i HOME="$home" LANG=C.UTF-8 TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     ${PINSWEEP_ALLOW_DISTURBED:+"PINSWEEP_ALLOW_DISTURBED=$PINSWEEP_ALLOW_DISTURBED"} \
