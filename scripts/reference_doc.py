@@ -33,7 +33,8 @@ SHIPPED = """\
 # The experiments that come along
 
 Made of the files in [experiments/](../experiments/quickstart.yaml) by `python scripts/reference_doc.py`. Each runs by its name from any folder, and can be
-[shortened](how-to/measure-a-part.md): `pinsweep run quickstart`. `pinsweep plan NAME` says how long it takes on this machine.
+[shortened](how-to/measure-a-part.md): `pinsweep run quickstart`. *Takes* is meant for two packages of
+eight cores, with caches of 32 MB; `pinsweep plan NAME` says how long it takes on yours.
 """
 
 
