@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from reports.draw import label_placement, vega
 from reports.draw.figure import Panel
@@ -261,6 +262,12 @@ def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[
     return {"rings": rings, "notes": notes}
 
 
+def note_box(note: Mapping[str, Any], plot: Plot, size: float = 11.5) -> label_placement.Box:
+    """Return the box (px) of a row of `notes`: text, where it belongs in the axes' units, and how far from there it stands."""
+    x, y = plot.at(float(note["x"]), float(note["y"]))
+    return label_placement.box_of(x + float(note["dx"]), y + float(note["dy"]), str(note["text"]), size)
+
+
 def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
     """Put the names in a column to the right of the longest line, at the heights of the lines' ends, pushed apart; that of a line that ends
     much earlier beside its end, if there is room.
@@ -272,8 +279,18 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
         return plot.at(line.points[-1][0], line.points[-1][1].median / factor)
 
     known = [c for c in highlighted(curves) if c.points]
+    texts = _names(curves, plot.frame.width)
     right = max((end(c)[0] for c in curves if c.points), default=0.0) + 8
-    beside = _beside_ends([c for c in known if right - end(c)[0] > _EARLY], curves, plot, factor)
+    early = [c for c in known if right - end(c)[0] > _EARLY]
+    beside = _beside_ends(early, texts, curves, plot, factor)
+    crowded = [
+        end(c) for c in early if c.name not in beside
+    ]  # hairlines begin there: through the name of another line that ends there
+    beside = {
+        c.name: beside[c.name]
+        for c in early
+        if c.name in beside and not any(math.dist(end(c), other) < _CROWDED for other in crowded)
+    }
     drawn = [c for c in known if c.name not in beside]
     ends = [end(c) for c in drawn]
     places = label_placement.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
@@ -284,7 +301,7 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
         names.append(
             {
                 **at,
-                "text": line.label or line.name,
+                "text": texts[line.name],
                 "dx": _px(right - x),
                 "dy": _px(place - y + 4),
                 "align": "left",
@@ -298,20 +315,25 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
 _EARLY = 60
 """A line that ends so many px before the column of names looks as if it went on, were a hairline drawn from its end."""
 
+_CROWDED = 15
+
+_REACHES = (1.0, 1.4, 2.2, 3.6)
+"""The second sets a name right below or above that of a line with the same end."""
+
 _TOUCHING = 8
 """What `label_placement.near` says of a name that touches nothing is below that."""
 
 
 def _beside_ends(
-    early: Sequence[Curve], curves: Sequence[Curve], plot: Plot, factor: float
+    early: Sequence[Curve], texts: Mapping[str, str], curves: Sequence[Curve], plot: Plot, factor: float
 ) -> dict[str, dict[str, object]]:
     """Return the rows of the names of some lines, each beside its end, of those whose names touch nothing there."""
     if not early:
         return {}
-    anchors = [(plot.at(c.points[-1][0], c.points[-1][1].median / factor), c.label or c.name) for c in early]
+    anchors = [(plot.at(c.points[-1][0], c.points[-1][1].median / factor), texts[c.name]) for c in early]
     strokes = segments([c for c in curves if c.points], plot, factor)
     bounds = (0.0, 0.0, plot.frame.plot_width, plot.frame.plot_height - 4)
-    placed = label_placement.near(anchors, strokes, (), bounds)
+    placed = label_placement.near(anchors, strokes, (), bounds, reaches=_REACHES)
     return {
         line.name: {
             "series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor, "text": text,
@@ -324,8 +346,35 @@ def _beside_ends(
 
 def name_margin(curves: Sequence[Curve], width: int) -> float:
     """Return the right margin that the names need, at most a third of the picture."""
-    widest = max((label_placement.text_width(c.label or c.name) for c in highlighted(curves)), default=0)
-    return min(round(widest * 1.05 + 14), width / 3)
+    widest = max(map(label_placement.text_width, _names(curves, width).values()), default=0)
+    return min(round(widest * 1.05 + _ASIDE), width // 3)
+
+
+_ASIDE = 14
+"""A name stands so many px from its line and from the edge, together."""
+
+
+def _names(curves: Sequence[Curve], width: float) -> dict[str, str]:
+    """Return what stands beside each line that has a name there; where that is too wide, without what all of them say: "alg slow, size 64"
+    beside "alg fast, size 1" as "slow, 64". Cut where that is too wide, too."""
+    texts = {c.name: c.label or c.name for c in highlighted(curves)}
+    room = (width // 3 - _ASIDE) / 1.05
+
+    def wide() -> bool:
+        return any(label_placement.text_width(text) > room for text in texts.values())
+
+    if wide() and len(texts) > 1:
+        parts = {name: text.split(", ") for name, text in texts.items()}
+        common = set.intersection(*map(set, parts.values()))
+        own = {name: [p for p in each if p not in common] for name, each in parts.items()}
+        if all(own.values()):
+            texts = {name: ", ".join(each) for name, each in own.items()}
+        if wide() and all(own.values()) and len({len(each) for each in own.values()}) == 1:
+            columns = [[part.partition(" ") for part in column] for column in zip(*own.values(), strict=True)]
+            alike = [len({first for first, _, _ in c}) == 1 and all(rest for *_, rest in c) for c in columns]
+            shown = [[rest if same else "".join(p) for p in c for *_, rest in [p]] for c, same in zip(columns, alike, strict=True)]  # fmt: skip
+            texts = dict(zip(own, map(", ".join, zip(*shown, strict=True)), strict=True))
+    return {name: label_placement.fitting(text, room) for name, text in texts.items()}
 
 
 def _px(value: float) -> float:

@@ -267,9 +267,11 @@ def _panel(
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
             **curve_rows.end_names(lines, plot, scale.factor),
             "crosses": curve_rows.cross_rows(lost, plot, colours),
-            "rings": [], "notes": [], "references": [],
+            "references": [],
         }  # fmt: skip
         full = [line for line in lines if not line.hollow]
+        data |= curve_rows.saturation_rings(curve_rows.highlighted(full)[:3], plot, scale.factor)
+        noted = [curve_rows.note_box(note, plot) for note in data["notes"]]
         for line in full[:1]:
             one = line.medians.get(1.0)
             if one and len(line.points) > 1:
@@ -283,13 +285,12 @@ def _panel(
                     (plot.at(1, one / scale.factor), plot.at(ends, top)),
                 ]
                 bounds = (0.0, -8.0, frame.plot_width, frame.plot_height - 4)
-                (label,) = label_placement.near([(plot.at(ends, top), "linear")], strokes, (), bounds, 11.5)
+                (label,) = label_placement.near(
+                    [(plot.at(ends, top), "linear")], strokes, noted, bounds, 11.5
+                )
                 data["notes"].append(
                     {"series": line.name, "x": ends, "y": top, "text": "linear", "dx": label.dx, "dy": label.dy, "align": label.align}
                 )  # fmt: skip
-        rings = curve_rows.saturation_rings(curve_rows.highlighted(full)[:3], plot, scale.factor)
-        data["rings"] = rings["rings"]
-        data["notes"] += rings["notes"]
         return vega.fill(
             "scaling", frame=frame, x=x, y=y, series=curve_rows.series_of(lines, colours), data=data
         )

@@ -117,7 +117,7 @@ def fill(
         encoding["x"]["axis"]["titleX"] = spec["width"]
     if encoding["y"].get("axis"):
         encoding["y"]["axis"]["titleX"] = -frame.left
-    if x_start:
+    if x_start or "range" in encoding["x"].get("scale", {}):
         encoding["x"]["scale"]["range"] = [x_start, spec["width"]]
     if "color" in encoding:
         encoding["color"]["scale"] = {

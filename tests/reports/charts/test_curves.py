@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from orchestrator.capture.intake import Captured, intake_options, read, store
+from reports.charts import curve_rows
 from reports.charts.command import chapter
+from reports.draw import axes, vega
+from reports.draw.plot import Plot
+from reports.draw.vega import Frame
+from reports.numbers import formulas
 from reports.report import build
 from reports.results.load import load
 
@@ -91,3 +96,53 @@ def test_a_title_names_an_axis_that_varies(make: Any, tmp_path: Path) -> None:
         f.title for s in page.sections for b in s.blocks for f in b.figures if f.id.startswith("scaling")
     ]
     assert title == "STREAM Triad bandwidth"
+
+
+def curve(name: str, *points: tuple[float, float]) -> curve_rows.Curve:
+    return curve_rows.Curve(name=name, points=tuple((x, formulas.spread([y])) for x, y in points))
+
+
+def plot(lines: list[curve_rows.Curve], width: int) -> Plot:
+    frame = Frame(width=width, height=290, left=30, right=curve_rows.name_margin(lines, width))
+    return Plot(frame=frame, x=axes.integers([1, 8], "threads"), y=axes.from_zero([0, 100], "rate"))
+
+
+def test_a_name_that_is_too_wide_keeps_what_differs() -> None:
+    """They were cut at their ends, "place not said, 2 ranks, gro…", or left the picture."""
+    lines = [curve(f"place not said, 2 ranks, group {i}", (1, 50 - i), (8, 90 - i * 40)) for i in (0, 1)]
+
+    for width in (544, 368):
+        names = curve_rows.end_names(lines, plot(lines, width), 1)["names"]
+        assert [row["text"] for row in names] == ["group 0", "group 1"]
+
+    lines = [curve(f"alg {a}, size {n}", (1, 1), (8, 90)) for a in ("slow", "fast") for n in (1, 64)]
+    names = curve_rows.end_names(lines, plot(lines, 240), 1)["names"]
+    assert [row["text"] for row in names] == ["slow, 1", "slow, 64", "fast, 1", "fast, 64"]
+    assert plot(lines, 544).frame.width % 1 == curve_rows.name_margin(lines, 368) % 1 == 0
+
+
+def test_no_hairline_goes_through_a_name() -> None:
+    """Of two lines that end early at one point one had its name there, and the other a hairline through that."""
+    early = [curve(f"alg slow, size {n}", (1, 10), (2, 20)) for n in (1, 64)]
+    lines = [*early, curve("alg fast", (1, 12), (2, 24), (4, 26), (8, 22))]
+    for width in (544, 368, 300):
+        made = plot(lines, width)
+        rows = curve_rows.end_names(lines, made, 1)
+        boxes = [curve_rows.note_box(row, made, 12) for row in rows["names"]]
+        for lead in rows["leads"]:
+            x, y = made.at(float(lead["x"]), float(lead["y"]))
+            for k in range(1, 60):
+                at = (x + (float(lead["x2_px"]) - x) * k / 60, y + (float(lead["y2_px"]) - y) * k / 60)
+                assert not any(b[0] < at[0] < b[2] and b[1] < at[1] < b[3] for b in boxes), (width, lead)
+
+
+def test_an_axis_is_as_wide_as_its_picture_without_a_slot_for_zero() -> None:
+    """Times of messages of which none has 0 B were drawn as wide as the template's sample: on a phone half of them fell off."""
+    line = curve("p", (8, 2), (2048, 9))
+    for width in (544, 368):
+        frame = Frame(width=width, height=290, left=30, right=20)
+        x, y = axes.powers_of_two([8, 2048], "Message size"), axes.decades([2, 9], "Time")
+        spec = vega.fill(
+            "pingpong-time", frame=frame, x=x, y=y, series=curve_rows.series_of([line], {}), data={}
+        )
+        assert spec["encoding"]["x"]["scale"]["range"] == [0, frame.plot_width]

@@ -306,6 +306,29 @@ def test_the_chart_that_answers_looks_as_the_one_that_stood_there(
             assert all(math.isclose(p, q, abs_tol=0.6) for p, q in zip(a[1:4], b[1:4], strict=True)), (a, b)
 
 
+TOUCHING = """() => [...document.querySelectorAll("svg.ch")].filter(svg => svg.checkVisibility()).flatMap(svg => {
+    const whole = svg.getBoundingClientRect(), out = [];
+    const texts = [...svg.querySelectorAll("text:not([stroke])")].filter(t => t.textContent.trim()).map(t => {
+        const { left, right, top, bottom, height } = t.getBoundingClientRect();
+        if (left < whole.left - 1 || right > whole.right + 1) out.push(["outside", t.textContent]);
+        return { said: t.textContent, left, right, top: top + height * 0.22, bottom: bottom - height * 0.22 };
+    });
+    texts.forEach((a, i) => texts.slice(i + 1).forEach(b => {
+        if (a.said !== b.said && Math.min(a.right, b.right) > Math.max(a.left, b.left) && Math.min(a.bottom, b.bottom) > Math.max(a.top, b.top))
+            out.push([a.said, b.said]);
+    }));
+    return out;
+})"""
+
+
+def test_no_text_of_a_picture_lies_on_another_or_leaves_it(browser: Browser, full: Path) -> None:
+    """“linear” lay on “95 % at 4”."""
+    with opened(browser, full) as page:
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(TOUCHING) == []
+
+
 def test_the_theme_switch_recolours_a_chart_that_answers(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling, color_scheme="light") as page:
         host = awake(chart(page))
