@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -314,7 +314,8 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
         id=f"totals-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
+        title=(_split(found) if told == {"total_time"} else "")
+        or f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
         sub=f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
         tables=(
             Table(
@@ -326,6 +327,46 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             ),
         ),
     )
+
+
+def _split(found: Iterable[tuple[Run, Number]]) -> str:
+    """Say "10 MB as 1 000 files takes 15.7 × to write, 8.10 to 9.30 × to read, of what 1 file takes" of cells that differ in nothing but
+    that, or in pairs; "" where they differ otherwise, or the repeats of a pair do not agree."""
+    alike = group_by(found, lambda f: _all_but_files(f[0], f[1]))
+    ratios: dict[str, list[float]] = {}
+    ends: set[tuple[int, int, int]] = set()  # bytes, the fewest files, the most
+    for (op, total, *_), same in alike.items():
+        times = {
+            files: formulas.spread([n.value for run, n in own if run in set(counted(run for run, _ in own))])
+            for files, own in group_by(same, lambda f: int(f[0].options["files"])).items()
+        }
+        few, many = min(times), max(times)
+        ends.add((total, few, many))
+        ratio = times[many].median / times[few].median if formulas.differs(times[few], times[many]) else 0.0
+        ratios.setdefault(op, []).append(ratio)
+    if len(ends) != 1:
+        return ""
+    ((total, few, many),) = ends
+    said = [
+        f"{fmt.number(min(own))}{f' to {fmt.number(max(own))}' if len(own) > 1 else ''} × to {op}"
+        for op, own in ratios.items()
+        if all(own)
+    ]
+    one = fmt.plural(few, "file")
+    return (
+        f"{fmt.size(total)} as {fmt.plural(many, 'file')} takes {fmt.words(said)} of what {one} takes"
+        if said and few < many
+        else ""
+    )
+
+
+def _all_but_files(run: Run, number: Number) -> tuple[str, int, Hashable]:
+    """Return what two cells have in common that differ in the number of files alone: operation, bytes in all (0 of no files), the rest."""
+    options = dict(run.options)
+    files, size = options.pop("files", 0), options.pop("file_size", 0)
+    total = files * size_bytes(str(size)) if isinstance(files, int) else 0
+    rest = (*sorted((name, str(value)) for name, value in options.items()), run.place)
+    return str(dict(number.name.part).get("op")), total, (number.name.metric, rest)
 
 
 def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:

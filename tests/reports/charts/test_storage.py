@@ -65,8 +65,43 @@ def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> Non
     ]
     assert column(table, "SD")[:2] == [fmt.NOTHING] * 2  # of one file a run
     assert column(table, "Median")[:2] == [fmt.NOTHING] * 2  # ten beyond it, says the caption
-    assert totals.title == "Time of all files together"
+    assert (
+        totals.title
+        == "10 MB as 1\u2009000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes"
+    )
     assert column(totals.tables[0], "Median over repeats") == ["12.0 ms", "4.00 ms", "600 ms", "200 ms"]
+
+
+@pytest.mark.parametrize(
+    ("many_writes", "fsync", "title"),
+    [
+        (
+            (4e5, 4e5, 4e5),
+            True,
+            "10 MB as 1\u2009000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes",
+        ),
+        (
+            (4e5, 1e6, 1e5),
+            False,
+            "Time of all files together",
+        ),  # the repeats are further apart than the medians
+    ],
+)
+def test_what_many_files_cost_is_said_of_pairs_that_agree(
+    make: Any, tmp_path: Path, many_writes: tuple[float, ...], fsync: bool, title: str
+) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for sync in (False, True)[: 1 + fsync]:
+        for n, size, medians in ((1, 10_000_000, (8e6,) * 3), (1000, 10_000, many_writes)):
+            for median in medians:
+                options = {"target": "files", "files": n, "file_size": size, "fsync": sync}
+                maker.add(
+                    "s", "poke", options, files(make, n, size, median), axes=("files", "file_size", "fsync")
+                )
+
+    *_, totals = figures(maker.write(), "poke")
+
+    assert totals.title.replace("50.0 to 50.0", "50.0") == title
 
 
 def test_an_edited_count_begins_cells_that_say_so(make: Any, tmp_path: Path) -> None:
