@@ -13,6 +13,7 @@ PAGES = (
     "how-to/measure-a-part",
     "how-to/compare-settings",
     "how-to/take-in-old-outputs",
+    "how-to/measure-every-hour",
     "faq",
     "../README",
 )
