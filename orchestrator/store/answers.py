@@ -66,17 +66,11 @@ def kept(db: sqlite3.Connection, question: str, of: str) -> str | None:
     ):
         return None
     try:
-        said = json.loads(database.inflate(row[0][_DIGEST:], database.LONGEST_PARSED))
-    except (ValueError, RecursionError):
+        said = database.inflate(row[0][_DIGEST:], database.LONGEST_PARSED).decode(errors="surrogatepass")
+    except ValueError:
         return None
-    if (
-        not isinstance(said, list)
-        or said[:2] != [question, of]
-        or len(said) != 3
-        or not isinstance(said[2], str)
-    ):
-        return None
-    return said[2]
+    head = _head(question, of)
+    return said.removeprefix(head) if said.startswith(head) else None
 
 
 def is_kept(db: sqlite3.Connection, question: str, of: str) -> bool:
@@ -91,13 +85,18 @@ def is_kept(db: sqlite3.Connection, question: str, of: str) -> bool:
 def keep(db: sqlite3.Connection, of: str, kept: Iterable[tuple[str, str]]) -> None:
     """Keep some answers (question, answer), all or none; those of other contents go. Raises sqlite3.Error where the file cannot be
     written."""
-    packed = [(question, of, _packed(json.dumps([question, of, answer]))) for question, answer in kept]
+    packed = [(question, of, _packed(_head(question, of) + answer)) for question, answer in kept]
     with db:
         db.execute(database.KEPT_ANSWER)
         db.execute("DELETE FROM kept_answer WHERE of <> ?", (of,))
         db.executemany("INSERT OR REPLACE INTO kept_answer (question, of, zlib) VALUES (?,?,?)", packed)
 
 
+def _head(question: str, of: str) -> str:
+    """Return what stands before an answer: a line."""
+    return json.dumps([question, of]) + "\n"
+
+
 def _packed(text: str) -> bytes:
-    data = zlib.compress(text.encode(), 6)
+    data = zlib.compress(text.encode(errors="surrogatepass"), 6)
     return hashlib.sha256(data).digest() + data

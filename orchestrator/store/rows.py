@@ -29,6 +29,7 @@ from orchestrator.model import (
     Placement,
     RunRecord,
     Skipped,
+    Status,
 )
 from parsers.errors import UserError
 from parsers.measurement import Scalar
@@ -471,13 +472,16 @@ def rest(row: Sequence[Any], name: str) -> Rest:
 
 
 _UNSEEN: Final = (None, "", "null")
+_STATUSES: Final[Mapping[str, Status]] = {status: status for status in STATUSES}
+"""The text of a row is one of its own: of a hundred thousand, so many."""
 
 
 def run(row: Sequence[Any], rest: Callable[[int], Rest] | None = None) -> RunRecord:
     """Return a run. `rest`: what its long columns hold, which then are not looked at; run_id → `Rest`."""
     name = f"run {row[0]}"
     _checked(row, RUN, name)
-    if row[4] not in STATUSES:
+    status = _STATUSES.get(row[4])
+    if status is None:
         raise Strange(f"{name}, status is {row[4]!r:.40}")
     if not 0 <= row[13] < LARGEST:  # false for nan, too
         raise Strange(f"{name}, wall_s is {row[13]}")
@@ -495,7 +499,7 @@ def run(row: Sequence[Any], rest: Callable[[int], Rest] | None = None) -> RunRec
         raise Strange(f"{name}, {error}") from None
     return RunRecord(
         run_id=row[0], point_id=sys.intern(row[1]), repeat=_count(row[2], f"{name}, repeat"), attempt=_count(row[3], f"{name}, attempt"),
-        status=row[4], reason=_word(row[5], f"{name}, reason"), argv=argv, env=env, placement=_placed(row[8], name),
+        status=status, reason=_word(row[5], f"{name}, reason"), argv=argv, env=env, placement=_placed(row[8], name),
         seen=seen, capture=capture,
         program=sys.intern(_word(row[10], f"{name}, program")), order_index=row[11],
         started_utc=_moment(row[12], f"{name}, started_utc"), wall_s=row[13], exit_code=row[14], signal=row[15],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from parsers.measurement import whole
 from parsers.units import size_bytes
@@ -24,7 +25,7 @@ from reports.numbers.fio import (
     tells_options,
     utilisation,
 )
-from reports.readings.fio import disks
+from reports.readings.fio import disks, jobs
 from reports.results.grouping import group_by
 from reports.results.model import Run, texts_of
 from reports.results.naming import block
@@ -32,6 +33,8 @@ from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 _KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
 
@@ -83,13 +86,19 @@ def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
 
     found = summaries.frame(runs).dropna(subset="iops").drop(columns="latencies")
     run, direction = found["run"], found["direction"]
-    engines = {one: engines_of(one) for one in run}
-    ways = {one: _way(one, engines[one]) for one in run}
+    first: dict[object, Run] = {}
+    alike = run.map({one: first.setdefault(_options_of(one), one) for one in run})  # tells the same options
+    engines = {one: engines_of(one) for one in alike}
+    ways = {one: _way(one, engines[one]) for one in alike}
+
+    def of_each(told: Callable[[Run, str], T]) -> list[T]:
+        return list(map(functools.cache(told), alike, direction))
+
     found = found.assign(
-        iodepth=pd.array(list(map(depth_of, run, direction)), dtype="Int64"), processes=run.map(job_count).astype("Int64"), size=list(map(_size, run, direction)),
-        kind=list(map(_kind, run, direction)), verify=pd.array(list(map(is_verify, run, direction)), dtype="bool"),
-        cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
-        engines=run.map(engines), way=[ways[one] for one in run],
+        iodepth=pd.array(of_each(depth_of), dtype="Int64"), processes=alike.map(functools.cache(job_count)).astype("Int64"), size=of_each(_size),
+        kind=of_each(_kind), verify=pd.array(of_each(is_verify), dtype="bool"),
+        cpu=run.map(cpu_per_io).astype(float), asked=alike.map(functools.cache(asked)).astype(float), in_flight=run.map(in_flight).astype(float),
+        engines=alike.map(engines), way=[ways[one] for one in alike],
         disks=run.map({one: frozenset(disk.name for disk in disks(one)) for one in run}),
         busy=run.map({one: utilisation(one) if one in alone else None for one in run}).astype(float),
     )  # fmt: skip
@@ -98,6 +107,17 @@ def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
             if one.parsed:
                 one.parsed.let_go()
     return found
+
+
+def _options_of(run: Run) -> object:
+    """Return what its options are told from, the same for the repeats of a cell that pinsweep ran: those that fio prints are one mapping
+    for all texts in which they are the same (`reports.readings.rows`)."""
+    if run.captured:
+        return run
+    told = (
+        (j.document, j.job, j.name, j.direction, bool(j.iops), j.processes, id(j.options)) for j in jobs(run)
+    )
+    return id(run.cell), *told
 
 
 RANKED = ["order", "kind", "verify", "direction", "which"]

@@ -61,6 +61,8 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     runs = results.shown(tool)
     figures, key_numbers, times = [], [], []
     leading: set[str] = set()
+    ranked: list[list[pd.DataFrame]] = []
+    moved: list[list[KeyNumber]] = []
     behind: set[str] = set()
     sweeps = group_by(runs, lambda r: r.cell.sweep)
     every = {sweep: cells(members) for sweep, members in sweeps.items()}
@@ -82,13 +84,17 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
                 figures.append(tails)
             stored = found[[is_stored(engines) for engines in found["engines"]]]
             if len(stored):
-                numbers = _key_numbers(sound_rows(stored), both)
-                leading |= {number.name for number in numbers[:1]}
-                key_numbers += [*numbers, *_most_moved(sound_rows(stored), both)]
+                sound = sound_rows(stored)
+                ranked.append(_ranked(sound))
+                leading |= {_named(best) for best in ranked[-1][:1]}
+                moved.append(_most_moved(sound, both))
                 times += _access_times(stored, both)
                 behind |= _behind(stored)
+    for every_cell, most in zip(ranked, moved, strict=True):
+        key_numbers += [_key_number(same, both) for same in every_cell if _named(same) in leading]
+        key_numbers += most
     return Chapter(
-        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading or n.name.startswith(_BANDWIDTH)), access_times=tuple(times), programs=wording.programs(runs),
+        tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), access_times=tuple(times), programs=wording.programs(runs),
         device=behind.pop() if len(behind) == 1 else "storage",
     )  # fmt: skip
 
@@ -158,7 +164,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
         f"standard deviation of “{subject.name}”.{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{f' {left} more in the numbers.' if left else ''}",
         panels=panels,
-        numbers=(_tails.numbers([t.drawn(t.listed) for t in every[:MOST_ROWS]], noun=noun, of=len(every), metric=latency),),
+        numbers=(_tails.numbers((t.drawn(t.listed) for t in every[:MOST_ROWS]), noun=noun, of=len(every), metric=latency),),
         runs=tuple(dict.fromkeys(binned["run"])), metric=latency,
     )  # fmt: skip
 
@@ -206,14 +212,14 @@ _SAID = ("bs", "numjobs", "host", "direct", *WITHIN)
 """Options that a key number has in words of its own; hosts are those of all key numbers of a page."""
 
 
-def _key_numbers(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
-    """Return the number of each cell, the best first. `both`: some runs of the page are direct, others through the page cache."""
+def _ranked(found: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the rows of each cell that may lead the page, the best first."""
     found = found[~found["verify"]]
     if not len(found):
         return []
     random, reads = found["kind"] == "randread", found["direction"] == "read"
     own = found[random] if random.any() else found[reads] if reads.any() else found
-    return [_key_number(same, both) for same in sorted(_cells(own), key=lambda same: -same["iops"].median())]
+    return sorted(_cells(own), key=lambda same: -same["iops"].median())
 
 
 def _cells(found: pd.DataFrame) -> list[pd.DataFrame]:
@@ -251,12 +257,12 @@ _OF_ONE_KIND = {
 
 def _named(same: pd.DataFrame) -> str:
     """Return "Storage, 4 KiB random reads"; of a part of a mix, or where no text says which, "Storage, 4 KiB reads"."""
-    first = same.iloc[0]
-    kind = _OF_ONE_KIND.get(first["kind"], ios(first["direction"]))
-    return " ".join(filter(None, ("Storage,", first["size"], kind)))
+    size, kind, direction = (same[name].iat[0] for name in ("size", "kind", "direction"))
+    return " ".join(filter(None, ("Storage,", size, _OF_ONE_KIND.get(kind, ios(direction)))))
 
 
 def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
+    """Return the number of a cell. `both`: some runs of the page are direct, others through the page cache."""
     context = _context(same, both)
     if len(means := same["mean"].dropna()):
         context.append(
@@ -310,9 +316,9 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
 def _access(same: pd.DataFrame, both: bool) -> str:
     """Return "4 KiB read, iodepth 1"; "4 KiB read clat, one in flight" where the engine waits for each, whatever its depth; and that it
     goes through the page cache, or which way it goes where `both` are on the page."""
-    one = same.iloc[0]
-    words = (one["size"], SHORT.get(one["kind"], one["kind"]), one["which"] == "clat" and "clat")
-    depth = "iodepth 1" if known_count(one["iodepth"]) == 1 else "one in flight"
+    size, kind, which, iodepth = (same[name].iat[0] for name in ("size", "kind", "which", "iodepth"))
+    words = (size, SHORT.get(kind, kind), which == "clat" and "clat")
+    depth = "iodepth 1" if known_count(iodepth) == 1 else "one in flight"
     way = cache_words(same["way"])
     told = way if both or way == CACHED else ""
     return ", ".join(filter(None, [" ".join(word for word in words if word), depth, told]))

@@ -210,10 +210,9 @@ def test_what_is_not_as_it_was_kept_is_read_again(texts: Path, spoil: Callable[[
 def again(data: bytes, changed: Callable[[str], str]) -> bytes:
     """Return a kept answer with another text, whole in itself."""
     import hashlib
-    import json
 
-    question, of, text = json.loads(zlib.decompress(data[32:]))
-    packed = zlib.compress(json.dumps([question, of, changed(text)]).encode())
+    head, _, text = zlib.decompress(data[32:]).decode().partition("\n")
+    packed = zlib.compress(f"{head}\n{changed(text)}".encode())
     return hashlib.sha256(packed).digest() + packed
 
 

@@ -210,8 +210,8 @@ def wrapped(payload: bytes) -> bytes:
     return hashlib.sha256(payload).digest() + payload
 
 
-def said(question: str, of: str, answer: object) -> bytes:
-    return wrapped(zlib.compress(json.dumps([question, of, answer]).encode()))
+def said(question: str, of: str, answer: str) -> bytes:
+    return wrapped(zlib.compress((json.dumps([question, of]) + "\n" + answer).encode()))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,8 @@ def said(question: str, of: str, answer: object) -> bytes:
         lambda data, q, of: wrapped(zlib.compress(b"\xff")),
         lambda data, q, of: said("another", of, "wrong"),
         lambda data, q, of: said(q, "0" * 64, "wrong"),
-        lambda data, q, of: said(q, of, 7),
+        lambda data, q, of: wrapped(zlib.compress(json.dumps([q, of]).encode())),
+        lambda data, q, of: said(q, of, ""),
         lambda data, q, of: said(q, of, "no JSON"),
         lambda data, q, of: said(q, of, "{}"),
         lambda data, q, of: said(q, of, '{"findings": [{}], "of": "1 run"}'),

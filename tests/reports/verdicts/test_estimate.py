@@ -191,6 +191,22 @@ def test_ranks_are_exact_without_ties_and_approximate_with_them() -> None:
     assert p[1] == pytest.approx(stats.mannwhitneyu(a[1], b[1], method="asymptotic").pvalue)
 
 
+@pytest.mark.parametrize(("n_a", "n_b"), [(1, 1), (2, 3), (7, 10), (10, 10), (50, 3), (51, 4)])
+@pytest.mark.parametrize("digits", [9, 1, -9])  # without ties, with some, all the same
+def test_ranks_say_what_scipy_says(n_a: int, n_b: int, digits: int) -> None:
+    from scipy import stats
+
+    rng = np.random.default_rng(n_a * n_b)
+    a, b = rng.normal(size=(20, n_a)).round(digits), (rng.normal(size=(20, n_b)) + 0.5).round(digits)
+
+    p = estimate.p_of_ranks(a, b)
+
+    for of_a, of_b, own in zip(a, b, p, strict=True):
+        exact = len({*of_a, *of_b}) == n_a + n_b and max(n_a, n_b) <= 50
+        expected = stats.mannwhitneyu(of_a, of_b, method="exact" if exact else "asymptotic").pvalue
+        assert own == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize(("n_a", "n_b"), [(8, 8), (8, 11), (10, 13), (20, 20), (12, 60)])
 def test_the_interval_of_ranks_says_what_their_test_says(n_a: int, n_b: int) -> None:
     rng = np.random.default_rng(n_a * n_b)
