@@ -13,14 +13,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.facts import MemoryModule, memory_modules
 from orchestrator.machine.topology import Topology
 from orchestrator.model import (
     MOST_REPEATS,
-    STATUSES,
     Alias,
     Capture,
     Cell,
@@ -472,7 +471,7 @@ def rest(row: Sequence[Any], name: str) -> Rest:
 
 
 _UNSEEN: Final = (None, "", "null")
-_STATUSES: Final[Mapping[str, Status]] = {status: status for status in STATUSES}
+_STATUSES: Final[Mapping[str, Status]] = {status: status for status in get_args(Status)}
 """The text of a row is one of its own: of a hundred thousand, so many."""
 
 

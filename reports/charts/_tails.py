@@ -485,25 +485,24 @@ def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access",
     """Return quantiles, moments and modes, a row per distribution; of: how many there are, where these are the first of them; metric:
     what they are of, as `Name.tells_of`."""
     told = [
-        (
-            d.runs,
+        (d.runs, (
             d.name, fmt.count(d.n), *(_over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
             fmt.quantity(d.largest, "ns"), fmt.quantity(d.at("mean"), "ns"), fmt.quantity(d.at("sd"), "ns"),
             "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one" if d.n >= _FEWEST else fmt.NOTHING,
-        )
+        ))
         for d in found  # one after the other: the buckets of all of them are large
     ]  # fmt: skip
     many = _many(noun)
-    several = any(len(runs) > 1 for runs, *_ in told)
+    several = any(len(runs) > 1 for runs, _ in told)
     own = "Quantiles, mean and SD: the median over the repeats of each run’s own; longest and modes: of all repeats together. "
     return Table(
         columns=(
             "Target", fmt.sentence(many), *(name for _, _, name in _SHARES), "Longest", "Mean", "SD",
             "Modes: median, share",
         ),
-        rows=tuple(tuple(row) for _, *row in told),
+        rows=tuple(row for _, row in told),
         numeric=frozenset(range(1, 10)),
-        of=tuple(row_of(runs) for runs, *_ in told),
+        of=tuple(row_of(runs) for runs, _ in told),
         metrics={ROW: OTHER} | {i: f"{metric}/{statistic}" for i, statistic in enumerate((*(s for s, _, _ in _SHARES), "max", "mean", "sd", "modes"), start=2)},
         caption=cut_caption(f"{own if several else ''}A quantile is given where at least ten samples {'of each run ' if several else ''}lie beyond it: the median needs 20, 99.9 % 10 000. A mode is a peak with 2 % of "
         "the samples and ten of them or more, from valley to valley, where the valley is below half of the lower peak", of),

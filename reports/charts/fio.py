@@ -257,7 +257,7 @@ _OF_ONE_KIND = {
 
 def _named(same: pd.DataFrame) -> str:
     """Return "Storage, 4 KiB random reads"; of a part of a mix, or where no text says which, "Storage, 4 KiB reads"."""
-    size, kind, direction = (same[name].iat[0] for name in ("size", "kind", "direction"))
+    size, kind, direction = (str(same[name].iat[0]) for name in ("size", "kind", "direction"))
     return " ".join(filter(None, ("Storage,", size, _OF_ONE_KIND.get(kind, ios(direction)))))
 
 
@@ -316,9 +316,9 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
 def _access(same: pd.DataFrame, both: bool) -> str:
     """Return "4 KiB read, iodepth 1"; "4 KiB read clat, one in flight" where the engine waits for each, whatever its depth; and that it
     goes through the page cache, or which way it goes where `both` are on the page."""
-    size, kind, which, iodepth = (same[name].iat[0] for name in ("size", "kind", "which", "iodepth"))
+    size, kind, which = (str(same[name].iat[0]) for name in ("size", "kind", "which"))
     words = (size, SHORT.get(kind, kind), which == "clat" and "clat")
-    depth = "iodepth 1" if known_count(iodepth) == 1 else "one in flight"
+    depth = "iodepth 1" if known_count(same["iodepth"].iat[0]) == 1 else "one in flight"
     way = cache_words(same["way"])
     told = way if both or way == CACHED else ""
     return ", ".join(filter(None, [" ".join(word for word in words if word), depth, told]))
