@@ -26,6 +26,7 @@ TESTS = (
     "test_curve_claims",
     "test_storage_claims",
     "test_digits",
+    "test_machine_claims",
 )
 
 
@@ -84,6 +85,14 @@ MUTANTS = (
     Mutant("curves: points without a ratio are not told", "reports/compare/curves.py", "lost = len(rows) - len(known)", "lost = 0", "curve"),
     Mutant("fio: the most bandwidth is the least", "reports/charts/fio.py", "same = max(_cells(found), key", "same = min(_cells(found), key", "storage"),
     Mutant("digits: zeros that nobody printed", "reports/text/format.py", "0.0 if self.factor == 1 else None", "None", "digits"),
+    Mutant("machine: a link the other way round", "reports/report/machine.py", 'return f"node {a} → memory of node {b}" if', 'return f"node {b} → memory of node {a}" if', "machine"),
+    Mutant("machine: the first of a name, not the best", "reports/report/machine.py", "best_of(same) for same in alike.values()", "same[0] for same in alike.values()", "machine"),
+    Mutant("machine: remote memory stands in its own node", "reports/report/machine.py", 'return ("node", _int(a)) if a == b else', 'return ("node", _int(b)) if _int(b) >= 0 else', "machine"),
+    Mutant("machine: a node of several packages is in the first of them", "reports/report/machine.py", "{core.package for core in cores}) == 1}", "{core.package for core in cores}) > 0}", "machine"),
+    Mutant("machine: memory is in a cache", "reports/report/machine.py", "below < t.size <= sizes[0]", "below < t.size", "machine"),
+    Mutant("machine: what ran together was not measured", "reports/report/machine.py", "if self.together.touches(cpus, memory):", "if not cpus:", "machine"),
+    Mutant("machine: every host has the numbers of the last", "reports/report/machine.py", "session, spots.get(machine, ()),", "session, list(spots.values())[-1],", "machine"),
+    Mutant("machine: squares of what ran and is not drawn", "reports/report/machine.py", "used = self.together.pus |", "used = self.topology.allowed_cpus |", "machine"),
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -175,6 +176,28 @@ def _cores_figures(sweep: str, found: pd.DataFrame) -> list[Figure]:
     return figures
 
 
+def buffer_of(runs: Iterable[Run]) -> float:
+    """Return the bytes that were walked over, as the texts tell; inf where they do not, or not the same."""
+    sizes = {whole(run.parsed.facts.get("buffer_read_bytes")) for run in runs if run.parsed}
+    size = sizes.pop() if len(sizes) == 1 else None
+    return math.inf if size is None else size
+
+
+def idle_name(runs: Iterable[Run], buffer: float) -> str:
+    """Return "Memory, idle"; "Idle latency" of a buffer (B; inf: not told) that fits into a cache, or that was asked for and is not known
+    to be larger than all last-level caches of a package."""
+    for machine, asked in {(id(r.session), "b" in r.options): (r.session.topology, "b" in r.options) for r in runs}.values():  # fmt: skip
+        if asked:
+            last = machine.numbers().get("LLC", 0) if machine else 0
+            known = 0 < last < buffer < math.inf
+        else:  # one core asks
+            sizes = (c.size_bytes or 0 for c in machine.caches if c.kind != "instruction") if machine else ()
+            known = buffer > max(sizes, default=0)
+        if not known:
+            return "Idle latency"
+    return "Memory, idle"
+
+
 def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
     """Return the latency and the bandwidth of reads of each pair of nodes, of the runs of one program; of a cell each, none of one that
     was never quiet."""
@@ -194,7 +217,7 @@ def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
             program = program_name(first) if stands_in(first) else ""
             said = ", ".join(filter(None, [facets.facet_title(of, "mlc"), program]))
             number = wording.key_number(
-                matrix.spot, formulas.spread(list(cell["value"]), mlc.PRINTED[matrix.metric]), matrix.unit, said, 10, cell["run"],
+                idle_name(cell["run"], buffer_of(cell["run"])) if matrix.metric == "latency" else matrix.spot, formulas.spread(list(cell["value"]), mlc.PRINTED[matrix.metric]), matrix.unit, said, 10, cell["run"],
                 program=program_kind(first), metric=matrix.metric,
             )  # fmt: skip
             spots.append(Spot(number=number, source=whole(source), target=whole(target)))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from parsers import mlc
-from parsers.measurement import whole
 from reports.charts import facets, wording
 from reports.charts._mlc_bounds import Elsewhere
 from reports.charts._mlc_curves import SPREAD, LoadCurve, loads, traffic_name
@@ -16,8 +15,10 @@ from reports.charts._mlc_ladder import ladder_figure
 from reports.charts._mlc_load import load_words, loaded_figures
 from reports.charts._mlc_tables import (
     SEARCHES,
+    buffer_of,
     by_cell,
     distances,
+    idle_name,
     matrix_figures,
     matrix_spots,
     others_figure,
@@ -143,11 +144,7 @@ class Idle:
 
     @property
     def name(self) -> str:
-        """ "Memory, idle"; of a buffer that was asked for "Idle latency", where it is not known to be larger than the caches."""
-        machines = [run.session.topology for run in self.runs if "b" in run.options]
-        caches = [machine.numbers().get("LLC", 0) if machine else 0 for machine in machines]
-        known = all(0 < cache < self.buffer < math.inf for cache in caches)
-        return "Memory, idle" if known else "Idle latency"
+        return idle_name(self.runs, self.buffer)
 
 
 def _quiet(found: Iterable[Idle]) -> list[Idle]:
@@ -207,17 +204,10 @@ def _floors(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
         found.append(
             Idle(
                 which=facets.facet_title(of, "mlc"), value=load.floor, said=f"{said}; {program_name(cell[0])}",
-                buffer=_buffer(cell), runs=cell, traffic=load.traffic,
+                buffer=buffer_of(cell), runs=cell, traffic=load.traffic,
             )
         )  # fmt: skip
     return found
-
-
-def _buffer(runs: Iterable[Run]) -> float:
-    """Return the bytes that were walked over, as the texts tell; inf where they do not, or not the same."""
-    sizes = {whole(run.parsed.facts.get("buffer_read_bytes")) for run in runs if run.parsed}
-    size = sizes.pop() if len(sizes) == 1 else None
-    return math.inf if size is None else size
 
 
 def _idle_latencies(runs: Sequence[Run]) -> list[Idle]:
@@ -262,7 +252,7 @@ def _cell_idle(of: facets.Facet, place: str, found: pd.DataFrame) -> Idle:
     asked = naming.option_value("mlc", "b", size) if size is not None and "b" not in dict(of) else ""
     return Idle(
         which=", ".join(filter(None, [place, facets.facet_title(of, "mlc"), asked])),
-        value=formulas.spread(list(found["value"]), mlc.PRINTED["latency"]), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
+        value=formulas.spread(list(found["value"]), mlc.PRINTED["latency"]), said=program_name(runs[0]), buffer=buffer_of(runs), runs=tuple(runs),
         home=runs[0].relation != "remote" and runs[0].derived_relation in _OWN,
     )  # fmt: skip
 
@@ -306,7 +296,7 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
         idle.append(
             Idle(
                 which=", ".join(filter(None, [which, facets.facet_title(of, "mlc")])), value=value, pairs=len(same),
-                said=f"{said}{program_name(runs[0])}", buffer=_buffer(runs), runs=tuple(runs), home=which == "local",
+                said=f"{said}{program_name(runs[0])}", buffer=buffer_of(runs), runs=tuple(runs), home=which == "local",
             )
         )  # fmt: skip
     return idle

@@ -130,6 +130,7 @@ class Part:
     numbers: tuple[KeyNumber, ...] = ()
     memory: Part | None = None
     parts: tuple[Part, ...] = ()
+    instead: str = ""  # what is said where it has no number: "not measured"
 
     @property
     def measured(self) -> bool:

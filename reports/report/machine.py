@@ -28,6 +28,9 @@ _MEASURED = "#2B7BBF"
 _MOST_LINKS = 6
 """Links beyond are listed when asked for."""
 
+_CORES = "cores"
+"""The name of a part of a package that is no NUMA node."""
+
 Machine = tuple[str, Hashable]
 """A host and the shape that it had."""
 
@@ -49,9 +52,12 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     chapters = list(chapters)
     spots = group_by((s for c in chapters for s in c.on_machine), lambda s: machine_of(s.number.runs))
     times = group_by((t for c in chapters for t in c.access_times if t.size), lambda t: machine_of((t.run,)))
+    ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
     latest = {machines[s.host, s.topology_text]: s for s in sessions}
     return tuple(
-        _Measured.of(session, spots.get(machine, ()), times.get(machine, ()), guilty).drawn()
+        _Measured.of(
+            session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty
+        ).drawn()
         for machine, session in latest.items()
         if machine in spots or machine in times
     )
@@ -108,6 +114,31 @@ def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Reach:
+    """The PUs and the nodes' memory that some runs used."""
+
+    pus: Cpus
+    memory: frozenset[int]
+
+    @classmethod
+    def of(cls, runs: Iterable[Run], topology: Topology) -> Self:
+        """Return what they were bound to; of one that was not placed, all that it might have used."""
+        runs = list(runs)
+        groups = [group for run in runs for group in run.placed]
+        free = any(not run.placed for run in runs)
+        bound = {node for group in groups for node in (*group.membind, *group.interleave)}
+        return cls(
+            pus=frozenset(cpu for group in groups for cpu in group.cpus).union(
+                topology.allowed_cpus if free else ()
+            ),
+            memory=frozenset(bound).union(topology.allowed_nodes if free else ()),
+        )
+
+    def touches(self, pus: Cpus, memory: frozenset[int]) -> bool:
+        return not (self.pus.isdisjoint(pus) and self.memory.isdisjoint(memory))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Measured:
     """A machine, and the numbers and the times of accesses that are of its parts."""
 
@@ -115,34 +146,39 @@ class _Measured:
     topology: Topology
     numbers: Mapping[Key, tuple[KeyNumber, ...]]
     times: Mapping[Key, Sequence[AccessTime]]
+    together: _Reach  # of the numbers that are drawn
+    ran: _Reach  # of every run that gave a number
     guilty: Guilty
 
     @classmethod
-    def of(cls, session: Session, spots: Sequence[Spot], times: Sequence[AccessTime], guilty: Guilty) -> Self:
+    def of(cls, session: Session, spots: Sequence[Spot], times: Sequence[AccessTime], ran: Sequence[Run], guilty: Guilty) -> Self:  # fmt: skip
         """Return each at its part. The session's topology is known."""
         topology = session.topology
         assert topology
         placed = group_by(spots, lambda spot: _key(spot, topology))
+        numbers = {key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()}
+        shown = {run for key, own in numbers.items() if key[:1] != ("disk",) for n in own for run in n.runs}
+        shown -= {run for spot in spots if spot.source is not None for run in spot.number.runs}
         return cls(
             host=session.host,
             topology=topology,
-            numbers={key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()},
+            numbers=numbers,
             times=group_by(times, lambda time: _of_run(time.run, topology)),
+            together=_Reach.of(shown, topology),
+            ran=_Reach.of([run for run in ran if run.placed], topology),
             guilty=guilty,
         )
 
     def drawn(self) -> Drawing:
-        """Return packages with their nodes, and memory without CPUs (CXL, HBM) beside them."""
-        left = {node.os_index: node for node in self.topology.numa_nodes}
-        packages = []
-        for package in self.topology.packages:
-            cores = [core for core in self.topology.cores if core.package == package.index]
-            nodes = [
-                self._node(None if index is None else left.pop(index, None), inside)
-                for index, inside in group_by(cores, lambda core: core.numa_node).items()
-            ]
-            packages.append(self._package(package.index, nodes))
-        packages += [self._node(node, ()) for node in left.values()]
+        """Return packages with their nodes, and beside them memory without CPUs (CXL, HBM) and nodes that lie in several packages."""
+        boxes = self._boxes()
+        inside = {node.os_index for own in boxes.values() for node, _ in own if node}
+        timed = [level.number for own in boxes.values() for box in own for level in self._levels(*box) if level.number]  # fmt: skip
+        used = self.together.pus | _Reach.of([run for n in timed for run in n.runs], self.topology).pus
+        packages = [
+            self._package(index, [self._node(*box, used) for box in own]) for index, own in boxes.items()
+        ]
+        packages += [self._node(n, (), used) for n in self.topology.numa_nodes if n.os_index not in inside]
         links = [
             Part(name=_link(key), numbers=own)
             for key, own in sorted(self.numbers.items(), key=lambda item: tuple(map(str, item[0])))
@@ -152,7 +188,11 @@ class _Measured:
             host=self.host,
             machine=fmt.words(counted(self.topology)),
             numbers=self.numbers.get((), ()),
-            levels=tuple(level for level in self._levels((), self.topology.allowed_cpus) if level.number),
+            levels=tuple(
+                level
+                for level in self._timed(self.topology.allowed_cpus, self.times.get((), ()))
+                if level.number
+            ),
             packages=tuple(packages),
             links=tuple(links),
             folded=len(links) > _MOST_LINKS,
@@ -161,11 +201,19 @@ class _Measured:
             ),
         )
 
-    def _used(self) -> Cpus:
-        """Return the PUs that the runs of these numbers were pinned to."""
-        runs = {run for own in self.numbers.values() for number in own for run in number.runs}
-        runs |= {time.run for own in self.times.values() for time in own}
-        return frozenset(cpu for run in runs for group in run.placed for cpu in group.cpus)
+    def _boxes(self) -> dict[int, list[tuple[NumaNode | None, Sequence[Core]]]]:
+        """Return package → its NUMA nodes and their cores; None of cores whose node is in other packages, too, or is not told."""
+        nodes = {node.os_index: node for node in self.topology.numa_nodes}
+        around = group_by(self.topology.cores, lambda core: core.numa_node)
+        whole = {node for node, cores in around.items() if len({core.package for core in cores}) == 1}
+        by_package = group_by(self.topology.cores, lambda core: core.package)
+        return {
+            package.index: [
+                (nodes.get(node) if node is not None and node in whole else None, cores)
+                for node, cores in group_by(by_package.get(package.index, ()), lambda c: c.numa_node).items()
+            ]
+            for package in self.topology.packages
+        }
 
     def _package(self, index: int, nodes: Sequence[Part]) -> Part:
         """Return a package with its nodes; one that is a node is one box."""
@@ -173,29 +221,49 @@ class _Measured:
         own = self.numbers.get(("package", index), ())
         if len(nodes) == 1:
             (node,) = nodes
-            named = f"{name}, {node.name}" if len(self.topology.numa_nodes) > 1 else name
+            named = (
+                f"{name}, {node.name}" if node.name != _CORES and len(self.topology.numa_nodes) > 1 else name
+            )
             return replace(node, name=named, numbers=(*own, *node.numbers))
-        return Part(name=name, numbers=own, parts=tuple(nodes))
+        cpus = frozenset(next(p.cpus for p in self.topology.packages if p.index == index))
+        return Part(name=name, numbers=own, parts=tuple(nodes), instead=self._instead(cpus, frozenset()))
 
-    def _node(self, node: NumaNode | None, cores: Sequence[Core]) -> Part:
-        """node: None of cores that no NUMA node is told of."""
-        cpus = frozenset(cpu for core in cores for cpu in core.cpus)
-        key: Key | None = ("node", node.os_index) if node else None
-        found = group_by(self.numbers.get(key, ()) if key else (), _is_of_memory)
+    def _node(self, node: NumaNode | None, cores: Sequence[Core], used: Cpus) -> Part:
+        """node: None of cores whose node is no part of their package; cores: () of a node that is none of one package; used: the PUs of
+        all numbers that are drawn."""
+        cpus = _cpus(cores)
+        found = group_by(self.numbers.get(("node", node.os_index), ()) if node else (), _is_of_memory)
         of_memory = tuple(found.get(True, ()))
         size = fmt.size(node.memory_bytes) if node and node.memory_bytes else ""
         kind = node.kind if node and node.kind not in ("", "DRAM") else "Memory"
-        colours = dict.fromkeys(self._used(), _MEASURED)
+        own = frozenset({node.os_index} if node else ())
+        memory = Part(name=kind, detail=size, numbers=of_memory, instead=self._instead(frozenset(), own))
+        near = cpus or frozenset(node.cpus if node else ())
         return Part(
-            name=f"node {node.os_index}" if node else "cores",
-            detail=named_cpus(cpus) if cpus else "no CPUs",
-            squares=squares.node("", cores, self.topology, colours, bound=False) if cores else None,
-            levels=self._levels(key, cpus),
+            name=f"node {node.os_index}" if node else _CORES,
+            detail=named_cpus(near) if near else "no CPUs",
+            squares=squares.node("", cores, self.topology, dict.fromkeys(used, _MEASURED), bound=False) if cores else None,
+            levels=self._levels(node, cores),
             numbers=tuple(found.get(False, ())),
-            memory=Part(name=kind, detail=size, numbers=of_memory) if size or of_memory else None,
-        )
+            memory=memory if size or of_memory else None,
+            instead=self._instead(near, own),
+        )  # fmt: skip
 
-    def _levels(self, key: Key | None, cpus: Cpus) -> tuple[Level, ...]:
+    def _instead(self, cpus: Cpus, memory: frozenset[int]) -> str:
+        """Return what is said of a part without a number of its own."""
+        if self.together.touches(cpus, memory):
+            return "measured only together with other parts"
+        return "has no number here; see the figures" if self.ran.touches(cpus, memory) else "not measured"
+
+    def _levels(self, node: NumaNode | None, cores: Sequence[Core]) -> tuple[Level, ...]:
+        """Return the caches of these cores, with the times of what was asked for by their PUs alone."""
+        cpus = _cpus(cores)
+        if node:
+            return self._timed(cpus, self.times.get(("node", node.os_index), ()))
+        near = (t for key, own in self.times.items() if key[:1] == ("node",) for t in own)
+        return self._timed(cpus, [t for t in near if _Reach.of([t.run], self.topology).pus <= cpus])
+
+    def _timed(self, cpus: Cpus, times: Sequence[AccessTime]) -> tuple[Level, ...]:
         """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that fits in it
         and in none below, where there is one."""
         caches = [
@@ -203,7 +271,6 @@ class _Measured:
             for cache in self.topology.caches
             if cache.kind != "instruction" and cache.size_bytes and not cpus.isdisjoint(cache.cpus)
         ]
-        times = self.times.get(key, ()) if key is not None else ()
         out, below = [], 0
         for level, alike in sorted(group_by(caches, lambda c: c[0]).items()):
             sizes = sorted(size for _, size in alike)
@@ -228,6 +295,10 @@ class _Measured:
         several = len(self.topology.numa_nodes) > 1
         detail = f"at node {node}" if several and node is not None else ""
         return Part(name=name, detail=detail, numbers=numbers)
+
+
+def _cpus(cores: Iterable[Core]) -> Cpus:
+    return frozenset(cpu for core in cores for cpu in core.cpus)
 
 
 def _is_of_memory(number: KeyNumber) -> bool:
