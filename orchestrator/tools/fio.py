@@ -160,6 +160,22 @@ _EXAMPLES: Final[Mapping[str, tuple[str | float, ...]]] = {
     "percentage_random": (50,), "ramp_time": (5,), "random_distribution": ("zipf:1.1", "pareto:0.2"), "random_generator": ("tausworthe64",),
     "randseed": (42,), "rate": ("100M",), "rate_iops": (5000,), "rwmixread": (70,), "rwmixwrite": (30,), "runtime": (10, "30s"),
     "size": ("256M", "1G"), "thinktime": (100,), "verify": ("crc32c",), "zonemode": ("zbd",), "zonesize": ("256M",),
+    "apptag": ("0x1234",), "apptag_mask": ("0xffff",), "buffer_compress_chunk": (512,), "bwavgtime": (500,), "cmd_type": ("nvme",),
+    "cmdprio": (1,), "cmdprio_bssplit": ("4k/50:64k/0",), "cmdprio_class": (1,), "cmdprio_hint": (1,), "cmdprio_percentage": (20,), "deac": (1,),
+    "dedupe_working_set_percentage": (5,), "fixedbufs": (1,), "flow": (8,), "flow_id": (1,), "flow_sleep": (100,),
+    "force_async": (4,), "hipri": (1,), "hipri_percentage": (50,), "ignore_error": ("EAGAIN,ENOSPC",),
+    "iopsavgtime": (500,), "job_max_open_zones": (8,), "lockmem": ("1G",), "max_latency": (10000,), "max_open_zones": (16,), "md_per_io_size": (8,),
+    "nice": (5,), "nonvectored": (1,), "nowait": (1,), "num_range": (8,), "offset_align": (4096,),
+    "percentile_list": ("50:99:99.9",), "pi_act": (1,), "pi_chk": ("GUARD,REFTAG",), "plids": ("0,1",), "prio": (4,), "prioclass": (2,),
+    "priohint": (0,), "ramp_size": ("1G",), "rate_cycle": (1000,), "rate_iops_min": (1000,), "rate_min": ("10M",), "readfua": (1,), "registerfiles": (1,),
+    "significant_figures": (6,), "sqthread_poll": (1,), "sqthread_poll_cpu": (3,), "startdelay": ("5s",),
+    "steadystate": ("iops:1%", "bw_slope:0.3%"), "steadystate_check_interval": ("1s",), "steadystate_duration": ("30s",),
+    "steadystate_ramp_time": ("10s",), "sync": (1, "dsync"), "sync_file_range": ("write:8",), "thinkcycles": (1000,), "thinktime_blocks": (8,),
+    "thinktime_iotime": (1000,), "thinktime_spin": (50,), "trim_backlog": (32,), "trim_backlog_batch": (8,), "trim_percentage": (10,),
+    "uncached": (1,), "userspace_reap": (1,), "verify_async": (2,), "verify_backlog": (1024,), "verify_backlog_batch": (256,), "verify_interval": (4096,),
+    "verify_mode": ("read", "compare"), "verify_offset": (0,), "verify_pattern": ("0xdeadbeef",), "verify_pattern_interval": (512,),
+    "write_hint": ("short", "long"), "write_mode": ("write", "zeroes"), "writefua": (1,), "zone_reset_frequency": (0.1,),
+    "zone_reset_threshold": (0.3,), "zonecapacity": ("256M",), "zonerange": ("1G",), "zoneskip": ("64M",),
 }  # fmt: skip
 """How options are written whose kind fio does not tell."""
 
@@ -180,7 +196,7 @@ def options() -> Mapping[str, Option]:
             option = Option(
                 kind="flag" if entry["kind"] == "flag" else "text",
                 help=entry["help"],
-                examples=_EXAMPLES.get(name, ()),
+                examples=_EXAMPLES.get(name) or tuple(entry.get("choices", ())[:2]),
             )
         for key in (name, entry.get("alias")):
             if key:
