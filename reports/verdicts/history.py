@@ -63,7 +63,7 @@ def _kernel_cpd() -> type:
         raise UserError(
             "history",
             "change points need the package ruptures",
-            "install it with: pip install 'pinsweep[history]'",
+            "install it with: pip install 'pinsweep[history]', into a Python before 3.14 while ruptures is for no newer one",
         ) from error
     detector: type = KernelCPD
     return detector

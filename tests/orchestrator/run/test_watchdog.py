@@ -439,7 +439,10 @@ def test_no_watchdog_is_an_error_with_a_sentence(monkeypatch: pytest.MonkeyPatch
 
 def test_what_cannot_be_started_says_why(watchdog: Watchdog, tmp_path: Path) -> None:
     watchdog.start(["x\0y"], {}, cwd="", outputs=(1, 2), cpus=os.sched_getaffinity(0))
-    assert watchdog.receive() == Refused(reason="x\0y: embedded null byte")
+    refused = watchdog.receive()
+    assert isinstance(refused, Refused)
+    assert refused.reason.startswith("x\0y: ")
+    assert "embedded null" in refused.reason  # 3.13 says it in other words
     watchdog.start(["true"], {}, cwd=str(tmp_path / "no"), outputs=(1, 2), cpus=os.sched_getaffinity(0))
     assert watchdog.receive() == Refused(reason=f"{tmp_path}/no: No such file or directory")
 
