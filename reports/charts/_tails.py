@@ -472,7 +472,7 @@ def _box(note: dict[str, Any], plot: Plot) -> label_placement.Box:
     return label_placement.box_of(px + note["dx"] - width, py + note["dy"], note["text"], 11.5)
 
 
-def _over_repeats(value: Spread | None) -> str:
+def over_repeats(value: Spread | None) -> str:
     """Return "588 ns (580–604)": the median over the repeats, and their range."""
     if value is None:
         return fmt.NOTHING
@@ -486,8 +486,8 @@ def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access",
     what they are of, as `Name.tells_of`."""
     told = [
         (d.runs, (
-            d.name, fmt.count(d.n), *(_over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
-            fmt.quantity(d.largest, "ns"), fmt.quantity(d.at("mean"), "ns"), fmt.quantity(d.at("sd"), "ns"),
+            d.name, fmt.count(d.n), *(over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
+            fmt.quantity(d.largest, "ns"), over_repeats(d.repeats("mean")), over_repeats(d.repeats("sd")),
             "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one" if d.n >= _FEWEST else fmt.NOTHING,
         ))
         for d in found  # one after the other: the buckets of all of them are large

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.units import size_bytes
-from reports.charts import _tails, facets, titles, wording
+from reports.charts import _poke_moments, _tails, facets, titles, wording
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
@@ -34,16 +34,22 @@ METHODS = (
 def chapter(results: Results, tool: str = "poke") -> Chapter:
     """Draw per sweep the tails of up to four targets and the histogram of the first."""
     runs = results.shown(tool)
-    figures, key_numbers, accesses = [], [], []
+    figures: list[Figure] = []
+    key_numbers: list[KeyNumber] = []
+    accesses: list[AccessTime] = []
+    every: list[Distribution] = []
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         read = _read(members)
         found = read.distributions
+        every += [replace(d, buckets=(), by_run=()) for d in found]  # which are large
         if found:
             figures.append(_figure(sweep, members, read))
             key_numbers += _key_numbers([d for d in found if not d.hollow])
             accesses += _access_times(found)
         if summed := _totals(sweep, members, read.totals):
             figures.append(summed)
+    if moments := _poke_moments.figure(every, _block):
+        figures.append(moments)
     return Chapter(
         tool=tool,
         figures=tuple(figures),

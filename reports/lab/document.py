@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
+from reports.checks.doubts import of_figure, of_results
 from reports.draw import figure as model
 from reports.lab import columns
 from reports.lab.figures import layout
@@ -28,6 +29,7 @@ from reports.lab.model import (
 )
 from reports.page.model import Block, Check, Page
 from reports.page.model import Section as PageSection
+from reports.report import axis_effects
 from reports.report.build import placement_text, run_row
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -48,6 +50,11 @@ def build(results: Results, built: Page) -> Document:
     """Return the lab report of some results and their page."""
     make = _Maker(results, built.version)
     sections = [section for section in built.sections if section.blocks]
+    if told := axis_effects.figure(results):
+        first = [sections.pop(0)] if sections and sections[0].anchor == "summary" else []
+        told = of_figure(told, of_results(results))
+        blocks = (*(b for s in first for b in s.blocks), Block(tool="summary", figures=(told,)))
+        sections.insert(0, PageSection(title="Summary", anchor="summary", blocks=blocks))
     drafts = [
         [make.draft(figure, block) for block in section.blocks for figure in block.figures]
         for section in sections
@@ -88,7 +95,7 @@ class _Draft:
 
     title: str
     figure: Figure | None
-    finding_of: bool  # is the title what the data says, not what the figure is of?
+    findings: tuple[str, ...]  # what the data says: the title, unless that says what the figure is of
     here: list[Table] = field(default_factory=list)
     end: list[Table] = field(default_factory=list)
 
@@ -101,8 +108,9 @@ class _Draft:
         """Return what stands in the text, in order."""
         return [*([self.figure] if self.figure else []), *self.here]
 
-    def finding(self) -> Finding:
-        return Finding(text=self.title, refs=(*self.items(), *(t for t in self.end if t.number)))
+    def found(self) -> Iterable[Finding]:
+        refs = (*self.items(), *(t for t in self.end if t.number))
+        return (Finding(text=text, refs=refs) for text in self.findings)
 
 
 class _Labels:
@@ -137,7 +145,7 @@ class _Maker:
     def draft(self, source: model.Figure, block: Block) -> _Draft:
         label = self._figures.of(source.id)
         caption = " ".join(filter(None, (source.sub, source.doubted, source.note)))
-        draft = _Draft(title=source.heading, figure=None, finding_of=_is_finding(source))
+        draft = _Draft(title=source.heading, figure=None, findings=tuple(_findings(source)))
         if source.panels:
             draft.figure = self._figure(source, block, label, caption)
         for i, table in enumerate(source.tables, start=1):
@@ -200,10 +208,13 @@ def _number(head: list[Table], drafts: Sequence[_Draft]) -> None:
                 draft.end[i] = replace(table, number=tables)
 
 
-def _is_finding(figure: model.Figure) -> bool:
-    """Does its title say what was found? Such a sentence has a figure in it: a value, a ratio, a depth; a sweep's own title is its author's."""
+def _findings(figure: model.Figure) -> list[str]:
+    """Return what a figure found: its title, where that is a sentence with a figure in it, a value, a ratio, a depth; a sweep's own title is
+    its author's."""
+    if figure.id == axis_effects.ID:
+        return axis_effects.sentences(figure)
     named = figure.title in ("", figure.sweep, figure.of)
-    return not named and re.search(r"\d", figure.title) is not None
+    return [figure.heading] if not named and re.search(r"\d", figure.title) else []
 
 
 def _section(section: PageSection, drafts: Sequence[_Draft]) -> Section:
@@ -212,7 +223,7 @@ def _section(section: PageSection, drafts: Sequence[_Draft]) -> Section:
         label=section.anchor,
         note=" ".join(section.lead),
         items=tuple(item for d in drafts for item in d.items()),
-        findings=tuple(d.finding() for d in drafts if d.finding_of),
+        findings=tuple(one for d in drafts for one in d.found()),
     )
 
 

@@ -204,7 +204,7 @@ def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
             options = {"target": "memory", "bytes": size}
             maker.add("s", "poke", options, make.poke_text(make.sample(2000, 270)), axes=("bytes",))
 
-    (figure,) = figures(maker.write(), "poke")
+    figure, _ = figures(maker.write(), "poke")
 
     assert figure.sub.startswith("pinsweep poke 0.1, 1 to 3 repeats a cell with numbers; ")
     assert "2\u2009000 to 6\u2009000 single accesses a curve, the repeats together" in figure.sub

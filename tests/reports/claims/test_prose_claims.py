@@ -7,6 +7,7 @@ every fixture.
 from __future__ import annotations
 
 import re
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from pinsweep.cli import cli
-from reports import show
+from reports import numbers, show
 from reports.checks.audit import audit
 from reports.draw.figure import Figure, Table
 from reports.lab import document
@@ -25,6 +26,7 @@ from reports.page.model import Page
 from reports.report import build
 from reports.results import load
 from reports.results.model import Results
+from reports.text import format as fmt
 from tests.reports.claims.test_claims import (
     FIXTURES,
     Said,
@@ -215,13 +217,43 @@ def _half(text: str, value: Said, low: Said, high: Said) -> bool:
     return least - 0.51 <= float(text) <= most + 0.51
 
 
+def effect(case: Case, text: str) -> None:
+    """What an axis does, reckoned anew: the ratio of each pair of cells that differ in it alone, and their geometric mean."""
+    sweep, _, parts = text.partition(", ")
+    for axis, factor, last, best in re.findall(
+        r"(\w+) × ([\d.\u2009]+) from (.+?) to (.+?)(?= \(|, \w+ × |$)", parts
+    ):
+        cells: dict[tuple[str, ...], list[float]] = {}
+        for run in (r for tool in case.results.tools for r in case.results.good(tool)):
+            if run.sound and sweep in (run.cell.sweep, run.sweep_title):
+                own = {
+                    name: run.place if name == "place" else str(run.options.get(name))
+                    for name in ("place", *run.cell.axes)
+                }
+                if own.get("bytes", "").isdecimal():
+                    own["bytes"] = fmt.size(float(own["bytes"]))
+                key = (own.pop(axis), *(f"{name}={value}" for name, value in own.items()))
+                cells.setdefault(key, []).extend(value for _, value in numbers.leaders(run.tool, run.parsed))
+        medians = {key: statistics.median(values) for key, values in cells.items() if values}
+        rest = {key[1:] for key in medians}
+        levels = {key[0] for key in medians}
+        whole = [others for others in rest if all((level, *others) in medians for level in levels)]
+        ratios = [medians[(best, *others)] / medians[(last, *others)] for others in whole]
+        found = statistics.geometric_mean([max(r, 1 / r) if len(ratios) == 1 else r for r in ratios])
+        assert next(said(factor)).low <= max(found, 1 / found) * 1.0001, text
+        assert next(said(factor)).high >= max(found, 1 / found) * 0.9999, text
+
+
 def lab(case: Case) -> None:
     """The lab report's sentences are the page's; its tables count what was written."""
     made_of = document.build(case.results, case.page)
     assert made_of.sentence == case.page.sentence
     findings = [f.text for s in made_of.sections for f in s.findings]
     told = [f for f in figures_of(case.page) if f.title not in (f.sweep, f.of) and re.search(r"\d", f.title)]
-    assert findings == [
+    of_axes = [text for text in findings if re.search(r" × [\d.\u2009]+ from ", text)]
+    for text in of_axes:
+        effect(case, text.removeprefix("⚠ "))
+    assert findings[len(of_axes) :] == [
         figure.heading for figure in told
     ]  # a sentence that found something has a figure in it
     if not case.written:
@@ -234,8 +266,8 @@ def lab(case: Case) -> None:
         n = sum(map(len, own))
         assert rows[sweep][2:5] == (str(len(own)), str(n), str(sum(one.count("ok") for one in own)))
     if made_of.key_numbers:
-        told = [(row[0], row[1], row[2]) for row in made_of.key_numbers.rows]
-        assert told == [(k.name, k.value, k.unit) for k in case.page.key_numbers]
+        listed = [(row[0], row[1], row[2]) for row in made_of.key_numbers.rows]
+        assert listed == [(k.name, k.value, k.unit) for k in case.page.key_numbers]
 
 
 READERS: tuple[Callable[[Case], None], ...] = (captions, fits, sentence, checks, terminal, lab)

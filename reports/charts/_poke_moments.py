@@ -1,0 +1,94 @@
+"""Mean and standard deviation of single accesses by size: memory beside file. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from parsers.units import size_bytes
+from reports.charts import wording
+from reports.charts._tails import Distribution, over_repeats, runs_of
+from reports.draw.figure import MOST_ROWS, ROW, Figure, Runs, Table
+from reports.results.grouping import group_by
+from reports.results.model import Run
+from reports.results.naming import program_name
+from reports.text import format as fmt
+
+_TARGETS: Final = ("memory", "file")
+_STATISTICS: Final = (("mean", "mean"), ("sd", "SD"))
+
+
+def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) -> Figure | None:
+    """Return a table with a row for each size, operation and way of access, and mean and SD of each target beside one another; None
+    where there is nothing to set beside anything. block: how many bytes an access of a run moves."""
+    accesses = [d for d in found if d.target in _TARGETS and d.runs[0].options.get("bytes") is not None]
+    targets = [target for target in _TARGETS if any(d.target == target for d in accesses)]
+    blocks = {target: {block(d.runs[0]) for d in accesses if d.target == target} for target in targets}
+    apart = any(len(of) > 1 for of in blocks.values())
+    rows = group_by(accesses, lambda d: (_bytes(d), _way(d, block(d.runs[0]) if apart else None)))
+    same = {key: {d.target: d for d in own} for key, own in rows.items()}
+    if len(rows) < 2 or any(len(own) > len(same[key]) for key, own in rows.items()):
+        return None
+    ordered = sorted(same.items(), key=lambda row: row[0])[:MOST_ROWS]
+    heads = [
+        f"{fmt.sentence(target)}{_moved(blocks[target])}, {word}"
+        for target in targets
+        for _, word in _STATISTICS
+    ]
+    one = {run.cell.sweep: run for d in accesses for run in d.runs}
+    of, title = next((name, run.sweep_title) for name, run in one.items())
+    several = any(len(d.runs) > 1 for d in accesses)
+    return Figure(
+        id="moments",
+        of=of if len(one) == 1 else "",
+        sweep=title if len(one) == 1 else "",
+        title="Mean and standard deviation of one access, by size",
+        sub=f"{wording.ran(runs_of(accesses), program_name)}. {'The median of the repeats, and their range. ' if several else ''}"
+        "In brackets: the bytes that an access moves. A mean and a deviation do not describe a tail: its quantiles do.",
+        tables=(
+            Table(
+                columns=("Size", "Access", *heads),
+                rows=tuple((fmt.size(key[0]), ", ".join(key[1]), *_cells(own, targets)) for key, own in ordered),
+                numeric=frozenset((0, *range(2, 2 + len(heads)))),
+                of=tuple(_whose(own, targets) for _, own in ordered),
+                metrics={ROW: ""} | {i: f"latency/{_STATISTICS[i % 2][0]}" for i in range(2, 2 + len(heads))},
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _bytes(d: Distribution) -> int:
+    return size_bytes(str(d.runs[0].options["bytes"]))
+
+
+def _way(d: Distribution, block: int | None) -> tuple[str, ...]:
+    """Return "write", "direct", "4 KiB blocks", "first 1 MiB", "remote": what tells accesses of one size apart, but for their target."""
+    run = d.runs[0]
+    window = run.options.get("window")
+    return (
+        d.op,
+        *([f"first {fmt.size(size_bytes(str(window)))}"] if window else []),
+        *([f"{fmt.size(block)} blocks"] if block else []),
+        *(word for word in ("direct", "fsync") if run.options.get(word)),
+        *([run.place] if run.place not in ("", "all", "local") else []),
+    )
+
+
+def _moved(blocks: set[int | None]) -> str:
+    known = [block for block in blocks if block]
+    return f" ({fmt.size(known[0])})" if len(blocks) == len(known) == 1 else ""
+
+
+def _cells(own: Mapping[str, Distribution], targets: Sequence[str]) -> list[str]:
+    return [
+        over_repeats(own[target].repeats(statistic)) if target in own else fmt.NOTHING
+        for target in targets
+        for statistic, _ in _STATISTICS
+    ]
+
+
+def _whose(own: Mapping[str, Distribution], targets: Sequence[str]) -> dict[int, Runs]:
+    """Return whose numbers stand in which column."""
+    return {
+        2 + 2 * i + j: own[target].runs for i, target in enumerate(targets) if target in own for j in (0, 1)
+    }

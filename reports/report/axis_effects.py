@@ -1,0 +1,115 @@
+"""What each axis of each sweep does to the number that stands for a run: a table, and its rows as sentences. Pure.
+
+Sweeps of other programs have this in a figure of their own (`reports.charts.command`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from reports import numbers
+from reports.charts import effects
+from reports.charts.effects import Effect, Levels
+from reports.draw.figure import MARK, Figure, Table, row_of
+from reports.numbers import formulas
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+
+ID: Final = "axis-effects"
+_COLUMNS: Final = ("Sweep", "Number", "Axis", "From", "To", "Better, times", "Range", "Clear")
+_BEYOND: Final = "yes"
+
+
+def figure(results: Results) -> Figure | None:
+    """Return a table with a row for each axis of each sweep of one host: its best and its last level, and how often the best is better,
+    with all other axes the same. None where no sweep has such an axis."""
+    sweeps = group_by(
+        (r for tool in results.tools if tool != "command" for r in results.good(tool) if r.sound),
+        lambda run: (run.cell.sweep, naming.program_kind(run)),
+    )
+    rows = [(row, runs) for of in sweeps.values() for row, runs in _rows(of)]
+    if not rows:
+        return None
+    return Figure(
+        id=ID,
+        title="What each axis does",
+        sub="To the number that stands for a run, from the worst level of an axis to its best: how often that is better, with all other axes the same; "
+        "the geometric mean over these pairs of cells, and their range. Clear: beyond the repeats in each pair.",
+        tables=(
+            Table(
+                columns=_COLUMNS,
+                rows=tuple(row for row, _ in rows),
+                numeric=frozenset((5, 6)),
+                of=tuple(row_of(runs) for _, runs in rows),
+            ),
+        ),
+    )
+
+
+def sentences(of: Figure) -> list[str]:
+    """Return a finding for each sweep of `figure` with an axis whose effect is beyond the repeats: "stream, bandwidth: threads × 1.72 from 1
+    to 4 (1.67 to 1.95)"; with a mark where a check doubts a cell of it."""
+    (table,) = of.tables
+    doubts = table.doubts or ({},) * len(table.rows)
+    told = [(row, doubt) for row, doubt in zip(table.rows, doubts, strict=True) if row[-1] == _BEYOND]
+    said = []
+    for (sweep, number), own in group_by(told, lambda pair: pair[0][:2]).items():
+        parts = [
+            f"{axis} × {factor} from {last} to {best}" + (f" ({span})" if span != fmt.NOTHING else "")
+            for (_, _, axis, last, best, factor, span, _), _ in own
+        ]
+        mark = f"{MARK} " if any(doubt for _, doubt in own) else ""
+        said.append(f"{mark}{sweep}, {number}: {', '.join(parts)}")
+    return said
+
+
+def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
+    """Give the rows of a sweep, with whose numbers each has; nothing where its cells have no number of one unit and direction, are of
+    several hosts or texts, or differ by more than their axes."""
+    cells = [own for own in group_by(runs, lambda r: r.record.point_id).values() if numbers.ranked(own[0])]
+    if not cells or len({run.where for run in runs}) > 1 or any(run.source for run in runs):
+        return
+    leaders = [numbers.leader(own[0]) for own in cells]
+    axes = list(dict.fromkeys(axis for own in cells for axis in ("place", *own[0].cell.axes)))
+    levels: list[Levels] = [tuple(_level(own[0], axis) for axis in axes) for own in cells]
+    told = [numbers.leaders(own[0].tool, *(run.parsed for run in own)) for own in cells]
+    units = {unit for of in told for unit, _ in of}
+    directions = {leader.better for leader in leaders}
+    if len(units) != 1 or len(directions) != 1 or "neither" in directions or len({*levels}) < len(levels):
+        return
+    spreads = {key: formulas.spread([v for _, v in of]) for key, of in zip(levels, told, strict=True) if of}
+    whose = dict(zip(levels, cells, strict=True))
+    for effect in effects.effects(axes, spreads, leaders[0].better):
+        own = {key: None for level in effect.levels for key in level.cells}
+        yield (
+            _row(runs[0], _words([leader.words for leader in leaders]), effect),
+            [run for key in own for run in whose[key]],
+        )
+
+
+def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
+    best, last = effect.levels[0], effect.levels[-1]
+    ends = list(dict.fromkeys(fmt.number(ratio) for ratio in (last.low, last.high)))
+    return (
+        run.sweep_title or run.cell.sweep, number, effect.axis, last.name, best.name, fmt.number(effect.factor),
+        " to ".join(ends) if len(ends) > 1 else fmt.NOTHING, _BEYOND if effect.clear else "no",
+    )  # fmt: skip
+
+
+def _level(run: Run, axis: str) -> str:
+    if axis == "place":
+        return run.place
+    value = str(run.options.get(axis, fmt.NOTHING))
+    return fmt.size(float(value)) if axis == "bytes" and value.isdecimal() else value
+
+
+def _words(names: Sequence[str]) -> str:
+    """Return "read IOPS" of cells that all have it, "IOPS" of cells of which others have "write IOPS"."""
+    split = [name.split() for name in names]
+    alike = 0
+    while all(len(words) > alike for words in split) and len({words[-alike - 1] for words in split}) == 1:
+        alike += 1
+    return " ".join(split[0][-alike:]) if alike else "number"

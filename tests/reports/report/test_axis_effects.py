@@ -1,0 +1,79 @@
+"""What each axis of a sweep does, in a table and in sentences, each ratio reckoned by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.lab import document
+from reports.report import axis_effects, build
+from reports.results.load import load
+from reports.results.model import Results
+
+RATES = {
+    ("local", 1): 10,
+    ("local", 2): 20,
+    ("local", 4): 30,
+    ("remote", 1): 5,
+    ("remote", 2): 8,
+    ("remote", 4): 12,
+}
+"""GB/s. Threads, 4 against 1: 3 and 2.4, their geometric mean 2.683; local against remote: 2, 2.5, 2.5, and 2.321."""
+
+
+def stream(make: Any, path: Path, wobble: float = 0.001, **more: Any) -> Results:
+    maker = make.Maker(path, **more)
+    for (place, threads), rate in RATES.items():
+        for by in (1 - wobble, 1, 1 + wobble):
+            text = make.stream_text(rate * 1e3 * by, threads)
+            maker.add("s", "stream", {"threads": threads}, text, place=place, axes=("place", "threads"), sweep_title="Bandwidth")  # fmt: skip
+    return load([maker.write()])
+
+
+def test_each_effect_is_a_ratio_with_its_range(make: Any, tmp_path: Path) -> None:
+    found = axis_effects.figure(stream(make, tmp_path / "r.db"))
+
+    assert found
+    assert found.tables[0].rows == (
+        ("Bandwidth", "bandwidth", "threads", "1", "4", "2.68", "2.40 to 3.00", "yes"),
+        ("Bandwidth", "bandwidth", "place", "remote", "local", "2.32", "2.00 to 2.50", "yes"),
+    )
+    assert axis_effects.sentences(found) == [
+        "Bandwidth, bandwidth: threads × 2.68 from 1 to 4 (2.40 to 3.00), place × 2.32 from remote to local (2.00 to 2.50)"
+    ]
+
+
+def test_what_the_repeats_do_not_carry_is_in_the_table_and_no_sentence(make: Any, tmp_path: Path) -> None:
+    found = axis_effects.figure(stream(make, tmp_path / "r.db", wobble=0.5))
+
+    assert found
+    assert [row[-1] for row in found.tables[0].rows] == ["no", "no"]
+    assert axis_effects.sentences(found) == []
+
+
+def test_of_several_hosts_no_axis_is_told_apart_from_them(make: Any, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{host}.db" for host in ("a", "b")]
+    for path in paths:
+        stream(make, path, host=path.stem)
+
+    assert axis_effects.figure(load(paths)) is None
+
+
+def test_a_lab_report_says_each_effect_in_what_the_data_says(make: Any, tmp_path: Path) -> None:
+    results = stream(make, tmp_path / "r.db")
+
+    said = document.build(results, build.build(results))
+
+    (table,) = [t for t in said.tables if "What each axis does" in t.caption]
+    assert said.findings[0].text.startswith("Bandwidth, bandwidth: threads × 2.68 from 1 to 4")
+    assert said.findings[0].refs == (table,)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(["read IOPS", "write IOPS"], "IOPS"), (["bandwidth"], "bandwidth"), (["latency", "rate"], "number")],
+)
+def test_cells_share_the_words_that_all_of_them_have(names: list[str], words: str) -> None:
+    assert axis_effects._words(names) == words
