@@ -19,6 +19,9 @@ class PinsweepError(Exception):
         self.cause = cause
         self.hint = hint
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
     def lines(self) -> list[str]:
         """Return what a user sees, one line each."""
         return [f"error: {self}", *([f"hint: {self.hint}"] if self.hint else [])]
@@ -26,6 +29,14 @@ class PinsweepError(Exception):
     def records(self) -> list[dict[str, Any]]:
         """Return the same for programs: one object an error."""
         return [error_record(self.code, self.cause, place=self.place, hint=self.hint)]
+
+
+def _again(kind: type[PinsweepError], args: tuple[Any, ...], said: dict[str, Any]) -> PinsweepError:
+    """Return an error that came from another process: each kind is made of other things."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(said)
+    return error
 
 
 def error_record(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports.draw.figure import Figure
 from reports.results.model import Run
@@ -28,6 +28,10 @@ class KeyNumber:
     doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
     moves: float = 0.0  # B/s that go with it, where it is no rate of bytes itself
     possible: str = ""  # its share of what the parts could do, or what to do to know that
+
+    def without_runs(self) -> KeyNumber:
+        """Return the number as it is read."""
+        return replace(self, runs=(), beside=(), below=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,9 @@ class Level:
     size: str
     number: KeyNumber | None = None
 
+    def without_runs(self) -> Level:
+        return replace(self, number=self.number and self.number.without_runs())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
@@ -131,6 +138,15 @@ class Part:
     memory: Part | None = None
     parts: tuple[Part, ...] = ()
     instead: str = ""  # what is said where it has no number: "not measured"
+
+    def without_runs(self) -> Part:
+        return replace(
+            self,
+            levels=tuple(level.without_runs() for level in self.levels),
+            numbers=tuple(number.without_runs() for number in self.numbers),
+            memory=self.memory and self.memory.without_runs(),
+            parts=tuple(part.without_runs() for part in self.parts),
+        )
 
     @property
     def measured(self) -> bool:
@@ -153,6 +169,17 @@ class Drawing:
     links: tuple[Part, ...]  # between nodes
     folded: bool  # are the links too many to be seen at once?
     disks: tuple[Part, ...]
+
+    def without_runs(self) -> Drawing:
+        packages, links, disks = (
+            tuple(part.without_runs() for part in parts) for parts in (self.packages, self.links, self.disks)
+        )
+        return replace(
+            self,
+            levels=tuple(level.without_runs() for level in self.levels),
+            numbers=tuple(number.without_runs() for number in self.numbers),
+            packages=packages, links=links, disks=disks,
+        )  # fmt: skip
 
     @property
     def framed(self) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from reports.compare.section import Delta
 from reports.page.html import html
 from reports.page.model import Block, Page
 from reports.report import build
+from reports.report.apart import apart
 from reports.results.load import Watched, load, printed
 from reports.results.write import write_whole
 
@@ -32,20 +35,35 @@ def render_report(
     Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
     templates, and where vl-convert is not installed.
     """
-    results = load(paths, watched=watched)
-    texts = printed(results, build.with_output(results), build.EXCERPT)
-    page = _without_runs(build.build(results, comparison, texts))
-    del results, texts
+    paths = list(paths)
+
+    def built(watched: Watched = iter) -> Page:
+        results = load(paths, watched=watched)
+        texts = printed(results, build.with_output(results), build.EXCERPT)
+        return _without_runs(build.build(results, comparison, texts))
+
+    large = comparison is None and sum(path.stat().st_size for path in paths if path.exists()) >= _LARGE
+    page = apart(built) if large else built(watched)
+    if large:
+        deque(watched([(path, path.name) for path in paths]), maxlen=0)  # read by now
     write_whole(out, html(page, static=static, template=template))
     return out
 
 
+_LARGE: Final = 64 << 20
+"""Bytes of result files; the page of more is built in a process of its own: drawing takes some hundred MB more."""
+
+
 def _without_runs(page: Page) -> Page:
-    """Return the page without the runs behind its figures, which no template needs: drawing takes memory that they would keep."""
+    """Return the page without the runs behind its numbers and figures, which no template needs: drawing takes memory that they would
+    keep, and with each its file."""
 
     def block(of: Block) -> Block:
         return replace(of, figures=tuple(figure.without_runs() for figure in of.figures))
 
     return replace(
-        page, sections=tuple(replace(s, blocks=tuple(map(block, s.blocks))) for s in page.sections)
+        page,
+        key_numbers=tuple(number.without_runs() for number in page.key_numbers),
+        machines=tuple(drawing.without_runs() for drawing in page.machines),
+        sections=tuple(replace(s, blocks=tuple(map(block, s.blocks))) for s in page.sections),
     )

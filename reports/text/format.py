@@ -46,6 +46,9 @@ class Shown(str):
         shown.plain, shown.low, shown.high, shown.after = plain, low, high, after
         return shown
 
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # what `__new__` takes
+        return str(self), self.plain
+
     def within(self, low: str, high: str) -> Shown:
         """Return the number with its range behind it: two numbers as `number` writes them."""
         after = f"({low}–{high})"
