@@ -88,8 +88,15 @@ def _run() -> int:
             _answer([error_record("system", "the working folder has been removed")])
             return 2
         place = f"{error.filename}: " if error.filename else ""
-        _say(f"error: {place}{error.strerror or error}")
-        _answer([error_record("system", error.strerror or str(error), place=str(error.filename or ""))])
+        hint = (
+            "a folder on the way to it is closed to you: name another"
+            if isinstance(error, PermissionError)
+            else ""
+        )
+        _say(f"error: {place}{error.strerror or error}", *([f"hint: {hint}"] if hint else []))
+        _answer(
+            [error_record("system", error.strerror or str(error), place=str(error.filename or ""), hint=hint)]
+        )
         return 1
     except ModuleNotFoundError as error:
         return _lacks(error)

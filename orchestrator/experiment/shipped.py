@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from orchestrator.machine.user_folders import near_files
 from parsers.errors import UserError, nearest
 
 _HERE: Final = Path(__file__).resolve().parents[1]
@@ -34,9 +35,10 @@ def resolved(path: Path | str) -> Path | str:
 
 
 def hint(path: Path | str) -> str:
-    """Return what to do about a path that is no file: the shipped experiment that may have been meant, or where to begin."""
+    """Return what to do about a path that is no file: the file beside it or the shipped experiment that may have been meant, or where to
+    begin. I/O: looks what lies there."""
     name = os.fspath(path)
-    return (_is_bare(name) and nearest(name, names())) or _HINT
+    return near_files(path, ("yaml", "yml")) or (_is_bare(name) and nearest(name, names())) or _HINT
 
 
 def _is_bare(name: str) -> bool:

@@ -30,6 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from orchestrator.machine.user_folders import near_files
 from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Skipped, Tried
 from orchestrator.store import answers, cache, claims, database, rows
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
@@ -529,7 +530,8 @@ def open_result(path: Path, *, known: bool = False) -> ResultFile:
     if path.is_dir():
         raise UserError(str(path), "a folder, not a result file", f"name the files in it, say {path}/*.db")
     if not path.is_file():
-        raise UserError(str(path), "no such file", "`pinsweep run EXPERIMENT -o FILE` makes one")
+        meant = near_files(path, ("db",))
+        raise UserError(str(path), "no such file", meant or "`pinsweep run EXPERIMENT -o FILE` makes one")
     result = _opened(path, known=known)
     if result is None:
         raise UserError(
