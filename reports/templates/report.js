@@ -410,18 +410,31 @@ setTimeout(() => { button.textContent = name; }, 1200);
 figure.querySelector(".panels").after(bar);
 });
 
-/* a page of very many elements is without the rows of closed tables until they are opened, or printed */
-const MOST_ELEMENTS = 2500, kept = new Map();
-if (doc.getElementsByTagName("*").length > MOST_ELEMENTS) all(".fig>details:not([open]),#runs>details:not([open])").forEach(d => {
-const rows = doc.createDocumentFragment();
-rows.append(...[...d.childNodes].filter(n => n.nodeName !== "SUMMARY"));
-kept.set(d, rows);
+/* a page of very many elements is without the rows of closed tables until they are opened, without the pictures of the width that is not shown,
+   and, if it has many figures, without those that are far away; all of it is there when it is printed */
+const MOST_ELEMENTS = 2500, kept = new Map(), HEADS = ["SUMMARY", "FIGCAPTION", "desc"];
+function keep(e) {
+const rest = doc.createDocumentFragment();
+rest.append(...[...e.childNodes].filter(n => !HEADS.includes(n.nodeName)));
+kept.set(e, rest);
+}
+function fill(e) {
+if (!kept.has(e)) return;
+e.append(kept.get(e));
+kept.delete(e);
+}
+if (doc.getElementsByTagName("*").length > MOST_ELEMENTS) {
+all(".fig>details:not([open]),#runs>details:not([open])").forEach(d => {
+keep(d);
 d.addEventListener("toggle", () => fill(d));
 });
-function fill(d) {
-if (!kept.has(d)) return;
-d.append(kept.get(d));
-kept.delete(d);
+const many = body.classList.contains("many"), near = new IntersectionObserver(entries => {
+for (const { target, isIntersecting } of entries) {
+if (isIntersecting) { near.unobserve(target); fill(target); } else if (!kept.has(target)) keep(target);
+}
+stops();
+}, { rootMargin: many ? "150% 0px" : "999999px 0px" });
+all(many ? ".fig" : ".fig svg.ch").forEach(e => near.observe(e));
 }
 all(".toc a").forEach(a => a.addEventListener("click", () => { a.closest("details").open = false; }));
 
@@ -435,7 +448,7 @@ addEventListener("resize", stops);
 addEventListener("toggle", stops, true);
 
 /* small tables are open on paper: where a style sheet cannot open them */
-addEventListener("beforeprint", () => all(".few:not([open])").forEach(e => { fill(e); e.open = true; e.dataset.printed = ""; }));
+addEventListener("beforeprint", () => { all(".fig,.fig svg.ch").forEach(fill); all(".fig svg.ch").forEach(fill); all(".few:not([open])").forEach(e => { fill(e); e.open = true; e.dataset.printed = ""; }); });
 addEventListener("afterprint", () => all("[data-printed]").forEach(e => { e.open = false; delete e.dataset.printed; }));
 
 /* light or dark */

@@ -563,6 +563,39 @@ def test_rows_of_closed_tables_are_built_when_they_are_opened(
         expect(page.locator("#runs tbody tr").first).to_be_visible()
 
 
+def test_figures_that_are_far_away_are_built_when_they_are_near_or_printed(
+    browser: Browser, full: Path, tmp_path: Path
+) -> None:
+    """A page of 40 sweeps had 12 853 elements with scripts, most of them pictures that nobody looked at."""
+    path = tmp_path / "many.html"
+    path.write_text(full.read_text("utf-8").replace("<body>", '<body class="many">', 1), encoding="utf-8")
+    count = "document.querySelectorAll('*').length"
+    pictures = "them => them.map(f => f.querySelectorAll('.panel > .w path').length > 0)"
+
+    with opened(browser, path) as page:
+        page.wait_for_function(f"{count} < 2500")
+        last = page.locator(".fig").last
+        assert last.locator(".panel").count() == 0
+        assert last.locator("h3").is_visible()
+        last.scroll_into_view_if_needed()
+        expect(last.locator(".panel").first).to_be_visible()
+        awake(last.locator(".panel > .w").first)
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert all(page.locator(".fig:has(.panels)").evaluate_all(pictures))
+        assert page.locator(".fig:has(.panels)").count() == full.read_text("utf-8").count(
+            '<div class="panels'
+        )
+
+
+def test_a_picture_of_the_other_width_is_built_when_it_is_shown(browser: Browser, full: Path) -> None:
+    with opened(browser, full) as page:
+        narrow = page.locator(".panel > .nv > svg").first
+        page.wait_for_function("!document.querySelector('.panel > .nv > svg path')")
+        assert page.locator(".panel > .w > svg:not(:has(path))").count() == 0
+        page.set_viewport_size({"width": 400, "height": 900})
+        expect(narrow.locator("path").first).to_be_attached()
+
+
 def test_the_contents_stay_in_sight_and_close_when_they_have_led_somewhere(
     browser: Browser, full: Path
 ) -> None:
