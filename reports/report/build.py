@@ -436,8 +436,9 @@ def _methods(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[str]
         "with fewer than three repeats a side, further than 10 %."
     )
     if results.warm_ups:
+        warmed = fmt.words(wording.programs(results.warm_ups))
         yield (
-            f"A session begins with a warm-up, one run of each program that is in no number here: {fmt.plural(len(results.warm_ups), 'run')}, "
+            f"In no number here: warm-ups of {warmed}, before all other runs of a session: {fmt.plural(len(results.warm_ups), 'run')}, "
             "listed with all runs."
         )
     modules = dict.fromkeys(chart_module(tool) for tool in results.told)

@@ -15,6 +15,7 @@ from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
 from orchestrator.store.rows import Session
 from reports.charts import chart_module, wording
 from reports.charts.chapter import AccessTime, Chapter, Spot
+from reports.charts.soundness import is_hollow
 from reports.page.model import Drawing, KeyNumber, Level, Part
 from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
@@ -51,7 +52,8 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
 
     chapters = list(chapters)
     spots = group_by((s for c in chapters for s in c.on_machine), lambda s: machine_of(s.number.runs))
-    times = group_by((t for c in chapters for t in c.access_times if t.size), lambda t: machine_of((t.run,)))
+    timed = (t for c in chapters for t in c.access_times if t.size and not is_hollow((t.run,)))
+    times = group_by(timed, lambda t: machine_of((t.run,)))
     ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
     latest = {machines[s.host, s.topology_text]: s for s in sessions}
     return tuple(

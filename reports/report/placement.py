@@ -47,14 +47,19 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
 
 
 def _names(runs: Sequence[Run]) -> dict[str, None]:
-    """Return what some runs in one placement call it."""
-    return dict.fromkeys(run.place or "all" for run in runs)
+    """Return what some runs in one placement call it; "all" of one that was asked for no place is what has every PU."""
+    every = runs[0].session.topology.allowed_cpus if runs[0].session.topology else frozenset()
+    used = {cpu for group in runs[0].placed for cpu in group.cpus}
+    return dict.fromkeys(run.place or ("all" if every <= used else "no place asked for") for run in runs)
 
 
 def _placed(runs: Sequence[Run], topology: Topology, named: Mapping[str, int]) -> Placed:
     """named: how many placements have a name; of several each says its PUs and memory, "local, CPUs 0-3, memory of node 0"."""
     groups, names = runs[0].placed, _names(runs)
-    told = [*names, *([where(runs[0].record.placement)] if any(named[name] > 1 for name in names) else [])]
+    told = [
+        fmt.words(names),
+        *([where(runs[0].record.placement)] if any(named[name] > 1 for name in names) else []),
+    ]
     programs = dict.fromkeys(run.tool for run in runs)
     colour_of = {
         cpu: vega.SERIES[min(i, len(vega.SERIES) - 1)]

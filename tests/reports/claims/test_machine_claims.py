@@ -511,3 +511,15 @@ def test_what_has_no_number_here_is_not_called_not_measured(make: Any, tmp_path:
 
     words = {box.name: box.words[-1] for box in top.boxes if box.grey}
     assert words == {"Package 1, node 1": "has no number here; see the figures", "Package 2, node 2": "not measured"}  # fmt: skip
+
+
+def test_what_was_never_quiet_has_no_number_on_the_drawing(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology = MADE["1 node"]
+    maker.groups = {"local": (Group(cpus=(0,), membind=(0,)),)}
+    reasons = {"reasons": [{"id": "steal", "text": "the hypervisor took 0.5 s"}]}
+    for size in (24_000, 64_000_000):
+        text = make.poke_text([200.0] * 12_000, size=size)
+        maker.add("t", "poke", {"target": "memory", "bytes": size}, text, axes=("bytes",), place="local", status="disturbed", reason="steal", counters=reasons)  # fmt: skip
+
+    assert drawn([maker.write()])[0] == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group, Place
-from reports.report import placement, squares
+from reports.report import build, placement, squares
 from reports.report.render import render_report
 from reports.results.load import load
 
@@ -63,7 +64,7 @@ def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
     host = placement.of_hosts(load([path]))[0]
 
     assert host.machine == "2 packages, 2 NUMA nodes, 8 cores and 16 PUs"
-    assert [(p.name, p.programs) for p in host.places] == [("other package, other node", "stream")]
+    assert [(p.name, p.programs) for p in host.places] == [("other package and other node", "stream")]
     (near,), (far,) = host.places[0].packages
     assert near.said == "node 0: 2 of 8 PUs"
     assert dict(near.squares)["#2B7BBF"] == "M0 0h20v16h-20zM0 18h20v16h-20z"
@@ -139,5 +140,37 @@ def test_two_placements_of_one_name_are_told_apart(make: Any, tmp_path: Path) ->
     (host,) = placement.of_hosts(load([maker.write()]))
 
     assert sorted(place.name for place in host.places) == [
-        "all", "local, CPUs 0,1, memory of node 0", "local, here, CPU 0, memory of node 0",
+        "all", "local and here, CPU 0, memory of node 0", "local, CPUs 0,1, memory of node 0",
     ]  # fmt: skip
+
+
+def test_what_was_asked_for_no_place_is_called_all_only_where_it_has_every_pu(
+    make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology = "pack:1 numa:1 core:4 pu:1"
+    maker.groups = {
+        "one": (Group(cpus=(0,), membind=(0,)),),
+        "every": (Group(cpus=(0, 1, 2, 3), membind=(0,)),),
+    }
+    for sweep, place in (("a", "one"), ("b", "every")):
+        maker.add(sweep, "stream", {"threads": 1}, make.stream_text(9e3, 1), place=place)
+        run = maker._runs[-1]
+        run["placement"], run["point"] = replace(run["placement"], name=""), replace(run["point"], place=None)
+
+    shown = build.build(load([maker.write()])).placement
+
+    assert shown
+    assert [place.name for place in shown.hosts[0].places] == ["no place asked for", "all"]
+
+
+def test_a_warm_up_is_of_the_programs_that_had_one(make: Any, tmp_path: Path) -> None:
+    """One whose shortest run takes long warms itself up."""
+    maker = make.Maker(tmp_path / "a.db")
+    for warm_up in (True, False):
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), warm_up=warm_up)
+    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 64: 0.6}))
+
+    (said,) = [text for text in build.build(load([maker.write()])).methods if "warm-up" in text]
+    assert "warm-ups of STREAM 5.10, before" in said
+    assert "1 run," in said
