@@ -42,24 +42,25 @@ def _own(run: Run) -> dict[str, Any]:
 
 def _unlike(runs: Iterable[Run]) -> Iterable[Run]:
     """Return one of the runs of which nothing tells the panels apart: of the repeats of a cell, as a rule."""
+    return {_telling_apart(run): run for run in runs}.values()
 
-    def alike(run: Run) -> tuple[object, ...]:
-        facts = run.parsed.facts if run.parsed else {}
-        told = tuple(facts[name] for name in _telling(tuple(facts)))
-        flags = tuple(flag.id for flag in run.parsed.flags) if run.parsed and run.parsed.flags else ()
-        record = run.record
-        return (
-            id(run.cell),
-            id(run.session),
-            run.where,
-            run.source,
-            record.program,
-            id(record.placement),
-            told,
-            flags,
-        )
 
-    return {alike(run): run for run in runs}.values()
+def _telling_apart(run: Run) -> tuple[object, ...]:
+    """Return what `_own` is told from."""
+    facts = run.parsed.facts if run.parsed else {}
+    told = tuple(facts[name] for name in _telling(tuple(facts)))
+    flags = tuple(flag.id for flag in run.parsed.flags) if run.parsed and run.parsed.flags else ()
+    record = run.record
+    return (
+        id(run.cell),
+        id(run.session),
+        run.where,
+        run.source,
+        record.program,
+        id(record.placement),
+        told,
+        flags,
+    )
 
 
 @functools.lru_cache(maxsize=512)
@@ -145,16 +146,13 @@ def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[st
     pairs = list(drawn)
     names = facet_names(list(dict.fromkeys(run for run, _ in pairs)), within=within)
     known: set[tuple[object, ...]] = set()
-    last: Run | None = None
-    panel: tuple[object, ...] = ()
-    values: list[str] = []
+    seen: set[tuple[object, ...]] = set()  # repeats tell the same
     for run, by in pairs:
-        if (
-            run is not last
-        ):  # of a hundred thousand runs all that they have would be more than the memory holds
-            own, last = _own(run), run
-            panel, values = (*map(own.get, names),), [str(own.get(n)) for n in within]
-        known.add((panel, by, *values))
+        alike = (_telling_apart(run), by)
+        if alike not in seen:
+            seen.add(alike)
+            own = _own(run)
+            known.add(((*map(own.get, names),), by, *(str(own.get(n)) for n in within)))
     points = {of[:2] for of in known}
     return tuple(
         n for at, n in enumerate(within, 2) if len({(*of[:2], of[at]) for of in known}) == len(points)
