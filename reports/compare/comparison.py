@@ -41,8 +41,9 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     ask = ask or Ask()
     for one in (a, b):
         if not one.runs:
+            what = "undisturbed runs" if one.results.disturbed else "runs"
             raise UserError(
-                one.title, "has no runs that give numbers", "`pinsweep show FILE` says what became of them"
+                one.title, f"has no {what} that give numbers", "`pinsweep show FILE` says what became of them"
             )
     across = other_programs(a, b, allowed=ask.across_programs or by == "program")
     ignore = (*ask.ignore, *((by,) if by else ()))

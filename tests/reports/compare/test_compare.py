@@ -199,6 +199,16 @@ def test_equal_shifts_stay_in_the_order_of_sizes(make: Any, tmp_path: Path) -> N
     assert [row.rpartition(" at ")[2] for row in rows] == ["1 B", "8 B", "16 B", "128 B", "4 KiB", "1 MiB"]
 
 
+def test_a_side_whose_runs_were_all_disturbed_is_not_said_to_have_no_numbers(
+    make: Any, before: Path, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("scaling", "stream", {"threads": 8}, make.stream_text(1.0, 8), status="disturbed")
+
+    with pytest.raises(UserError, match="has no undisturbed runs that give numbers"):
+        compare(of("A", maker.write()), of("B", before))
+
+
 def test_disturbed_runs_are_left_out_and_counted(
     make: Any, before: Path, again: Path, tmp_path: Path
 ) -> None:
