@@ -79,11 +79,11 @@ def pytest_make_collect_report(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Workers run first what takes longest (a cluster, the documentation, changed inputs), then what starts programs and draws pages, and of
+    """Workers run first what takes longest (the documentation, a cluster, changed inputs), then what starts programs and draws pages, and of
     each the files of many tests: what they end with is short."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
-    slow = ("cluster", "docs", "test_fuzz.py", "cli", "kernels", "faults", "reports", "orchestrator")
+    slow = ("docs", "cluster", "test_fuzz.py", "cli", "kernels", "faults", "reports", "orchestrator")
     numbers = Counter(item.path for item in items)
 
     def place(item: pytest.Item) -> tuple[int, int, Path]:

@@ -199,7 +199,8 @@ def test_warm_ups_are_in_the_list_of_all_runs_and_in_no_number(make: Any, tmp_pa
     ]
     assert page.runs.started == 2
     assert any(
-        "one run of each program that is in no number here: 1 run, listed with all runs" in text
+        "In no number here: warm-ups of STREAM 5.10, before all other runs of a session: 1 run, listed with all runs"
+        in text
         for text in page.methods
     )
     assert page.sentence == "The one planned run on node07 gave numbers."

@@ -15,6 +15,7 @@ from reports import charts
 from reports.charts.chapter import Chapter
 from reports.draw.figure import Figure, Table
 from reports.numbers import numbers
+from reports.numbers.poke import latencies
 from reports.report import overview as _overview
 from reports.results import model
 from reports.results.load import load
@@ -58,6 +59,22 @@ def judge_tail(figure: Figure) -> None:
         assert known[-1] <= value(row["Longest"]) * 1.005
 
 
+def judge_moments(figure: Figure, cells: dict[tuple[str, str], list[dict[str, float]]]) -> None:
+    """Mean and deviation beside one another are the medians over the repeats of the cell that row and column name, and all cells are there."""
+    (table,) = figure.tables
+    said: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows(table):
+        for head, text in row.items():
+            if head not in ("Size", "Access") and text != fmt.NOTHING:
+                target, statistic = head.split(" (")[0].split(",")[0], head.rsplit(", ", 1)[1].lower()
+                said.setdefault((row["Size"], target), {})[statistic] = value(text)
+    assert said.keys() == cells.keys()
+    for of, own in said.items():
+        for statistic in ("mean", "sd"):
+            expected = statistics.median(repeat[statistic] for repeat in cells[of])
+            assert own[statistic] == pytest.approx(expected, rel=0.006)
+
+
 def value(text: str) -> float:
     number, unit = text.removeprefix("≤ ").replace(fmt.THIN, "").split(" ")
     return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
@@ -88,12 +105,19 @@ def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
 
     results, chapter = chapter_of(maker.write(), "poke")
 
-    (figure,) = chapter.figures
+    figure, *moments = chapter.figures
     judge_tail(figure)
     by_cell: dict[str, list[dict[str, float]]] = {}
+    sizes: dict[tuple[str, str], str] = {}
     for run in results.good("poke"):
-        told = {n.name.statistic: n.value for n in numbers(run)}
-        by_cell.setdefault(run.record.point_id, []).append(told)
+        (told,) = latencies(run).values()
+        by_cell.setdefault(run.record.point_id, []).append(dict(told))
+        sizes[fmt.size(int(run.options["bytes"])), str(run.options["target"]).capitalize()] = (
+            run.record.point_id
+        )
+    assert len(moments) == (len({size for size, _ in sizes}) > 1)
+    for beside in moments:
+        judge_moments(beside, {of: by_cell[point] for of, point in sizes.items()})
     ratios = [
         min(own["p99.9"] / own["p50"] for own in cell)  # of every repeat, and so of them all
         for cell in by_cell.values() if all("p99.9" in own for own in cell)
