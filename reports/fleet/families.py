@@ -48,8 +48,11 @@ class Family:
         return {name: _typical(own, worst) for name, own in of.items()}
 
     def scatter(self, typical: Mapping[str, Typical]) -> float:
-        """Return what hosts usually are apart by, one robust standard deviation, relative: of a few hosts it says little."""
-        return centre([one.change for one in typical.values() if one.odd is None])[1] if typical else 0.0
+        """Return what hosts usually are apart by, one robust standard deviation, relative: of those that no verdict names, if there are any.
+        Of a few hosts it says little."""
+        usual = [one.change for one in typical.values() if one.odd is None]
+        every = [one.change for one in typical.values()]
+        return centre(usual or every)[1] if every else 0.0
 
     def repeats(self) -> float:
         """Return half of what the repeats of a host within a session differ by, relative: of the number in the middle; 0.0 of single

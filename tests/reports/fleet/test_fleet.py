@@ -1113,3 +1113,21 @@ def test_a_host_that_is_slow_in_one_sweep_alone_is_told_so(some: Fleet) -> None:
     ), one
     (both,) = (line for line in said if line.startswith("node012"))
     assert "only" not in both
+
+
+def test_where_each_host_is_odd_in_a_number_of_its_own_there_is_a_page(make: Any, tmp_path: Path) -> None:
+    """Of a family in which no host is usual, scatter is that of them all."""
+    files = []
+    sizes = range(1, 13)
+    for host in range(12):
+        maker = make.Maker(tmp_path / f"{host}.db", host=f"n{host}")
+        times = {size: 0.3 * (1.5 if i == host else 1 + host / 1000) for i, size in enumerate(sizes)}
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
+        files.append(maker.write())
+    report = outliers.build(load(files))
+    (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
+
+    assert set(report.statuses.values()) == {"suspicious"}
+    assert figure.grid is not None
+    assert {row.name for row in figure.grid.rows} == {f"n{host}" for host in range(12)}
+    assert all(any(cell.marked for cell in row.cells) for row in figure.grid.rows)
