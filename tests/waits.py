@@ -15,7 +15,11 @@ PATIENCE_S = 240.0
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait until something is so; fail if it never is."""
+    """Wait until something is so; fail if it never is.
+
+    Also for what is so on a page, by `page.evaluate`: Playwright's `wait_for_function` looks a second time by an eval inside the
+    page, which our pages forbid, so that it fails wherever the first look comes too early.
+    """
     ends = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < ends, "it did not happen in time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 
 from pinsweep.cli import cli
-from tests.waits import PATIENCE_S
+from tests.waits import PATIENCE_S, until
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 CAPTURED = Path(__file__).resolve().parents[2] / "fixtures"
@@ -243,13 +244,11 @@ def test_what_scrolls_is_reached_by_the_keyboard_and_nothing_else_stops_it(
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         expect(page.locator(".tw").first).to_be_visible()
         scrolls = "e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1"
-        page.wait_for_function(
-            f"[...document.querySelectorAll('.tw,pre')].filter({scrolls}).every(e => e.tabIndex === 0)"
-        )
+        reached = f"[...document.querySelectorAll('.tw,pre')].filter({scrolls}).every(e => e.tabIndex === 0)"
+        until(functools.partial(page.evaluate, reached))
         if scripts:
-            page.wait_for_function(
-                f"[...document.querySelectorAll('.tw,pre')].filter(e => e.offsetParent && !({scrolls})(e)).every(e => e.tabIndex < 0)"
-            )
+            passed = f"[...document.querySelectorAll('.tw,pre')].filter(e => e.offsetParent && !({scrolls})(e)).every(e => e.tabIndex < 0)"
+            until(functools.partial(page.evaluate, passed))
         context.close()
 
 

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from reports.report.render import render_report
-from tests.waits import PATIENCE_S
+from tests.waits import PATIENCE_S, until
 
 JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self'"
 PAYLOAD = '<img src=x onerror="document.title=\'OWNED\'"><script>document.title="OWNED"</script></script></style></svg>'
@@ -195,7 +195,7 @@ def test_the_wheel_scrolls_the_page_and_zooms_only_with_control(browser: Browser
         host = awake(chart(page))
         before, top = ticks(host), page.evaluate("scrollY")
         page.mouse.wheel(0, 120)
-        page.wait_for_function("top => scrollY > top", arg=top)
+        until(lambda: page.evaluate("scrollY") > top)
         assert ticks(host) == before
 
         host.hover(position={"x": 200, "y": 100})
@@ -555,11 +555,11 @@ def test_rows_of_closed_tables_are_built_when_they_are_opened(
         whole = page.locator("*").count()
         assert page.locator("#runs tbody tr").count() == 216
     with opened(browser, path) as page:
-        page.wait_for_function(f"{count} < 2500")
+        until(lambda: page.evaluate(count) < 2500)
         assert whole > 2500
         assert page.evaluate(rows) == 0
         page.locator("#runs > details > summary").click()
-        page.wait_for_function(f"{rows} === 216")
+        until(lambda: page.evaluate(rows) == 216)
         expect(page.locator("#runs tbody tr").first).to_be_visible()
 
 
@@ -573,7 +573,7 @@ def test_figures_that_are_far_away_are_built_when_they_are_near_or_printed(
     pictures = "them => them.map(f => f.querySelectorAll('.panel > .w path').length > 0)"
 
     with opened(browser, path) as page:
-        page.wait_for_function(f"{count} < 2500")
+        until(lambda: page.evaluate(count) < 2500)
         last = page.locator(".fig").last
         assert last.locator(".panel").count() == 0
         assert last.locator("h3").is_visible()
@@ -590,7 +590,7 @@ def test_figures_that_are_far_away_are_built_when_they_are_near_or_printed(
 def test_a_picture_of_the_other_width_is_built_when_it_is_shown(browser: Browser, full: Path) -> None:
     with opened(browser, full) as page:
         narrow = page.locator(".panel > .nv > svg").first
-        page.wait_for_function("!document.querySelector('.panel > .nv > svg path')")
+        until(lambda: page.evaluate("!document.querySelector('.panel > .nv > svg path')"))
         assert page.locator(".panel > .w > svg:not(:has(path))").count() == 0
         page.set_viewport_size({"width": 400, "height": 900})
         expect(narrow.locator("path").first).to_be_attached()
@@ -602,13 +602,11 @@ def test_the_contents_stay_in_sight_and_close_when_they_have_led_somewhere(
     with opened(browser, full) as page:
         contents = page.locator(".toc > details")
         page.evaluate("scrollTo(0, 3000)")
-        page.wait_for_function("document.querySelector('.toc').getBoundingClientRect().top === 0")
+        until(lambda: page.evaluate("document.querySelector('.toc').getBoundingClientRect().top") == 0)
         contents.locator("> summary").click()
         link = contents.locator("li li a").last
         target = link.get_attribute("href")
         link.click()
         expect(contents).not_to_have_attribute("open", "")
-        page.wait_for_function(
-            "id => { const top = document.querySelector(id).getBoundingClientRect().top; return top > 30 && top < innerHeight; }",
-            arg=target,
-        )
+        in_sight = "id => { const top = document.querySelector(id).getBoundingClientRect().top; return top > 30 && top < innerHeight; }"
+        until(lambda: page.evaluate(in_sight, target))
