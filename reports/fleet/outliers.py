@@ -33,6 +33,9 @@ from reports.results.model import Results, natural
 from reports.text import format as fmt
 from reports.text.hostlist import folded
 from reports.verdicts.fleet import (
+    CHANCE,
+    CONFIRMED,
+    DISAGREE,
     LEAST_HOSTS,
     SUSPICIOUS_Z,
     Everywhere,
@@ -101,6 +104,40 @@ class Group:
         return self.baseline > 0 or len(self.hosts) >= LEAST_HOSTS
 
     @property
+    def beside_baseline(self) -> tuple[Series, ...]:
+        """Return the numbers that a baseline of the hosts lacks: they are compared with each other, where there are enough hosts."""
+        return tuple(one for one, strip in self.strips if not strip.metric.baseline) if self.baseline else ()
+
+    @property
+    def past(self) -> str:
+        """Say what the hosts are compared with: "a baseline of 2 to 6 sessions, which lacks 4 of 8 numbers (t, a=1: rate and 3 more):
+        compared with each other"; "" of no baseline."""
+        if not self.baseline:
+            return ""
+        least = min(len(strip.metric.baseline) for _, strip in self.strips if strip.metric.baseline)
+        most = fmt.plural(self.baseline, "session")
+        said = f"compared with a baseline of {f'{least} to ' if least < self.baseline else ''}{most}"
+        if not (lacks := self.beside_baseline):
+            return said
+        more = f" and {len(lacks) - 1} more" if len(lacks) > 1 else ""
+        compared = {strip.middle is not None for _, strip in self.strips if not strip.metric.baseline}
+        some = " where enough hosts have them" if False in compared else ""
+        with_ = f"compared with each other{some}" if True in compared else "not compared"
+        return f"{said}, which lacks {len(lacks)} of {fmt.plural(len(self.strips), 'number')} ({lacks[0].name}{more}): {with_}"
+
+    @property
+    def of_zero(self) -> str:
+        """Say of how many numbers the median is 0, of which nothing is a share: they are not compared; "" of none."""
+        zeros = [one for one, strip in self.strips if strip.middle == 0]
+        if not zeros:
+            return ""
+        their = "its" if len(zeros) == 1 else "their"
+        of = fmt.plural(len(self.strips), "number")
+        return f"{len(zeros)} of {of} not compared, since {their} median is 0: {zeros[0].name}" + (
+            f" and {len(zeros) - 1} more" if len(zeros) > 1 else ""
+        )
+
+    @property
     def halves(self) -> tuple[Halves, ...]:
         """Return the two groups that its hosts fall into, where they do: those of the most numbers first."""
         split = group_by((row for row in self.strips if row[1].worse_half), lambda row: row[1].worse_half)
@@ -161,6 +198,21 @@ class Report:
         told = [(o.host, o.found.doubt) for o in self.odd] + [(e.name, e.doubt) for e in self.everywhere]
         by_host = group_by((one for one in told if one[1]), lambda one: one[0])
         return {host: joined(ids for _, ids in own) for host, own in by_host.items()}
+
+    @property
+    def suspected(self) -> str:
+        """Say why the hosts of `rerun` are suspicious and not accused: "fewer than three sessions, or ones that disagree"."""
+        odd = [o.found for o in self.odd if o.host in self.rerun and o.found.status == "suspicious"]
+        few = any(found.runs < CONFIRMED for found in odd)
+        few = few or any(e.name in self.rerun and not e.confirmed for e in self.everywhere)
+        reasons = {found.reason for found in odd if found.runs >= CONFIRMED}
+        told = {
+            "fewer than three sessions": few,
+            "sessions that disagree": DISAGREE in reasons,
+            "what may be chance": CHANCE in reasons,
+            NOT_RECORDED: any(found.reason == NOT_RECORDED for found in odd),
+        }
+        return fmt.words([words for words, true in told.items() if true], "or") or "nobody is suspicious"
 
     @property
     def accused(self) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
         (
             ("Hosts", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
             ("Slow", slow, f"broken: {sum(s == 'broken' for s in report.statuses.values())}"),
-            ("To measure again", len(report.rerun), "fewer than three sessions, or ones that disagree"),
+            ("To measure again", len(report.rerun), report.suspected),
             ("Numbers", *_compared(report)),
         )
     ):
@@ -161,9 +161,14 @@ def _compared(report: Report) -> tuple[int, str]:
     """Return how many numbers were compared, and what was done with the others; of none all."""
     every = [strip for group in report.groups for _, strip in group.strips]
     compared = sum(bool(strip.middle) for strip in every)
+    whole = all(
+        len(s.hosts) == len(g.hosts) for g in report.groups for _, s in g.strips if s.middle or not compared
+    )
     if not compared:
-        return len(every), "on all hosts, none of them compared"
-    kinds = "compared on each host" if len(report.groups) == 1 else "compared, all kinds of host together"
+        return len(every), "on all hosts, none of them compared" if whole else "none of them compared"
+    kinds = f"compared{' on each host' if whole else ', not each on every host'}"
+    if len(report.groups) > 1:
+        kinds = "compared, all kinds of host together"
     more = len(every) - compared
     rest = f"{fmt.count(more)} more {'is' if more == 1 else 'are'} not" if more else ""
     return compared, "; ".join(filter(None, (kinds, rest)))
@@ -193,6 +198,8 @@ def _checks(report: Report) -> Iterable[Check]:
         yield Check(level="warn", subject="Look at this first.", text=text)
     for group in report.groups:
         hosts = folded(group.hosts)
+        for text in filter(None, (group.past if group.beside_baseline else "", group.of_zero)):
+            yield Check(level="info", subject="Compared otherwise, or not.", text=f"{hosts}: {text}.")
         if group.apart:
             yield Check(level="warn", subject="Other hardware.", text=f"{hosts}: {group.apart}")
         if not group.judged:
@@ -221,14 +228,17 @@ def _checks(report: Report) -> Iterable[Check]:
 
 
 def _methods(report: Report) -> Iterable[str]:
-    compared = any(group.baseline for group in report.groups)
+    groups = [bool(group.baseline) for group in report.groups]
+    some = any(groups) and (not all(groups) or any(group.beside_baseline for group in report.groups))
     yield (
         "Hosts are compared within groups of equal hardware: processor, packages, cores and NUMA nodes, memory within 2 %, and its modules "
         "where every host recorded them; only what ran with the same options, threads and PUs. What one boot of a host did within an hour "
         "is one session and counts as one value, the median of its repeats"
         + (
             "; what they are compared with are the sessions of the baseline."
-            if compared
+            if any(groups) and not some
+            else "; what they are compared with are the sessions of the baseline where it has the number of their kind, else the median of the hosts."
+            if some
             else "; what they are compared with is the median of the hosts."
         )
     )

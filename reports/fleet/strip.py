@@ -106,13 +106,24 @@ def figure(
         grid=heated.grid,
         panels=tuple(drawn_as(part) for part in (shown[:half], shown[half:]) if part),
         note="In the strips a row is the number of a kind in which a host is furthest off"
-        f", a dot a host, the line the median {'of the baseline' if group.baseline else 'of all'}; better lies to the right. "
+        f", a dot a host, the line the median {_middle(shown)}; better lies to the right. "
         "Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
         key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
         numbers=(_table(known, mild), *heated.tables),
     )  # fmt: skip
+
+
+def _middle(shown: Sequence[tuple[Series, Strip]]) -> str:
+    past = {bool(strip.metric.baseline) for _, strip in shown}
+    return (
+        "of all"
+        if past == {False}
+        else "of the baseline"
+        if past == {True}
+        else "of the baseline (of what it lacks, of all)"
+    )
 
 
 _WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
@@ -160,7 +171,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
         return f"None{where} is known to be slow; {fmt.spelled(len(suspicious))} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
     if unseen := group.unseen(report.threshold):
         return f"None{where} is known to be slow; {unseen}"
-    return f"None{where} is slow"
+    return f"None{where} is known to be slow"
 
 
 def _at(strip: Strip, host: Host) -> float:
@@ -296,7 +307,14 @@ def _spread(strip: Strip) -> str:
 def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) -> Table:
     """Return every number: its median, how far hosts differ, its worst and best host, and whom the figure marks."""
     rows = []
-    past = any(strip.metric.baseline for _, strip in known)
+    past = {bool(strip.metric.baseline) for _, strip in known}
+    what = (
+        "Hosts differ"
+        if past == {False}
+        else "The baseline scatters"
+        if past == {True}
+        else "Hosts differ, or the baseline scatters,"
+    )
     for one, strip in known:
         scale = fmt.scale_for([strip.middle], one.said_unit)
         worst = min(strip.hosts, key=lambda n: _at(strip, n))
@@ -319,7 +337,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         columns=(
             "Number",
             "Median",
-            f"{'The baseline scatters' if past else 'Hosts differ'} by (robust SD)",
+            f"{what} by (robust SD)",
             "Unseen up to",
             "Hosts",
             "Worst",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from reports.checks.audit import joined
@@ -78,8 +79,7 @@ def _groups(report: Report) -> Iterable[str]:
             )
         if unseen := group.unseen(report.threshold):
             lines.append(f"  {unseen}")
-        if group.baseline:
-            lines.append(f"  compared with a baseline of {fmt.plural(group.baseline, 'session')}")
+        lines += [f"  {printable(text)}" for text in (group.past, group.of_zero) if text]
     if lines:
         yield "\n".join(lines)
 
@@ -120,19 +120,27 @@ def folds(report: Report, screen: Screen) -> str:
     """Return a line for each odd host, or for those that are odd in as many numbers of the same sweeps: "node017  broken  all of pingpong, 50 to
     53 % worse; 2 of 8 of scaling, 11 % worse; 14 numbers"."""
     total: dict[str, Counter[str]] = {}
+    words: dict[str, Counter[Status]] = {}
     for one, strip in (row for group in report.groups for row in group.strips):
         for found in strip.hosts:
             total.setdefault(found.name, Counter())[one.key.sweep] += 1
+            words.setdefault(found.name, Counter())[found.status] += 1
+    everywhere = {whole.name for whole in report.everywhere}
+    rest = {
+        name: Rest(ok=counts["ok"], unknown=counts["unknown"], everywhere=name in everywhere)
+        for name, counts in words.items()
+    }
     by_host = group_by(report.odd, lambda odd: odd.host)
     alike = group_by(
         by_host,
         lambda host: (
             report.statuses[host],
             tuple(_in_sweeps(by_host[host], total[host])),
+            rest[host],
             doubted(by_host[host]),
         ),
     )
-    rows = [(folded(hosts), status, f"{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), total[hosts[0]].total())}{mark(doubt)}") for (status, in_sweeps, doubt), hosts in alike.items()]  # fmt: skip
+    rows = [(folded(hosts), status, f"{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), own)}{mark(doubt)}") for (status, in_sweeps, own, doubt), hosts in alike.items()]  # fmt: skip
     shown = rows[:_HOSTS]
     most = max((len(host) for host, *_ in shown), default=0)
     wide = min(most, screen.width // 4)
@@ -141,8 +149,8 @@ def folds(report: Report, screen: Screen) -> str:
         head = f"{shortened(host, wide):<{wide}}  {status:<10}  "
         lines += wrapped(what, first=head, rest=" " * len(head), width=screen.width, whole=True)
     if shown:
-        rest = f"{fmt.plural(len(rows) - len(shown), 'more line')}; " if len(rows) > len(shown) else ""
-        lines += prose(f"{rest}--all lists the numbers", screen)
+        more = f"{fmt.plural(len(rows) - len(shown), 'more line')}; " if len(rows) > len(shown) else ""
+        lines += prose(f"{more}--all lists the numbers", screen)
     return "\n".join(lines)
 
 
@@ -152,6 +160,15 @@ def doubted(own: Iterable[Odd]) -> str:
 
 InSweep = tuple[str, bool, int, int]
 """Sweep, better or worse, how many of its numbers are odd, how many there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """What is true of the numbers of a host that are not odd."""
+
+    ok: int
+    unknown: int  # nothing to compare with
+    everywhere: bool  # all of them together are a little slow
 
 
 def _in_sweeps(own: Iterable[Odd], total: Mapping[str, int]) -> list[InSweep]:
@@ -164,31 +181,54 @@ def _side(odd: Odd) -> tuple[str, bool]:
     return odd.series.key.sweep, odd.found.status == "fast"
 
 
-def _what(in_sweeps: Sequence[InSweep], own: Sequence[Odd], hosts: int, of_all: int) -> str:
+def _what(in_sweeps: Sequence[InSweep], own: Sequence[Odd], hosts: int, rest: Rest) -> str:
     """Return "all of pingpong, 50 to 53 % worse; 2 of 8 of scaling, 11 % worse; 14 numbers"; of one sweep among several "only
     stream-remote: all of it, 8 to 9 % worse; 4 numbers, the other 46 normal", which is what a failing module looks like."""
     parts = []
     numbers = 0
     for sweep, better, odd, of in in_sweeps:
-        off = [abs(o.found.worse) for o in own if _side(o) == (sweep, better) and o.found.worse is not None]
         numbers += odd
-        how = f", {_percent_span(off)} {'better' if better else 'worse'}" if off else ""
+        how = _far([o for o in own if _side(o) == (sweep, better)])
         parts.append(f"{'all' if odd == of else f'{odd} of {of}'} of {sweep}{how}")
-    each = " each" if hosts > 1 else ""
-    if len(in_sweeps) == 1 and (others := of_all - in_sweeps[0][3]) > 0:
-        ((sweep, _, odd, of),) = in_sweeps
+    counted = f"{fmt.plural(numbers, 'number')}{' each' if hosts > 1 else ''}"
+    ((sweep, _, odd, of), *others) = in_sweeps
+    if not others and rest.ok + rest.unknown > of - odd and not rest.everywhere:
         how = parts[0].partition(f" of {sweep}")[2]
         part = "all of it" if odd == of else f"{odd} of {of}"
-        return f"only {sweep}: {part}{how}; {fmt.plural(numbers, 'number')}{each}, the other {fmt.count(others + of - odd)} normal"
-    if len(in_sweeps) > 1 and numbers == of_all and not any(better for _, better, *_ in in_sweeps):
-        off = [abs(o.found.worse) for o in own if o.found.worse is not None]
-        parts = [f"all that was compared{f', {_percent_span(off)} worse' if off else ''}"]
-    return "; ".join([*parts, f"{fmt.plural(numbers, 'number')}{each}"])
+        return f"only {sweep}: {part}{how}; {counted}, {_others(rest)}"
+    if others and not rest.ok and not any(better for _, better, *_ in in_sweeps):
+        parts = [f"all that was compared{_far(own)}"]
+    return "; ".join([*parts, counted])
 
 
-def _percent_span(shares: Sequence[float]) -> str:
-    low, high = (fmt.number(share * 100, 2) for share in (min(shares), max(shares)))
-    return f"{low} %" if low == high else f"{low} to {high} %"
+def _others(rest: Rest) -> str:
+    """Return "the other 46 normal", or "40 others normal, 6 not compared"."""
+    if not rest.unknown:
+        return f"the other {fmt.count(rest.ok)} normal"
+    normal = f"{fmt.plural(rest.ok, 'other')} normal, " if rest.ok else ""
+    return f"{normal}{fmt.count(rest.unknown)} not compared"
+
+
+def _far(own: Iterable[Odd]) -> str:
+    """Return ", 8 to 9 % worse", "4.9 % better"; of what only a rule accuses that rule, too: it may be better than the median."""
+    listed = list(own)
+    off = [o.found.worse for o in listed if o.found.worse is not None]
+    rules = dict.fromkeys(o.found.reason for o in listed if o.found.of_rule)
+    said = [*rules, _percent_span(off)] if off else [*rules]
+    return "".join(f", {part}" for part in said)
+
+
+def _percent_span(worse: Sequence[float]) -> str:
+    """Return "8 to 9 % worse", "4.9 % better", "0.2 % better to 0.3 % worse", "at the median"."""
+    ends = sorted({min(worse), max(worse)}, key=abs)
+    if not ends[-1]:
+        return "at the median"
+    words = ["worse" if end > 0 else "better" for end in ends]
+    low, high = (fmt.number(abs(end) * 100, 2) for end in (ends[0], ends[-1]))
+    if words[0] == words[-1] or not ends[0]:
+        return f"{low} % {words[-1]}" if low == high else f"{low} to {high} % {words[-1]}"
+    better, worse_ = (low, high) if words[0] == "better" else (high, low)
+    return f"{better} % better to {worse_} % worse"
 
 
 def _everywhere(report: Report) -> str:

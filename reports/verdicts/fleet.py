@@ -73,6 +73,8 @@ _FLOOR: Final = "beyond the floor"
 _TOLERANCE: Final = "beyond the tolerance"
 _RULES: Final = (_FLOOR, _TOLERANCE)
 _HALVES: Final = "the hosts fall into two groups"
+DISAGREE: Final = "its sessions disagree"
+CHANCE: Final = "may be chance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,9 +301,9 @@ def _host(
     elif len(runs) >= CONFIRMED and worse > threshold and z > (SLOW_Z if min(off) > far else beyond):
         bad: Status = "broken" if worse > BROKEN else "slow"
         if min(off) <= far:
-            status, reason = "suspicious", "its sessions disagree"
+            status, reason = "suspicious", DISAGREE
         else:
-            status, reason = (bad, "") if z > beyond else ("suspicious", "may be chance")
+            status, reason = (bad, "") if z > beyond else ("suspicious", CHANCE)
     elif z < -beyond and max(off) < -far:
         status = "fast"
     if metric.unsure and reason not in _RULES and status in ("slow", "broken", "fast"):

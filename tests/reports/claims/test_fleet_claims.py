@@ -328,13 +328,18 @@ def figures(case: Case) -> None:
         if found := re.fullmatch(
             rf"(\w+) of (\d+) hosts?{kind}( that could be judged)? (?:is|are) slow", title
         ):
-            assert number(found[1]) == len(slow) or (found[1] == "None" and not slow)
+            assert number(found[1]) == len(slow) > 0
             assert int(found[2]) == len(own) - len(unknown)
             assert bool(found[3]) == bool(unknown)
-            if not slow:
-                assert not again
-                bounds = {frozenset(g): b for g, b in case.unseen()}[frozenset(own)]
-                assert not any(b > 0.03 for b in bounds)
+        elif found := re.fullmatch(
+            rf"None of (\d+) hosts?{kind}( that could be judged)? is known to be slow", title
+        ):
+            assert not slow
+            assert not again
+            assert int(found[1]) == len(own) - len(unknown)
+            assert bool(found[2]) == bool(unknown)
+            bounds = {frozenset(g): b for g, b in case.unseen()}[frozenset(own)]
+            assert not any(b > 0.03 for b in bounds)
         elif found := re.fullmatch(
             rf"None of (\d+) hosts?{kind}( that could be judged)? is known to be slow; (.+)", title
         ):

@@ -547,7 +547,7 @@ def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> Non
     some.hosts(range(20, 28), sessions=3, facts=half).add("node030", 0.2, sessions=3, facts=half)
     figures = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
     assert [f.title for f in figures] == [
-        "None of 9 hosts with memory 16 GiB is slow",
+        "None of 9 hosts with memory 16 GiB is known to be slow",
         "One of 9 hosts with memory 8 GiB is slow",
     ]
 
@@ -572,7 +572,7 @@ def test_the_title_does_not_speak_of_who_could_not_be_judged(some: Fleet, make: 
     maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
     some.files.append(maker.write())
     (figure,) = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
-    assert figure.title == "None of 9 hosts that could be judged is slow"
+    assert figure.title == "None of 9 hosts that could be judged is known to be slow"
 
 
 def test_what_is_special_about_a_slow_host(some: Fleet) -> None:
