@@ -192,12 +192,6 @@ class Placement:
         """Every PU of the run, sorted."""
         return tuple(sorted({cpu for group in self.groups for cpu in group.cpus}))
 
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> Placement:
-        """Return the placement whose fields JSON kept (`dataclasses.asdict`). What an older file does not say is empty."""
-        groups = [Group(**{k: tuple(v) for k, v in group.items()}) for group in raw.get("groups", ())]
-        return cls(name=raw["name"], groups=tuple(groups), relation=raw.get("relation", ""))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:

@@ -1,28 +1,31 @@
-"""Start pinsweep: the one place where errors become messages and exit statuses."""
+"""Start pinsweep: the one place where errors become messages and exit statuses.
+
+It imports only what Python has loaded before: Ctrl-C in an import of this module would meet nobody who takes it.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import itertools
 import os
 import sys
-from typing import Any
 
 
 def main() -> None:
     """Run the command line. Exit status: 0 ok, 1 what was asked for failed, 2 the user's mistake, 3 only a part of the machine, 130 Ctrl-C."""
     # a plan or a result is many values without a cycle: looking for one takes a fifth of the time, and again
     # and again among those that stay a tenth
-    gc.set_threshold(100_000, 50, 1000)
     try:
-        _have_standard_streams()
-        status = _run()
-    except KeyboardInterrupt:  # while our own modules or the message of an error were on their way
-        status = 130
-    for name in ("stdout", "stderr"):
-        _let_go(name)
-    gc.freeze()  # else Python's end looks for cycles in all that goes with the process anyway: a tenth of a plan
+        gc.set_threshold(100_000, 50, 1000)
+        try:
+            _have_standard_streams()
+            status = _run()
+        except KeyboardInterrupt:  # while our own modules or the message of an error were on their way
+            status = 130
+        for name in ("stdout", "stderr"):
+            _let_go(name)
+        gc.freeze()  # else Python's end looks for cycles in all that goes with the process anyway: a tenth of a plan
+    except KeyboardInterrupt:  # a second one
+        os._exit(130)
     sys.exit(status)
 
 
@@ -119,8 +122,11 @@ def _say(*lines: str) -> None:
         say(line, err=True)
 
 
-def _answer(errors: list[dict[str, Any]]) -> None:
+def _answer(errors: list[dict[str, object]]) -> None:
     """Where JSON was asked for, and none of it was printed yet: say there what is wrong, too."""
+    import contextlib
+    import itertools
+
     from pinsweep.terminal import data, nothing_answered
 
     words = sys.argv[1:]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from orchestrator.machine.user_folders import near_files
+from orchestrator.machine.near_files import near_files
 from parsers.errors import UserError, nearest
 
 _HERE: Final = Path(__file__).resolve().parents[1]

@@ -60,6 +60,7 @@ def run_experiments(
     tune: bool = False,
     drop_caches: bool = False,
     whole_node: bool = False,
+    keep_reasons: bool = False,
     on_wait: OnWait = lambda _: None,
     on_tune: Callable[[str], None] = lambda _: None,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
@@ -71,6 +72,7 @@ def run_experiments(
     the same cores are waited for; `on_wait` is told whose. `leading` says by which number a cell with `repeats: auto` settles. With
     `tune`, sweeps on any core are waited for, and the machine is tuned as `orchestrator.run.tuning` says, which tells `on_tune`. With
     `drop_caches`, runs that work on files begin with an empty page cache.
+    Where no cell can run, a file that is not there is not made, but with `keep_reasons`, which are then read elsewhere.
     Raises PartOfMachine with `whole_node` where this process may use a part of the machine only, UserError for every mistake before anything is started or written.
     """
     import secrets
@@ -95,6 +97,9 @@ def run_experiments(
         if whole_node:
             preflight.whole_or_refused(prepared.machine.site.topology, prepared.machine.kept_cores)
         path = options.output or Path(default_name(prepared.experiments))
+        if not (prepared.plan.runs or keep_reasons or os.path.lexists(path)):
+            on_begin(path, prepared)
+            return Finished(path=path, prepared=prepared, summary=Summary())
         stop = stack.enter_context(Stop())
         result = stack.enter_context(create_result(path, lambda: stop.requested is not None))
         cache = page_cache.DROPPED if drop_caches else page_cache.KEPT

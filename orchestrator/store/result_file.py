@@ -30,7 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from orchestrator.machine.user_folders import near_files
+from orchestrator.machine.near_files import near_files
 from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Skipped, Tried
 from orchestrator.store import answers, cache, claims, database, rows
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
@@ -567,9 +567,7 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
         folder = Path(os.path.realpath(path)).parent
         _make_folder(folder)
         if not os.access(folder, os.W_OK):
-            raise UserError(
-                str(path), "SQLite's journal goes beside it, and its folder cannot be written", "name another file with -o"
-            )  # fmt: skip
+            raise UserError(str(path), *_no_place(path, folder))
         claim = claims.claim(path)
     except claims.Taken as taken:
         raise UserError(
@@ -600,6 +598,15 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
             raise database.unusable(path, error) from error
         raise
     return ResultFile(path, connection, claim, stopped)
+
+
+def _no_place(path: Path, folder: Path) -> tuple[str, str]:
+    """Return why nothing can be written into a folder, and what to do."""
+    named = "the working folder" if path.parent == Path() else f"its folder {path.parent}"
+    read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+    why = "is on a file system that is mounted read-only" if read_only else "is closed to you for writing"
+    beside = ", and each commit needs a journal beside the file" if path.exists() else ""
+    return f"{named} {why}{beside}", "name a file in another folder with -o"
 
 
 def _make_folder(folder: Path) -> None:

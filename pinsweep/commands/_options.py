@@ -17,11 +17,19 @@ if TYPE_CHECKING:
 
 
 class _Name(click.Path):
-    """A path that is a name: "" is what an unset variable of a shell leaves, and would be the current folder."""
+    """A path that is a name: "" is what an unset variable of a shell leaves, and would be the current folder; and an option whose
+    name was forgotten would take the option behind it for one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
         if value == "":
             self.fail("an empty name", param, ctx)
+        if isinstance(param, click.Option) and isinstance(value, str) and value[:1] == "-" and value != "-":
+            kind = "folder" if param.metavar == "DIR" else "file"
+            self.fail(
+                f"the name of a {kind} belongs here, and {value} is an option (a {kind} called so is ./{value})",
+                param,
+                ctx,
+            )
         return super().convert(value, param, ctx)
 
 

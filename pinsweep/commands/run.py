@@ -138,6 +138,7 @@ def command(
             tune=tune,
             drop_caches=drop_caches,
             whole_node=whole_node,
+            keep_reasons=home is not None,
             on_wait=functools.partial(_waiting, emit),
             leading=_options.standing,
             on_tune=_tuned,
@@ -145,7 +146,7 @@ def command(
             on_event=sent,
         )
         status = _status(finished)
-        emit.done(finished.path, finished.summary, status)
+        emit.done(_made(finished), finished.summary, status)
     if form == "json":
         _print(finished, status)
     _end(finished, click.get_current_context(), home, quiet)
@@ -237,12 +238,17 @@ def _begin(path: Path, prepared: Prepared, quiet: bool, events: Events) -> None:
     from reports.text.plain import printable
 
     plan, machine = prepared.plan, prepared.machine
-    noise = preflight.glance(plan.runs, machine.site.topology, prepared.scratch, kept=machine.kept_cores)
+    noise = (
+        preflight.glance(plan.runs, machine.site.topology, prepared.scratch, kept=machine.kept_cores)
+        if plan.runs
+        else ()
+    )
     events.planned(path, plan, noise)
     if not quiet:
         for found in noise:
             say(printable(preflight.told(found)), fg="yellow", err=True)
-        say(f"result file  {path}", err=True)
+        if plan.runs:
+            say(f"result file  {path}", err=True)
 
 
 def _status(finished: Finished) -> int:
@@ -254,6 +260,11 @@ def _status(finished: Finished) -> int:
     return 1 if finished.summary.failed else 0
 
 
+def _made(finished: Finished) -> Path | None:
+    """Return the result file; None where no cell could run, and none was made for that."""
+    return finished.path if finished.prepared.plan.runs or finished.path.exists() else None
+
+
 def _print(finished: Finished, status: int) -> None:
     """Print what was done, for programs."""
     from reports.checks.audited import audit_of
@@ -261,10 +272,10 @@ def _print(finished: Finished, status: int) -> None:
     from reports.results.load import load
     from reports.text.json_text import json_text
 
-    plan, path = finished.prepared.plan, finished.path
-    results = load([path]) if plan.runs and path.exists() else None
+    plan = finished.prepared.plan
+    results = load([finished.path]) if plan.runs and finished.path.exists() else None
     findings = audit_of(results) if results else ()
-    data(json_text(of_sweep(str(path), plan, finished.summary, status, results, findings)))
+    data(json_text(of_sweep(_made(finished), plan, finished.summary, status, results, findings)))
 
 
 def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> None:
@@ -276,6 +287,8 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         if quiet:
             _options.left_out(finished.prepared.plan)
         say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
+        if not finished.path.exists():
+            say("no result file was made", err=True)
         return
     if quiet and not summary.stopped:
         if summary.failed_before:

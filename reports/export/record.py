@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.model import Cell, Plan
@@ -80,16 +81,16 @@ def of_run_in_detail(run: Run, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def of_sweep(
-    file: str,
+    file: Path | None,
     plan: Plan,
     summary: Summary,
     exit_status: int,
     results: Results | None,
     findings: Sequence[Finding],
 ) -> dict[str, Any]:
-    """Return what one `pinsweep run` did. `results`: what the file holds now, None where nothing could run."""
+    """Return what one `pinsweep run` did. `file`: None where no cell could run and none was made; `results`: what the file holds now, None where nothing could run."""
     return {
-        "result_file": file, "exit_status": exit_status, "stopped": summary.stopped, "seed": plan.seed,
+        "result_file": None if file is None else str(file), "exit_status": exit_status, "stopped": summary.stopped, "seed": plan.seed,
         "counts": dict(summary.counts), "repeated": summary.repeated, "not_repeated": len(summary.unrepeated),
         "done_before": summary.done_before, "disturbed_before": summary.disturbed_before,
         "failed_before": summary.failed_before,

@@ -97,6 +97,7 @@ class Check:
                 version=self._version,
                 argv=self._argv,
                 rules=Rules(allow_disturbed=allow_disturbed),
+                keep_reasons=True,
                 on_wait=_refused,
                 on_begin=self._on_begin,
                 on_event=self._on_event,

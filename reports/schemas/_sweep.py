@@ -148,7 +148,7 @@ _EVENT: Final[Mapping[str, dict[str, Schema]]] = {
     "disturbed": {**CELL, "repeat": integer("Repeat of the cell."), "run": integer("The run, as of its `ended`."), "disturbances": DISTURBANCES},
     "unsettled": {"cells": integer("Cells with `repeats: auto` that get another run.")},
     "error": dict(ERROR["properties"]),
-    "done": {"result_file": null(text("Where results are kept; null: stopped before there was one.")), "exit_status": integer("Of `pinsweep run`."), **_LEFT, "done_before": integer("Runs that were done before.")},
+    "done": {"result_file": null(text("Where results are kept; null: there is none, since it was stopped before, or no cell can run.")), "exit_status": integer("Of `pinsweep run`."), **_LEFT, "done_before": integer("Runs that were done before.")},
 }  # fmt: skip
 
 
@@ -189,7 +189,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
     ),
     "run": record(
         "What one call of `pinsweep run` did.",
-        result_file=text("Where results are kept."),
+        result_file=null(text("Where results are kept; null: no cell can run, and there was none before.")),
         exit_status=integer("0: every run is ok or disturbed; 1: a run failed, or no cell can run; 130: stopped."),
         seed=integer("Seed of the order of the runs."),
         **_LEFT,

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pinsweep.__main__ import main
+from tests.conftest import Cli
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 

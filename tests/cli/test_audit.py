@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
+from tests.conftest import Cli
 from tests.programs import ROOT, program
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 COLUMNS = "iodepth, bs, numjobs, iops, lat[us]"
 IMPOSSIBLE = "32 4k 8 366716 933.9\n"
 SOUND = "32 4k 8 366716 697.0\n"

@@ -11,17 +11,16 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
 from orchestrator.experiment import shipped
+from tests.cli.conftest import Start
+from tests.conftest import Cli
 from tests.waits import PATIENCE_S, begun, gate, until
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
-Start = Callable[..., "subprocess.Popen[str]"]
 
 NUMBER = """\
 schema: 1

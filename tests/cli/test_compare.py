@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from junitparser import JUnitXml
 
 from parsers.errors import UserError
 from pinsweep.cli import cli
+from tests.conftest import Cli
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Call = Callable[..., tuple[int, str, str]]
 
 SWEEP = """\

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 MACHINE = """\
 #!/bin/sh

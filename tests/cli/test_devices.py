@@ -20,9 +20,9 @@ from orchestrator.run.rerun import CellRef, Pair, prepare_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import open_result
 from parsers.errors import UserError
+from tests.conftest import Cli
 
 SHARED = Rules(allow_disturbed=True)  # tests run side by side
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Loop = Callable[..., str]
 """loop(backing="", options=()) → the node of a new loop device on a file, else on a new one of 64 MiB"""
 

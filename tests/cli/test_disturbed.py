@@ -22,10 +22,9 @@ import pytest
 
 from orchestrator.machine.counters import Counters
 from orchestrator.run.disturbance import Reason
+from tests.conftest import Cli
 from tests.stopping import BEATS, began, end, state, stop_for_a_moment
 from tests.waits import ended, until
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 CPUS = sorted(os.sched_getaffinity(0))
 COMPUTES = """\

@@ -6,13 +6,11 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "hwloc"
 

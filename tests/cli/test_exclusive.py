@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,10 +17,9 @@ import pytest
 from orchestrator.machine import lockfile
 from orchestrator.plan.survey import SCRATCH_MARKER, host_name
 from orchestrator.run.scratch import Claim
+from tests.cli.conftest import Start
+from tests.conftest import Cli
 from tests.waits import PATIENCE_S, until
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
-Start = Callable[..., "subprocess.Popen[str]"]
 
 SLEEPS = """\
 schema: 1

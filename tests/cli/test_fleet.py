@@ -8,13 +8,12 @@ import random
 import shlex
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 EXPERIMENT = """\
 schema: 1

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import platform
 import sqlite3
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orchestrator.machine import identity
 from orchestrator.plan.survey import host_name
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 ECHO = """\
 schema: 1

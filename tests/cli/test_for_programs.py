@@ -25,9 +25,8 @@ from pinsweep.cli import cli
 from reports import schemas
 from reports.export.events import of_sweep, waiting
 from reports.text.json_text import json_line
+from tests.conftest import Cli
 from tests.programs import ROOT
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 STREAM = ROOT / "tests/fixtures/stream/pinsweep_0.1_two_threads.out"
 

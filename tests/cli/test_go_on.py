@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,8 @@ import pytest
 from pinsweep.cli import cli
 from pinsweep.commands._options import typed
 from pinsweep.commands.run import command
+from tests.cli.conftest import Start
 from tests.waits import PATIENCE_S, begun, gate, until
-
-Start = Callable[..., "subprocess.Popen[str]"]
 
 OF_TYPE = {
     "integer": "0",

@@ -56,3 +56,29 @@ def test_ctrl_c_before_the_first_run_says_that_nothing_was_started(tmp_path: Pat
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped; nothing was started\n")
     assert not (tmp_path / "a.db").exists()
+
+
+def started(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_nothing_is_imported_before_ctrl_c_is_taken() -> None:
+    done = started(
+        "import sys; before = {*sys.modules}; import pinsweep.__main__; print(*sorted({*sys.modules} - before))"
+    )
+
+    assert {*done.stdout.split()} <= {"__future__", "gc", "pinsweep", "pinsweep.__main__"}, done.stderr
+
+
+def test_a_second_ctrl_c_prints_no_traceback_either() -> None:
+    done = started(
+        "import os, signal, sys\n"
+        "import pinsweep.__main__ as program\n"
+        "program._let_go = lambda name: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.argv = ['pinsweep', '--version']\n"
+        "program.main()\n"
+    )
+
+    assert (done.returncode, done.stderr) == (130, "")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("gcc") or not shutil.which("numactl"), reason="needs gcc and numactl"

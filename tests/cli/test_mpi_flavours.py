@@ -21,9 +21,8 @@ from typing import Any
 import pytest
 
 from orchestrator.tools import _mpi
+from tests.conftest import Cli
 from tests.waits import PATIENCE_S, until
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 COMPILERS = [path for name in ("mpicc.openmpi", "mpicc.mpich") if (path := shutil.which(name))]
 WHEEL = Path(sys.executable).parent / "IMB-MPI1"

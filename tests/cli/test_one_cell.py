@@ -6,15 +6,12 @@ import json
 import os
 import re
 import sqlite3
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orchestrator.machine import probe
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 CPUS = sorted(os.sched_getaffinity(0))
 TWO_CPUS = pytest.mark.skipif(len(CPUS) < 2, reason="the machine has one CPU")

@@ -7,12 +7,11 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 ECHO = """\
 schema: 1
@@ -240,6 +239,24 @@ def test_a_missing_folder_is_made_and_named_by_every_command(
     assert done.returncode in (0, 1), done.stderr
     assert done.stderr.splitlines()[0] == "note     no/such is not there: it will be made"
     assert (tmp_path / "no/such/x").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("report", "a.db", "--lab", "-o", "lab"), "the name of a folder belongs here, and -o is an option (a folder called so is ./-o)"),
+        (("report", "a.db", "-o", "--static"), "the name of a file belongs here, and --static is an option"),
+        (("export", "a.db", "--copy", "--format=csv"), "the name of a file belongs here, and --format=csv is an option"),
+    ],
+)  # fmt: skip
+def test_an_option_is_not_taken_for_the_name_that_another_lacks(
+    called: Cli, here: Path, words: tuple[str, ...], says: str
+) -> None:
+    before = state(here)
+    done = called(*words)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+    assert state(here) == before
 
 
 @pytest.mark.usefixtures("here")

@@ -6,16 +6,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orchestrator.store.result_file import open_result
+from tests.conftest import Cli
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,7 @@ import pytest
 
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.probe import read_topology
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 CPUS = sorted(os.sched_getaffinity(0))
 CORES = [core for core in read_topology().cores if set(core.cpus) & set(CPUS)]

@@ -11,15 +11,14 @@ import sqlite3
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import Cli
 from tests.waits import nothing_is_left
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 needs_fio = pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")
 needs_numactl = pytest.mark.skipif(not shutil.which("numactl"), reason="numactl is not installed")

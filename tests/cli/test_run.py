@@ -19,10 +19,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan.survey import SCRATCH_MARKER, host_name
+from tests.cli.conftest import Start
+from tests.conftest import Cli
 from tests.waits import PATIENCE_S, begun, beside_nobody_s, gate, nothing_is_left, until, without_kill
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
-Start = Callable[..., "subprocess.Popen[str]"]
 
 ECHO = """\
 schema: 1
@@ -520,6 +519,21 @@ def test_a_refused_run_leaves_nothing_behind(pinsweep: Cli, tmp_path: Path) -> N
     assert scratch.returncode == wrong.returncode == 2
     assert "this folder was not made by pinsweep" in scratch.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_where_no_cell_can_run_no_file_is_left_and_the_reasons_are_said(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "s.yaml").write_text(ECHO.replace("n: [1, 2, 3, 4]", "n: [1]\n  place: [core 4095]"))
+
+    told = pinsweep("run", "s.yaml", "-o", "s.db")
+    answer = json.loads(pinsweep("run", "s.yaml", "--format", "json", "--quiet").stdout)
+
+    assert told.returncode == answer["exit_status"] == 1
+    assert "skipped  s  n=1 place=core 4095: " in told.stderr
+    assert told.stderr.endswith("the reasons stand above\nno result file was made\n")
+    assert answer["result_file"] is None
+    assert [entry.name for entry in tmp_path.iterdir()] == ["s.yaml"]
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import Cli
 from tests.reports import conftest as make
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 WIDTHS = (60, 80, 120)

@@ -7,14 +7,13 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orchestrator.tools import tool_names
+from tests.conftest import Cli
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 COMMANDS = ("doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "schema")
 
 

@@ -8,15 +8,14 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import Cli
 from tests.waits import gate
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FEW = """\
 schema: 1

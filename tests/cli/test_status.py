@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +14,7 @@ import pytest
 from orchestrator.cluster import folder
 from orchestrator.cluster.folder import Sweep
 from pinsweep import __version__
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 EXPERIMENT = """\
 schema: 1

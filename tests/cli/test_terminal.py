@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,7 @@ import pytest
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result
 from reports.text.plain import plain, printable
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 ROOT = Path(__file__).resolve().parents[2]
 

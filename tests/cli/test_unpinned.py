@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,7 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.plan.plan import Machine, make_plan
 from orchestrator.tools import Program, Site
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 ECHO = """\
 schema: 1

@@ -11,12 +11,13 @@ import io
 import os
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from orchestrator.programs import kernels
+from tests.conftest import Cli
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 CAPTURED = {
@@ -29,8 +30,6 @@ EXPERIMENT = {  # without array_size: the real program has it compiled in, and i
     "mlc": "tool: mlc\nfixed: {mode: loaded_latency, e: true, t: 0.05, b: 1m, delays: [0, 300, 20000]}\n",
 }
 OURS = {"stream": "pinsweep stream, not STREAM", "mlc": "pinsweep memlat, not Intel MLC"}
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def ran(pinsweep: Cli, folder: Path, tool: str, program: str, name: str, more: str = "") -> Path:

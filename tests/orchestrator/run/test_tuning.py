@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,8 @@ import pytest
 from orchestrator.run import tuning
 from orchestrator.run.tuning import Change, current, facts_after, needed, restore, tuned, words
 from parsers.errors import UserError
+from tests.conftest import Cli
 from tests.waits import PATIENCE_S, until
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 ROOT = Path(__file__).resolve().parents[3]
 CPUFREQ = "sys/devices/system/cpu/cpufreq"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
-import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,8 +11,7 @@ import pytest
 
 from orchestrator.store.database import SCHEMA_VERSION
 from orchestrator.store.result_file import create_result, open_result
-
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import Cli
 
 KEPT = sorted((Path(__file__).parents[2] / "fixtures" / "result_files").glob("*.db.gz"))
 NAMES = [path.name.removesuffix(".db.gz") for path in KEPT]

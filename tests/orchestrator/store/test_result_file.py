@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -11,7 +10,6 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -76,22 +74,6 @@ def add(
         exit_code=0, signal=None, usage={"user_s": 0.1}, session=session,
     )  # fmt: skip
     return result.add_run(planned, record, {"stdout": stdout, "stderr": b"\xff\x00"}, parsed)
-
-
-indexes = st.lists(st.integers(0, 4095), max_size=5).map(tuple)
-groups = st.builds(Group, cpus=indexes, membind=indexes, interleave=indexes)
-
-
-@given(
-    st.builds(
-        Placement,
-        name=st.text(),
-        groups=st.lists(groups, max_size=3).map(tuple),
-        relation=st.text(max_size=9),
-    )
-)
-def test_a_placement_comes_back_as_it_went_in(placement: Placement) -> None:
-    assert Placement.from_json(json.loads(json.dumps(asdict(placement)))) == placement
 
 
 @pytest.mark.parametrize(
@@ -237,6 +219,29 @@ def test_attempts_remember_the_good_one_else_the_last(tmp_path: Path) -> None:
             (POINT.point_id, 1): (3, "ok", 0),
             (POINT.point_id, 2): (2, "interrupted", 0),
         }
+
+
+def test_a_folder_that_is_closed_is_named_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create_result(tmp_path / "old.db") as result:
+        begin(result)
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write anywhere
+
+    with pytest.raises(UserError) as new:
+        create_result(tmp_path / "new.db")
+    with pytest.raises(UserError) as old:
+        create_result(tmp_path / "old.db")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as here:
+        create_result(Path("new.db"))
+
+    assert new.value.cause == f"its folder {tmp_path} is closed to you for writing"
+    assert old.value.cause == f"{new.value.cause}, and each commit needs a journal beside the file"
+    assert here.value.cause == "the working folder is closed to you for writing"
+    assert {one.value.hint for one in (new, old, here)} == {"name a file in another folder with -o"}
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_cell_that_became_possible_is_no_longer_skipped(tmp_path: Path) -> None:
