@@ -45,7 +45,18 @@ from parsers import text as texts
 from parsers._fio_report import METRICS as METRICS
 from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
-from parsers.measurement import Blocks, Flag, NotYet, Parsed, Scalar, Table, Taken, measurements, whole
+from parsers.measurement import (
+    Blocks,
+    Flag,
+    NotYet,
+    Parsed,
+    Scalar,
+    Table,
+    Taken,
+    measurements,
+    unread,
+    whole,
+)
 
 NAME: Final = "fio"
 VERSION: Final = 4
@@ -240,8 +251,7 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
         if report.not_finite:
             yield Flag(id="not_finite", text="fio printed nan or inf; those figures are left out")
         if report.unread:
-            lines = f"{len(report.unread)} lines look like figures and could not be read"
-            yield Flag(id="unread", text=f"{lines}, the first {report.unread[0][:60]!r}")
+            yield unread(report.unread)
         for job in report.jobs:
             if not _combined(job):
                 yield from _job_flags(job, whole=not report.truncated and not report.unread)

@@ -41,11 +41,11 @@ from parsers import text as texts
 from parsers._bounds import Parts, check_lines
 from parsers._runs import asked_for
 from parsers.errors import ParseError
-from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, whole
+from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, unread, whole
 from parsers.units import size_text
 
 NAME: Final = "Intel MPI Benchmarks"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {
     "time": 10.0,
     "time_max": 10.0,
@@ -285,6 +285,7 @@ class _Reader:
         self.tables: list[_Table] = Parts()
         self.next = _Table(self.runs[-1])  # what the comment lines say of the table that comes
         self.open = False  # are rows of tables[-1] expected?
+        self.headless: list[_Table] = Parts()  # with rows and no head that could be read
         self.command = False
         self.listing = False  # names that IMB does not know follow
         self.pins: list[tuple[Scalar, ...]] = []
@@ -322,6 +323,10 @@ class _Reader:
                 if whole and texts.is_rest(line.split(), len(table.columns) - len(table.cut.split())):
                     line, table.cut = f"{table.cut} {line}", ""
                 self._row(table, line, whole)
+        elif self.next.benchmark and texts.like_row(line, len(line.split())):
+            if not self.next.unread:
+                self.headless.append(self.next)
+            self.next.unread.append(line)
 
     def _comment(self, line: str) -> None:
         table = self.next
@@ -504,7 +509,7 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
         )
     for name, processes in dict.fromkeys(reader.invalid_sizes):
         yield Flag(id="invalid_nprocs", text=f"benchmark {name} is invalid for {processes} processes")
-    for table in reader.tables:
+    for table in (*reader.tables, *(table for table in reader.headless if not table.columns)):
         what = f"{table.benchmark or 'a table'} with {table.nprocs or '?'} processes"
         for reason, sizes in table.refused.items():
             flag = reason.rstrip(".").replace("-", "_")
@@ -512,10 +517,7 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
         if table.cut:
             yield Flag(id="truncated", text=f"the last row of {what} is cut off")
         if table.unread:
-            yield Flag(
-                id="unread",
-                text=f"{what}: {len(table.unread)} lines look like rows and could not be read, the first {table.unread[0][:60]!r}",
-            )
+            yield unread(table.unread, what)
         if not table.rows and not table.refused:
             yield Flag(id="empty_table", text=f"{what}: no row")
     if reader.unknown:

@@ -22,7 +22,7 @@ from typing import Any, Final
 from parsers import text as texts
 from parsers._bounds import Parts, check_lines
 from parsers.errors import ParseError
-from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements
+from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, unread
 
 NAME: Final = "likwid-bench"
 VERSION: Final = 2
@@ -207,8 +207,7 @@ def _flags(runs: list[_Run]) -> Iterator[Flag]:
         if run.unfinished or "MByte/s" not in run.rows:
             yield Flag(id="truncated", text=f"run {n} ({run.test}): the figures end early")
         if run.unread:
-            lines = f"{len(run.unread)} lines that look like figures and could not be read"
-            yield Flag(id="unread", text=f"run {n} ({run.test}): {lines}, the first {run.unread[0][:60]!r}")
+            yield unread(run.unread, f"run {n} ({run.test})")
         if run.not_finite:
             yield Flag(id="not_finite", text=f"run {n} ({run.test}): inf or nan, left out")
 

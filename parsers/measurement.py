@@ -273,6 +273,16 @@ class Flag:
     text: str
 
 
+def unread(lines: Sequence[str], where: str = "") -> Flag:
+    """Return the flag of lines (at least one) that look like figures and are in no row: how many, and the first of them."""
+    said = (
+        "1 line looks like figures and could not be read:"
+        if len(lines) == 1
+        else f"{len(lines)} lines look like figures and could not be read, the first"
+    )
+    return Flag(id="unread", text=f"{where}{': ' if where else ''}{said} {lines[0][:60]!r}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
     """What one text says.

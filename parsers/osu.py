@@ -26,10 +26,10 @@ from typing import Any, Final
 from parsers import text as texts
 from parsers._bounds import Parts, check_lines
 from parsers.errors import ParseError
-from parsers.measurement import Flag, Metric, NotYet, Parsed, Scalar, Table, Taken, measurements
+from parsers.measurement import Flag, Metric, NotYet, Parsed, Scalar, Table, Taken, measurements, unread
 
 NAME: Final = "OSU"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {"latency": 10.0, "bandwidth": 1e4, "message_rate": 0.01}
 LABELS: Final = ("table", "benchmark", "operation", "message_size", "statistic")
 METRICS: Final = {
@@ -81,6 +81,7 @@ _BARE_TITLE = re.compile(  # a page shows "# …" as a heading, without its mark
 _COMMENTED = re.compile(
     r"^[ \t]*#[ \t]*(?:\d+[ \t]+)?\d+[.,]\d\d(?:[ \t]|$)", re.MULTILINE
 )  # a row behind a "#"
+_MARKS = re.compile(r"^#(?:[ \t]*#)+")
 _PAIRS = re.compile(r"^#\s*\[ pairs: (\d{1,18}) \](?: \[ window size: (\w+) \])?")
 _NOTE = re.compile(r"^#\s*(Datatype|Window creation|Synchronization): (.*?)\.?$")
 _BUFFERS = re.compile(r"^#\s*(Send Buffer on .*)$")
@@ -129,10 +130,12 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     found: list[_Table] = Parts()
     coming = _Table()
     headed = False  # is the line above a table's head?
+    titled = False  # is the last title still without a head that could be read? What follows is not the table's above
     held = ""  # a head that a mail broke inside of a column's name
     for line, whole in [*((line, True) for line in lines), (last, False)]:
         if not line:
             continue
+        line = _MARKS.sub("#", line)  # the file that it was kept in comments its heads
         if held:
             line, held = (f"{held} {line}" if _columns(f"{held} {line}") else line), ""
         rest = headed and not line.startswith("#") and _columns(f"# {line}")
@@ -140,9 +143,9 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
         if rest:
             found[-1].columns += rest  # a mail broke the head, and will break the rows
         elif match := _title(line):
-            coming = _Table(benchmark=match["name"], version=match["version"])
+            coming, titled = _Table(benchmark=match["name"], version=match["version"]), True
         elif columns := _columns(line):
-            headed = True
+            headed, titled = True, False
             coming.columns = columns
             found.append(coming)
             coming = _Table(coming.benchmark, coming.version, coming.about)
@@ -155,12 +158,22 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
                 for statistic, value in zip(("min", "max", "mean"), match.groups(), strict=True)
             ]
             found.append(coming)
-            coming = _Table()
+            coming, titled = _Table(), False
+        elif titled:
+            _headless(found, coming, line)
         elif found:
             _row(found[-1], line, whole)
     if not found:
         raise _nothing(text)
     return Parsed(tables=_tables(found), flags=tuple(_flags(found)), facts=_facts(found))
+
+
+def _headless(found: list[_Table], coming: _Table, line: str) -> None:
+    """Keep what may be a row below a title whose head could not be read, to be flagged."""
+    if len(line.split()) > 1 and texts.like_row(line, len(line.split())):
+        coming.unread.append(line)
+        if coming not in found:
+            found.append(coming)
 
 
 def _title(line: str) -> re.Match[str] | None:
@@ -289,10 +302,7 @@ def _flags(found: list[_Table]) -> Iterator[Flag]:
         if table.not_finite:
             yield Flag(id="not_finite", text=f"{what}: inf or nan, left out")
         if table.unread:
-            yield Flag(
-                id="unread",
-                text=f"{what}: {len(table.unread)} lines look like rows and could not be read, the first {table.unread[0][:60]!r}",
-            )
+            yield unread(table.unread, what)
         if not table.rows:
             yield Flag(id="empty_table", text=f"{what}: no row")
 

@@ -240,6 +240,48 @@ def test_osu_ibarrier_has_a_head_without_a_mark() -> None:
     assert values(parsed, metric="overlap") == [0.6564]
 
 
+def test_osu_heads_that_their_file_comments_once_more() -> None:
+    """As in logs put together by hand: the barrier was lost unsaid, and the rates below it fell to the table above."""
+    parsed = parse(
+        "# OSU MPI Allreduce Latency Test v5.6.2\n# Size       Avg Latency(us)\n4                       4.08\n\n"
+        "# OSU MPI Barrier Latency Test v5.6.2\n# # Avg Latency(us)\n              3.28\n\n"
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2\n# # [ pairs: 24 ] [ window size: 64 ]\n"
+        "# # Size                  MB/s        Messages/s\n 1                     169.15      169152814.02\n",
+        "osu",
+    )
+
+    assert [(row.labels["benchmark"], row.value) for row in parsed.measured()] == [
+        ("MPI Allreduce Latency Test", 4080),
+        ("MPI Barrier Latency Test", 3280),
+        ("MPI Multiple Bandwidth / Message Rate Test", 169.15e6),
+        ("MPI Multiple Bandwidth / Message Rate Test", 169152814.02),
+    ]
+    assert flags(parsed) == set()
+
+
+def test_rows_below_an_osu_head_that_is_not_known_are_not_the_table_s_above() -> None:
+    parsed = parse(
+        "# OSU MPI Allreduce Latency Test v9\n# Size       Avg Latency(us)\n4                       4.08\n\n"
+        "# OSU MPI Persistence Test v9\n# Bytes        Wonder(us)\n8                3.28\n",
+        "osu",
+    )
+
+    assert [row.value for row in parsed.measured()] == [4080]
+    assert flags(parsed) == {"unread", "empty_table"}
+
+
+def test_rows_of_imb_whose_head_is_not_known_are_said() -> None:
+    parsed = parse(
+        "# Benchmarking PingPong \n# #processes = 2 \n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+        "            8         1000         2.00         4.00\n\n# Benchmarking Foo \n# #processes = 4 \n"
+        "       #octets #wonders      t[usec]   Mbytes/sec\n            8         1000         7.00         8.00\n",
+        "imb",
+    )
+
+    assert {row.labels["benchmark"] for row in parsed.measured()} == {"PingPong"}
+    assert "Foo with 4 processes: 1 line" in next(flag.text for flag in parsed.flags if flag.id == "unread")
+
+
 def test_html_is_undone() -> None:
     page = "# Benchmarking PingPong \n<br>\n# #processes = 2 \n<br>\n&nbsp;&nbsp;&nbsp;&nbsp;#bytes #repetitions      t[usec]   Mbytes/sec\n<br>\n&nbsp;&nbsp;&nbsp;&nbsp;0         1000        57.31         0.00\n"  # fmt: skip
     assert values(parse(page, "imb"), nprocs=2, message_size=0, metric="time") == [57310]
