@@ -18,6 +18,7 @@ from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers.formulas import Spread
 from reports.readings import groups
 from reports.readings.mlc import entries
+from reports.results.hardware import caches_above
 from reports.results.model import Run
 from reports.results.naming import program_name
 from reports.text import format as fmt
@@ -121,7 +122,7 @@ def _ladder(of: facets.Facet, found: pd.DataFrame) -> Ladder:
 
 def _steps(runs: Sequence[Run]) -> tuple[Step, ...]:
     """Return the caches of the core that all of some runs walked on, and memory; () where they are not all the same."""
-    found = {_caches(run) for run in runs}
+    found = {caches_above(run) for run in runs}
     sizes = found.pop() if len(found) == 1 else ()
     if not sizes:
         return ()
@@ -130,20 +131,6 @@ def _steps(runs: Sequence[Run]) -> tuple[Step, ...]:
         Step(name=f"L{level}", low=low, high=size) for low, (level, size) in zip(lows, sizes, strict=False)
     ]
     return (*steps, Step(name="memory", low=sizes[-1][1], high=None))
-
-
-def _caches(run: Run) -> tuple[tuple[int, int], ...]:
-    """Return (level, bytes) of the caches above a run's first CPU, smallest first; () where none is known."""
-    machine = run.session.topology
-    cpu = next((cpu for group in run.placed for cpu in group.cpus), None)
-    if machine is None or cpu is None or run.captured:
-        return ()
-    sizes = {
-        cache.level: cache.size_bytes
-        for cache in machine.caches
-        if cache.kind != "instruction" and cache.size_bytes and cpu in cache.cpus
-    }
-    return tuple(sorted(sizes.items()))
 
 
 def _colours(shown: Sequence[Ladder]) -> dict[str, str]:

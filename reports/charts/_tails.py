@@ -340,15 +340,17 @@ def _normal_rows(d: Distribution, plot: Plot) -> Rows:
     return rows
 
 
-def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str = "access") -> Panel:
+def histogram_panel(
+    d: Distribution, among: Sequence[Distribution], *, noun: str = "access", like: Sequence[Distribution] = ()
+) -> Panel:
     """Draw the counts in 24 logarithmic buckets a decade, into which the tool's own finer ones are added up; median and 99.9 %
     as lines; where there are several modes, their times and shares above their peaks. Its colour is that of its tail `among`
-    the others."""
-    colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.SERIES[0]
+    the others. like: on whose common axis of time it is drawn, if not on its own."""
+    colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.GREY
     buckets = formulas.merge(d.buckets)
     modes = d.modes if len(d.modes) > 1 else ()
     many = fmt.sentence(_many(noun))
-    x = _time_axis([d], f"{fmt.sentence(noun)} time (log buckets, 24 a decade)")
+    x = _time_axis(like or [d], f"{fmt.sentence(noun)} time (log buckets, 24 a decade)")
     y = _count_axis(max(b.n for b in buckets) * (4 if modes else 1.3), f"{many} per bucket (log scale)")
     bars: Rows = [
         {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.units import size_bytes
-from reports.charts import _poke_moments, _tails, facets, titles, wording
+from reports.charts import _poke_modes, _poke_moments, _tails, facets, titles, wording
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
@@ -27,23 +27,26 @@ RANK = 40
 METHODS = (
     "Tails: the repeats’ buckets are added up for the picture and its modes; buckets are at most 1 % wide. A quantile is the "
     "median over the repeats of what poke prints of each run; it is given where at least ten samples lie beyond it. The time per "
-    "turn of a loop is the median sample through its turns."
+    "turn of a loop is the median sample through its turns. What a mode most likely is: of an array of at most 3/4 of a cache, that "
+    "cache; what takes within a fifth of as long, the same; a buffered read of a file below 10 µs + 1 ns a byte, the page cache; within "
+    "3 × of the median direct read, the device."
 )
 
 
 def chapter(results: Results, tool: str = "poke") -> Chapter:
-    """Draw per sweep the tails of up to four targets and the histogram of the first."""
+    """Draw per sweep the tails of up to four targets, and histograms of the first in all its sizes."""
     runs = results.shown(tool)
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     accesses: list[AccessTime] = []
     every: list[Distribution] = []
+    others = _poke_modes.known(runs if len(runs) <= _MANY else ())
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         read = _read(members)
         found = read.distributions
         every += [replace(d, buckets=(), by_run=()) for d in found]  # which are large
         if found:
-            figures.append(_figure(sweep, members, read))
+            figures.append(_figure(sweep, members, read, others))
             key_numbers += _key_numbers([d for d in found if not d.hollow])
             accesses += _access_times(found)
         if summed := _totals(sweep, members, read.totals):
@@ -198,7 +201,7 @@ def _noun(found: Sequence[Distribution]) -> str:
     return nouns.pop() if len(nouns) == 1 else "sample"
 
 
-def _figure(sweep: str, runs: Sequence[Run], read: _Read) -> Figure:
+def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Known) -> Figure:
     found = read.distributions
     told = [d for d in found if not d.hollow] or found
     subject = _with_buckets(_subject(told))
@@ -208,9 +211,11 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read) -> Figure:
     name = fmt.sentence(subject.name)
     alone = any(d.target == "null" for d in chosen)
     timer = None if alone else _tails.floor(chosen, min(read.timers, default=None))
+    beside = [d if d is not subject else subject for d in _beside(subject, found)]
+    beside = [next((c for c in chosen if c.name == d.name), None) or _with_buckets(d) for d in beside]
     panels = [
         _tails.tail_panel(chosen, subject, timer=timer, noun=noun),
-        _tails.histogram_panel(subject, chosen, noun=noun),
+        *(_tails.histogram_panel(d, chosen, noun=noun, like=beside) for d in beside),
     ]
     left_out = len(found) - len(chosen)
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
@@ -230,12 +235,14 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read) -> Figure:
         sweep=runs[0].sweep_title,
         title=f"How long {many} took"
         if subject.hollow
-        else titles.modes(name, subject.steady_modes)
+        else _poke_modes.title(name, subject, others)
+        or titles.modes(name, subject.steady_modes)
         or titles.tail(
             name, median, p999, subject.largest, subject.n, _noun([subject]), repeats=len(subject.told)
         ),
         sub=sub,
         panels=tuple(panels),
+        tables=tuple(filter(None, [_poke_modes.table(beside, others)])),
         numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found), metric="latency"),),
         runs=tuple(_tails.runs_of(found)),
         metric="latency",
@@ -265,12 +272,26 @@ def _moved(blocks: Mapping[str, set[int]]) -> str:
 def _subject(found: list[Distribution]) -> Distribution:
     """The distribution that the title speaks of and the histogram shows: the largest array in memory, of several the one with the most samples."""
     memory = [d for d in found if d.target == "memory"]
-    return max(memory or found, key=lambda d: (_bytes(d), d.n))
+    return max(memory or found, key=lambda d: (_poke_modes.reach(d.runs[0]), d.n))
 
 
-def _bytes(d: Distribution) -> int:
-    value = d.runs[0].options.get("bytes")
-    return size_bytes(str(value)) if value is not None else 0
+_MOST_HISTOGRAMS: Final = 6
+
+
+def _beside(subject: Distribution, found: Sequence[Distribution]) -> list[Distribution]:
+    """Return the distributions that have a histogram: those that differ from the subject in the size of what is accessed, and in
+    nothing else, the smallest first; of many the first, the last and some between."""
+
+    def rest(d: Distribution) -> tuple[object, ...]:
+        run = d.runs[0]
+        options = {name: str(v) for name, v in run.options.items() if name not in ("bytes", "window")}
+        return run.host, run.place, d.target, d.op, d.hollow, tuple(sorted(options.items()))
+
+    same = sorted((d for d in found if rest(d) == rest(subject)), key=lambda d: _poke_modes.reach(d.runs[0]))
+    if len(same) <= _MOST_HISTOGRAMS:
+        return same
+    step = (len(same) - 1) / (_MOST_HISTOGRAMS - 1)
+    return [same[round(i * step)] for i in range(_MOST_HISTOGRAMS)]
 
 
 def _chosen(found: list[Distribution]) -> list[Distribution]:

@@ -13,6 +13,7 @@ from orchestrator.machine.facts import FACTS
 from orchestrator.machine.topology import Topology
 from orchestrator.store.result_file import Session
 from reports.results.grouping import group_by
+from reports.results.model import Run
 from reports.text import format as fmt
 
 
@@ -121,3 +122,17 @@ def counted(topology: Topology) -> list[str]:
     numbers = topology.numbers()
     nouns = {"packages": "package", "numa_nodes": "NUMA node", "cores": "core", "pus": "PU"}
     return [fmt.plural(numbers[key], noun) for key, noun in nouns.items()]
+
+
+def caches_above(run: Run) -> tuple[tuple[int, int], ...]:
+    """Return (level, bytes) of the caches above a run's first CPU, smallest first; () where none is known."""
+    machine = run.session.topology
+    cpu = next((cpu for group in run.placed for cpu in group.cpus), None)
+    if machine is None or cpu is None or run.captured:
+        return ()
+    sizes = {
+        cache.level: cache.size_bytes
+        for cache in machine.caches
+        if cache.kind != "instruction" and cache.size_bytes and cpu in cache.cpus
+    }
+    return tuple(sorted(sizes.items()))

@@ -1,0 +1,246 @@
+"""What each peak of a histogram most likely is, and how much of the data was in a cache: the share of a peak times the size. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from parsers.units import size_bytes
+from reports.charts._tails import Distribution
+from reports.draw.figure import ROW, Table, row_of
+from reports.numbers.formulas import Mode
+from reports.numbers.poke import latencies
+from reports.results.convicted import OTHER
+from reports.results.hardware import caches_above
+from reports.results.model import Run
+from reports.text import format as fmt
+
+FITS: Final = 0.75
+"""Of a cache: what is at most so large is taken to lie in it."""
+ALIKE: Final = 1.2
+"""Times whose ratio is at most this are of one place."""
+INTERRUPTED_NS: Final = 10_000.0
+"""A sample of memory or of a loop that takes so much longer was not left alone."""
+PAGE_CACHE_NS: Final = 10_000.0
+"""A read of a file that takes at most this, and 1 ns a byte for the copy, asked no device."""
+SEEKS_NS: Final = 2e6
+"""An access to a device that takes longer waits for a disk to turn, or for others."""
+PAGE_CACHE: Final = "page cache"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What other cells tell of the places where data can be: their medians (ns)."""
+
+    levels: dict[str, float] = field(default_factory=dict)  # "L2" → of the largest array that fits
+    device: float | None = None  # of reads past the page cache
+
+
+class Told(NamedTuple):
+    """A mode and what it most likely is."""
+
+    mode: Mode
+    what: str
+    held: str  # the cache that it is a hit of: "L3", "page cache"; "" of none
+
+
+class Mass(NamedTuple):
+    """How much of what was accessed lay in a cache, by the share of accesses that hit it."""
+
+    cache: str  # "L3", "page cache"
+    share: float
+    size: int  # bytes that were accessed
+
+
+def reach(run: Run) -> int:
+    """Return how many bytes a run's accesses were spread over: the window, else the size; 0 where nothing tells."""
+    told = [run.options.get(name) for name in ("window", "bytes")]
+    return min((size_bytes(str(value)) for value in told if value is not None), default=0)
+
+
+def known(runs: Iterable[Run]) -> Known:
+    """Return what the cells tell of which it is sure where their data lay."""
+    levels: dict[str, tuple[int, list[float]]] = {}
+    direct: list[float] = []
+    for run in runs:
+        target, size = run.options.get("target"), reach(run)
+        own = [told["p50"] for told in latencies(run).values() if "p50" in told]
+        if target == "file" and run.options.get("direct"):
+            direct += own
+        elif target == "memory" and own and (level := _fits(size, caches_above(run))):
+            largest, _ = levels.get(level, (0, []))
+            if size >= largest:
+                levels[level] = (size, own if size > largest else [*levels[level][1], *own])
+    return Known(
+        levels={level: statistics.median(own) for level, (_, own) in levels.items()},
+        device=statistics.median(direct) if direct else None,
+    )
+
+
+def _fits(size: int, caches: Sequence[tuple[int, int]]) -> str:
+    return next((f"L{level}" for level, room in caches if 0 < size <= FITS * room), "")
+
+
+def explained(d: Distribution, others: Known) -> list[Told]:
+    """Return the modes of a distribution, from the fastest, each with what it most likely is; "" where nothing tells."""
+    by = {"memory": _memory, "file": _file, "compute": _loop, "null": _timer}.get(d.target)
+    return by(d, others) if by else [Told(mode, "", "") for mode in d.modes]
+
+
+def _main(d: Distribution) -> Mode:
+    return max(d.modes, key=lambda mode: mode.share)
+
+
+def _memory(d: Distribution, others: Known) -> list[Told]:
+    caches, size, main = caches_above(d.runs[0]), reach(d.runs[0]), _main(d)
+    if not caches or not size:
+        return [Told(mode, "", "") for mode in d.modes]
+    home = _fits(size, caches) or ("memory" if size * FITS >= caches[-1][1] else "")
+    last = others.levels.get(f"L{caches[-1][0]}", 0.0)
+
+    def what(mode: Mode) -> str:
+        near = min(others.levels, key=lambda level: _apart(others.levels[level], mode.at), default="")
+        if mode is main and home:
+            return home
+        if mode.at >= max(INTERRUPTED_NS, 5 * main.at):
+            return "interrupted, by a page fault or by other work on this CPU"
+        if near and _apart(others.levels[near], mode.at) <= ALIKE:
+            return near
+        if mode.at > main.at:
+            slower = {"memory": "memory, after a walk through the page tables", f"L{caches[-1][0]}": "memory"}
+            return slower.get(home, "a larger cache, or memory")
+        if home == "memory":
+            return "memory, its page’s translation at hand" if last and mode.at > last else "a cache, or its page’s translation at hand"  # fmt: skip
+        return f"L{caches[-1][0]} or memory" if not home else "a smaller cache"
+
+    found = [(mode, what(mode)) for mode in d.modes]
+    return [Told(mode, word, word if word[:1] == "L" and word[1:].isdigit() else "") for mode, word in found]
+
+
+def _apart(a: float, b: float) -> float:
+    return max(a, b) / min(a, b) if min(a, b) > 0 else float("inf")
+
+
+def _file(d: Distribution, others: Known) -> list[Told]:
+    options = d.runs[0].options
+    writes = d.op != "read"
+    block = d.runs[0].parsed.facts.get("block") if d.runs[0].parsed else None
+    cached = PAGE_CACHE_NS + (block if isinstance(block, int | float) else 0)
+    past = bool(options.get("direct") or options.get("fsync"))
+
+    slow = [mode for mode in d.modes if past or mode.at > cached]
+    main = max(slow, key=lambda mode: mode.share, default=None)
+
+    def what(mode: Mode) -> str:
+        if mode not in slow:
+            return PAGE_CACHE
+        if writes and not past:
+            return "waiting for pages to be written"
+        if others.device and not past and _apart(others.device, mode.at) <= 3:
+            return f"the device (direct reads: {fmt.quantity(others.device, 'ns')})"
+        if mode is main:
+            return "the device" if mode.at < SEEKS_NS else "a disk that seeks, or a queue before it"
+        if main and mode.at < main.at:
+            return "a cache of the device, or of what it is behind"
+        return "the device, after other work"
+
+    found = [(mode, what(mode)) for mode in d.modes]
+    return [Told(mode, word, PAGE_CACHE if word == PAGE_CACHE and not writes else "") for mode, word in found]
+
+
+def _loop(d: Distribution, others: Known) -> list[Told]:  # noqa: ARG001
+    first = d.modes[0]
+    return [
+        Told(
+            mode,
+            "the loop"
+            if mode is first
+            else f"the loop, and {fmt.quantity(mode.at - first.at, 'ns', 2)} in which other work had the CPU"
+            if mode.at - first.at >= 10 * INTERRUPTED_NS
+            else "the loop, slower: the clock, or its data",
+            "",
+        )
+        for mode in d.modes
+    ]  # fmt: skip
+
+
+def _timer(d: Distribution, others: Known) -> list[Told]:  # noqa: ARG001
+    return [
+        Told(mode, "the timer alone" if i == 0 else "the timer, and an interruption", "")
+        for i, mode in enumerate(d.modes)
+    ]
+
+
+def mass(d: Distribution, others: Known) -> Mass | None:
+    """Return how much of the data lay in the largest cache that some accesses hit and others missed; None where all or none did."""
+    told = explained(d, others)
+    held = [one for one in told if one.held]
+    size = reach(d.runs[0])
+    if not held or len(held) == len(told) or not size:
+        return None
+    share = sum(one.mode.share for one in held)
+    return Mass(cache=held[-1].held, share=share, size=size)
+
+
+def title(name: str, d: Distribution, others: Known) -> str:
+    """Say "File, 8 GB: 41 % of the reads hit the page cache, so it held 3.3 GB"; "" where nothing was hit in part, or the repeats do not
+    agree on the modes."""
+    found = mass(d, others)
+    if found is None or d.op != "read" or not d.steady_modes or not 0.02 <= found.share <= 0.98:
+        return ""
+    of = f"the {found.cache}" if found.cache == PAGE_CACHE else found.cache
+    return f"{name}: {fmt.percent(found.share)} of the reads hit {of}, so it held {part(found.share, found.size)}"
+
+
+_BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_DECIMAL: Final = ("B", "kB", "MB", "GB", "TB")
+
+
+def part(share: float, size: int) -> str:
+    """Return so much of a size, in units of the kind that the size is said in: `part(0.41, 8 * 10**9)` is "3.3 GB"; "all 8 GB"."""
+    if share > 1 - 1e-9:
+        return f"all {fmt.size(size)}"
+    base, units = (1024, _BINARY) if fmt.size(size).endswith("iB") else (1000, _DECIMAL)
+    value, unit = share * size, 0
+    while float(f"{value:.2g}") >= base and unit + 1 < len(units):
+        value, unit = value / base, unit + 1
+    return f"{fmt.number(value, 2)} {units[unit]}"
+
+
+def _recorded(run: Run, cache: str) -> str:
+    """Return what the machine says of a cache: "480 MiB", of the page cache "at most 21.3 GiB"; "–" where it is not recorded."""
+    if cache == PAGE_CACHE:
+        room = run.session.facts.get("memory_available_bytes")
+        return f"at most {fmt.size(room)}" if isinstance(room, int | float) and not run.captured else fmt.NOTHING  # fmt: skip
+    size = next((size for level, size in caches_above(run) if f"L{level}" == cache), None)
+    return f"{cache} {fmt.size(size)}" if size else fmt.NOTHING
+
+
+def table(found: Sequence[Distribution], others: Known) -> Table | None:
+    """Return a row for each mode of each histogram: where it is, how much is in it, what it most likely is; and where it is a hit of a
+    cache, beside share × size what the machine says that the cache has. None where there is one peak each and nothing explains it."""
+    rows, whose = [], []
+    for d in found:
+        size = reach(d.runs[0]) if d.target in ("memory", "file") else 0
+        for mode, what, held in explained(d, others):
+            rows.append(
+                (
+                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), what or fmt.NOTHING,
+                    part(mode.share, size) if held and size else fmt.NOTHING,
+                    _recorded(d.runs[0], held) if held else fmt.NOTHING,
+                )
+            )  # fmt: skip
+            whose.append(row_of(d.runs))
+    if len(rows) == len(found) and all(row[3] == fmt.NOTHING for row in rows):
+        return None
+    return Table(
+        columns=("Histogram", "Mode", "Share", "Most likely", "Share × size", "The machine tells"),
+        rows=tuple(rows),
+        numeric=frozenset((1, 2, 4, 5)),
+        of=tuple(whose),
+        metrics={ROW: OTHER} | dict.fromkeys((1, 2, 4), "latency/modes"),
+        caption="Where the peaks are, and what they most likely are: by the sizes of the caches, by cells whose data fits into one, by direct reads. "
+        "Random accesses hit a cache as often as it holds their data: share × size is how much it held",
+    )  # fmt: skip

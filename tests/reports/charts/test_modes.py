@@ -1,0 +1,117 @@
+"""Histograms of every size, what their peaks most likely are, and how much a cache held by the share that hit it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.charts import poke
+from reports.charts._poke_modes import part
+from reports.draw.figure import Figure
+from reports.results.load import load
+
+XML = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x3" complete_cpuset="0x3" allowed_cpuset="0x3" nodeset="0x1"
+ complete_nodeset="0x1" allowed_nodeset="0x1"><object type="NUMANode" os_index="0" cpuset="0x3" nodeset="0x1" local_memory="17179869184"/>
+<object type="Package" os_index="0" cpuset="0x3"><object type="L3Cache" cpuset="0x3" cache_size="33554432" depth="3" cache_type="0">
+<object type="L2Cache" cpuset="0x3" cache_size="1048576" depth="2" cache_type="0"><object type="Core" os_index="0" cpuset="0x3">
+<object type="PU" os_index="0" cpuset="0x1"/><object type="PU" os_index="1" cpuset="0x2"/></object></object></object></object></object></topology>"""
+
+
+def figure(
+    make: Any, path: Path, cells: Sequence[tuple[Mapping[str, Any], Mapping[float, int]]], repeats: int = 2
+) -> Figure:
+    """A sweep of cells, each with its options and its samples: time in ns → how many."""
+    maker = make.Maker(path)
+    maker.topology = XML
+    maker.facts = {**maker.facts, "memory_available_bytes": 6 * 2**30}
+    for options, samples in cells:
+        times = [time * (1 + 0.02 * (i % 3 - 1)) for time, n in samples.items() for i in range(n)]
+        text = make.poke_text(times, target=options["target"], size=options["bytes"])
+        for _ in range(repeats):
+            maker.add("s", "poke", options, text, axes=("bytes", "window"), place="all")
+    (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
+    return found
+
+
+FILE = {"target": "file", "bytes": 8 * 10**9}
+
+
+def test_every_window_has_a_histogram_on_one_axis_of_time(make: Any, tmp_path: Path) -> None:
+    cells = [({**FILE, "window": w}, {1500.0: 500, 80_000.0: 500}) for w in ("8GB", "512k", "256M")]
+    found = figure(make, tmp_path / "r.db", cells)
+
+    assert [p.title for p in found.panels[1:]] == [
+        f"Histogram, file, 8 GB, first {size}" for size in ("512 KiB", "256 MiB", "8 GB")
+    ]
+    domains = {json.dumps(p.wide["encoding"]["x"]["scale"]["domain"]) for p in found.panels[1:]}
+    assert len(domains) == 1
+
+
+def test_the_page_cache_is_as_large_as_the_share_that_hit_it(make: Any, tmp_path: Path) -> None:
+    """The post's sum: 6 % of the reads from 8 GB took 15 µs, so 500 MB of it were cached."""
+    cells = [
+        ({**FILE, "window": "8GB"}, {1500.0: 60, 80_000.0: 940}),
+        ({**FILE, "bytes": 10**6, "direct": True}, {75_000.0: 1000}),
+    ]
+    found = figure(make, tmp_path / "r.db", cells)
+
+    assert found.title == "File, 8 GB, first 8 GB: 6.0 % of the reads hit the page cache, so it held 480 MB"
+    (table,) = found.tables
+    cached, device = table.rows
+    assert cached[2:] == ("6.0 %", "page cache", "480 MB", "at most 6 GiB")
+    assert device[2:] == ("94 %", "the device (direct reads: 75.0 µs)", "–", "–")
+
+
+def test_what_one_repeat_alone_shows_is_no_title(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for hit in (60, 600):
+        samples = [1500.0] * hit + [80_000.0] * (1000 - hit)
+        maker.add("s", "poke", FILE, make.poke_text(samples, target="file", size=FILE["bytes"]))
+    found = poke.chapter(load([maker.write()])).figures[0]
+
+    assert "held" not in found.title
+
+
+def test_a_mode_of_memory_is_the_cache_that_smaller_arrays_show(make: Any, tmp_path: Path) -> None:
+    def array(size: int) -> dict[str, Any]:
+        return {"target": "memory", "bytes": size}
+
+    cells = [
+        (array(2**19), {25.0: 1000}),
+        (array(2**24), {60.0: 1000}),
+        (array(2**30), {61.0: 50, 120.0: 900, 300.0: 40, 2e6: 30}),
+    ]
+    found = figure(make, tmp_path / "r.db", cells)
+
+    rows = {(row[0].removeprefix("memory, "), row[3]): row[4:] for row in found.tables[0].rows}
+    assert rows["512 KiB", "L2"] == ("all 512 KiB", "L2 1 MiB")
+    assert rows["16 MiB", "L3"] == ("all 16 MiB", "L3 32 MiB")
+    assert rows["1 GiB", "L3"] == ("50 MiB", "L3 32 MiB")
+    assert rows["1 GiB", "memory"] == ("–", "–")
+    assert ("1 GiB", "memory, after a walk through the page tables") in rows
+    assert ("1 GiB", "interrupted, by a page fault or by other work on this CPU") in rows
+    assert found.title == "Memory, 1 GiB: 4.9 % of the reads hit L3, so it held 50 MiB"
+
+
+def test_where_the_caches_are_not_known_nothing_is_called_one(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    text = make.poke_text([60.0] * 100 + [120.0] * 900)
+    maker.add("s", "poke", {"target": "memory", "bytes": 2**30}, text)
+    found = poke.chapter(load([maker.write()])).figures[0]
+
+    assert {row[3] for row in found.tables[0].rows} == {"–"}
+    assert "held" not in found.title
+
+
+@pytest.mark.parametrize("share", [0.001, 0.0204, 0.06, 0.5, 0.97, 0.9996])
+@pytest.mark.parametrize("size", [8 * 10**9, 2**30, 512 * 1024, 10**6])
+def test_a_part_of_a_size_is_said_in_its_own_units(share: float, size: int) -> None:
+    number, unit = re.fullmatch(r"([\d.]+) (\w+)", part(share, size).replace("\u2009", "")).groups()  # type: ignore[union-attr]
+    factor = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
+    assert float(number) * factor == pytest.approx(share * size, rel=0.06)
+    assert part(1.0, 2**30) == "all 1 GiB"
