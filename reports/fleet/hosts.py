@@ -14,11 +14,10 @@ from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
 from reports.results.model import Machine, Results
 from reports.results.sessions import SessionKey, clock_warnings, of_hosts, overlapping, timeline
-from reports.text import format as fmt
 
 
 class Hosts:
-    """Which host a session is of: what has one hostname and one kind of hardware."""
+    """Which host a session is of: what has one hostname, one kind of hardware, and a network card in common."""
 
     def __init__(self, results: Results, baseline: Results | None) -> None:
         machines, left_out = of_hosts(results)
@@ -34,17 +33,22 @@ class Hosts:
         self.names: dict[SessionKey, str] = {}
         rows: list[tuple[Hardware, str]] = []
         for hostname, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
-            by_kind = group_by(own, lambda item: item[1][1])
+            marks = dict(
+                zip((key for key, _ in own), hardware.cards([m.session for _, (m, _) in own]), strict=True)
+            )
+            if len({*filter(None, marks.values())}) < 2:
+                marks = dict.fromkeys(marks, "")
+            by_kind = group_by(own, lambda item: _whose(item[1][1], marks[item[0]]))  # noqa: B023 (called at once)
             names = _names(hostname, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
             if len(names) > 1:
                 first, second = list(names)[:2]
                 self.warnings.append(
                     f"several machines are called {hostname}, or its hardware changed: {second.differences(first)}; "
-                    f"they count as {fmt.words(names.values())}"
+                    f"they count as {hardware.listed(names.values())}"
                 )
             for kind, same in by_kind.items():
                 self.names |= {key: names[kind] for key, _ in same}
-                rows.append((kind, names[kind]))
+                rows.append((same[0][1][1], names[kind]))
         self.warnings += overlapping(machines, self.when, self.names)
         by_name = group_by(of, self.names.__getitem__)
         self.sessions = {
@@ -76,6 +80,11 @@ class Hosts:
 
 def _key(machine: Machine) -> SessionKey:
     return machine.file, machine.session.session
+
+
+def _whose(kind: Hardware, cards: str) -> Hardware:
+    """Return what tells a machine from others of its name."""
+    return Hardware(facts=((hardware.CARDS, cards), *kind.facts))
 
 
 def _names(hostname: str, files: Mapping[Hardware, Sequence[str]]) -> dict[Hardware, str]:

@@ -86,6 +86,11 @@ class History:
         )
 
     @property
+    def left_zero(self) -> bool:
+        """Did it change from 0, and is no other change of it news? No change is a share of 0: `regressed` and `improved` are not asked."""
+        return not self.news and any(not change.before for change in self.changes)
+
+    @property
     def news(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.word != "changed")
 
@@ -183,7 +188,7 @@ def _names(
             called = {kind: f"{host} ({kind.beside(different)})" for kind in different}
             told.append(
                 f"several machines are called {host}, or its hardware changed: {different[1].differences(different[0])}; "
-                f"they count as {fmt.words(called.values())}"
+                f"they count as {hardware.listed(called.values())}"
             )
         else:
             called = dict.fromkeys(own, host)

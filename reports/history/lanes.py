@@ -113,7 +113,13 @@ def _nothing(history: History, threshold: float) -> str:
     """Say that a number did not change, or what is true of it; by how much it scatters."""
     if not history.judged:
         return "too few sessions to tell"
+    if history.left_zero:
+        return "left 0: no change from 0 is judged"
     middle, sd = centre(history.medians)
-    scatter = f"; scatters by {fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""
+    seen = 1.4826 * statistics.median(abs(value - middle) for value in history.medians)
+    least = "≤ " if seen < sd * (1 - 1e-9) else ""
+    scatter = (
+        f"; scatters by {least}{fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""
+    )
     small = f" of {threshold * 100:.3g} % or more" if history.changes else ""
     return f"no change{small}{scatter}"

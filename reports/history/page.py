@@ -17,6 +17,7 @@ from reports.history.text import (
     short_text,
     together_text,
     unseen_text,
+    zero_text,
 )
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
@@ -61,8 +62,15 @@ def sentence(report: Report) -> str:
     if not judged:
         return f"Too few sessions: it takes {LEAST} to tell a change from day-to-day noise."
     if not report.steps:
-        found = f"{nothing_text(report, judged).capitalize()} in {fmt.plural(len(judged), 'number')}"
-        return "; ".join(filter(None, [found, unseen_text(report, judged), few_text(report.histories)])) + "."
+        kept = [h for h in judged if not h.left_zero]
+        found = (
+            f"{nothing_text(report, kept).capitalize()} in {fmt.plural(len(kept), 'number')}" if kept else ""
+        )
+        zero = zero_text(judged)
+        return (
+            "; ".join(filter(None, [found, zero, unseen_text(report, kept), few_text(report.histories)]))
+            + "."
+        )
     last = max(report.steps, key=lambda s: s.moment.at)
     changes = fmt.plural(len(report.steps), "change")
     alike = alike_text(report, last)
@@ -100,8 +108,13 @@ def _by_name(report: Report) -> str:
     """Return "; 4 numbers, of each of 3 hosts its own", of which a line on several hosts counts each once; "" of one host's."""
     hosts = {h.host for h in report.regressed}
     names = {h.series.key for h in report.regressed}
-    every = f"{'each of ' if len(names) * len(hosts) == len(report.regressed) else ''}{fmt.plural(len(hosts), 'host')}"
-    return f"; {fmt.plural(len(names), 'number')}, of {every} its own" if len(hosts) > 1 else ""
+    every = fmt.plural(len(hosts), "host")
+    each = (
+        f", of each of {every} its own"
+        if len(names) * len(hosts) == len(report.regressed)
+        else f" over {every}"
+    )
+    return f"; {fmt.plural(len(names), 'number')}{each}" if len(hosts) > 1 else ""
 
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
@@ -120,6 +133,9 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
 def _checks(report: Report) -> Iterable[Check]:
     for text in report.warnings:
         yield Check(level="warn", subject="Look at this first.", text=text)
+    for host in report.moments:
+        if zero := zero_text(report.of(host)):
+            yield Check(level="warn", subject=f"{host}.", text=f"{zero}.")
     if told := together_text(report):
         yield Check(
             level="info",

@@ -36,11 +36,13 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         own = report.of(host)
         steps = [step for step in report.steps if step.host == host]
         found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
+        zero = zero_text(own)
+        found += " of the others" if zero and found and not steps else ""
         told = folds and all(id(step) in above for step in steps)
         if told and steps:
             found += ", told above"
         head = f"{len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
-        said = f"{head}: {'; '.join(filter(None, [found, unseen_text(report, own), few_text(own)]))}"
+        said = f"{head}: {'; '.join(filter(None, [zero, found, unseen_text(report, own), few_text(own)]))}"
         if told:
             heads.setdefault(said, []).append(host)
         else:
@@ -79,7 +81,7 @@ def together_text(report: Report) -> list[str]:
     """Return "2026-11-08 kernel 6.1 → 6.8: 17 regressed on n[001-040]" of what changed on several hosts: the same differences, on whatever
     days, or where there are none the same day."""
     return [
-        f"{_days(report, own)} {_cause(own[0])}: {_sums(own)} on {folded({step.host: None for step in own})}"
+        f"{_days(report, own)} {_cause(own[0])}: {_sums(own)} on {folded({step.host: None for step in own})}{_unlike(own)}"
         for own in _together(report)
     ]
 
@@ -91,7 +93,7 @@ def alike_text(report: Report, last: Step) -> str:
             ids = joined(one for step in own for history, _ in step.changed for one in history.doubts)
             found = _sums(own) + (f" ({MARK} doubtful: {ids})" if ids else "")
             hosts = folded({step.host: None for step in own})
-            return f"on {hosts} on {_days(report, own)}, {found}: {_cause(last)}"
+            return f"on {hosts} on {_days(report, own)}, {found}{_unlike(own)}: {_cause(last)}"
     return ""
 
 
@@ -129,6 +131,13 @@ def _sums(steps: Sequence[Step]) -> str:
     return _counts((sum(word == own for own, _ in moved), word) for word in ("regressed", "improved"))
 
 
+def _unlike(steps: Iterable[Step]) -> str:
+    """Say so where the hosts of some steps have not the same numbers that moved: what is counted is no host's own."""
+    by_host = group_by(steps, lambda step: step.host).values()
+    moved = {frozenset((c.word, h.series.key) for step in own for h, c in step.changed) for own in by_host}
+    return ", not each on every host" if len(moved) > 1 else ""
+
+
 def short_text(report: Report) -> list[str]:
     """Return "n[001-040]: 3 sessions each" of the hosts that have too few, those of as many together."""
     alike = group_by(report.short.items(), lambda one: one[1])
@@ -139,12 +148,20 @@ def short_text(report: Report) -> list[str]:
 
 
 def nothing_text(report: Report, own: Iterable[History]) -> str:
-    """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged."""
-    judged = [h for h in own if h.judged]
+    """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged, or all that was
+    left 0."""
+    judged = [h for h in own if h.judged and not h.left_zero]
     small = any(h.changes for h in judged)
     return (
         "" if not judged else f"no change of {report.threshold * 100:.3g} % or more" if small else "no change"
     )
+
+
+def zero_text(own: Iterable[History]) -> str:
+    """Say which numbers changed from 0, of which no change is a share; "" of none."""
+    left = [h.series.name for h in own if h.left_zero]
+    more = f" and {fmt.plural(len(left) - 1, 'more number')}" if len(left) > 1 else ""
+    return f"{left[0]}{more} left 0, and no change from 0 is judged" if left else ""
 
 
 def few_text(own: Iterable[History]) -> str:
@@ -160,7 +177,11 @@ _UNSEEN: Final = 4.0
 def unseen_text(report: Report, own: Iterable[History]) -> str:
     """Say how large a step may be without being seen where that is more than the threshold, because the sessions scatter, or the
     program prints too few digits."""
-    blind = [least for h in own if h.judged and not h.news and (least := _unseen(h)) > report.threshold]
+    blind = [
+        least
+        for h in own
+        if h.judged and not h.news and not h.left_zero and (least := _unseen(h)) > report.threshold
+    ]
     if not blind:
         return ""
     most = fmt.number(max(blind) * 100, 2, fmt.UP)

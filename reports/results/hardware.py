@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
@@ -64,20 +64,33 @@ def kinds(sessions: Iterable[Session]) -> list[Hardware]:
     return [Hardware(facts=tuple(row.items())) for row in rows]
 
 
-_WHOSE: Final = ("processor", "system", "board")
+CARDS: Final = "network cards"
+
+_WHOSE: Final = ("processor", "system", "board", CARDS)
 """What a machine keeps; memory goes and comes back, and PUs are switched off."""
+
+
+def cards(sessions: Sequence[Session]) -> list[str]:
+    """Return a mark of whose network cards each session of one host name saw: sessions that have a card in common, be it by others
+    between them, were on one machine. "" where none was recorded."""
+    seen = [frozenset(str(session.facts.get("network_cards") or "").split()) for session in sessions]
+    whose: list[frozenset[str]] = []  # of each machine all the cards that it had
+    for own in filter(None, seen):
+        apart = [one for one in whose if not one & own]
+        whose = [*apart, own.union(*(one for one in whose if one & own))]
+    return [next((min(one) for one in whose if own & one), "") for own in seen]
 
 
 def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Hardware]:
     """Return which machine each session of one host name was on, of sessions in the order of time with their `kinds`.
 
-    Another processor or board is another machine. Where layout or memory change and change back, that is one machine; what goes back and
+    Another processor or board is another machine, and so is one without a network card of the other. Where layout or memory change and change back, that is one machine; what goes back and
     forth is several. What a session did not record tells nothing where the others record one value.
     """
     more = [fact for fact in FACTS if fact.key in ("system", "board")]
     rows = [
-        {**{fact.words: fact.text(session.facts) for fact in more}, **dict(kind.facts)}
-        for session, kind in zip(sessions, kinds, strict=True)
+        {**{fact.words: fact.text(session.facts) for fact in more}, CARDS: mark, **dict(kind.facts)}
+        for session, kind, mark in zip(sessions, kinds, cards(sessions), strict=True)
     ]
     for what in rows[0] if rows else ():
         known = [row[what] for row in rows if row[what]]
@@ -87,6 +100,13 @@ def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Har
                 row[what] = ""
     return [Hardware(facts=tuple(row.items())) for row in rows]
 
+
+def listed(names: Collection[str]) -> str:
+    """Return what machines of one name are called; of many how many they are."""
+    return fmt.words(names) if len(names) <= _MOST_NAMED else fmt.plural(len(names), "host")
+
+
+_MOST_NAMED: Final = 6
 
 _OWN = re.compile(r"<(?:info|page_type) [^>]*/>|(?:local_memory|gp_index|complete_\w+)=\"[^\"]*\"")
 """What equal machines tell differently in hwloc's XML: names, serial numbers, free pages. Parsing a thousand times takes a minute."""

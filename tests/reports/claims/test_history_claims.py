@@ -236,6 +236,15 @@ def together(case: Case, days: str, hosts: set[str], counts: str, told: str) -> 
     counted(counts, own)
 
 
+def unlike(case: Case, days: str, hosts: set[str], told: str, said: bool) -> None:
+    """Whether not all numbers that are counted moved on each host is said."""
+    own = [step for step in case.document["steps"] if cause(step) == told and step["host"] in hosts]
+    if not own[0]["differences"]:
+        own = [step for step in own if day(step["started_utc"]) == days.partition(" to ")[0]]
+    moved = {h: frozenset((n["number"], n["word"]) for s in own if s["host"] == h for n in s["numbers"]) for h in hosts}  # fmt: skip
+    assert said == (len(set(moved.values())) > 1)
+
+
 def cause(step: Mapping[str, Any]) -> str:
     return re.sub("^one session (earlier|later): ", "", difference(step))
 
@@ -279,7 +288,10 @@ def terminal(case: Case) -> None:
             assert (int(found[2]), found[3], found[4]) == (len(dated), dated[0], dated[-1])
             assert int(found[5]) == sum(row["host"] == host for row in case.document["series"])
             parts_of(case, found[6].split("; "), {host})
-        elif found := re.fullmatch(r"(\S+(?: to \S+)?) (.+): ([^:]+) on (\S+)", line):
+        elif found := re.fullmatch(
+            r"(\S+(?: to \S+)?) (.+): ([^:]+) on (\S+?)(, not each on every host)?", line
+        ):
+            unlike(case, found[1], unfolded(found[4]), found[2], bool(found[5]))
             together(case, found[1], unfolded(found[4]), found[3], found[2])
         elif found := re.fullmatch(
             r"(\d{4}-\d\d-\d\d \d\d:\d\d)  ([^(]+?)(?: \(⚠ (\d+) of (\d+) numbers? doubted by .*\))?", line
@@ -421,7 +433,11 @@ def lanes(case: Case, figure: Any, host: str) -> None:
         if scatter := re.search(r"scatters by (.+)$", lane.note):
             middle = statistics.median(values)
             sd = 1.4826 * statistics.median(abs(v - middle) for v in values) / middle
-            assert stands(scatter[1], max(sd, 0.003) * 100, digits=2)
+            if scatter[1].startswith("≤ "):
+                assert scatter[1] == "≤ 0.30 %"
+                assert sd < 0.003
+            else:
+                assert stands(scatter[1], sd * 100, digits=2)
     assert moved == sorted(moved, reverse=True)
 
 

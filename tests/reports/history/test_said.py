@@ -1,0 +1,164 @@
+"""What is said of histories of unlike shapes: machines of one name, numbers that left 0, hosts of which each lost another number."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.store.result_file import Session
+from reports.fleet import outliers
+from reports.history import changes as history
+from reports.history import page as history_page
+from reports.history import text as history_text
+from reports.page.model import Page
+from reports.results import hardware
+from reports.results.load import load
+
+METRICS = {
+    "rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"},
+    "took": {"regex": r"took (\S+)", "unit": "us", "better": "lower"},
+    "errors": {"regex": r"errors (\S+)", "better": "lower"},
+}
+
+Add = Callable[..., list[Path]]
+
+
+@pytest.fixture
+def nights(make: Any, tmp_path: Path) -> Add:
+    """Write a session a night of a host, each with its facts."""
+
+    def add(
+        host: str, rows: Sequence[Mapping[str, float]], facts: Sequence[Mapping[str, Any]] = ()
+    ) -> list[Path]:
+        files = []
+        for i, own in enumerate(rows):
+            path = tmp_path / f"{host}-{i:02}.db"
+            maker = make.Maker(path, host=host)
+            maker.facts = {**make.FACTS, "boot_id": f"{host} {i}", **(facts[i] if facts else {})}
+            text = "".join(f"{name} {value}\n" for name, value in own.items())
+            maker.add(
+                "s", "command", {"command": ["x"], "metrics": {name: METRICS[name] for name in own}}, text
+            )
+            files.append(maker.write())
+            with sqlite3.connect(path) as db:
+                db.execute("UPDATE session SET started_utc = ?", (f"2026-01-{1 + i:02}T03:00:00+00:00",))
+        return files
+
+    return add
+
+
+def told(files: Sequence[Path]) -> tuple[history.Report, Page, str]:
+    pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
+    report = history.build(load(files))
+    return report, history_page.build(report, title="t"), history_text.as_text(report)
+
+
+def noisy(value: float, i: int) -> float:
+    return round(value * random.Random(i).gauss(1, 0.002), 3)
+
+
+def test_a_number_that_left_zero_is_not_told_as_unchanged(nights: Add) -> None:
+    report, page, text = told(
+        nights("n1", [{"rate": noisy(1000, i), "errors": 5 * (i >= 8)} for i in range(16)])
+    )
+    (errors,) = [h for h in report.histories if h.series.key.name.metric == "errors"]
+    assert [(c.before, c.after) for c in errors.changes] == [(0, 5)]
+    said = "s: errors left 0, and no change from 0 is judged"
+    assert page.sentence == f"No change in 1 number; {said}."
+    assert [check.text for check in page.checks if check.subject == "n1."] == [f"{said}."]
+    assert f"2 numbers: {said}; no change of the others" in text
+
+
+def test_zero_that_stays_is_no_change(nights: Add) -> None:
+    _, page, text = told(nights("n1", [{"rate": noisy(1000, i), "errors": 0} for i in range(16)]))
+    assert page.sentence == "No change in 2 numbers."
+    assert "left 0" not in text
+
+
+def test_a_line_that_left_zero_beside_one_that_changed(nights: Add) -> None:
+    rows = [
+        {"rate": noisy(1000 if i < 8 else 800, i), "took": 10.0, "errors": 5 * (i >= 8)} for i in range(16)
+    ]
+    _, page, text = told(nights("n1", rows))
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.lanes
+    notes = {lane.name: lane.note for lane in figure.lanes.lanes}
+    assert notes["errors"] == "5, left 0: no change from 0 is judged"
+    assert notes["took"].endswith("no change; scatters by ≤ 0.30 %")  # it does not scatter at all
+    assert "s: errors left 0, and no change from 0 is judged; 1 change" in text
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_what_each_host_lost_is_not_told_as_lost_by_all(both: bool, nights: Add) -> None:
+    """One host's rate fell and another's time rose, after the same update; or both on both."""
+    facts = [{"kernel": "6.1" if i < 8 else "6.8"} for i in range(16)]
+    files = []
+    for host, fell in (("n1", "rate"), ("n2", "took")):
+        slow = {"rate": 0.8 if both or fell == "rate" else 1, "took": 1.25 if both or fell == "took" else 1}
+        files += nights(host, [{m: noisy(1000 * (f if i >= 8 else 1), i) for m, f in slow.items()} for i in range(16)], facts)  # fmt: skip
+    _, page, text = told(files)
+    each = "" if both else ", not each on every host"
+    assert text.splitlines()[0] == f"2026-01-09 kernel 6.1 → 6.8: 2 regressed on n[1-2]{each}"
+    assert (
+        page.sentence == f"2 changes; the last on n[1-2] on 2026-01-09, 2 regressed{each}: kernel 6.1 → 6.8."
+    )
+    (regressed,) = [key for key in page.key_numbers if key.name == "Regressed"]
+    assert regressed.context.endswith(
+        "; 2 numbers, of each of 2 hosts its own" if both else "; 2 numbers over 2 hosts"
+    )
+
+
+def test_machines_of_one_name_and_kind_are_told_by_their_network_cards(nights: Add) -> None:
+    """Two cloned machines, one 10 % slower, measured by turns: as one they would scatter by 10 %, and hide any step."""
+    facts = [{"network_cards": ("aaaaaa bbbbbb", "cccccc", "bbbbbb")[i % 3]} for i in range(30)]
+    files = nights("n1", [{"rate": noisy(900 if i % 3 == 1 else 1000, i)} for i in range(30)], facts)
+    report, _, _ = told(files)
+    own = {host: {round(v, -8) for h in report.of(host) for v in h.medians} for host in report.moments}
+    assert own == {"n1 (network cards aaaaaa)": {1e9}, "n1 (network cards cccccc)": {9e8}}
+    (said,) = [text for text in report.warnings if "several machines" in text]
+    fleet = outliers.build(load(files))
+    assert sorted(fleet.statuses) == ["n1 (network cards aaaaaa)", "n1 (network cards cccccc)"]
+    assert said in fleet.warnings
+    assert [len(group.hosts) for group in fleet.groups] == [2]  # of equal hardware all the same
+    assert json.loads(history_text.as_json(report))["warnings"] == list(report.warnings)
+
+
+def test_a_card_that_was_not_recorded_is_no_other_machine(nights: Add) -> None:
+    facts = [{"network_cards": "aaaaaa" if i % 2 else None} for i in range(12)]
+    report, page, _ = told(nights("n1", [{"rate": noisy(1000, i)} for i in range(12)], facts))
+    assert list(report.moments) == ["n1"]
+    assert report.warnings == ()
+    assert page.sentence == "No change in 1 number."
+
+
+def session(seen: frozenset[str]) -> Session:
+    return Session(
+        session=1, started_utc="", ended_utc=None, host="n1", facts={"network_cards": " ".join(sorted(seen))}, topology_text="",
+        pinsweep_version="", argv=(), seed=0, programs={},
+    )  # fmt: skip
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdef"), max_size=3), max_size=8))
+def test_sessions_are_of_one_machine_where_cards_lead_from_one_to_the_other(
+    seen: list[frozenset[str]],
+) -> None:
+    marks = hardware.cards([session(own) for own in seen])
+    reach = [{i} for i in range(len(seen))]
+    for _ in seen:
+        for i, a in enumerate(seen):
+            for j, b in enumerate(seen):
+                if a & b:
+                    reach[i] |= reach[j]
+    for i, a in enumerate(seen):
+        assert (marks[i] == "") == (not a)
+        for j, b in enumerate(seen):
+            if a and b:
+                assert (marks[i] == marks[j]) == (j in reach[i])
