@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from reports.charts import curve_rows, wording
@@ -204,9 +204,8 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
         Curve(
             name=", ".join(filter(None, key)) or metric,
             label=wording.shorten(", ".join(filter(None, key)), 20),
-            points=tuple(
-                (at, _spread(of[own, at], y)) for own, at in sorted(of, key=lambda o: o[1]) if own == key
-            ),
+            points=tuple((at, Spread(ratio, ratio, ratio, 1)) for at, ratio, *_ in _ratios(of, key, y)),
+            ranges=tuple((at, low, high) for at, _, low, high in _ratios(of, key, y)),
         )
         for key in series
     ]
@@ -262,13 +261,17 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
     return panel("", f"{metric} of B against A by {axis}. {described}", build)
 
 
-def _spread(row: Row, y: axes.Axis) -> Spread:
-    """Return the ratio with its interval, as far as the axis goes."""
-    d = row.decision
-    assert d.ratio
-    if row.interval is None or d.low is None or d.high is None:
-        return Spread(d.ratio, d.ratio, d.ratio, 1)
-    return Spread(d.ratio, max(d.low, y.low), min(d.high, y.high), 2)
+def _ratios(
+    of: Mapping[tuple[tuple[str, ...], float], Row], key: tuple[str, ...], y: axes.Axis
+) -> Iterable[tuple[float, float, float, float]]:
+    """Give (place, ratio, both ends of its interval as far as the axis goes) of a curve; without an interval the ratio is both ends."""
+    for at, row in sorted(
+        ((at, row) for (own, at), row in of.items() if own == key), key=lambda item: item[0]
+    ):
+        d = row.decision
+        assert d.ratio
+        ends = (d.low, d.high) if row.interval else (d.ratio, d.ratio)
+        yield at, d.ratio, max(ends[0] or 0.0, y.low), min(ends[1] or math.inf, y.high)
 
 
 def _at(axis: str, value: float) -> str:

@@ -49,6 +49,9 @@ def test_every_tested_size_has_the_ratio_of_its_row(factor: float, make: Any, tm
     }
     data = drawn.wide["datasets"]
     points = {(p["series"], SIZES[round(p["x"])]): p["y"] for p in data["points"]}
+    assert not [
+        row for row in (*data["points"], *data["ranges"]) if row.get("pair")
+    ]  # a dot and a bar, not two repeats
     assert points == {key: pytest.approx(d.ratio) for key, d in rows.items()}
     low, high = drawn.wide["encoding"]["y"]["scale"]["domain"]
     ranges = {(r["series"], SIZES[round(r["x"])]): (r["low"], r["high"]) for r in data["ranges"]}
