@@ -137,7 +137,7 @@ def load_parsed(data: bytes, name: str, damaged: Callable[[object], Exception]) 
     try:
         measured, texts = _table(raw["tables"].pop("measurements")), raw["tables"]
         flags = tuple(Flag(id=_text(i), text=_text(t)) for i, t in raw["flags"])
-        facts, order = raw["facts"], _names(tuple(map(_text, raw["order"])))
+        facts, order = raw["facts"], same_names(tuple(map(_text, raw["order"])))
         _check_numbers(measured)
         if not isinstance(facts, dict) or any(isinstance(value, dict | list) for value in facts.values()):
             raise Strange(f"{name}, facts is not an object of plain values")
@@ -147,7 +147,7 @@ def load_parsed(data: bytes, name: str, damaged: Callable[[object], Exception]) 
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise Strange(f"{name} is not what a parser returns") from error
-    facts = same_facts(tuple(facts), tuple(facts.values()), tuple(map(type, facts.values())))
+    facts = same_facts_of(facts)
     texts = {sys.intern(key): _same_text(text) for key, text in texts.items()}
     if order == ("measurements",):
         return Parsed(tables={"measurements": measured}, flags=flags, facts=facts)
@@ -165,12 +165,17 @@ def same_facts(
     return {sys.intern(name): _shared(value) for name, value in zip(names, values, strict=True)}
 
 
+def same_facts_of(facts: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """Return facts as `same_facts` does."""
+    return same_facts(tuple(facts), tuple(facts.values()), tuple(map(type, facts.values())))
+
+
 _same_text = functools.lru_cache(maxsize=1 << 12)(lambda text: text)
 """Of a small table: the repeats of a cell have the same options."""
 
 
 @functools.lru_cache(maxsize=512)
-def _names(order: tuple[str, ...]) -> tuple[str, ...]:
+def same_names(order: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of a run's tables, once for all runs that have the same."""
     return tuple(map(sys.intern, order))
 

@@ -19,6 +19,7 @@ import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, Self
@@ -57,12 +58,13 @@ class InShort(NamedTuple):
     reasons: tuple[Mapping[str, Any], ...] | None  # what disturbed it, where that is among them
 
     @classmethod
-    def of(cls, record: RunRecord, parsed: Parsed | None, unreadable: str) -> Self:
+    def of(cls, record: RunRecord) -> Self:
+        """Return what is kept of a run whose text was not looked at."""
         return cls(
-            tables=tuple(parsed.tables) if parsed else None,
-            facts=parsed.facts if parsed else {},
-            flags=parsed.flags if parsed else (),
-            unreadable=unreadable,
+            tables=None,
+            facts=_NOTHING,
+            flags=(),
+            unreadable="",
             seen=record.seen is not None,
             counted=bool(record.counters),
             reasons=tuple(record.counters["reasons"]) if "reasons" in record.counters else None,
@@ -74,10 +76,26 @@ class Told:
 
     def __init__(self, path: Path, of: str, runs: dict[int, InShort] | None = None) -> None:
         self.runs = {} if runs is None else runs
+        self._flags: dict[tuple[Flag, ...], tuple[Flag, ...]] = {}  # most runs have the same
         self._source = Source(path, of)
 
+    def shortened(self, record: RunRecord) -> RunRecord:
+        """Take note of the long columns of a run, and return it without them: they are read when somebody asks. A captured run is
+        returned as it is."""
+        if record.capture:
+            return record
+        self.runs[record.run_id] = InShort.of(record)
+        seen, usage, counters = self.rest(record.run_id)
+        return replace(record, seen=seen, usage=usage, counters=counters)
+
     def add(self, record: RunRecord, parsed: Parsed | None, unreadable: str) -> None:
-        self.runs[record.run_id] = InShort.of(record, parsed, unreadable)
+        """Take note of what the text of a run says, which was shortened before."""
+        tables, facts, flags = (
+            (tuple(parsed.tables), parsed.facts, parsed.flags) if parsed else (None, _NOTHING, ())
+        )
+        self.runs[record.run_id] = self.runs[record.run_id]._replace(
+            tables=tables, facts=facts, flags=flags, unreadable=unreadable
+        )
 
     def parsed(self, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
         """Return what a run's text says, or why it cannot be read; its tables are read when somebody asks."""
@@ -194,6 +212,10 @@ class Source:
         self._without_tables: set[str] = set()  # tools
         self._was = _identity(path)
         self._held: OrderedDict[int, Parsed] = OrderedDict()
+        self._row: tuple[int, Rest] = (
+            0,
+            (None, _NOTHING, _NOTHING),
+        )  # the run whose long columns were asked for last
         self._result: ResultFile | None = None
         if len(Source._open) < _MOST_OPEN:
             self._opened()
@@ -257,7 +279,10 @@ class Source:
 
     def column(self, run_id: int, name: str) -> Mapping[str, Any]:
         """Return one of the long columns of a run's row. Raises UserError, Damaged."""
-        seen, usage, counters = self._opened().rest(run_id)
+        at, (seen, usage, counters) = self._row
+        if at != run_id:
+            seen, usage, counters = self._opened().rest(run_id)
+            self._row = run_id, (seen, usage, counters)
         return {"seen": seen or {}, "usage": usage, "counters": counters}[name]
 
 

@@ -327,9 +327,13 @@ class ResultFile:
             return ()
         return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
 
-    def runs(self, rest: Callable[[int], rows.Rest] | None = None) -> tuple[RunRecord, ...]:
+    def runs(
+        self,
+        rest: Callable[[int], rows.Rest] | None = None,
+        shortened: Callable[[RunRecord], RunRecord] = lambda record: record,
+    ) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started. `rest`: run_id → the long columns of its
-        row, which are not read then."""
+        row, which are not read then; `shortened`: takes each run as it was read, returns what is held of it."""
         lost = self._first(
             "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
             " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"
@@ -340,7 +344,7 @@ class ResultFile:
             "''" if rest and name in rows.REST else name for name in rows.RUN if name != "warm_up"
         )
         query = f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id"
-        return self._read(functools.partial(rows.run, rest=rest), query)
+        return self._read(lambda row: shortened(rows.run(row, rest=rest)), query)
 
     def run_ids(self) -> tuple[int, ...]:
         """Return the number of every run, in the order in which they were started."""
@@ -407,8 +411,9 @@ class ResultFile:
         if length != size:
             raise database.Damaged(self.path, f"{name} has {length} bytes, and says {size}")
 
-    def parsed(self, record: RunRecord, cell: Cell) -> Parsed:
-        """Return what a run's output says, from the cache where it was read by the same parser version.
+    def parsed(self, record: RunRecord, cell: Cell, *, to_hold: bool = True) -> Parsed:
+        """Return what a run's output says, from the cache where it was read by the same parser version. `to_hold`: of several runs,
+        so that what they have in common is there once.
 
         Raises ParseError if it cannot be read. The cache is written where the file can be written.
         """
@@ -435,7 +440,7 @@ class ResultFile:
         )
         dumped = cache.dump_parsed(parsed)
         self._remember(record.run_id, name, dumped)
-        return cache.load_parsed(dumped, name, damaged)  # smaller, and what the next reader gets
+        return cache.load_parsed(dumped, name, damaged) if to_hold else parsed
 
     def runs_there(self) -> int:
         """Return how many runs there are, attempts and warm-ups included."""

@@ -26,9 +26,8 @@ def audited(paths: Sequence[Path], *, watched: Watched = iter) -> Audited:
 
     def made() -> Audited:
         results = load(paths, watched=watched)
-        found = audit(results), counted(results)
-        kept.keep(results)
-        return found
+        kept.keep(results)  # first: the checks then read a row a cell, not each run's text again and again
+        return audit(results), counted(results)
 
     if len(paths) != 1:  # what one file says may hang on the others
         return made()
@@ -43,11 +42,11 @@ def audit_of(results: Results, *, digest: bool = True) -> tuple[Finding, ...]:
     kept_then = recalled(path, _QUESTION, of, _loaded)
     if kept_then is not None:
         return kept_then[0]
+    if of and digest:
+        kept.keep(results)
     found = audit(results)
     if of:
         remember(path, _QUESTION, of, _dumped((found, counted(results))))
-        if digest:
-            kept.keep(results)
     return found
 
 

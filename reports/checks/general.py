@@ -398,16 +398,14 @@ def put_off(results: Results) -> Iterator[Fault]:
     """
     for tool in results.tools:
         for run in results.good(tool):
-            usage, wall = run.record.usage, run.record.wall_s
+            wall = run.record.wall_s
+            if wall < 1:
+                continue
+            usage = run.record.usage
             cpu = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
             switches = usage.get("involuntary_switches", 0.0)
             for threads in part(tool, "busy")(run):
-                if (
-                    not run.disturbance
-                    and wall >= 1
-                    and cpu < 0.8 * wall * threads
-                    and switches > 20 * wall * threads
-                ):
+                if not run.disturbance and cpu < 0.8 * wall * threads and switches > 20 * wall * threads:
                     yield Fault(
                         level="warn", run=run, own=True,
                         text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off them {fmt.count(round(switches))} times",

@@ -127,6 +127,9 @@ def _answers(point: str, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     yield f"numbers {point}", _numbers_dumped((run_id, own) for run_id, own, _ in told)
     yield f"shapes {point}", _shapes_dumped((run_id, own) for run_id, _, own in told)
     yield f"readings {point}", readings_dumped((run.record.run_id, _read_of(run)) for run in runs)
+    for run in runs:
+        if run.parsed:
+            run.parsed.let_go()
 
 
 def _read_of(run: Run) -> dict[str, tuple[str, Sequence[Any]]]:

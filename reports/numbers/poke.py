@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from parsers import poke
 from parsers.measurement import Parsed
@@ -30,14 +30,16 @@ def numbers(run: Run) -> Iterator[Number]:
     step = first(run, "timer_resolution")
     told = latencies(run)
     lacking = any(not own.get(statistic) for own in told.values() for statistic, _ in QUANTILES)
-    bins = {name.part: own for name, own in histograms(run)} if lacking else {}
+    bins: dict[Part, Binned] = (
+        {(("target", of.target), ("op", of.op)): of for of in binned(run)} if lacking else {}
+    )
     for part, own in told.items():
-        binned = {n.name.statistic: n for n in quantiles(part, bins.get(part, ()), step or 0.0)}
+        of_bins = bins.get(part)
         for statistic, _ in QUANTILES:
             if value := own.get(statistic):
                 yield quantile(statistic, value, part, step)
-            elif statistic in binned:
-                yield binned[statistic]
+            elif of_bins and statistic in of_bins.quantiles:
+                yield quantile(statistic, of_bins.quantiles[statistic], part, of_bins.steps.get(statistic))
     yield from totals(run)
 
 
@@ -95,6 +97,28 @@ def histograms(run: Run | Parsed) -> list[tuple[Name, Buckets]]:
     for target, op, low, high, n in buckets(run):
         found.setdefault((("target", target), ("op", op)), []).append(Bucket(low, high, n))
     return [(latency(part), tuple(own)) for part, own in found.items() if sum(b.n for b in own)]
+
+
+class Binned(NamedTuple):
+    """What the histogram of an operation tells of the quantiles that are compared."""
+
+    target: str
+    op: str
+    quantiles: Mapping[str, float]  # "p50" … "p99.9" → ns, those that so many samples fix
+    steps: Mapping[
+        str, float
+    ]  # of each of them the width of its bucket, the clock's step at least; of one without any nothing
+
+
+@reading(Binned)
+def binned(parsed: Parsed) -> Iterator[Binned]:
+    """The operations with samples, in the order of the text."""
+    least = first(parsed, "timer_resolution") or 0.0
+    for name, own in histograms(parsed):
+        (_, target), (_, op) = name.part
+        told = [(n.name.statistic, n.value, n.step) for n in quantiles((), own, least)]
+        steps = {statistic: step for statistic, _, step in told if step is not None}
+        yield Binned(str(target), str(op), {of: value for of, value, _ in told}, steps)
 
 
 SHARES: Final = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))

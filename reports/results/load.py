@@ -12,7 +12,6 @@ from typing import Any
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
 from orchestrator.store import in_short
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
-from orchestrator.store.rows import Rest
 from parsers.errors import ParseError, UserError
 from parsers.measurement import Parsed
 from parsers.text import decode
@@ -152,7 +151,7 @@ def _read(path: Path, name: str) -> _File:
         by_id = {stored.cell.point_id: stored for stored in result.cells()}
         superseded = result.superseded()
         texts = _Texts(result, known_by)
-        every = result.runs(texts.rest)
+        every = texts.runs()
         slots = {
             (key, repeat): stored
             for key, stored in by_id.items()
@@ -212,16 +211,17 @@ class _Texts:
         begin = known_by and self._kept is None and result.writable
         self._new = in_short.Told(result.path, known_by) if begin else None
 
-    @property
-    def rest(self) -> Callable[[int], Rest] | None:
-        """Run_id → the long columns of its row, where they are not to be read now."""
-        return self._kept.rest if self._kept else None
+    def runs(self) -> tuple[RunRecord, ...]:
+        """Return every run; where that is possible without the long columns of its row, which are read when somebody asks."""
+        if self._kept:
+            return self.result.runs(self._kept.rest)
+        return self.result.runs(shortened=self._new.shortened) if self._new else self.result.runs()
 
     def parsed(self, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
         """Return what a run's text says, or why it cannot be read."""
         if self._kept:
             return self._kept.parsed(record, cell)
-        found = _parsed(self.result, record, cell)
+        found = _parsed(self.result, record, cell, to_hold=self._new is None)
         if record.capture:  # more is asked of texts that were taken in
             self._new = None
         if self._new is None:
@@ -235,10 +235,10 @@ class _Texts:
             in_short.keep(self.result, self._of, self._new)
 
 
-def _parsed(result: ResultFile, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
+def _parsed(result: ResultFile, record: RunRecord, cell: Cell, *, to_hold: bool) -> tuple[Parsed | None, str]:
     if record.status in ("ok", "disturbed"):
         try:
-            return result.parsed(record, cell), ""
+            return result.parsed(record, cell, to_hold=to_hold), ""
         except (ParseError, UserError) as error:  # UserError: a tool that this pinsweep has no parser for
             return None, error.cause if record.status == "ok" else ""
     return None, ""

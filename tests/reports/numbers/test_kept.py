@@ -17,6 +17,7 @@ import pytest
 
 from orchestrator.store.result_file import ResultFile
 from reports import numbers, readings
+from reports.checks import audited as checks_audited
 from reports.checks.audited import audited
 from reports.compare import formats
 from reports.compare.comparison import compare
@@ -134,7 +135,7 @@ def test_readings_that_are_kept_are_those_of_the_texts(file: Path, monkeypatch: 
     results = load([file])
     texts: list[int] = []
     real = ResultFile.parsed
-    monkeypatch.setattr(ResultFile, "parsed", lambda of, record, cell: texts.append(record.run_id) or real(of, record, cell))  # fmt: skip
+    monkeypatch.setattr(ResultFile, "parsed", lambda of, record, cell, **how: texts.append(record.run_id) or real(of, record, cell, **how))  # fmt: skip
 
     assert read(results) == expected
     assert not texts
@@ -143,12 +144,29 @@ def test_readings_that_are_kept_are_those_of_the_texts(file: Path, monkeypatch: 
     }
 
 
+def test_what_a_first_audit_keeps_is_there_when_its_checks_begin(
+    texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They read it then, and not each text again; and what the readings made of a run is not held meanwhile."""
+    real, there = checks_audited.audit, []
+
+    def audit(results: Results) -> Any:
+        good = [run.parsed for tool in results.tools for run in results.good(tool) if run.parsed]
+        there.append((rows(texts), [parsed for parsed in good if parsed._once]))
+        return real(results)
+
+    monkeypatch.setattr(checks_audited, "audit", audit)
+    audited([texts])
+    assert [bool(kept_rows) for kept_rows, _ in there] == [True]
+    assert not there[0][1]
+
+
 def test_a_page_reads_few_texts(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is drawn from bins is read from the texts, and hardly anything else."""
     audited([file])
     texts: list[tuple[str, str]] = []
     real = ResultFile.parsed
-    monkeypatch.setattr(ResultFile, "parsed", lambda of, record, cell: texts.append((cell.tool, record.status)) or real(of, record, cell))  # fmt: skip
+    monkeypatch.setattr(ResultFile, "parsed", lambda of, record, cell, **how: texts.append((cell.tool, record.status)) or real(of, record, cell, **how))  # fmt: skip
     render_report([file], tmp_path / "r.html", static=True)
 
     others = [tool for tool, status in texts if status == "ok" and tool not in ("fio", "poke")]
