@@ -64,6 +64,11 @@ def taken(name: str) -> Taken:
     return found
 
 
+def reads_stderr(name: str) -> bool:
+    """Does a tool print figures on standard error?"""
+    return bool(getattr(get_parser(name), "READS_STDERR", False))
+
+
 def text_to_parse(name: str, stdout: bytes, stderr: bytes) -> str:
     """Return what a parser gets to read of a run's raw output: standard output, and of tools that print figures there standard
     error behind it (`READS_STDERR = True` in the parser's module).
@@ -71,7 +76,7 @@ def text_to_parse(name: str, stdout: bytes, stderr: bytes) -> str:
     Raises ParseError where that is too much to be a result, or no text."""
     from parsers.text import decode, why_not_read
 
-    data = stdout + b"\n" + stderr if getattr(get_parser(name), "READS_STDERR", False) else stdout
+    data = stdout + b"\n" + stderr if reads_stderr(name) else stdout
     if why := why_not_read(data):
         raise ParseError("output", why)
     return decode(data)

@@ -58,8 +58,8 @@ _MOST_STRANGE: Final = 16
 
 def why_not_read(data: bytes) -> str:
     """Say why bytes are not a text that a parser should be given, "" if they are: too many, or what no program prints."""
-    if len(data) > LARGEST:
-        return f"a text of more than {LARGEST >> 20} MiB is not read: {PRINT_LESS}"
+    if why := why_too_large(len(data)):
+        return why
     if data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") > MOST_LINES:
         return f"a text of more than {MOST_LINES:,} lines is not read: {PRINT_LESS}"
     if data.startswith(tuple(bom for bom, _ in _BOMS)) or _is_utf_16(data):
@@ -68,6 +68,13 @@ def why_not_read(data: bytes) -> str:
     if strange > _MOST_STRANGE and strange * 20 > len(data):
         return "a binary file, not the text that a tool printed"
     return ""
+
+
+def why_too_large(size_bytes: int) -> str:
+    """Say why a text of that size is not read, "" if it is."""
+    return (
+        f"a text of more than {LARGEST >> 20} MiB is not read: {PRINT_LESS}" if size_bytes > LARGEST else ""
+    )
 
 
 def _is_utf_16(data: bytes) -> bool:

@@ -35,7 +35,7 @@ from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Sk
 from orchestrator.store import answers, cache, claims, database, rows
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
-from parsers import get_parser, text_to_parse
+from parsers import get_parser, reads_stderr, text_to_parse
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed
 
@@ -434,13 +434,23 @@ class ResultFile:
                 return cache.load_parsed(row[0], name, damaged)
             except rows.Strange as error:
                 raise damaged(error) from error
-        parsed = parser.parse(
-            text_to_parse(cell.tool, self.output(record.run_id), self.output(record.run_id, "stderr")),
-            context,
-        )
+        streams = [self._to_parse(record.run_id, "stdout"), b""]
+        if reads_stderr(cell.tool):
+            streams[1] = self._to_parse(record.run_id, "stderr")
+        parsed = parser.parse(text_to_parse(cell.tool, *streams), context)
         dumped = cache.dump_parsed(parsed)
         self._remember(record.run_id, name, dumped)
         return cache.load_parsed(dumped, name, damaged) if to_hold else parsed
+
+    def _to_parse(self, run_id: int, stream: str) -> bytes:
+        """Return what a run printed. Raises ParseError for more than is parsed, without unpacking it: a KB may stand for 256 MB."""
+        from parsers.text import why_too_large
+
+        size = self._first("SELECT size_bytes FROM output WHERE run_id = ? AND stream = ?", run_id, stream)
+        why = why_too_large(size[0]) if size and type(size[0]) is int else ""
+        if why and size[0] <= database.LONGEST_OUTPUT:
+            raise ParseError("output", why)
+        return self.output(run_id, stream)
 
     def runs_there(self) -> int:
         """Return how many runs there are, attempts and warm-ups included."""

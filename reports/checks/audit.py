@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import textwrap
 from collections import Counter
@@ -72,11 +73,13 @@ def audit(results: Results) -> tuple[Finding, ...]:
         several_sweeps=len({_sweep(run) for run in results.runs}) > 1,
         texts={cell: own.pop() for cell, own in texts.items() if len(own) == 1},
     )
-    found = [
-        finding
-        for check in checks()
-        for finding in _findings(check, list(check.find(results)), repeats, names)
-    ]
+    found: list[Finding] = []
+    for tool, own in itertools.groupby(checks(), key=lambda check: check.tool):
+        for check in own:
+            found += _findings(check, list(check.find(results)), repeats, names)
+        if results.kept_by:  # of many runs: what was read of them is read again where another check asks, from what is kept of it
+            for run in results.good(tool):
+                run.parsed.let_go()  # type: ignore[union-attr]  # a good run has numbers
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
 
 

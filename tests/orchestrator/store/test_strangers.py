@@ -22,6 +22,8 @@ from orchestrator.store.result_file import (
     open_begun,
     open_result,
 )
+from parsers.errors import ParseError
+from parsers.text import LARGEST
 
 POINT = Cell(
     sweep="s",
@@ -212,6 +214,18 @@ def test_a_text_that_is_too_long_is_not_read_into_memory(path: Path) -> None:
 
     with open_result(path) as result, pytest.raises(Damaged, match="too big"):
         result.runs()
+
+
+def test_an_output_that_is_too_large_to_be_parsed_is_not_unpacked(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """48 runs of 256 MB each, which take a KB each in a file, are 0.5 s of CPU time a run."""
+    change(path, f"UPDATE output SET size_bytes = {LARGEST + 1}", "DELETE FROM parsed")
+    monkeypatch.setattr(database, "inflated", lambda *_, **__: pytest.fail("it is unpacked"))
+    with open_result(path) as result:
+        record, cell = result.runs()[0], result.cells()[0].cell
+        with pytest.raises(ParseError, match="a text of more than 32 MiB is not read"):
+            result.parsed(record, cell)
 
 
 def test_a_query_that_finds_no_end_is_ended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
