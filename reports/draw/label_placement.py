@@ -23,17 +23,34 @@ _WIDTHS = (
     | dict.fromkeys("ABCDEFGHKLNOPQRSTUVXYZ", 690)
 )  # fmt: skip
 
+_OTHER = 650
+
 
 def text_width(text: str, size: float = 12) -> float:
     """Return the width in px that `text` needs at `size` px, rather too much than too little."""
-    return sum(_WIDTHS.get(c, 650) for c in text) / 1000 * size * 1.1
+    return _px(sum([_WIDTHS.get(c, _OTHER) for c in text]), size)
+
+
+def _px(wide: int, size: float = 12) -> float:
+    return wide / 1000 * size * 1.1
 
 
 def fitting(text: str, width: float) -> str:
     """Return `text`, cut to what fits into `width` px; never below eight letters."""
-    while text_width(text) > width and len(text) > 8:
-        text = text.removesuffix("…")[:-1] + "…"
-    return text
+    if len(text) <= _FEWEST or text_width(text) <= width:
+        return text
+    whole = text.removesuffix("…")
+    wide, kept = _WIDTHS.get("…", _OTHER), 0
+    for letter in whole[:-1]:
+        wide += _WIDTHS.get(letter, _OTHER)
+        if kept + 1 >= _FEWEST and _px(wide) > width:
+            break
+        kept += 1
+    return f"{whole[:kept]}…"
+
+
+_FEWEST = 8
+"""Letters, the one that stands for the rest among them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

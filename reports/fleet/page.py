@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,8 +77,9 @@ def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
 def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     """Return the page. `links`: result file → where its own page lies."""
     several = len(report.groups) > 1
-    every = tuple(_suspects(report, links))
-    suspects = every[:_MOST_SUSPECTS]
+    odd = _odd(report)
+    first = itertools.islice(odd.items(), _MOST_SUSPECTS)
+    suspects = tuple(_suspects(report, first, links))
     more = _more(report, suspects, links)
     figures = [
         of_figure(figure, report.guilty)
@@ -85,8 +87,8 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         if (figure := strip_figure(group, report, number, several, more))
     ]
     block = FleetBlock(
-        tool="fleet", figures=tuple(figures), suspects=suspects, heading=f"{fmt.spelled(len(every)).capitalize()} to look at"
-        + (f", the first {_MOST_SUSPECTS}" if len(every) > _MOST_SUSPECTS else ""),
+        tool="fleet", figures=tuple(figures), suspects=suspects, heading=f"{fmt.spelled(len(odd)).capitalize()} to look at"
+        + (f", the first {_MOST_SUSPECTS}" if len(odd) > _MOST_SUSPECTS else ""),
     )  # fmt: skip
     sessions = [s for own in report.sessions.values() for s in own]
     return Page(
@@ -111,7 +113,7 @@ def _more(report: Report, suspects: Iterable[Suspect], links: Mapping[str, str])
 def sentence(report: Report) -> str:
     """Return the verdict in one sentence."""
     total = len(report.statuses)
-    slow = [n for n in report.statuses if n in report.accused]
+    slow = list(report.accused)
     unknown = [n for n, s in report.statuses.items() if s == "unknown"]
     parts = []
     if slow:
@@ -257,17 +259,24 @@ def _methods(report: Report) -> Iterable[str]:
     )
 
 
-def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
+def _odd(report: Report) -> dict[str, list[Odd]]:
+    """Return host to look at → its odd numbers; the worst host first, at the end those that no number names."""
     by_host = group_by(report.odd, lambda odd: odd.host)
+    return by_host | {e.name: [] for e in report.everywhere if e.name not in by_host}
+
+
+def _suspects(
+    report: Report, shown: Iterable[tuple[str, list[Odd]]], links: Mapping[str, str]
+) -> Iterable[Suspect]:
     mild = {e.name: e for e in report.everywhere}
-    for host in [*by_host, *(name for name in mild if name not in by_host)]:
-        own = by_host.get(host, [])
+    accused = {*report.accused}
+    for host, own in shown:
         first = own[0] if own and host not in mild else None
         yield Suspect(
             host=host,
             anchor=html.anchor(f"node {host}"),
             verdict=report.statuses[host],
-            bad=host in report.accused,
+            bad=host in accused,
             number=f"{first.series.name}{mark(first.found.doubt)}" if first
             else f"{fmt.percent(mild[host].worse)} worse on average over {mild[host].metrics} numbers{mark(mild[host].doubt)}",
             value=fmt.quantity(first.found.value, first.series.said_unit, step=first.series.step) if first else "",

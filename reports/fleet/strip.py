@@ -28,6 +28,9 @@ MOST_ROWS = 24
 CLIP = 20.0
 """Per cent: what is further off is a triangle at the edge and says how far."""
 
+_MOST_NAMED = 48
+"""Hosts that lie so close that they share a name: of more it says how many."""
+
 _ROW = 46
 _ABREAST = 3
 """Rows; of more there are two panels side by side."""
@@ -55,7 +58,8 @@ def figure(
         )
     mild = {e.name: report.statuses[e.name] for e in report.everywhere}
     known.sort(key=lambda row: _worst(row[1]), reverse=True)
-    shown = _chosen(known, [n for n in group.hosts if n in report.accused or n in report.rerun])
+    accused = {*report.accused}
+    shown = _chosen(known, [n for n in group.hosts if n in accused or n in report.rerun])
     reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.hosts)]))
     several_sweeps = len({one.key.sweep for one, _ in shown}) > 1
 
@@ -131,16 +135,12 @@ _WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspiciou
 
 def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:
     """Return the rows to draw, the worst first: of each of the hosts that the title speaks of its worst number, then of each family."""
-    first: list[int] = []
-    for name in named:
-        own = [
-            (_rank(n), -i)
-            for i, (_, strip) in enumerate(known)
-            for n in strip.hosts
-            if n.name == name and _is_odd(n)
-        ]
-        if own:
-            first.append(-max(own)[1])
+    worst: dict[str, tuple[tuple[int, float], int]] = {}  # host → how odd, where
+    for i, (_, strip) in enumerate(known):
+        for n in strip.hosts:
+            if _is_odd(n):
+                worst[n.name] = max(worst.get(n.name, ((0, 0.0), 0)), (_rank(n), -i))
+    first = [-worst[name][1] for name in named if name in worst]
     place = {id(one): i for i, (one, _) in enumerate(known)}
     there = set(first)
     for family in families(known):
@@ -157,7 +157,8 @@ def _kind(group: Group, report: Report, several: bool) -> str:
 
 def _finding(group: Group, report: Report, several: bool) -> str:
     """Return the figure's title: what is true of its hosts."""
-    of = {word: [n for n in names if n in group.hosts] for word, names in report.by_status().items()}
+    members = {*group.hosts}
+    of = {word: [n for n in names if n in members] for word, names in report.by_status().items()}
     slow = [*of["broken"], *of["slow"]]
     suspicious = [n for n in group.hosts if n in report.rerun]
     judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "host")
@@ -231,8 +232,9 @@ def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: P
     groups = [[n] for n in sorted(marked, key=lambda n: (_at(strip, n), n.name))]
     placed: list[tuple[float, float, str, float]] = []  # left end, width, text, the dots' middle
     i = 0
+    ends = {n.name: max(-reach, min(reach, _at(strip, n))) for n in marked}
     while i < len(groups):
-        at = statistics.fmean(max(-reach, min(reach, _at(strip, n))) for n in groups[i])
+        at = statistics.fmean([ends[n.name] for n in groups[i]])
         text = _text(strip, groups[i], reach, width)
         wide = label_placement.text_width(text)
         left = min(max(plot.at(at, y)[0] - wide / 2, 0.0), width - wide)
@@ -251,14 +253,20 @@ def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: P
 
 def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> str:
     """Return the names of hosts, with the change of those beyond the axis; in fewer words where there is no room for that."""
+    if len(hosts) > _MOST_NAMED:
+        return fmt.plural(len(hosts), "host")
     middle = strip.middle or 1.0
-    beyond = [n for n in hosts if abs(_at(strip, n)) > reach + 1e-9]
-    each = ", ".join(f"{n.name} {fmt.change(n.value / middle - 1)}" if n in beyond else n.name for n in hosts)
-    several = [folded(n.name for n in hosts), fmt.plural(len(hosts), "host")] if len(hosts) > 1 else []
-    return next(
-        (text for text in (each, *several) if label_placement.text_width(text) <= width),
-        label_placement.fitting(each, width),
+    each = ", ".join(
+        f"{n.name} {fmt.change(n.value / middle - 1)}" if abs(_at(strip, n)) > reach + 1e-9 else n.name
+        for n in hosts
     )
+    if label_placement.text_width(each) <= width:
+        return each
+    if len(hosts) > 1:
+        for text in (folded(n.name for n in hosts), fmt.plural(len(hosts), "host")):
+            if label_placement.text_width(text) <= width:
+                return text
+    return label_placement.fitting(each, width)
 
 
 def _axis(reach: float) -> axes.Axis:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -62,6 +62,13 @@ class Series:
     key: Key
     cell: str  # "scaling, place=local threads=4", for people
     values: tuple[Value, ...]
+    step: float | None = field(init=False, compare=False, repr=False)
+    """The last digit that its program prints; None where its values differ in it, or nobody knows it."""
+
+    def __post_init__(self) -> None:
+        # asked for each figure of a page: once, not of all values each time
+        steps = {value.number.step for value in self.values}
+        object.__setattr__(self, "step", steps.pop() if len(steps) == 1 else None)
 
     @property
     def unit(self) -> str:
@@ -88,12 +95,6 @@ class Series:
             "tool": key.tool, "program": key.program, "sweep": key.sweep, "cell": self.cell, "point_id": key.point_id, "metric": name.quantity,
             "labels": dict(name.part), "number": self.name, "unit": name.unit, "better": name.better, "name": name.fields(),
         }  # fmt: skip
-
-    @property
-    def step(self) -> float | None:
-        """The last digit that its program prints; None where its values differ in it, or nobody knows it."""
-        steps = {value.number.step for value in self.values}
-        return steps.pop() if len(steps) == 1 else None
 
     @property
     def resolution(self) -> float:

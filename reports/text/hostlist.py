@@ -16,6 +16,8 @@ def folded(hosts: Iterable[str]) -> str:
     """
     names = sorted(set(hosts))
     plain = [name for name in names if _PLAIN.fullmatch(name)]
+    if _is_numbered(plain):  # as most are: a page folds hundreds of names thousands of times
+        return ",".join([*_by_last_number(plain), *(name for name in names if not _PLAIN.fullmatch(name))])
     try:
         from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
     except ImportError:
@@ -26,6 +28,13 @@ def folded(hosts: Iterable[str]) -> str:
 
 
 _NUMBERED = re.compile(r"(.*?)(\d+)([^\d]*)")
+
+
+def _is_numbered(names: Iterable[str]) -> bool:
+    """Do names differ in their only number alone, all written with as many digits? Then there is one way to fold them."""
+    parts = [_NUMBERED.fullmatch(name) for name in names]
+    kinds = {(part[1], len(part[2]), part[3]) if part else ("0", 0, "") for part in parts}
+    return len(kinds) == 1 and not any(map(str.isdigit, next(iter(kinds))[0]))
 
 
 def _by_last_number(names: Iterable[str]) -> list[str]:

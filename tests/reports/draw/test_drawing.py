@@ -299,3 +299,28 @@ def test_without_vl_convert_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(UserError) as caught:
         vega.draw(vega.template("curves"), "a", "")
     assert "pinsweep[report]" in caught.value.hint
+
+
+@given(st.text("abcMW…i, µ1", max_size=60), st.floats(0, 500))
+def test_a_text_is_cut_at_the_last_letter_that_fits(text: str, width: float) -> None:
+    cut = label_placement.fitting(text, width)
+
+    whole = text.removesuffix("…")
+    fits = [f"{whole[:n]}…" for n in range(7, len(whole))]
+    fits = [shorter for shorter in fits if label_placement.text_width(shorter) <= width] or fits[:1]
+    assert cut == (text if label_placement.text_width(text) <= width or len(text) <= 8 else fits[-1])
+
+
+def test_a_long_text_is_cut_by_its_first_letters_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Asked(dict[str, int]):
+        times = 0
+
+        def get(self, key: str, default: int = 0) -> int:  # type: ignore[override]
+            self.times += 1
+            return super().get(key, default)
+
+    asked = Asked(label_placement._WIDTHS)
+    monkeypatch.setattr(label_placement, "_WIDTHS", asked)
+
+    assert label_placement.fitting("node " * 400, 200).endswith("…")
+    assert asked.times < 2100  # each letter once; one by one from the end it was 2 million

@@ -49,3 +49,17 @@ def test_what_is_folded_is_the_same_hosts(names: set[str]) -> None:
         text = folded(names)
 
     assert set(nodeset.NodeSet(text)) == names
+
+
+@given(
+    st.sampled_from(["n", "node", "a-", "x.y"]),
+    st.integers(1, 4),
+    st.sampled_from(["", "-ib", ".site"]),
+    st.sets(st.integers(0, 9999), min_size=1, max_size=40),
+)
+def test_names_of_one_number_are_folded_as_clustershell_does(
+    before: str, digits: int, after: str, numbers: set[int]
+) -> None:
+    names = {f"{before}{n % 10**digits:0{digits}}{after}" for n in numbers}
+
+    assert folded(names) == str(nodeset.NodeSet.fromlist(names, resolver=nodeset.RESOLVER_NOGROUP))
