@@ -216,7 +216,8 @@ def _title(one: Ladder) -> str:
     """Say what a load costs from each level, by the largest working set that surely is there, and what small pages cost at most; of huge
     pages where there are some, which hide the translation."""
     by = {c.name: dict(c.sound) for c in one.curves}
-    line = by.get(HUGE) or by.get(SMALL) or {}
+    pages = HUGE if by.get(HUGE) else SMALL
+    line = by.get(pages, {})
     levels = [
         (step.name, size, line[size]) for step in one.steps if (size := _typical(line, step)) is not None
     ]
@@ -224,7 +225,9 @@ def _title(one: Ladder) -> str:
         (size, by[SMALL][size], by[HUGE][size])
         for size in sorted(set(by.get(SMALL, ())) & set(by.get(HUGE, ())))
     ]
-    return titles.ladder(levels, both) or _SUBJECT
+    return (
+        titles.ladder(levels, both, which=pages if len(one.curves) > 1 or pages == HUGE else "") or _SUBJECT
+    )
 
 
 def _typical(line: dict[float, Spread], step: Step) -> float | None:

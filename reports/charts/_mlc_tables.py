@@ -194,7 +194,7 @@ def idle_name(runs: Iterable[Run], buffer: float) -> str:
             sizes = (c.size_bytes or 0 for c in machine.caches if c.kind != "instruction") if machine else ()
             known = buffer > max(sizes, default=0)
         if not known:
-            return "Idle latency"
+            return wording.IDLE
     return "Memory, idle"
 
 

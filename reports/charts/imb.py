@@ -302,19 +302,23 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
 def _cores_figure(sweep: str, panels: Panels) -> Figure | None:
     """Draw the latency of short messages between all pairs of CPUs, each way, of the first panel with two pairs at least; None where none
     has them."""
-    for lines in _sound(panels).values():
+    for of, lines in _sound(panels).items():
         known: dict[tuple[int, int], formulas.Spread] = {}
+        back: dict[tuple[int, int], formulas.Spread] = {}  # of a pair that was not measured that way round
         cells: list[Run] = []
         for line in lines:
             pair = _two_cpus(line.cell)
             if pair and line.latency:
-                known |= dict.fromkeys((pair, pair[::-1]), line.latency[1])
+                known[pair] = back[pair[::-1]] = line.latency[1]
                 cells += line.cell
+        turned = len(known) < len(known | back)
+        known = back | known
         sizes = {line.latency[0] for line in lines if line.latency and _two_cpus(line.cell)}
         if len(known) > 2 and len(sizes) == 1:
-            sub = f"{wording.ran(cells, program_name)}; half a round trip, the same both ways."
+            which = facets.facet_title(of, "imb") if len(panels) > 1 else ""
+            sub = f"{wording.ran(cells, program_name)}; half a round trip{', the same both ways' if turned else ''}."
             return pairs_figure(
-                f"imb-cores-{sweep}", sweep, cells, known, what=f"Latency of a message of {sizes.pop()}", title="A short message",
+                f"imb-cores-{sweep}", sweep, cells, known, what=f"Latency of a message of {sizes.pop()}", title=f"{which}: a short message" if which else "A short message",
                 sub=sub, ends=("from CPU", "to CPU"), metric="PingPong",
             )  # fmt: skip
     return None

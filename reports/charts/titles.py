@@ -54,12 +54,15 @@ def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
 
 
 def ladder(
-    levels: Sequence[tuple[str, float, Spread]], pages: Sequence[tuple[float, Spread, Spread]] = ()
+    levels: Sequence[tuple[str, float, Spread]],
+    pages: Sequence[tuple[float, Spread, Spread]] = (),
+    *,
+    which: str = "",
 ) -> str:
-    """Say "One load takes 1.70 ns from L1 (32 KiB), 4.10 ns from L2 (1 MiB), 118 ns from memory (512 MiB); small pages cost up to 3.2 ×
-    (64 MiB)"; "" where nothing can be said.
+    """Say "One load on huge pages takes 1.70 ns from L1 (working set 24 KiB), 4.10 ns from L2 (1 MiB), 118 ns from memory (512 MiB); small
+    pages cost up to 3.2 × (64 MiB)"; "" where nothing can be said.
 
-    levels: name, a working set in it (B), its latency, smallest level first. A level is told where it is known to be slower than the one
+    levels: name, a working set in it (B), its latency, smallest level first; which: the pages of theirs, "" where all have the same. A level is told where it is known to be slower than the one
     told before. pages: working set, latency with small and with huge pages; "up to" is the highest ratio of those that differ, rounded up.
     """
     told: list[tuple[str, float, Spread]] = []
@@ -69,10 +72,10 @@ def ladder(
         ):
             told.append(level)
     parts = [
-        f"{fmt.quantity(s.median, 'ns', step=s.step)} from {name} ({fmt.size(size)})"
-        for name, size, s in told
+        f"{fmt.quantity(s.median, 'ns', step=s.step)} from {name} ({'' if i else 'working set '}{fmt.size(size)})"
+        for i, (name, size, s) in enumerate(told)
     ]
-    text = f"One load takes {', '.join(parts)}" if len(parts) > 1 else ""
+    text = f"One load{which and f' on {which}'} takes {', '.join(parts)}" if len(parts) > 1 else ""
     slower = [
         (small.median / huge.median, size)
         for size, small, huge in pages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from reports.charts import facets
 from reports.charts.soundness import counted
@@ -70,6 +71,10 @@ def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3, step: float | 
 
 STEADY = 0.05
 """Key numbers whose repeats lie within 5 % of the median stand alone."""
+
+
+IDLE: Final = "Idle latency"
+"""What an idle latency is called that is not known to be one of memory: all that was walked over may have been in a cache."""
 
 
 def key_number(

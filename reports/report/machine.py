@@ -239,7 +239,11 @@ class _Measured:
         size = fmt.size(node.memory_bytes) if node and node.memory_bytes else ""
         kind = node.kind if node and node.kind not in ("", "DRAM") else "Memory"
         own = frozenset({node.os_index} if node else ())
-        memory = Part(name=kind, detail=size, numbers=of_memory, instead=self._instead(frozenset(), own))
+        cached = any(number.name == wording.IDLE for number in found.get(False, ()))
+        none = (
+            "only buffers that fit in a cache were walked over" if cached else self._instead(frozenset(), own)
+        )
+        memory = Part(name=kind, detail=size, numbers=of_memory, instead=none)
         near = cpus or frozenset(node.cpus if node else ())
         return Part(
             name=f"node {node.os_index}" if node else _CORES,
@@ -267,7 +271,7 @@ class _Measured:
 
     def _timed(self, cpus: Cpus, times: Sequence[AccessTime]) -> tuple[Level, ...]:
         """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that fits in it
-        and in none below, where there is one."""
+        and in none below, where there is one; of several such the lowest."""
         caches = [
             (cache.level, cache.size_bytes)
             for cache in self.topology.caches
@@ -277,7 +281,7 @@ class _Measured:
         for level, alike in sorted(group_by(caches, lambda c: c[0]).items()):
             sizes = sorted(size for _, size in alike)
             inside = [t for t in times if t.size and below < t.size <= sizes[0] and not t.bound]
-            found = max(inside, key=lambda t: t.size or 0.0, default=None)
+            found = max(inside, key=lambda t: (t.size or 0.0, -t.median), default=None)
             each = " to ".join(dict.fromkeys((fmt.size(sizes[0]), fmt.size(sizes[-1]))))
             count = f"{len(sizes)} × " if len(sizes) > 1 else ""
             out.append(Level(name=f"L{level}", size=f"{count}{each}", number=self._time(found)))
@@ -304,7 +308,8 @@ def _cpus(cores: Iterable[Core]) -> Cpus:
 
 
 def _is_of_memory(number: KeyNumber) -> bool:
-    return chart_module(number.runs[0].tool).SECTION == "Memory"
+    """Is it of the memory of a node, and not of what may all have been in its caches?"""
+    return number.name != wording.IDLE and chart_module(number.runs[0].tool).SECTION == "Memory"
 
 
 def _link(key: Key) -> str:

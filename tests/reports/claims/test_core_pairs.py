@@ -108,6 +108,25 @@ def test_messages_between_pairs_are_a_map_both_ways(make: Any, tmp_path: Path) -
     assert cells["1", "2"] == "–"  # not measured
 
 
+def test_a_pair_that_was_measured_both_ways_has_both(make: Any, tmp_path: Path) -> None:
+    """Rank 0 on one core or on the other: two cells, each in its own place; of the third pair nothing is told twice."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = MACHINE
+    for (a, b), time in {(0, 1): 0.4, (1, 0): 0.5, (0, 2): 1.1}.items():
+        place = f"pair of cores {a},{b}"
+        maker.groups[place] = (Group(cpus=(a,), membind=(0,)), Group(cpus=(b,), membind=(0,)))
+        maker.add("messages", "imb", {"benchmark": "PingPong"}, make.imb_text({0: time, 8: time + 0.01}), axes=("place",), place=place)  # fmt: skip
+    found = figure(maker.write(), "imb-cores-")
+    (table,) = found.tables
+
+    cells = {
+        (row[0], c): text for row in table.rows for c, text in zip(table.columns[1:], row[1:], strict=True)
+    }
+    shown = {pair: cells[pair] for pair in (("0", "1"), ("1", "0"), ("0", "2"), ("2", "0"))}
+    assert list(shown.values()) == ["400", "500", "1\u2009100", "1\u2009100"]
+    assert found.title.startswith("A short message takes 400 to 500 ns in one cache, 1.10 µs in one package")
+
+
 def test_one_pair_is_no_map(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     maker.topology = MACHINE

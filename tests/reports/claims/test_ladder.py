@@ -30,7 +30,7 @@ STEPS = {
 
 
 TITLE = (
-    "One load takes 1.6 ns from L1 (24 KiB), 4.4 ns from L2 (2 MiB), 21.2 ns from L3 (8 MiB), 90.9 ns from memory (64 MiB); "
+    "One load on huge pages takes 1.6 ns from L1 (working set 24 KiB), 4.4 ns from L2 (2 MiB), 21.2 ns from L3 (8 MiB), 90.9 ns from memory (64 MiB); "
     "small pages cost up to 3.00 × (20 MiB)"
 )
 
@@ -98,6 +98,28 @@ def test_without_a_topology_no_level_is_named(make: Any, tmp_path: Path) -> None
     assert found.key == ()
 
 
+@pytest.mark.parametrize(
+    ("small", "huge", "said"),
+    [(STEPS, None, "One load takes 1.6 ns"), ({}, STEPS, "One load on huge pages takes 1.6 ns")],
+)
+def test_a_title_says_on_which_pages_where_it_matters(
+    small: Mapping[int, float], huge: Mapping[int, float] | None, said: str, make: Any, tmp_path: Path
+) -> None:
+    found = ladder(make, tmp_path / "r.db", small, huge)
+
+    assert found is not None
+    assert found.title.startswith(said)
+
+
+def test_pages_that_cost_the_same_are_told_apart_all_the_same(make: Any, tmp_path: Path) -> None:
+    """Both lines are drawn: what the title says of one of them is not told as of both."""
+    found = ladder(make, tmp_path / "r.db", STEPS, STEPS)
+
+    assert found is not None
+    assert "small pages" not in found.title
+    assert found.title.startswith("One load on huge pages takes 1.6 ns from L1 (working set 24 KiB), ")
+
+
 def test_few_sizes_are_no_ladder(make: Any, tmp_path: Path) -> None:
     assert ladder(make, tmp_path / "r.db", dict([*STEPS.items()][:3])) is None
 
@@ -115,7 +137,7 @@ def test_what_the_repeats_do_not_tell_apart_is_not_said() -> None:
     steady, same, apart, unsteady = (Spread(2.0, 2.0, 2.02, 3), Spread(2.05, 1.99, 2.1, 3), Spread(5.0, 4.9, 5.1, 3), Spread(9.0, 4.0, 14.0, 3))  # fmt: skip
 
     assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same)]) == ""
-    assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same), ("memory", 64 * MIB, apart)]) == "One load takes 2 ns from L1 (1 KiB), 5 ns from memory (64 MiB)"  # fmt: skip
+    assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same), ("memory", 64 * MIB, apart)]) == "One load takes 2 ns from L1 (working set 1 KiB), 5 ns from memory (64 MiB)"  # fmt: skip
     assert "memory" not in titles.ladder(
         [("L1", KIB, steady), ("L2", MIB, apart), ("memory", 64 * MIB, unsteady)]
     )

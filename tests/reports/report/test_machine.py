@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
+from parsers.units import size_bytes
 from reports.charts import chart_module
 from reports.checks.audit import convicted
 from reports.checks.audited import audit_of
@@ -193,3 +194,30 @@ def test_a_cache_has_the_time_of_what_is_accessed_in_it(
     maker.add("m", "poke", {"target": "memory", **options}, text, place="local")
     shown = [level for drawing in machines(maker.write()) for part in parts(drawing) for level in part.levels]
     assert [level.name for level in shown if level.number] == ["L1"] * time
+
+
+@pytest.mark.parametrize(("largest", "box"), [("1m", "cache"), ("64m", "memory")])
+def test_what_fits_in_a_cache_is_no_number_of_the_memory(
+    make: Any, tmp_path: Path, largest: str, box: str
+) -> None:
+    """Two kinds of pages at each size: a cache has the lower of its largest buffer; memory only what is larger than all caches."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:1 numa:1(memory=8GB) l3:1(size=32MB) l2:1(size=2MB) l1d:1(size=48kB) core:2 pu:1"
+    maker.groups = {"local": (Group(cpus=(0,), membind=(0,)),)}
+    for b, small, huge in (("16k", 1.0, 1.1), ("32k", 2.2, 2.1), ("1m", 6.0, 4.0), (largest, 9.0, 7.0)):
+        for pages, latency in ((False, small), (True, huge)):
+            text = (
+                "pinsweep memlat 0.2 (MLC-style; not Intel MLC)\nCommand line parameters: --idle_latency\n\n"
+                f"Using buffer size of {size_bytes(b) / 2**20:.3f}MiB\n"
+                f"Each iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
+            )
+            options = {"mode": "idle_latency", "b": b, "L": pages}
+            maker.add("ws", "mlc", options, text, axes=("b", "L"), place="local", relation="local")
+    (drawing,) = machines(maker.write())
+    found = list(parts(drawing))
+    levels = {level.name: level.number.value for part in found for level in part.levels if level.number}
+    (memory,) = [part for part in found if part.name == "Memory"]
+
+    assert levels["L1"] == "2.1"  # of 32k the lower; the 1.0 of 16k says less of it
+    assert [n.name for n in memory.numbers] == (["Memory, idle"] if box == "memory" else [])
+    assert box == "memory" or memory.instead == "only buffers that fit in a cache were walked over"
