@@ -77,6 +77,10 @@ _REMOTE_C2C = re.compile(
 )
 _REMOTE_BEGUN = re.compile(rf"^\W*Remote Socket\s+{_TRANSFER}", _I)
 _LOCAL_BEGUN = re.compile(rf"^\W*Local Socket\s+{_TRANSFER}", _I)
+_ANNOUNCES = re.compile(
+    r"^\W*(?:Measuring (?:idle|peak|maximum|memory|loaded|cache-to-cache)\b|(?:Local|Remote) Socket\b)", _I
+)
+"""A line above figures, or the beginning of one."""
 _NOISE = re.compile(
     r"^\W*(?:(?:Numa|Memory|Reader|Writer) +)+(?:node|CPU)\W*$|^\W*Socket\W*$|^\W*Delay\b"
     r"|^\W*Will take several minutes|^\W*Using traffic with the following|^\W*Bandwidths are in"
@@ -503,7 +507,9 @@ class Reader:
         if not self.runs:
             return
         run = self.runs[-1]
-        if last and self.section in run.tables and not run.tables[self.section or ""]:
+        if last and (
+            _ANNOUNCES.match(line) or (self.section in run.tables and not run.tables[self.section or ""])
+        ):
             run.flags.add("truncated")
         if self.section and self._like_figures(line):
             if last and self.aside is None:

@@ -149,7 +149,8 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path, form: str)
             )
         say("nothing was taken", err=True)
         return status or 1
-    before = f", {kept.known} were there already" if kept.known else ""
+    was = "was" if kept.known == 1 else "were"
+    before = f", {fmt.plural(kept.known, 'run')} {was} there already" if kept.known else ""
     taken = f"{fmt.plural(kept.added, 'run')} of {fmt.plural(count - len(kept.left) - kept.machine, 'text')}"
     say(f"{taken} taken into {output}{before}", err=True)
     if kept.added:

@@ -86,7 +86,7 @@ def _line(run: Run) -> str:
     )
 
 
-_ANYWHERE = (wording.EVERYWHERE, wording.UNSAID)
+_ANYWHERE = ("all", wording.ANYWHERE, wording.UNSAID)
 
 
 def _counted(count: float) -> str:

@@ -24,12 +24,13 @@ def not_drawn(panels: int, drawn: int) -> str:
     return f" {more} {'is' if left == 1 else 'are'} in the numbers only." if left > 0 else ""
 
 
-EVERYWHERE, UNSAID = "all", "place not said"
+ANYWHERE, UNSAID = "not placed", "place not said"
 
 
 def place(run: Run) -> str:
-    """Return where a run was, in words; "all" where nothing bound it, and of a captured text that does not tell, that."""
-    return run.place or run.relation or (UNSAID if run.captured else EVERYWHERE)
+    """Return where a run was, in words; "not placed" where nothing was asked for: it ran where the mask of its session let it, which may
+    be one PU; and of a captured text that does not tell, that."""
+    return run.place or run.relation or (UNSAID if run.captured else ANYWHERE)
 
 
 def over(runs: Sequence[Run]) -> str:

@@ -6,23 +6,40 @@ from collections.abc import Iterator, Sequence
 
 from parsers.measurement import whole
 from reports.checks import Fault
-from reports.checks._cells import braced, by_cell, from_table, wide
-from reports.readings.poke import times
+from reports.checks._cells import braced, from_table, wide
+from reports.readings.poke import first, times
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
 
 def clock(results: Results) -> Iterator[Fault]:
     """G6: the timer's cost and step, and what they and a few slow accesses make of a mean."""
-    for runs in by_cell(results.good("poke")).values():
-        flags = [(run, flag) for run in runs if run.parsed for flag in run.parsed.flags]
-        for run, flag in [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")][:1]:
-            yield Fault(level="warn", run=run, text=flag.text, metric="latency")
+    for run in results.good("poke"):
+        for flag in run.parsed.flags if run.parsed else ():
+            if flag.id == "clock_backwards":
+                yield Fault(level="warn", run=run, own=True, text=flag.text, metric="latency")
+        yield from _hidden_by_its_timer(run)
     yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):
             of = "empty access" if whose == "null none" else whose
             yield Fault(level="info", run=run, own=True, text=f"{braced(of)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")))  # fmt: skip
+
+
+def _hidden_by_its_timer(run: Run) -> Iterator[Fault]:
+    """Judge what the parser flags of a run, with its own figures."""
+    overhead = first(run, "timer_overhead") or 0.0
+    for time in times(run) if run.parsed and run.parsed.has("timer_limited") else ():
+        accesses = (time.metric, time.statistic) == ("latency", "p50") and time.target not in (
+            "null",
+            "compute",
+        )
+        if accesses and overhead > time.value / 2:
+            yield Fault(
+                level="warn", run=run, own=True, metric="latency",
+                text="the timer takes {} of a median of {}: the operation is not resolved",
+                quoted=((overhead, "ns"), (time.value, "ns")),
+            )  # fmt: skip
 
 
 def _beside_nothing(runs: Sequence[Run]) -> Iterator[Fault]:

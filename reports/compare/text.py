@@ -439,7 +439,7 @@ def _listed(title: str, rows: Sequence[Row], most: int | None, screen: Screen) -
     for (sweep, metric, _), members in group_by(shown, lambda r: (r.sweep, r.number.title, r.unit)).items():
         unit = members[0].number.said_unit
         scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
-        unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
+        unit_text = f", {scale.unit}" if scale.unit else ""
         counts = {runs(row) for row in members}
         common = f"; {counts.pop()}" if len(counts) == 1 else ""
         yield (

@@ -125,16 +125,17 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
 
 
 def _numbers(runs: Sequence[Run], guilty: Guilty) -> list[dict[str, Any]]:
-    values: dict[Name, list[float]] = {}
+    values: dict[Name, list[tuple[int, float]]] = {}
     for run in runs:
         for number in numbers.each_number(run):
-            values.setdefault(number.name, []).append(number.value)
+            values.setdefault(number.name, []).append((run.record.run_id, number.value))
     return [
         {
             "number": name.words, **name.fields(), "median": statistics.median(own), "low": min(own), "high": max(own),
-            "values": own, "doubtful": _listed(audit.doubts(guilty, runs, name.tells_of)),
+            "runs": [run for run, _ in found], "values": own, "doubtful": _listed(audit.doubts(guilty, runs, name.tells_of)),
         }
-        for name, own in values.items()
+        for name, found in values.items()
+        for own in [[value for _, value in found]]
     ]  # fmt: skip
 
 

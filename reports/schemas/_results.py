@@ -44,10 +44,14 @@ _NUMBER: Final = record(
     "A number of a cell.",
     number=text("Its name, for people."),
     **NAME,
-    median=number("Median of the repeats, in the unit."),
-    low=number("The lowest repeat."),
-    high=number("The highest repeat."),
-    values=listed(number("A repeat."), "In the order of `runs`."),
+    median=number("Median of these runs, in the unit."),
+    low=number("The lowest of them."),
+    high=number("The highest."),
+    runs=listed(
+        integer("A run."),
+        "Those that have it. Fewer than the cell's: the others have too few samples for this quantile, or their load never reached it; of the cell it is not told then, in no other answer.",
+    ),
+    values=listed(number("A run's."), "In the order of these `runs`."),
     doubtful=DOUBTFUL,
 )
 

@@ -144,6 +144,30 @@ def test_what_fails_again_is_open(before_after: Path, pinsweep: Cli) -> None:
     assert set(verdicts(done.stdout).values()) == {"inconclusive"}
 
 
+def test_cells_that_were_not_pinned_are_measured_again_without_a_pin(machine: Path, pinsweep: Cli) -> None:
+    (machine / "sweep.yaml").write_text(
+        SWEEP.replace("FACTORS", "1").replace("n: [1, 2]", "n: [1]\n  place: [core 0]")
+    )
+    for name, speed in (("a.db", "100"), ("b.db", "80")):
+        (machine / "speed").write_text(speed)
+        assert pinsweep("run", "sweep.yaml", "-o", name, "--unpinned").returncode == 0
+
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--into", "again", "--format", "json")
+
+    assert done.returncode == 0, done.stderr
+    assert verdicts(done.stdout) == {"n=1 place=unpinned": "regressed"}
+    assert (
+        "Measured again, B, against A's stored runs: of 1 number that looked changed 1 regressed."
+        in done.stderr
+    )
+    (file,) = fresh(machine / "again", "b")
+    with sqlite3.connect(file) as db:
+        runs = db.execute(
+            "SELECT count(*), count(placement), min(argv LIKE '%numactl%') FROM run WHERE repeat > 0"
+        )
+        assert runs.fetchone() == (5, 0, 0)
+
+
 def test_nothing_is_measured_where_nothing_looks_changed(before_after: Path, pinsweep: Cli) -> None:
     done = pinsweep("compare", "a.db", "b.db", "--confirm", "--threshold", "90%")
 

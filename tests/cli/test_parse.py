@@ -89,7 +89,7 @@ def test_taking_in_again_adds_what_is_new(pinsweep: Cli, logs: Path, tmp_path: P
 
     again = pinsweep("parse", "logs", "-o", "old.db")
 
-    assert "4 runs of 8 texts taken into old.db, 4 were there already" in again.stderr
+    assert "4 runs of 8 texts taken into old.db, 4 runs were there already" in again.stderr
     assert len(cells(tmp_path / "old.db")) == 8
     (logs / "n002" / "new.txt").write_text(stream(4, 4000.0))
     assert "1 run of 9 texts" in pinsweep("parse", "logs", "-o", "old.db").stderr

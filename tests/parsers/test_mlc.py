@@ -782,3 +782,28 @@ def test_a_damaged_row_of_the_table_is_told_below_prose_too(text: str) -> None:
         assert {flag.id for flag in parsed.flags} & {"unread", "truncated"}
     other = text.replace("\n       2\t 139.4\t 14#.0\t  82.6\n", "\n       7\t big\t 3.1\t  small\n").replace("\n 00500\t100.1?\t  12456.1\n", "\n 00500\tbig\t  small\n")  # fmt: skip
     assert "unread" not in {flag.id for flag in mlc.parse(other + "\nThat was all.\n").flags}
+
+
+C2C = """\
+Intel(R) Memory Latency Checker - v3.7
+Command line parameters: --c2c_latency
+
+Measuring cache-to-cache transfer latency (in ns)...
+Local Socket L2->L2 HIT  latency        55.5
+Local Socket L2->L2 HITM latency        55.6
+Remote Socket L2->L2 HITM latency (data address homed in writer socket)
+                        Reader Numa Node
+Writer Numa Node     0       1
+            0        -   115.6
+            1    115.6       -
+"""
+
+
+@pytest.mark.parametrize(
+    "end", ["55.5\nLocal Socket L2", "55.6\nRemote Socket L2->L2 H", "homed in writer socket)", "0        -   115.6", "1    115."]
+)  # fmt: skip
+def test_a_table_between_caches_that_was_cut_is_flagged(end: str) -> None:
+    cut = C2C[: C2C.index(end) + len(end)]
+
+    assert [flag.id for flag in mlc.parse(cut).flags] == ["truncated"]
+    assert {row.value for row in mlc.parse(cut).measured()} <= {55.5, 55.6, 115.6}

@@ -948,6 +948,19 @@ def test_few_slow_accesses_make_a_mean(make: Any, tmp_path: Path) -> None:
     assert text == "compute muladd: mean 8.30 ms, standard deviation 69.5 ms"
 
 
+def test_a_timer_that_hides_some_repeats_is_told_of_those(make: Any, tmp_path: Path) -> None:
+    """The first repeat's median was said of the cell, and as if all repeats had it."""
+    maker = make.Maker(tmp_path / "a.db")
+    for median in (22.0, 80.0, 30.0):
+        maker.add("s", "poke", {"target": "memory"}, make.poke_text([median] * 3000))
+
+    ((_, said),) = found(findings(maker.write()), "G6", "warn")
+
+    assert said == (
+        "the timer takes 20 ns of a median of 22 to 30 ns: the operation is not resolved (2 of 3 repeats)"
+    )
+
+
 def test_a_coarse_clock_of_any_tool(make: Any, tmp_path: Path) -> None:
     text = make.imb_text({0: 0.06, 1: 0.5}).replace("PingPong", "Exchange")
 

@@ -644,6 +644,19 @@ def test_two_units_of_one_metric_are_two_families(make: Any, tmp_path: Path) -> 
     }
 
 
+def test_a_rate_is_not_headed_by_the_unit_of_a_time(make: Any, tmp_path: Path) -> None:
+    """ "s: rate, s (more is better" stood above 100 a second."""
+    sides = []
+    for name, rate in (("A", 100), ("B", 80)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "1/s", "better": "higher"}}
+        for i in range(3):
+            maker.add("sw", "command", {"command": "x", "metrics": metrics}, f"rate {rate}.{i}\n")
+        sides.append(of(name, maker.write()))
+
+    assert "  sw: rate, /s (more is better; 3 + 3 runs)\n" in texts.table(compare(*sides))
+
+
 def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Comparison) -> None:
     text = texts.table(slow_remote, top=3)
 
