@@ -508,8 +508,10 @@ def _cells(
     if alike:
         most = max(alike, key=len)
         differ = any(len({item.argv for item in same if item.argv}) > 1 for same in alike)
+        runs, texts = sum(map(len, alike)), len({item.file for same in alike for item in same})
+        which = f"{runs} runs of {texts} text{'s' if texts > 1 else ''}" if runs > texts else f"{runs} texts"
         notes[
-            f"{sum(map(len, alike))} texts tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
+            f"{which} tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
             f"{'Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. ' if differ else ''}"
             'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
         ] = 1

@@ -226,7 +226,9 @@ def _title(fault: Fault, names: _Names, text: str) -> str:
     """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
     words = fault.cell or names.words(fault.run) or fault.run.text
     whose = ", ".join(filter(None, (names.alone(fault.run), words)))
-    said = ": ".join(filter(None, (whose, text)))
+    said = ": ".join(
+        filter(None, (whose, text.removeprefix(f"{words}: ")))
+    )  # a cell called "read", of which "read: …" is said
     source = str(fault.run.cell.labels().get("source", " "))
     of_text = bool(whose) and whose.startswith((fault.run.text or " ", source))
     named = "=" in said.partition(" ")[0]  # an option, as it is written

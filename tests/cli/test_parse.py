@@ -168,6 +168,29 @@ def test_an_option_of_more_than_64_bits_is_kept_as_it_is_written(
     assert pinsweep("show", "f.db").returncode == 0
 
 
+def test_runs_of_one_text_that_tell_the_same_are_no_texts(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text(MATRIX + MATRIX.replace("84.2", "84.1"))
+    (tmp_path / "one.txt").write_text(MATRIX.replace("85.0", "84.5"))
+
+    both = pinsweep("parse", "two.txt", "one.txt", "-o", "s.db").stderr
+    alone = pinsweep("parse", "two.txt", "-o", "t.db").stderr
+
+    assert "note     3 runs of 2 texts tell the same options as another (e.g. two.txt, part 1)" in both
+    assert "3 runs of 2 texts taken into s.db" in both
+    assert "note     2 runs of 1 text tell the same options as another" in alone
+
+
+MATRIX = """\
+Intel(R) Memory Latency Checker - v3.9
+Measuring idle latencies (in ns)...
+\t\tNuma node
+Numa node\t     0\t     1\t
+       0\t  85.0\t 136.3\t
+       1\t 137.2\t  84.2\t
+
+"""
+
+
 def test_command_lines_that_differ_are_where_the_note_says(pinsweep: Cli, tmp_path: Path) -> None:
     for name, words in (("a", "taskset -c 0 ./stream_c.exe"), ("b", "numactl -N 1 ./stream_c.exe")):
         (tmp_path / f"{name}.txt").write_text(f"$ {words}\n{stream(2, 2000.0)}")

@@ -81,7 +81,10 @@ def test_ranks_that_the_panel_tells_are_not_told_again_by_its_lines(make: Any, t
 
     figures = [f for s in page.sections for b in s.blocks for f in b.figures]
     heads = [head for f in figures for table in (*f.tables, *f.numbers) for head in table.columns]
-    assert {head for head in heads if "ranks" in head} == {"all, 2 ranks, µs", "all, 4 ranks, µs"}
+    assert {head for head in heads if "ranks" in head} == {
+        "not placed, 2 ranks, µs",
+        "not placed, 4 ranks, µs",
+    }
 
 
 def test_a_title_names_an_axis_that_varies(make: Any, tmp_path: Path) -> None:

@@ -1178,6 +1178,19 @@ def test_a_finding_of_several_repeats_quotes_them_all(make: Any, tmp_path: Path)
     assert found(alone, "F7")[0][1] == "direct=0, read takes 6.30 µs"
 
 
+def test_a_cell_and_what_is_said_of_it_are_not_named_twice(make: Any, tmp_path: Path) -> None:
+    """ "Read: read: mean lat 79.4 µs" stood at the head of a page."""
+    told = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="read", iodepth=1))
+    told["jobs"][0]["read"]["lat_ns"]["stddev"] = 180e3
+    path = (
+        make.Maker(tmp_path / "r.db").add("s", "fio", {"rw": "read"}, json.dumps(told), axes=("rw",)).write()
+    )
+
+    (wide,) = [f for f in findings(path) if f.id == "G6"]
+
+    assert wide.title == "Read: mean lat 90.0 µs, standard deviation 180 µs"
+
+
 @pytest.mark.parametrize(
     ("deviations", "said"),
     [((2, 3, 2), "read, all 3 jobs, the widest"), ((2, 3, 0), "read, 2 of 3 jobs, the widest"), ((0, 3, 0), "read, 1 of 3 jobs")],

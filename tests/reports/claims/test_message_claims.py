@@ -62,7 +62,7 @@ def test_a_title_over_several_panels_is_true_of_each(make: Any, tmp_path: Path) 
     assert figures(path)[0].title == "Message passing: time and bandwidth"
     number = key(path)
     assert (number.value, number.unit) == ("190", "ns")
-    assert number.context == "0 B, all, source b.txt"
+    assert number.context == "0 B, not placed, source b.txt"
 
 
 def test_a_key_number_is_of_all_repeats(make: Any, tmp_path: Path) -> None:
@@ -220,8 +220,8 @@ def test_every_panel_is_in_the_overview(make: Any, tmp_path: Path) -> None:
     (overview,) = [f for s in built.sections for b in s.blocks if b.tool == "overview" for f in b.figures]
 
     assert [row[:2] for row in overview.numbers[0].rows] == [
-        ("MPI 0 B, all, source b.txt", "190 ns"),
-        ("MPI 0 B, all, source a.txt", "730 ns"),
+        ("MPI 0 B, not placed, source b.txt", "190 ns"),
+        ("MPI 0 B, not placed, source a.txt", "730 ns"),
     ]
 
 
