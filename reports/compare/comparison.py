@@ -108,7 +108,8 @@ class _Told:
 
 def _fingerprint(a: Side, b: Side, pairs: Iterable[Pair], by: str) -> differences.Fingerprint:
     """Return in what the machines, programs and command lines of both sides differ; those of two levels of an axis differ by the axis."""
-    facts = differences.fingerprint(*([m.session for m in of.machines] for of in (a, b)))
+    sessions = [[m.session for m in of.machines] for of in (a, b)]
+    facts = differences.machines(*sessions) | differences.fingerprint(*sessions)
     facts |= differences.programs(a.runs, b.runs)
     facts |= differences.commands(
         (pair.a.name, pair.a.runs, pair.b.runs) for pair in pairs if not by or pair.a.runs[0].captured

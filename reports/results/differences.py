@@ -50,6 +50,21 @@ def _said(session: Session) -> dict[str, str]:
     return {**facts, "cores": layout(session.topology), "pinsweep": session.pinsweep_version}
 
 
+def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:
+    """Return "network cards of n1" → (A's, B's) of each host name whose sessions on one side saw no card of the other's: of machines that
+    nothing else may tell apart."""
+    left, right = (group_by(sessions, lambda session: session.host) for sessions in (a, b))
+    table = {}
+    for host in left.keys() & right.keys():
+        cards = [
+            {card for session in side[host] for card in str(session.facts.get("network_cards") or "").split()}
+            for side in (left, right)
+        ]
+        if all(cards) and cards[0].isdisjoint(cards[1]):
+            table[f"network cards of {host}"] = " ".join(sorted(cards[0])), " ".join(sorted(cards[1]))
+    return dict(sorted(table.items()))
+
+
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
     """Return tool → (the program and its version of A, of B), and, where those are the same, its checksums."""
     left, right = (group_by(runs, lambda r: r.tool) for runs in (a, b))

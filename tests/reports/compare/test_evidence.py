@@ -270,3 +270,29 @@ def test_a_metric_without_a_direction_is_said_to_be_left_out(
     assert ("no number in common" in texts.sentence(found)) is not directed
     assert said in " ".join(texts.table(found).split())
     assert json.loads(formats.render(found, "json"))["counts"]["unmatched"] == 0
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ("aaaaaa bbbbbb", "cccccc", [("network cards of node07", "aaaaaa bbbbbb", "cccccc")]),
+        ("aaaaaa bbbbbb", "bbbbbb cccccc", []),  # a card was put in
+        ("aaaaaa", None, []),
+    ],
+)
+def test_two_machines_of_one_name_are_not_said_to_differ_in_nothing(
+    make: Any, tmp_path: Path, a: str, b: str | None, said: list[tuple[str, str, str]]
+) -> None:
+    sides = []
+    for name, cards in (("A", a), ("B", b)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.facts = {**make.FACTS, "network_cards": cards}
+        for rate in (10e3, 10.1e3):
+            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
+        sides.append(side(name, f"{name}.db", load([maker.write()])))  # type: ignore[arg-type]
+    found = compare(*sides)
+    page = delta(found)
+
+    assert [(d.what, d.a, d.b) for d in found.fingerprint.differences] == said
+    assert ("Nothing that was recorded of machines and programs differs" in page.agreed) == (not said)
+    assert page.differing == ("What differs: network cards of node07 aaaaaa bbbbbb → cccccc." if said else "")
