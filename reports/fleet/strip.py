@@ -109,7 +109,7 @@ def figure(
         sub=hosts,
         grid=heated.grid,
         panels=tuple(drawn_as(part) for part in (shown[:half], shown[half:]) if part),
-        note="In the strips a row is the number of a kind in which a host is furthest off"
+        note="In the strips a row is a number: that in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind"
         f", a dot a host, the line the median {_middle(shown)}; better lies to the right. "
         "Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")

@@ -209,3 +209,28 @@ def counts(shape: Shape, report: outliers.Report, page: Any, text: str) -> None:
     assert ("nobody" in keys["To measure again"][1]) == (not report.rerun)
     for figure in page.sections[0].blocks[0].figures:
         assert not figure.title.endswith("is slow") or report.accused
+
+
+def test_a_row_of_the_strips_is_the_number_that_its_caption_tells(make: Any, tmp_path: Path) -> None:
+    """n0 is 40 % slow where hosts differ by 3 %, and 20 % where they do not: further off in the first, and odder in the second. Of the other
+    sweep, where nobody is odd, one number stands there, in which hosts do not differ most."""
+    files = []
+    for i in range(9):
+        maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i}")
+        off = (i - 4) * 0.007
+        rates = {"s": (1000 * (1 + off) * (0.6 if not i else 1), 1000 * (0.8 if not i else 1)), "t": (1000, 1000 * (1 + off / 10))}  # fmt: skip
+        for sweep, own in rates.items():
+            for level, rate in enumerate(own):
+                options = {"command": ["x"], "metrics": {"rate": METRICS["rate"]}, "a": level}
+                maker.add(sweep, "command", options, f"rate {rate:.2f}\n", axes=("a",))
+        files.append(maker.write())
+    (figure,) = (
+        fleet_page.build(outliers.build(load(files)), title="t", links={}).sections[0].blocks[0].figures
+    )
+
+    rows = [row["text"] for drawn in figure.panels for row in drawn.wide["datasets"]["rows"]]
+    assert rows == ["rate, s, a=1", "rate, t, a=0"]
+    assert (
+        "that in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind"
+        in figure.note
+    )
