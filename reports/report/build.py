@@ -366,12 +366,17 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         for run in results.good(tool)
         for flag in {flag.text: flag for flag in (run.parsed.flags if run.parsed else ())}.values()
     )
+    runs_of = Counter(naming.program_name(run) for tool in results.tools for run in results.good(tool))
     for (program, flag_id, text), same in sorted(group_by(flagged, lambda f: f[:3]).items()):
         if flag_id != "stand_in" and flag_id not in spoken_of:
+            of = runs_of[program]
+            count = fmt.plural(of, "run") if len(same) == of else f"{len(same)} of {of} runs"
+            which = (", ".join(filter(None, (run.text, run.cell.describe()))) for *_, run in same)
             yield Check(
                 level="info",
                 subject=_sentence_of(text),
-                text=f"{program}, {fmt.plural(len(same), 'run')}.{wording.of_texts(run for *_, run in same)}",
+                text=f"{program}, {count}.{wording.of_texts(run for *_, run in same)}",
+                **(_listed(which, "run") if len(same) < of else {}),
             )
     if results.tools:
         yield Check(

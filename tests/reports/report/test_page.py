@@ -1012,3 +1012,21 @@ def test_methods_explain_what_is_on_the_page(make: Any, tmp_path: Path) -> None:
 
     assert "Loaded latency" in said["loaded"] - said["matrix"]
     assert "PingPong" in said["pingpong"] - said["allreduce"]
+
+
+def test_a_remark_on_some_runs_says_on_which(make: Any, tmp_path: Path) -> None:
+    """ "STREAM of HPCC 1.5.0, 1 run" was said below a table of two."""
+    maker = make.Maker(tmp_path / "a.db")
+    for threads in (1, 2):
+        text = make.stream_text(2e4, threads)
+        maker.add(
+            "s",
+            "stream",
+            {"threads": threads},
+            text[: text.index("Solution")] if threads == 2 else text,
+            axes=("threads",),
+        )
+
+    (remark,) = [c for c in build.build(load([maker.write()])).checks if "whether the arrays" in c.subject]
+
+    assert (remark.text, remark.items) == ("STREAM 5.10, 1 of 2 runs.", ("threads=2",))
