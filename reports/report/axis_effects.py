@@ -5,7 +5,9 @@ Sweeps of other programs have this in a figure of their own (`reports.charts.com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from reports import numbers
@@ -20,6 +22,11 @@ from reports.text import format as fmt
 
 ID: Final = "axis-effects"
 _COLUMNS: Final = ("Sweep", "Number", "Axis", "From", "To", "Better, times", "Range", "Clear")
+_AXES: Final = {
+    ("mlc", "W"): "mix", ("mlc", "traffic"): "mix", ("mlc", "l"): "stride", ("mlc", "b"): "buffer", ("fio", "bs"): "block size",
+    ("fio", "rw"): "access",
+}  # fmt: skip
+"""What people call an option."""
 _BEYOND: Final = "yes"
 
 
@@ -66,6 +73,45 @@ def sentences(of: Figure) -> list[str]:
     return said
 
 
+SAID: Final = "Best to worst level of each axis"
+
+
+def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure, ...]:
+    """Return the figures of a tool, the first of each sweep of two axes or more with what each of them does: in a sentence and a table;
+    and as its title, where no figure of that sweep has found anything."""
+    found = list(figures)
+    runs = (r for r in results.good(tool) if r.sound) if tool != "command" else ()
+    for (sweep, _), own in group_by(runs, lambda run: (run.cell.sweep, naming.program_kind(run))).items():
+        at = [i for i, figure in enumerate(found) if figure.of == sweep and figure.panels]
+        rows = list(_rows(own)) if at else []
+        if len(rows) < 2 or SAID in found[at[0]].note:
+            continue
+        number = rows[0][0][1]
+        clear = [row for row, _ in rows if row[-1] == _BEYOND]
+        told = ", ".join(
+            f"{axis} × {factor} from {last} to {best}" + (f" ({span})" if span != fmt.NOTHING else "")
+            for _, _, axis, last, best, factor, span, _ in clear
+        )
+        first = found[at[0]]
+        silent = clear and not any(re.search(r"\d", found[i].title) for i in at)
+        table = Table(
+            columns=_COLUMNS[2:],
+            rows=tuple(row[2:] for row, _ in rows),
+            numeric=frozenset((3, 4)),
+            of=tuple(row_of(whose) for _, whose in rows),
+            caption=f"Axes, {number}: how often the best level is better than the worst, with all other axes the same; the geometric mean "
+            "over these pairs of cells, and their range. Clear: beyond the repeats in each pair",
+        )
+        note = f"{SAID}, {number}: {told or 'none is beyond the repeats everywhere'}."
+        found[at[0]] = replace(
+            first,
+            title=f"{fmt.sentence(number)}: {', '.join(f'{row[2]} × {row[5]}' for row in clear)}" if silent else first.title,
+            note=" ".join(filter(None, (first.note, note))),
+            numbers=(*first.numbers, table),
+        )  # fmt: skip
+    return tuple(found)
+
+
 def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     """Give the rows of a sweep, with whose numbers each has; nothing where its cells have no number of one unit and direction, are of
     several hosts or texts, or differ by more than their axes."""
@@ -94,7 +140,7 @@ def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
     best, last = effect.levels[0], effect.levels[-1]
     ends = list(dict.fromkeys(fmt.number(ratio) for ratio in (last.low, last.high)))
     return (
-        run.sweep_title or run.cell.sweep, number, effect.axis, last.name, best.name, fmt.number(effect.factor),
+        run.sweep_title or run.cell.sweep, number, _AXES.get((run.tool, effect.axis), effect.axis), last.name, best.name, fmt.number(effect.factor),
         " to ".join(ends) if len(ends) > 1 else fmt.NOTHING, _BEYOND if effect.clear else "no",
     )  # fmt: skip
 
@@ -102,8 +148,12 @@ def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
 def _level(run: Run, axis: str) -> str:
     if axis == "place":
         return run.place
-    value = str(run.options.get(axis, fmt.NOTHING))
-    return fmt.size(float(value)) if axis == "bytes" and value.isdecimal() else value
+    value = run.options.get(axis)
+    if value is None:
+        return fmt.NOTHING
+    if axis in ("bs", "bytes"):
+        return naming.block(value)
+    return f"{value} B" if (run.tool, axis) == ("mlc", "l") else str(value)
 
 
 def _words(names: Sequence[str]) -> str:

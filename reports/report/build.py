@@ -26,6 +26,7 @@ from reports.checks.doubts import of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
+from reports.report import axis_effects
 from reports.report.best import figure as best_cells
 from reports.report.hosts import figures as host_figures
 from reports.report.key_numbers import chosen as key_numbers_of
@@ -121,7 +122,11 @@ def _sections(results: Results, chapters: Mapping[str, Chapter], guilty: Guilty)
             sections.setdefault(chart_module(tool).SECTION, []).append(tool)
     for title, tools in sections.items():
         blocks = [
-            Block(tool=tool, figures=_marked(_of_sweeps(chapters[tool].figures), guilty)) for tool in tools
+            Block(
+                tool=tool,
+                figures=_marked(_of_sweeps(axis_effects.said(results, tool, chapters[tool].figures)), guilty),
+            )
+            for tool in tools
         ]
         if overview:
             blocks.insert(1, Block(tool="overview", figures=_marked((overview,), guilty)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reports.draw.figure import Figure
 from reports.lab import document
 from reports.report import axis_effects, build
 from reports.results.load import load
@@ -43,6 +44,37 @@ def test_each_effect_is_a_ratio_with_its_range(make: Any, tmp_path: Path) -> Non
     assert axis_effects.sentences(found) == [
         "Bandwidth, bandwidth: threads × 2.68 from 1 to 4 (2.40 to 3.00), place × 2.32 from remote to local (2.00 to 2.50)"
     ]
+
+
+def test_the_figure_of_a_sweep_says_what_its_axes_do(make: Any, tmp_path: Path) -> None:
+    (figure,) = _drawn(stream(make, tmp_path / "r.db"))
+
+    assert figure.note.endswith(
+        "Best to worst level of each axis, bandwidth: threads × 2.68 from 1 to 4 (2.40 to 3.00), place × 2.32 from remote to local (2.00 to 2.50)."
+    )
+    assert figure.numbers[-1].rows == (
+        ("threads", "1", "4", "2.68", "2.40 to 3.00", "yes"),
+        ("place", "remote", "local", "2.32", "2.00 to 2.50", "yes"),
+    )
+    assert "remote costs" in figure.title  # a finding stays
+
+
+def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> None:
+    """Two depths tell no knee: the title named what was measured."""
+    maker = make.Maker(tmp_path / "r.db")
+    for bs, depth, iops in (("4k", 1, 10e3), ("4k", 8, 40e3), ("32k", 1, 5e3), ("32k", 8, 15e3)):
+        for by in (0.999, 1.0, 1.001):
+            text = make.fio_text({"read": (iops * by, 100.0)}, rw="randread", bs=bs, iodepth=depth)
+            maker.add("s", "fio", {"rw": "randread", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))  # fmt: skip
+    figure = _drawn(load([maker.write()]))[0]
+
+    assert figure.title == "IOPS: iodepth × 3.46, block size × 2.31"
+    assert "block size × 2.31 from 32 KiB to 4 KiB (2.00 to 2.67)" in figure.note
+
+
+def _drawn(results: Results) -> list[Figure]:
+    page = build.build(results)
+    return [f for s in page.sections for b in s.blocks for f in b.figures if f.panels and f.of]
 
 
 def test_what_the_repeats_do_not_carry_is_in_the_table_and_no_sentence(make: Any, tmp_path: Path) -> None:
