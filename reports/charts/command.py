@@ -9,12 +9,12 @@ from typing import Final
 from parsers import command, get_parser
 from parsers.measurement import Counted, Direction, Measurement, Parsed, Scalar
 from reports import numbers
-from reports.charts import curve_rows, effects, facets, wording
+from reports.charts import curve_rows, dot_rows, effects, facets, wording
 from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
 from reports.charts.effects import Effect
 from reports.charts.soundness import counted, is_hollow
-from reports.draw import axes, label_placement, vega
+from reports.draw import axes, vega
 from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
@@ -473,50 +473,14 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
         for name, own in group_by(points, lambda p: p.line).items()
     }
     lost = {one.line: one.run for one in missing if one.line}
+    shown = dict(list(lines.items())[:_MOST_ROWS])
+    crosses = dict(list(lost.items())[: _MOST_ROWS - len(shown)])
     cut = wording.cut_apart([*lines, *lost], lambda name: wording.shorten(name, 26))
-    shown = [(cut[name], *found) for name, found in lines.items()][:_MOST_ROWS]
-    crosses = [(cut[name], run) for name, run in lost.items()][: _MOST_ROWS - len(shown)]
-    rows = len(shown) + len(crosses)
-    scale = fmt.scale_to_largest([s.high for _, s, _ in shown], unit)
-    x = axes.from_zero([s.high / scale.factor for _, s, _ in shown], _axis_title(metric, scale), 4)
-    y = axes.Axis(kind="linear", low=float(rows), high=0.0, ticks=(), title="")
-    left = round(max(label_placement.text_width(cut[name]) for name in [*lines, *lost]) + 14)
-    right = max(
-        60,
-        round(
-            max(label_placement.text_width(fmt.quantity(s.median, unit, step=s.step)) for _, s, _ in shown)
-            + 12
-        ),
+    drawn = {cut[name]: of for name, of in shown.items()}
+    failed = {cut[name]: run for name, run in crosses.items()}
+    return dot_rows.rows_panel(
+        metric, drawn, unit, lambda scale: _axis_title(metric, scale), f"{metric} by cell.", failed=failed
     )
-
-    def build(width: int) -> Spec:
-        frame = Frame(
-            width=width, height=24 + 27 * rows + 36, left=min(left, width // 2), right=right, top=14
-        )
-        data: dict[str, Rows] = {
-            "rows": [
-                {
-                    "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
-                    "high": s.high / scale.factor, "name": name, "text": fmt.quantity(s.median, unit, step=s.step),
-                    "tip": f"{name} · {wording.exact(s, unit)}{' · ⚠' * hollow}", **({"hollow": True} if hollow else {}),
-                    **({"pair": True} if s.n == 2 and s.high > s.low and not hollow else {}),
-                }
-                for i, (name, s, hollow) in enumerate(shown)
-            ],
-            "crosses": [
-                {
-                    "series": metric, "x": 0, "y": i + 0.5, "name": name, "text": "no number", "colour": curve_rows.FAILED,
-                    "tip": curve_rows.failed(name, run),
-                }
-                for i, (name, run) in enumerate(crosses, len(shown))
-            ],
-        }  # fmt: skip
-        return vega.fill(
-            "rows", frame=frame, x=x, y=y, series=[vega.Series(name=metric, colour=vega.SERIES[0])], data=data
-        )
-
-    described = "; ".join(f"{name}: {fmt.quantity(s.median, unit, step=s.step)}" for name, s, _ in shown)
-    return panel(metric, f"{metric} by cell. {described}.", build)
 
 
 def _step(points: Sequence[Point]) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from parsers import stream
-from reports.charts import curve_rows, facets, wording
+from reports.charts import curve_rows, dot_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
@@ -140,26 +141,47 @@ def _figure(
     shown = dict(list(panels.items())[: facets.MOST_PANELS])
     ranked = curve_rows.highlight(list(shown.values()), lambda c: -max(c.medians.values()))
     colours = curve_rows.colours(ranked)
-    drawn = tuple(
-        _panel(
-            of,
-            lines,
-            kernel,
-            x,
-            y,
-            scale,
-            [
-                curve_rows.Cross(
-                    x=float(threads(run)),
-                    series=_line(run),
-                    said=curve_rows.failed(_counted(threads(run)), run),
-                )
-                for run in missing.get(of, ())
-            ],
-            colours,
-            _allocates(found.loc[found["panel"] == of, "run"]),
+    points = {of: rows for of in shown if (rows := _kernel_rows(found, of))} if not lost else {}
+    dots = len(points) == len(shown)
+    kernels = [k for k in reversed(KERNELS) if (found["kernel"] == k).any()] if dots else [kernel]
+    drawn = (
+        tuple(
+            dot_rows.rows_panel(
+                facets.facet_title(of, "stream"),
+                rows,
+                "B/s",
+                lambda of: f"Bandwidth, {of.unit}",
+                f"Bandwidth by kernel{_with(lines)}.",
+                most=max(s.high for own in points.values() for s, _ in own.values()),
+                series="bandwidth",
+                exact=functools.partial(
+                    _exact_of, allocates=_allocates(found.loc[found["panel"] == of, "run"])
+                ),
+            )
+            for (of, rows), lines in zip(points.items(), ranked, strict=True)
         )
-        for of, lines in zip(shown, ranked, strict=True)
+        if dots
+        else tuple(
+            _panel(
+                of,
+                lines,
+                kernel,
+                x,
+                y,
+                scale,
+                [
+                    curve_rows.Cross(
+                        x=float(threads(run)),
+                        series=_line(run),
+                        said=curve_rows.failed(_counted(threads(run)), run),
+                    )
+                    for run in missing.get(of, ())
+                ],
+                colours,
+                _allocates(found.loc[found["panel"] == of, "run"]),
+            )
+            for of, lines in zip(shown, ranked, strict=True)
+        )
     )
     marks = wording.marks(drawn)
     name = _name(runs, kernel)
@@ -175,18 +197,20 @@ def _figure(
         )
         for lines in quiet.values()
     }
-    note = " ".join(filter(None, (_stores(measured, kernel), _dram_share(measured, kernel, largest_median))))
+    note = " ".join(filter(None, (_stores(measured, kernels), _dram_share(measured, kernel, largest_median))))
     rest = wording.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=titles.pop()
+        title=_moves(name, kernel, next(iter(points.values())), ranked[0])
+        if dots and len(points) == 1 and not joined
+        else titles.pop()
         if len(titles) == 1 and not joined
         else findings.bandwidth(
             name, ({int(t): s for t, s in c.points} for lines in panels.values() for c in lines)
         ),
-        sub=f"{kernel.capitalize()}, {wording.ran(seen, program_name)}; the best rate of a run."
+        sub=f"{fmt.words(map(str.capitalize, kernels))}, {wording.ran(seen, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
         f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{wording.repeats(drawn, runs, 'Band')}"
         f"{curve_rows.crossed(drawn)}{wording.hollow(drawn, seen)}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
@@ -196,6 +220,32 @@ def _figure(
         runs=tuple(dict.fromkeys(found["run"])),
         half=len(panels) == 1,
     )
+
+
+def _with(lines: Sequence[Curve]) -> str:
+    """Say with how many threads the one point of a panel was measured: " with 8 threads"."""
+    (count,) = {x for line in lines for x, _ in line.points}
+    return f" with {fmt.plural(int(count), 'thread')}" if count else ""
+
+
+def _moves(name: str, kernel: str, rows: Mapping[str, tuple[Spread, bool]], lines: Sequence[Curve]) -> str:
+    """Say "STREAM Triad moves 12.3 GB/s with 2 threads"; of a number that means nothing or scatters the subject alone."""
+    of, hollow = rows[kernel.capitalize()]
+    if hollow or of.unsteady:
+        return f"{name} bandwidth"
+    return f"{name} moves {fmt.quantity(of.median, 'B/s', step=of.step)}{_with(lines)}"
+
+
+def _kernel_rows(found: pd.DataFrame, of: facets.Facet) -> dict[str, tuple[Spread, bool]]:
+    """Return the bandwidth (B/s) of each kernel and whether it is hollow, Copy first, of a panel that would be a dot: one place, one count
+    of threads, several kernels; {} of any other."""
+    own = found[found["panel"] == of]
+    lines = {
+        kernel: curves(own, kernel)[of][0] for kernel in reversed(KERNELS) if (own["kernel"] == kernel).any()
+    }
+    if len({*own["place"]}) > 1 or own["threads"].nunique() > 1 or len(lines) < 2:
+        return {}
+    return {kernel.capitalize(): (line.points[0][1], bool(line.hollow)) for kernel, line in lines.items()}
 
 
 def _how(run: Run) -> str:
@@ -213,18 +263,28 @@ def _exact(rate: Spread, kernel: str, allocates: bool) -> str:
     return f"{wording.exact(rate, 'B/s')}{f', {traffic} as traffic' if allocates else ''}"
 
 
+def _exact_of(kernel: str, rate: Spread, allocates: bool) -> str:
+    return _exact(rate, kernel.lower(), allocates)
+
+
 _TIMES: Final = {3 / 2: "3/2", 4 / 3: "4/3"}
 
 
-def _stores(runs: Sequence[Run], kernel: str) -> str:
+def _stores(runs: Sequence[Run], kernels: Sequence[str]) -> str:
     """Say what memory moves beside what is counted: as the stores of the program are, or might be."""
     how = {_how(run) for run in runs}
-    factor = _TIMES[formulas.TRAFFIC[kernel]]
+    times = group_by(kernels, lambda kernel: _TIMES[formulas.TRAFFIC[kernel]])
+    factor = fmt.words(
+        f"{of} of {fmt.words(map(str.capitalize, own)) if len(times) > 1 else 'it'}"
+        for of, own in times.items()
+    )
     if how == {"cached"}:
-        return f"As counted; each store fetches its line first: as traffic {factor} of it."
+        return f"As counted; each store fetches its line first: as traffic {factor}."
     if how == {"nt"}:
         return "As counted, which is the traffic: non-temporal stores fetch no line."
-    return f"As counted; where stores fetch their line first, which is not told here, the traffic is {factor} of it."
+    return (
+        f"As counted; where stores fetch their line first, which is not told here, the traffic is {factor}."
+    )
 
 
 def _dram_share(runs: Sequence[Run], kernel: str, rate: float) -> str:

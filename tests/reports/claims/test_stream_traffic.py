@@ -59,10 +59,10 @@ def test_ordinary_stores_are_told_as_counted_and_as_traffic(make: Any, tmp_path:
     for kernel, factor in formulas.TRAFFIC.items():
         assert float(traffic[kernel]) == pytest.approx(float(counted[kernel]) * factor, rel=1e-3)
     assert float(traffic["triad"]) == 40.0
-    assert [r["tip"] for r in found.panels[0].wide["datasets"]["points"]] == [
-        "2 threads · 30.00 GB/s, 40.0 GB/s as traffic"
-    ]
-    assert found.note.startswith("As counted; each store fetches its line first: as traffic 4/3 of it.")
+    assert found.panels[0].wide["datasets"]["rows"][-1]["tip"] == "Triad · 30.00 GB/s, 40.0 GB/s as traffic"
+    assert found.note.startswith(
+        "As counted; each store fetches its line first: as traffic 3/2 of Copy and Scale and 4/3 of Add and Triad."
+    )
     assert "The most is 59 % of the 51.2 GB/s" in found.note
     assert "as traffic 78 %" in found.note
 
@@ -75,7 +75,7 @@ def test_no_traffic_is_claimed_of_stores_that_do_not_say_it(
 
     assert said in found.note
     assert not any("as traffic" in column for column in found.numbers[0].columns)
-    assert all("traffic" not in r["tip"] for r in found.panels[0].wide["datasets"]["points"])
+    assert all("traffic" not in r["tip"] for r in found.panels[0].wide["datasets"]["rows"])
 
 
 def test_of_two_ways_to_store_only_one_has_a_traffic(make: Any, tmp_path: Path) -> None:
