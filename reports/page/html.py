@@ -121,7 +121,7 @@ def _contents(page: Page) -> list[_Part]:
     ]
 
 
-_FEW: Final = 3
+_FEW: Final = 4
 
 
 def _has_curves(built: Page) -> bool:

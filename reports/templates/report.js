@@ -402,6 +402,7 @@ if (window.ClipboardItem && navigator.clipboard?.write) ways.Copy = () => naviga
 for (const [name, way] of Object.entries(ways)) {
 const title = name === "Copy" ? `Copy ${number} as a picture` : `Save ${number} as ${name}`, button = bar.appendChild(make("button", { type: "button", title: `${title}: light, on white`, "aria-label": title }, name));
 button.addEventListener("click", async () => {
+all("svg.ch", figure).forEach(fill);
 const said = await Promise.resolve().then(way).then(() => name === "Copy" ? "Copied" : "Saved", () => "Not allowed here");
 button.textContent = live.textContent = said;
 setTimeout(() => { button.textContent = name; }, 1200);
@@ -428,13 +429,24 @@ all(".fig>details:not([open]),#runs>details:not([open])").forEach(d => {
 keep(d);
 d.addEventListener("toggle", () => fill(d));
 });
-const many = body.classList.contains("many"), near = new IntersectionObserver(entries => {
+const watch = (what, margin, then = () => {}) => {
+if (enough) return;
+const near = new IntersectionObserver(entries => {
 for (const { target, isIntersecting } of entries) {
 if (isIntersecting) { near.unobserve(target); fill(target); } else if (!kept.has(target)) keep(target);
 }
 stops();
-}, { rootMargin: many ? "150% 0px" : "999999px 0px" });
-all(many ? ".fig" : ".fig svg.ch").forEach(e => near.observe(e));
+then();
+}, { rootMargin: margin });
+all(what).forEach(e => near.observe(e));
+addEventListener("beforeprint", () => { enough = true; near.disconnect(); });
+};
+let enough = false, again = false;
+if (body.classList.contains("many")) watch(".fig", "150% 0px");
+else watch(".fig svg.ch", "999999px 0px", () => { /* those of the other width; if these are not enough, those that are far away */
+if (!again && doc.getElementsByTagName("*").length > MOST_ELEMENTS) watch(".fig svg.ch", "150% 0px");
+again = true;
+});
 }
 all(".toc a").forEach(a => a.addEventListener("click", () => { a.closest("details").open = false; }));
 

@@ -71,7 +71,7 @@ def test_a_ladder_says_what_a_load_takes_from_each_level(make: Any, tmp_path: Pa
 
     assert found is not None
     assert found.title == TITLE
-    (table,) = found.numbers
+    table, _ = found.numbers  # and what each axis does
     assert table.columns == ("Working set", "Fits", "small pages, ns", "huge pages, ns", "small ÷ huge")
     assert [row[1] for row in table.rows] == ["L1", "L1", "L1", "L2", "L2", "L3", "–", "–"]
     (panel,) = found.panels

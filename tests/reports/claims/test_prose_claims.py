@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from parsers.units import size_bytes
 from pinsweep.cli import cli
 from reports import numbers, show
 from reports.checks.audit import audit
@@ -25,7 +26,7 @@ from reports.lab import document
 from reports.page.model import Page
 from reports.report import build
 from reports.results import load
-from reports.results.model import Results
+from reports.results.model import Results, Run
 from reports.text import format as fmt
 from tests.reports.claims.test_claims import (
     FIXTURES,
@@ -44,7 +45,7 @@ PROGRAMS = re.compile(
     r"Intel MLC [\d.\w]+|Intel MPI Benchmarks [\d.]+(?: Update \d+)?|STREAM [\d.]+|fio[- ][\d.]+[\w.-]*|pinsweep \w+ [\d.]+|"
     r"OSU [\w. -]+?[\d.]+|likwid-bench [\d.]+|(?<=[ ,])(?:version|v)[\d.]+\w*|[\w/.-]+\.(?:out|txt)|\(\w+\d+\)"
 )
-AS_COUNTED = re.compile(r"the traffic is (?:4/3|3/2) of it")  # STREAM's own counts of bytes, by kernel
+AS_COUNTED = re.compile(r"the traffic is (?:4/3|3/2) of (?:it|Copy and Scale and 4/3 of Add and Triad)")  # STREAM's own counts of bytes, by kernel
 REPEATS = re.compile(r"(?:(\d+) to )?(\d+) repeats? a cell( with numbers)?|(one run a cell)")
 
 
@@ -217,21 +218,30 @@ def _half(text: str, value: Said, low: Said, high: Said) -> bool:
     return least - 0.51 <= float(text) <= most + 0.51
 
 
+SAID = {("mlc", "W"): "mix", ("mlc", "traffic"): "mix", ("mlc", "l"): "stride", ("fio", "bs"): "block size", ("fio", "rw"): "access"}  # fmt: skip
+
+
+def level(run: Run, name: str) -> str:
+    if name == "place":
+        return run.place
+    value = run.options.get(name)
+    if name in ("bs", "bytes"):
+        return fmt.size(size_bytes(str(value)))
+    return f"{value} B" if name == "l" else str(value)
+
+
 def effect(case: Case, text: str) -> None:
     """What an axis does, reckoned anew: the ratio of each pair of cells that differ in it alone, and their geometric mean."""
     sweep, _, parts = text.partition(", ")
     for axis, factor, last, best in re.findall(
-        r"(\w+) × ([\d.\u2009]+) from (.+?) to (.+?)(?= \(|, \w+ × |$)", parts
+        r"(\w[\w ]*) × ([\d.\u2009]+) from (.+?) to (.+?)(?= \(|, \w[\w ]* × |$)", parts
     ):
         cells: dict[tuple[str, ...], list[float]] = {}
         for run in (r for tool in case.results.tools for r in case.results.good(tool)):
             if run.sound and sweep in (run.cell.sweep, run.sweep_title):
                 own = {
-                    name: run.place if name == "place" else str(run.options.get(name))
-                    for name in ("place", *run.cell.axes)
+                    SAID.get((run.tool, name), name): level(run, name) for name in ("place", *run.cell.axes)
                 }
-                if own.get("bytes", "").isdecimal():
-                    own["bytes"] = fmt.size(float(own["bytes"]))
                 key = (own.pop(axis), *(f"{name}={value}" for name, value in own.items()))
                 cells.setdefault(key, []).extend(value for _, value in numbers.leaders(run.tool, run.parsed))
         medians = {key: statistics.median(values) for key, values in cells.items() if values}

@@ -222,8 +222,14 @@ IN_ALL_CHARTS = """async look => {
 }"""
 
 
+def built(page: Page) -> None:
+    """Have all pictures in the page, those that are far away, too."""
+    page.evaluate("['beforeprint', 'afterprint'].forEach(name => dispatchEvent(new Event(name)))")
+
+
 def in_all_charts(page: Page, look: str) -> list[Any]:
     """Call a function of JavaScript with each chart that is seen and a function that wakes it: one trip for all."""
+    built(page)
     found: list[Any] = page.evaluate(f"({IN_ALL_CHARTS})({look})")
     return found
 
@@ -326,6 +332,7 @@ def test_no_text_of_a_picture_lies_on_another_or_leaves_it(browser: Browser, ful
     with opened(browser, full) as page:
         for width in (1280, 400):
             page.set_viewport_size({"width": width, "height": 900})
+            built(page)
             assert page.evaluate(TOUCHING) == []
 
 
@@ -587,11 +594,29 @@ def test_figures_that_are_far_away_are_built_when_they_are_near_or_printed(
         )
 
 
+def test_a_page_of_few_figures_that_is_long_is_without_the_pictures_that_are_far_away(
+    browser: Browser, full: Path
+) -> None:
+    """A page of all tools had 2 986 elements: the pictures of the other width alone were not enough."""
+    empty = "[...document.querySelectorAll('.panel > .w > svg')].filter(e => !e.querySelector('path')).length"
+
+    with opened(browser, full) as page:
+        until(lambda: page.evaluate("document.querySelectorAll('*').length") < 2500)
+        assert page.evaluate(empty) > 0
+        tall = page.evaluate("document.body.scrollHeight")
+        last = page.locator(".panel > .w > svg").last
+        last.scroll_into_view_if_needed()
+        expect(last.locator("path").first).to_be_attached()
+        assert page.evaluate("document.body.scrollHeight") == tall  # their places are kept
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(empty) == 0
+
+
 def test_a_picture_of_the_other_width_is_built_when_it_is_shown(browser: Browser, full: Path) -> None:
     with opened(browser, full) as page:
         narrow = page.locator(".panel > .nv > svg").first
         until(lambda: page.evaluate("!document.querySelector('.panel > .nv > svg path')"))
-        assert page.locator(".panel > .w > svg:not(:has(path))").count() == 0
+        assert page.locator(".panel > .w > svg").first.locator("path").count() > 0
         page.set_viewport_size({"width": 400, "height": 900})
         expect(narrow.locator("path").first).to_be_attached()
 
