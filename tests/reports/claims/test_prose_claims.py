@@ -45,7 +45,9 @@ PROGRAMS = re.compile(
     r"Intel MLC [\d.\w]+|Intel MPI Benchmarks [\d.]+(?: Update \d+)?|STREAM [\d.]+|fio[- ][\d.]+[\w.-]*|pinsweep \w+ [\d.]+|"
     r"OSU [\w. -]+?[\d.]+|likwid-bench [\d.]+|(?<=[ ,])(?:version|v)[\d.]+\w*|[\w/.-]+\.(?:out|txt)|\(\w+\d+\)"
 )
-AS_COUNTED = re.compile(r"the traffic is (?:4/3|3/2) of (?:it|Copy and Scale and 4/3 of Add and Triad)")  # STREAM's own counts of bytes, by kernel
+AS_COUNTED = re.compile(
+    r"the traffic is (?:4/3|3/2) of (?:it|Copy and Scale and 4/3 of Add and Triad)"
+)  # STREAM's own counts of bytes, by kernel
 REPEATS = re.compile(r"(?:(\d+) to )?(\d+) repeats? a cell( with numbers)?|(one run a cell)")
 
 
