@@ -17,6 +17,7 @@ from reports.compare.matching import CellOfSide, Matching, Pair, Unmatched
 from reports.compare.model import Ask
 from reports.compare.sides import SideName
 from reports.numbers import QUANTILES, Name, Number
+from reports.numbers.model import resolution
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.text import format as fmt
@@ -75,8 +76,11 @@ class Draft:
 
     @property
     def resolution(self) -> float:
-        every = (n.printed_to(self.step) if self.step else n for n in self.numbers)
-        return statistics.median(number.resolution for number in every)
+        return statistics.median(
+            resolution(value, self.step or step)
+            for side in (self.a, self.b)
+            for value, step in zip(side.values, side.steps, strict=True)
+        )
 
 
 _Value = tuple[Number, Run]

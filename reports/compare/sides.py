@@ -127,7 +127,7 @@ def _side(name: SideName, title: str, results: Results, wanted: Callable[[Run], 
 
 def other_programs(a: Side, b: Side, *, allowed: bool) -> tuple[str, ...]:
     """Return the tools of which the sides ran different programs. Raises UserError unless that was asked for."""
-    by_tool = [group_by(one.runs, lambda run: run.tool) for one in (a, b)]
+    by_tool = [group_by(naming.by_program(one.runs), lambda run: run.tool) for one in (a, b)]
     found = []
     for tool in filter(by_tool[1].__contains__, by_tool[0]):
         left, right = ({naming.program_kind(run) for run in runs[tool]} for runs in by_tool)

@@ -103,6 +103,11 @@ def beside(run: Run) -> Mapping[str, str]:
     return module.beside(run) if run.parsed and hasattr(module, "beside") else {}
 
 
+def has_histograms(tool: str) -> bool:
+    """Do runs of a tool have `histograms`?"""
+    return hasattr(_module(tool), "histograms")
+
+
 def histograms(run: Run) -> list[tuple[Name, Buckets]]:
     """Return the latency distributions of a run: fio's per direction, poke's per operation."""
     module = _module(run.tool)
@@ -257,5 +262,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "peaks", "ranked", "standing",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "peaks", "ranked", "standing",
 ]  # fmt: skip

@@ -62,6 +62,8 @@ class Kept:
 
     def histograms(self, run: Run) -> Shapes:
         """Return the latency distributions of a run, as `numbers.histograms` does."""
+        if not numbers.has_histograms(run.tool):
+            return []
         told = self._shapes(run.file, run.record.point_id).get(run.record.run_id)
         return numbers.histograms(run) if told is None else told
 

@@ -180,11 +180,16 @@ class Number:
     @property
     def resolution(self) -> float:
         """ρ, the last digit through the value: IMB's `0.19` µs gives 0.053. 0 where it is not known."""
-        return self.step / abs(self.value) if self.step and self.value else 0.0
+        return resolution(self.value, self.step)
 
     def printed_to(self, step: float | None) -> Number:
         """Return the number with this last digit."""
         return replace(self, step=step)
+
+
+def resolution(value: float, step: float | None) -> float:
+    """Return the last digit through the value; 0 where it is not known."""
+    return step / abs(value) if step and value else 0.0
 
 
 def part_of(row: Measurement, *labels: str) -> Part:

@@ -67,7 +67,7 @@ def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str,
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
     """Return tool → (the program and its version of A, of B), and, where those are the same, its checksums."""
-    left, right = (group_by(runs, lambda r: r.tool) for runs in (a, b))
+    left, right = (group_by(naming.by_program(runs), lambda r: r.tool) for runs in (a, b))
     table: dict[str, tuple[str, str]] = {}
     for tool in dict.fromkeys((*left, *right)):
         names = tuple(
@@ -91,7 +91,7 @@ def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[
     every = [
         (runs[0].tool, name, _commands(runs), _commands(others))
         for name, runs, others in cells
-        if all(run.captured for run in (*runs, *others)) or len({run.placed for run in (*runs, *others)}) == 1
+        if all(run.captured for run in (*runs, *others)) or _placed_alike((*runs, *others))
     ]
     differ = [row for row in every if row[2] and row[3] and row[2].keys() != row[3].keys()]
     table = {}
@@ -105,8 +105,18 @@ def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[
     return table
 
 
-def _commands(runs: Iterable[Run]) -> dict[tuple[str, ...], str]:
+def _placed_alike(runs: Sequence[Run]) -> bool:
+    """Were all runs placed where the first was? As a rule they share what says so."""
+    return len({id(run.record.placement) for run in runs}) == 1 or len({run.placed for run in runs}) == 1
+
+
+def _commands(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
     """Return what the commands of some runs ask for → how the first that does is written."""
+    made = {
+        (id(run.record.argv), id(run.session), run.record.program, run.tool, run.captured) for run in runs
+    }
+    if len(made) == 1:  # as the repeats of a cell are
+        runs = runs[:1]
     told = dict(_told(run.tool, run.record.argv, _programs(run), run.captured) for run in runs)
     return dict(reversed([(meant, text) for meant, text in told.items() if text]))
 

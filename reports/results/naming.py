@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 from orchestrator.tools import get_tool, tool_names
@@ -19,6 +20,19 @@ def tool_name(tool: str) -> str:
 def stands_in(run: Run) -> bool:
     """Did a kernel of pinsweep's make the numbers in the place of a tool? Where the tool is such a kernel itself, none did."""
     return run.stand_in and (run.tool not in tool_names() or bool(get_tool(run.tool).PROGRAMS))
+
+
+def by_program(runs: Iterable[Run]) -> list[Run]:
+    """Return one of all runs that are alike in everything that `program_name` and `program_kind` read, in their order: of a hundred
+    thousand a few."""
+    found: dict[tuple[object, ...], Run] = {}
+    for run in runs:
+        parsed = run.parsed
+        facts = parsed.facts if parsed else {}
+        said = repr((facts.get("program"), facts.get("tool_version"), facts.get("suite")))
+        stand_in = bool(parsed and parsed.has("stand_in"))
+        found.setdefault((id(run.session), run.tool, run.record.program, run.build, said, stand_in), run)
+    return [*found.values()]
 
 
 def program_name(run: Run) -> str:
