@@ -95,6 +95,9 @@ LONGEST_PARSED: Final = 128 << 20
 LONGEST_OUTPUT: Final = 256 << 20
 """Bytes of an output, as it was printed and as it is kept: pinsweep kept no more of any run."""
 
+MOST_LEFT_OUT: Final = 500_000
+"""Cells that a file may name as skipped, or as others: those of five of the largest sweeps."""
+
 _STEPS: Final = 100_000
 """SQLite's own steps between two looks at how a query goes: about a millisecond."""
 _SECONDS: Final = 500
@@ -185,6 +188,16 @@ def check_pages(path: Path, database: sqlite3.Connection) -> None:
         (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise Damaged(path, verdict)
+
+
+def refuse_many(path: Path, database: sqlite3.Connection, table: str) -> None:
+    """Refuse a table of more than MOST_LEFT_OUT rows. Raises Damaged."""
+    try:
+        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise Damaged(path, error) from error
+    if count > MOST_LEFT_OUT:
+        raise Damaged(path, f"{table} has {count} rows, and pinsweep writes {MOST_LEFT_OUT} at most")
 
 
 def check(path: Path, database: sqlite3.Connection) -> None:

@@ -317,6 +317,7 @@ class ResultFile:
         return frozenset(row[0] for row in rows)
 
     def skipped(self) -> tuple[Skipped, ...]:
+        database.refuse_many(self.path, self._db, "skipped")
         return self._read(
             rows.skipped, f"SELECT {', '.join(rows.SKIPPED)} FROM skipped ORDER BY sweep, point"
         )
@@ -325,6 +326,7 @@ class ResultFile:
         """Return the cells that were others under another name; of files of before 0.2 none are known."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'alias'") is None:
             return ()
+        database.refuse_many(self.path, self._db, "alias")
         return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
 
     def runs(

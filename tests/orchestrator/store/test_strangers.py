@@ -228,6 +228,21 @@ def test_an_output_that_is_too_large_to_be_parsed_is_not_unpacked(
             result.parsed(record, cell)
 
 
+@pytest.mark.parametrize("table", ["skipped", "alias"])
+def test_a_million_cells_that_were_left_out_are_not_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    """30 MB of aliases are 600 MB in memory."""
+    monkeypatch.setattr(database, "MOST_LEFT_OUT", 2)
+    columns = "(sweep, point, reason, session)" if table == "skipped" else "(sweep, point, of)"
+    values = "'no', 1" if table == "skipped" else "'{}'"
+    change(
+        path, *(f"INSERT INTO {table} {columns} VALUES ('s', '{{\"n\": {n}}}', {values})" for n in range(3))
+    )
+    with open_result(path) as result, pytest.raises(Damaged, match=f"{table} has [34] rows"):
+        read(result)
+
+
 def test_a_query_that_finds_no_end_is_ended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_MOST_LOOKS", 5)
     with open_result(path) as result, pytest.raises(Damaged, match="finds no end"):
