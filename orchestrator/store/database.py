@@ -7,6 +7,7 @@ indexes and tables that a user has added are left alone.
 from __future__ import annotations
 
 import functools
+import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -132,6 +133,15 @@ def connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connec
 
     `immutable`: nobody writes to it while it is open; no locks are asked for.
     """
+    for end in (
+        "-journal",
+        "-wal",
+    ):  # SQLite would wait for somebody who writes into a FIFO, whatever signal comes
+        beside = Path(os.path.realpath(path) + end)
+        if beside.exists() and not beside.is_file():
+            raise UserError(
+                str(beside), "stands where SQLite's journal goes, and is not a file", "move it away"
+            )
     still = "&immutable=1" if immutable else ""
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}{still}", uri=True, timeout=30)
     try:

@@ -240,7 +240,7 @@ def _sides(
 
     def files(words: Sequence[str]) -> list[Path]:
         paths = [path for word in words for path in resolve_any(word)]
-        return list({path.resolve(): path for path in paths}.values())
+        return list({os.path.realpath(path): path for path in paths}.values())
 
     if by is not None:
         if more_a or more_b:
@@ -254,10 +254,10 @@ def _sides(
         return *levels(results, axis, wanted, only), axis, listed
     words_a, words_b = _two(sides, more_a, more_b)
     paths_a, paths_b = files(words_a), files(words_b)
-    both = {path.resolve() for path in paths_a} & {path.resolve() for path in paths_b}
+    both = {*map(os.path.realpath, paths_a)} & {*map(os.path.realpath, paths_b)}
     if both:
         raise UserError(
-            str(min(both)),
+            min(both),
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )

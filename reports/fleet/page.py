@@ -69,8 +69,9 @@ def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
     found = {}
     for path, name in zip(paths, short_names(paths), strict=True):
         own = path.with_suffix(".html")
-        if own.is_file() and own.resolve() != out.resolve():
-            found[name] = quote(os.path.relpath(own.resolve(), out.resolve().parent))
+        if own.is_file() and os.path.realpath(own) != os.path.realpath(out):
+            folder = Path(os.path.realpath(out)).parent
+            found[name] = quote(os.path.relpath(os.path.realpath(own), folder))
     return found
 
 

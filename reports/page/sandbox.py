@@ -8,6 +8,7 @@ file outside its folder, wherever a symbolic link leads.
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import signal
 import threading
@@ -72,7 +73,7 @@ class FolderLoader(jinja2.FileSystemLoader):
 
 def within(folder: Path, path: Path) -> Path:
     """Return the path. Raises UserError if a symbolic link leads out of the folder."""
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise UserError(str(path), "leads out of the template folder", "copy the file into it")
     return path
 

@@ -20,7 +20,7 @@ def result_files(names: Iterable[str | Path]) -> list[Path]:
     hidden, is passed over. A file that is named is taken as it is: whoever opens it says if it is none. Raises
     UserError for a folder or a glob that gives no file.
     """
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
     for name in names:
         text = os.fspath(name)
         if Path(text).is_dir():
@@ -33,7 +33,8 @@ def result_files(names: Iterable[str | Path]) -> list[Path]:
             paths, problem = [Path(text)], ""
         if not paths:
             raise UserError(text, problem, "`pinsweep run EXPERIMENT -o FILE` makes one")
-        found |= {path.resolve(): path for path in paths if path.resolve() not in found}
+        for path in paths:  # a link that leads to itself is for the one who opens it, too
+            found.setdefault(os.path.realpath(path), path)
     return list(found.values())
 
 

@@ -22,7 +22,7 @@ from orchestrator.store.result_file import (
     open_begun,
     open_result,
 )
-from parsers.errors import ParseError
+from parsers.errors import ParseError, UserError
 from parsers.text import LARGEST
 
 POINT = Cell(
@@ -241,6 +241,18 @@ def test_a_million_cells_that_were_left_out_are_not_read(
     )
     with open_result(path) as result, pytest.raises(Damaged, match=f"{table} has [34] rows"):
         read(result)
+
+
+@pytest.mark.parametrize("end", ["-journal", "-wal"])
+def test_what_is_no_journal_is_not_opened_as_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """SQLite waits for who writes into a FIFO, and no signal ends that."""
+    os.mkfifo(f"{path}{end}")
+    monkeypatch.setattr(sqlite3, "connect", lambda *_, **__: pytest.fail("it is opened"))
+    for take in (open_result, open_begun, create_result):
+        with pytest.raises(UserError, match="is not a file"):
+            take(path)
 
 
 def test_a_query_that_finds_no_end_is_ended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

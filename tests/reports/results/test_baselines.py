@@ -153,6 +153,13 @@ def test_either_a_file_or_a_name(make: Any, tmp_path: Path) -> None:
         baselines.resolve_any("")
 
 
+def test_a_link_that_leads_to_itself_is_no_result_file(tmp_path: Path) -> None:
+    (tmp_path / "r.db").symlink_to(tmp_path / "r.db")
+    assert result_files([tmp_path / "r.db"]) == [tmp_path / "r.db"]
+    with pytest.raises(UserError, match="no such file"):
+        load([tmp_path / "r.db"])
+
+
 def test_files_folders_and_globs_are_each_taken_once(make: Any, tmp_path: Path) -> None:
     a = result(make, tmp_path / "out" / "a.db")
     b = result(make, tmp_path / "out" / "deeper" / "b.db")
