@@ -54,13 +54,13 @@ class Family:
         every = [one.change for one in typical.values()]
         return centre(usual or every)[1] if every else 0.0
 
-    def repeats(self) -> float:
-        """Return half of what the repeats of a host within a session differ by, relative: of the number in the middle; 0.0 of single
+    def repeats(self) -> float | None:
+        """Return half of what the repeats of a host within a session differ by, relative: of the number in the middle; None of single
         runs."""
         halves = [
             statistics.median(own) for one, _ in self.numbers if (own := [*_halves(one)])
         ]  # one a number: a number of many hosts says no more than one of few
-        return statistics.median(halves) if halves else 0.0
+        return statistics.median(halves) if halves else None
 
 
 def _typical(own: Sequence[tuple[Series, Strip, Host]], worst: Sequence[str]) -> Typical:

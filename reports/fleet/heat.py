@@ -37,12 +37,12 @@ class Shown:
     family: Family
     typical: Mapping[str, Typical]
     scatter: float
-    repeats: float
+    repeats: float | None  # None: of single runs nothing is known
     coloured: bool  # of few hosts nobody knows what is usual
 
     @property
     def quiet(self) -> float:
-        return max(LEAST, SLOW_Z * self.scatter, self.repeats)
+        return max(LEAST, SLOW_Z * self.scatter, self.repeats or 0.0)
 
     @property
     def full(self) -> float:

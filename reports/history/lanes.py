@@ -10,6 +10,7 @@ from typing import Final
 from reports.checks.doubts import mark
 from reports.draw.lanes import Event, Lane, Lanes, path, place, reach
 from reports.history.changes import History, Moment, Report, between
+from reports.history.text import bound_text, told_from
 from reports.numbers.families import Family, families
 from reports.results.sessions import SessionKey
 from reports.text import format as fmt
@@ -121,5 +122,5 @@ def _nothing(history: History, threshold: float) -> str:
     scatter = (
         f"; scatters by {least}{fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""
     )
-    small = f" of {threshold * 100:.3g} % or more" if history.changes else ""
+    small = f" of {bound_text(told_from(history, threshold))} or more" if history.changes else ""
     return f"no change{small}{scatter}"

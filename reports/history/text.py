@@ -151,10 +151,18 @@ def nothing_text(report: Report, own: Iterable[History]) -> str:
     """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged, or all that was
     left 0."""
     judged = [h for h in own if h.judged and not h.left_zero]
-    small = any(h.changes for h in judged)
-    return (
-        "" if not judged else f"no change of {report.threshold * 100:.3g} % or more" if small else "no change"
-    )
+    small = [told_from(h, report.threshold) for h in judged if h.changes]
+    return "" if not judged else f"no change of {bound_text(max(small))} or more" if small else "no change"
+
+
+def told_from(history: History, threshold: float) -> float:
+    """Return from where on a step of a number is news, relative: what a program prints too few digits of may move by more."""
+    return max(threshold, STEPS * history.series.resolution)
+
+
+def bound_text(share: float) -> str:
+    """Return "3 %", as it was asked for, or what few digits make, rounded up: "15 %"."""
+    return f"{fmt.number(share * 100, 3, fmt.UP, step=0.0)} %"
 
 
 def zero_text(own: Iterable[History]) -> str:

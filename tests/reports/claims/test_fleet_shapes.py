@@ -209,6 +209,9 @@ def counts(shape: Shape, report: outliers.Report, page: Any, text: str) -> None:
     assert ("nobody" in keys["To measure again"][1]) == (not report.rerun)
     for figure in page.sections[0].blocks[0].figures:
         assert not figure.title.endswith("is slow") or report.accused
+        scales = figure.numbers[1]
+        at = scales.columns.index("Repeats differ by (half the range)")
+        assert {row[at] for row in scales.rows} == {"–"}  # one run a session: not "0 %"
 
 
 def test_a_row_of_the_strips_is_the_number_that_its_caption_tells(make: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -94,6 +95,21 @@ def test_a_line_that_left_zero_beside_one_that_changed(nights: Add) -> None:
     assert notes["errors"] == "5, left 0: no change from 0 is judged"
     assert notes["took"].endswith("no change; scatters by ≤ 0.30 %")  # it does not scatter at all
     assert "s: errors left 0, and no change from 0 is judged; 1 change" in text
+
+
+def test_a_step_of_one_printed_digit_is_not_told_as_smaller_than_the_threshold(nights: Add) -> None:
+    """9 became 10 in whole digits, which may be 9.49 and 9.51: no news, and no "less than 3 %" either."""
+    rows = [{"rate": noisy(1000 if i < 8 else 800, i), "took": 9 if i < 8 else 10} for i in range(16)]
+    _, page, text = told(nights("n1", [{"took": row["took"]} for row in rows]))
+    (bound,) = {
+        float(said) for said in re.findall(r"[Nn]o change of ([\d.]+) % or more", f"{page.sentence} {text}")
+    }
+    assert 11.2 < bound < 17
+    _, page, _ = told(nights("n2", rows))
+    (figure,) = page.sections[0].blocks[0].figures
+    (note,) = [lane.note for lane in figure.lanes.lanes if lane.name.startswith("took")]
+    assert f"no change of {bound:g} % or more" in note
+    assert "from 3 % on, and from 1.5 of the last digit" in page.methods[0]
 
 
 @pytest.mark.parametrize("both", [False, True])
