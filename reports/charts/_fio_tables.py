@@ -125,9 +125,7 @@ MOST_OFFERS = 12
 """A table of what the series offer is open up to so many rows; a longer one is with the numbers."""
 
 
-_SAMPLES = (
-    "IOPS min and max: the lowest and the highest of fio’s samples of half a second; a short run has few"
-)
+_SAMPLES = "IOPS min and max: the lowest and the highest of fio’s samples, of half a second unless the job sets another time; a short run has few"
 
 _ASIDE = ", and they can all lie on one side of its IOPS"
 

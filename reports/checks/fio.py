@@ -299,8 +299,9 @@ def _seconds(value: object) -> float | None:
 def not_steady(results: Results) -> Iterator[Fault]:
     """the rate was not steady
 
-    Over the samples that fio takes twice a second: the mean outside of [minimum, maximum]; maximum ÷
-    minimum above 1.2 with a standard deviation above 10 % of the mean (where it is printed); the mean of
+    Over the samples that fio takes, twice a second unless log_avg_msec or iops_avg_time say otherwise:
+    the mean outside of [minimum, maximum]; maximum ÷ minimum above 1.2 with a standard deviation above
+    10 % of the mean (where it is printed); the mean of
     the samples more than 5 % off total ÷ run time. Of several processes in one report the mean may be that
     of one, and the extremes are sums of each process' own (see F5), further apart than the group's: there
     the ratio has to exceed 2. Runs of under 4 s have too few samples.

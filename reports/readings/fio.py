@@ -27,7 +27,7 @@ class Job(NamedTuple):
     name: str | None
     direction: str  # "read", "write", "trim"; "mixed" only where fio did not print its parts
     iops: float | None  # 1/s, over the run
-    iops_min: float | None  # 1/s, of the samples that fio takes twice a second
+    iops_min: float | None  # 1/s, of the samples that fio takes, twice a second unless told otherwise
     iops_max: float | None
     iops_mean: float | None
     iops_sd: float | None
