@@ -155,7 +155,7 @@ def test_cells_that_were_not_pinned_are_measured_again_without_a_pin(machine: Pa
     done = pinsweep("compare", "a.db", "b.db", "--confirm", "--into", "again", "--format", "json")
 
     assert done.returncode == 0, done.stderr
-    assert verdicts(done.stdout) == {"n=1 place=unpinned": "regressed"}
+    assert verdicts(done.stdout) == {"n=1 place=unpinned factor=1": "regressed"}
     assert (
         "Measured again, B, against A's stored runs: of 1 number that looked changed 1 regressed."
         in done.stderr
