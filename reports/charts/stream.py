@@ -384,7 +384,8 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     ordered = found.assign(**ranks).sort_values(["at", "rank", "threads"], kind="stable")
     listed, every = first_groups(ordered, ["panel", "kernel", "threads"], MOST_ROWS)
     for (of, kernel, count), own in groups(listed, ["panel", "kernel", "threads"]):
-        at = {place: counted_rows(same) for (place,), same in groups(own, ["place"])}
+        of_place = {place: same for (place,), same in groups(own, ["place"])}
+        at = {place: counted_rows(same) for place, same in of_place.items()}
         unsound = {place for place, same in at.items() if is_hollow(same["run"])}
         spreads = {place: formulas.spread(list(same["bandwidth"])) for place, same in at.items()}
         ratio = (
@@ -400,7 +401,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
                 *texts, *moved, *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip
-        members = {place: tuple(dict.fromkeys(same["run"])) for place, same in own.groupby("place")}
+        members = {place: tuple(dict.fromkeys(same["run"])) for place, same in of_place.items()}
         of_places = [members.get(place, ()) for place in places]
         ends = [(*members["local"], *members["remote"])] if ratio is not None else []
         whose.append(
