@@ -146,6 +146,7 @@ def command(
         report = outliers.build(
             loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
         )
+    loaded.let_go()  # text and page are made of the verdicts
     firsts = [path for path in paths if confirming.is_first(path)]
     before = None
     if firsts and len(firsts) < len(paths):

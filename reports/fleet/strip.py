@@ -62,6 +62,9 @@ def figure(
     shown = _chosen(known, [n for n in group.hosts if n in accused or n in report.rerun])
     reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.hosts)]))
     several_sweeps = len({one.key.sweep for one, _ in shown}) > 1
+    dots_of = {  # whatever the width
+        id(strip): [_dot(one, strip, n, _word(n, mild), reach) for n in strip.hosts] for one, strip in shown
+    }
 
     def build(shown: Sequence[tuple[Series, Strip]], width: int) -> Spec:
         frame = Frame(width=width, height=30 + _ROW * len(shown) + 44, left=10, right=10, top=8)
@@ -81,8 +84,7 @@ def figure(
                 _name(one, several_sweeps), frame.plot_width - label_placement.text_width(middle) - 12
             )
             data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": name, "value": middle})
-            step = one.step  # asked of all its values: once, not of each host
-            dots = [_dot(one, step, strip, n, _word(n, mild), reach, i + 0.6) for n in strip.hosts]
+            dots = [{**dot, "y": i + 0.6} for dot in dots_of[id(strip)]]
             data["dots"] += _thinned([d for d in dots if d["series"] == "others"], plot)
             data["odd"] += [d for d in dots if d["series"] != "others"]
             data["names"] += _names(
@@ -200,18 +202,16 @@ def _word(host: Host, mild: Mapping[str, Status]) -> str:
     return "slow" if status in ACCUSED else status if status in _COLOURS else "others"
 
 
-def _dot(
-    one: Series, step: float | None, strip: Strip, host: Host, word: str, reach: float, y: float
-) -> dict[str, Any]:
-    """Return a host's dot; what lies beyond the axis is a triangle at its edge."""
+def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float) -> dict[str, Any]:
+    """Return a host's dot, its row to be set; what lies beyond the axis is a triangle at its edge."""
     at = _at(strip, host)
     shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
-    tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4, step=step)}"
+    tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4, step=one.step)}"
     status = f" · {host.status}{mark(host.doubt)}" if _is_odd(host) else mark(host.doubt)
     return {
         "series": word,
         "x": round(max(-reach, min(reach, at)), 3),
-        "y": y,
+        "y": 0.0,
         "shape": shape,
         "tip": tip + status,
     }

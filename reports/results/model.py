@@ -304,6 +304,12 @@ class Results:
         disturbed = (run.tool for run in self.disturbed if run.aside)
         return tuple(dict.fromkeys((*self.tools, *disturbed)))
 
+    def let_go(self) -> None:
+        """Forget what was worked out of the texts and kept (`Parsed.once`): of a thousand hosts that is 100 MB. Who asks again waits again."""
+        for run in self.runs:
+            if run.parsed is not None:
+                run.parsed.let_go()
+
     def good(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count, one per cell and repeat."""
         return self._good.get(tool, ())
