@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.units import size_bytes
-from reports.charts import _poke_modes, _poke_moments, _tails, facets, titles, wording
+from reports.charts import _density, _poke_modes, _poke_moments, _tails, facets, titles, wording
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
@@ -45,7 +45,7 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
         read = _read(members)
         found = read.distributions
         every += [replace(d, buckets=(), by_run=()) for d in found]  # which are large
-        if found:
+        if found and (not read.totals or any(d.n > _HANDFUL for d in found)):
             figures.append(_figure(sweep, members, read, others))
             key_numbers += _key_numbers([d for d in found if not d.hollow])
             accesses += _access_times(found)
@@ -102,6 +102,9 @@ def _read(runs: Sequence[Run]) -> _Read:
         totals=[(run, number) for run in runs for number in sums.get(run, ())],
     )  # fmt: skip
 
+
+_HANDFUL = 10
+"""Samples of all repeats together; of so few there is no distribution beside their total."""
 
 _MANY = 1000
 """Runs; of more, what was read of them is let go."""
@@ -217,12 +220,16 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
         _tails.tail_panel(chosen, subject, timer=timer, noun=noun),
         *(_tails.histogram_panel(d, chosen, noun=noun, like=beside) for d in beside),
     ]
+    body = _density.density_panel(subject, chosen, noun=noun)
+    panels += [body] if body else []
     left_out = len(found) - len(chosen)
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
         f"{wording.ran(_tails.runs_of(chosen), program_name)}; {_tails.counted(chosen)} {many} a curve{_tails.together(chosen)}, each timed, the timer’s "
         f"own cost in it{_clock(_tails.runs_of(chosen))}. {_moved(read.blocks)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
+    if body:
+        sub += " In the linear histogram: a normal distribution of what that shows."
     if timer is not None:
         sub += " Dotted in the tail: the timer alone."
     sub += wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)
@@ -335,13 +342,18 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             )  # fmt: skip
             whose.append(row_of(run for run, _ in same))
             metrics.append(name.tells_of)
+            if moved := _moved_in_all(same[0][0], name.metric):
+                by = [fmt.quantity(of / moved, "ns") for of in (value.median, value.low, value.high)]
+                rows.append((*rows[-1][:3], "per byte", by[0], f"{by[1]} to {by[2]}" if value.n > 1 else fmt.NOTHING))  # fmt: skip
+                whose.append(whose[-1])
+                metrics.append(name.tells_of)
     columns = ("Cell", "Target", "Operation", "Time", "Median over repeats", "Lowest to highest")
     told = {number.name.metric for _, number in found}
     return Figure(
         id=f"totals-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=(_split(found) if told == {"total_time"} else "")
+        title=(_split(found) or _whole(found) if told == {"total_time"} else "")
         or f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
         sub=f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
         tables=(
@@ -354,6 +366,36 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             ),
         ),
     )
+
+
+def _moved_in_all(run: Run, metric: str) -> int:
+    """Return how many bytes all files of a run have together, of their time; else 0."""
+    files, size = run.options.get("files"), run.options.get("file_size")
+    return files * size_bytes(str(size)) if metric == "total_time" and isinstance(files, int) and size else 0
+
+
+def _whole(found: Sequence[tuple[Run, Number]]) -> str:
+    """Say "A file of 1 GB takes 931 ms to write, 251 ms to read, of which a byte takes 0.931 ns and 0.251 ns" of single files: the
+    largest; "" of others, or where the repeats are far apart."""
+    if {run.options.get("files") for run, _ in found} != {1}:
+        return ""
+    size = max(_moved_in_all(run, number.name.metric) for run, number in found)
+    largest = [(run, number) for run, number in found if _moved_in_all(run, number.name.metric) == size]
+    times = {
+        str(dict(name.part).get("op")): formulas.spread([n.value for run, n in same if run in set(counted(r for r, _ in same))])
+        for name, same in group_by(largest, lambda f: f[1].name).items()
+    }  # fmt: skip
+    if (
+        not times
+        or len({run.cell.point_id for run, _ in largest}) > 1
+        or any(of.unsteady for of in times.values())
+    ):
+        return ""
+    said = [
+        f"{fmt.quantity(of.median, 'ns')} to {op} ({fmt.quantity(of.median / size, 'ns')} a byte)"
+        for op, of in times.items()
+    ]
+    return f"A file of {fmt.size(size)} takes {fmt.words(said)}"
 
 
 def _split(found: Iterable[tuple[Run, Number]]) -> str:
