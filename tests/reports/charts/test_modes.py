@@ -45,10 +45,10 @@ def test_every_window_has_a_histogram_on_one_axis_of_time(make: Any, tmp_path: P
     cells = [({**FILE, "window": w}, {1500.0: 500, 80_000.0: 500}) for w in ("8GB", "512k", "256M")]
     found = figure(make, tmp_path / "r.db", cells)
 
-    assert [p.title for p in found.panels[1:]] == [
+    assert [p.title for p in found.panels[1:4]] == [
         f"Histogram, file, 8 GB, first {size}" for size in ("512 KiB", "256 MiB", "8 GB")
     ]
-    domains = {json.dumps(p.wide["encoding"]["x"]["scale"]["domain"]) for p in found.panels[1:]}
+    domains = {json.dumps(p.wide["encoding"]["x"]["scale"]["domain"]) for p in found.panels[1:4]}
     assert len(domains) == 1
 
 
