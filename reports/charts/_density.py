@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from reports.charts._tails import Distribution
+from reports.charts._tails import Distribution, bucket_tip
 from reports.draw import axes, vega
 from reports.draw.figure import Panel, panel
 from reports.draw.plot import height, left_margin
@@ -64,9 +64,10 @@ def density_panel(d: Distribution, among: Sequence[Distribution], *, noun: str =
     bars: Rows = [
         {
             "series": d.name, "x": b.low / scale.factor, "x2": b.high / scale.factor, "y": b.n, "base": 0,
-            "tip": f"{fmt.quantity(b.low, 'ns')} to {fmt.quantity(b.high, 'ns')} · {fmt.count(b.n)}", **({"hollow": True} if d.hollow else {}),
+            "tip": bucket_tip(b, noun), **({"hollow": True} if d.hollow else {}),
         }
         for b in own
+        if b.n
     ]  # fmt: skip
     line: Rows = [
         {"x": at / scale.factor, "y": normal(at), "order": i, "segment": 0} for i, at in enumerate(ends)

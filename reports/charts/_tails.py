@@ -318,7 +318,8 @@ def _percent_below(share: float) -> str:
     return f"{100 * (1 - share):.{max(0, math.ceil(-math.log10(share)) - 1)}f} %"
 
 
-def _bucket_tip(bucket: Bucket, noun: str) -> str:
+def bucket_tip(bucket: Bucket, noun: str) -> str:
+    """Return what is read at a bar: "220 to 242 ns · 9 000 accesses"."""
     counted = fmt.plural(bucket.n, noun, _many(noun))
     low, high = (fmt.quantity(end, "ns", step=0.0) for end in (bucket.low, bucket.high))
     return f"{low} to {high} · {counted}"
@@ -355,7 +356,7 @@ def histogram_panel(
     bars: Rows = [
         {
             "series": d.name, "x": max(b.low, x.low), "x2": min(b.high, x.high), "y": b.n, "base": y.low,
-            "tip": _bucket_tip(b, noun), **({"hollow": True} if d.hollow else {}),
+            "tip": bucket_tip(b, noun), **({"hollow": True} if d.hollow else {}),
         }
         for b in buckets
         if b.high > x.low
