@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +24,8 @@ ALIKE: Final = 1.2
 """Times whose ratio is at most this are of one place."""
 INTERRUPTED_NS: Final = 10_000.0
 """A sample of memory or of a loop that takes so much longer was not left alone."""
-PAGE_CACHE_NS: Final = 10_000.0
-"""A read of a file that takes at most this, and 1 ns a byte for the copy, asked no device."""
+PAGE_CACHE_NS: Final = 20_000.0
+"""A read of a file that takes at most this, and less than half of a direct one, asked no device."""
 SEEKS_NS: Final = 2e6
 """An access to a device that takes longer waits for a disk to turn, or for others."""
 PAGE_CACHE: Final = "page cache"
@@ -126,8 +127,7 @@ def _apart(a: float, b: float) -> float:
 def _file(d: Distribution, others: Known) -> list[Told]:
     options = d.runs[0].options
     writes = d.op != "read"
-    block = d.runs[0].parsed.facts.get("block") if d.runs[0].parsed else None
-    cached = PAGE_CACHE_NS + (block if isinstance(block, int | float) else 0)
+    cached = min(PAGE_CACHE_NS, (others.device or math.inf) / 2)
     past = bool(options.get("direct") or options.get("fsync"))
 
     slow = [mode for mode in d.modes if past or mode.at > cached]
