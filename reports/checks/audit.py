@@ -77,10 +77,19 @@ def audit(results: Results) -> tuple[Finding, ...]:
     for tool, own in itertools.groupby(checks(), key=lambda check: check.tool):
         for check in own:
             found += _findings(check, list(check.find(results)), repeats, names)
-        if results.kept_by:  # of many runs: what was read of them is read again where another check asks, from what is kept of it
-            for run in results.good(tool):
-                run.parsed.let_go()  # type: ignore[union-attr]  # a good run has numbers
+            if (
+                not tool and results.kept_by
+            ):  # of many runs: the next check reads again what it asks, from what is kept of them
+                _let_go(results, results.tools)
+        if results.kept_by:
+            _let_go(results, (tool,))
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
+
+
+def _let_go(results: Results, tools: Iterable[str]) -> None:
+    for run in itertools.chain.from_iterable(map(results.good, tools)):
+        if run.parsed:
+            run.parsed.let_go()
 
 
 def _sweep(run: Run) -> CellKey:
