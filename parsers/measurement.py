@@ -338,6 +338,12 @@ class Parsed:
         """Forget what `once` keeps: of a hundred thousand texts it is more than the memory holds."""
         object.__setattr__(self, "_once", None)
 
+    def let_go_tables(self) -> None:
+        """Forget what `once` keeps, and all tables that are held but the measurements: for who has taken its numbers and asks no more."""
+        self.let_go()
+        if not isinstance(self.tables, Told):
+            object.__setattr__(self, "tables", {"measurements": self.tables["measurements"]})
+
     def has(self, flag_id: str) -> bool:
         for flag in self.flags:  # noqa: SIM110 (asked dozens of times a run: a generator takes three times as long)
             if flag.id == flag_id:

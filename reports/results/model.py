@@ -305,10 +305,11 @@ class Results:
         return tuple(dict.fromkeys((*self.tools, *disturbed)))
 
     def let_go(self) -> None:
-        """Forget what was worked out of the texts and kept (`Parsed.once`): of a thousand hosts that is 100 MB. Who asks again waits again."""
+        """Forget the tables of the texts but their measurements, and what was worked out of them: of a thousand hosts that is 300 MB. For who
+        has taken the numbers and asks no more."""
         for run in self.runs:
             if run.parsed is not None:
-                run.parsed.let_go()
+                run.parsed.let_go_tables()
 
     def good(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count, one per cell and repeat."""

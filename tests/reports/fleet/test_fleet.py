@@ -291,6 +291,7 @@ def test_what_was_worked_out_of_the_texts_is_let_go_before_a_page_is_drawn(some:
 
     assert html.html(fleet_page.build(report, title="t", links={}), static=True) == before
     assert not any(run.parsed._once for run in results.runs if run.parsed)
+    assert {table for run in results.runs if run.parsed for table in run.parsed.tables} == {"measurements"}
 
 
 def test_a_host_s_worst_number_is_no_noise(make: Any, tmp_path: Path) -> None:
