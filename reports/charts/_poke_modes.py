@@ -181,7 +181,19 @@ def mass(d: Distribution, others: Known) -> Mass | None:
     if not held or len(held) == len(told) or not size:
         return None
     share = sum(one.mode.share for one in held)
+    if held[-1].held == PAGE_CACHE and _filled(d, share):
+        return None
     return Mass(cache=held[-1].held, share=share, size=size)
+
+
+PAGE: Final = 4096
+
+
+def _filled(d: Distribution, share: float) -> bool:
+    """Did the reads that missed fill the page cache as they went? Where their pages are more than a quarter of the file, the share tells
+    of them and not of what was there before."""
+    missed = d.n / len(d.runs) * (1 - share)
+    return missed * PAGE > reach(d.runs[0]) / 4
 
 
 def title(name: str, d: Distribution, others: Known) -> str:
@@ -223,8 +235,10 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
     cache, beside share × size what the machine says that the cache has. None where there is one peak each and nothing explains it."""
     rows, whose = [], []
     for d in found:
-        size = reach(d.runs[0]) if d.target in ("memory", "file") else 0
-        for mode, what, held in explained(d, others):
+        told = explained(d, others)
+        share = sum(one.mode.share for one in told if one.held == PAGE_CACHE)
+        size = 0 if d.target == "file" and _filled(d, share) else reach(d.runs[0])
+        for mode, what, held in told:
             rows.append(
                 (
                     d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), what or fmt.NOTHING,

@@ -67,6 +67,14 @@ def test_the_page_cache_is_as_large_as_the_share_that_hit_it(make: Any, tmp_path
     assert device[2:] == ("94 %", "the device (direct reads: 75.0 µs)", "–", "–")
 
 
+def test_a_file_that_its_own_reads_fill_the_cache_with_tells_no_size(make: Any, tmp_path: Path) -> None:
+    """200 misses of 4 KiB are 800 KiB: "it held 820 B" was said of a file of 1 KiB."""
+    found = figure(make, tmp_path / "r.db", [({**FILE, "bytes": 1024}, {1500.0: 800, 80_000.0: 200})])
+
+    assert "held" not in found.title
+    assert {row[4] for row in found.tables[0].rows} == {"–"}
+
+
 def test_what_one_repeat_alone_shows_is_no_title(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     for hit in (60, 600):
