@@ -22,11 +22,8 @@ from reports.text import format as fmt
 
 ID: Final = "axis-effects"
 _COLUMNS: Final = ("Sweep", "Number", "Axis", "From", "To", "Better, times", "Range", "Clear")
-_AXES: Final = {
-    ("mlc", "W"): "mix", ("mlc", "traffic"): "mix", ("mlc", "l"): "stride", ("mlc", "b"): "buffer", ("fio", "bs"): "block size",
-    ("fio", "rw"): "access",
-}  # fmt: skip
-"""What people call an option."""
+_AXES: Final = {"W": "mix", "l": "stride", "b": "buffer", "bs": "block size", "rw": "access"}
+"""What people call an option of a tool."""
 _BEYOND: Final = "yes"
 
 
@@ -140,9 +137,13 @@ def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
     best, last = effect.levels[0], effect.levels[-1]
     ends = list(dict.fromkeys(fmt.number(ratio) for ratio in (last.low, last.high)))
     return (
-        run.sweep_title or run.cell.sweep, number, _AXES.get((run.tool, effect.axis), effect.axis), last.name, best.name, fmt.number(effect.factor),
+        run.sweep_title or run.cell.sweep, number, _name(run, effect.axis), last.name, best.name, fmt.number(effect.factor),
         " to ".join(ends) if len(ends) > 1 else fmt.NOTHING, _BEYOND if effect.clear else "no",
     )  # fmt: skip
+
+
+def _name(run: Run, axis: str) -> str:
+    return _AXES.get(axis, axis) if naming.has_option(run.tool, axis) else axis
 
 
 def _level(run: Run, axis: str) -> str:
@@ -153,7 +154,7 @@ def _level(run: Run, axis: str) -> str:
         return fmt.NOTHING
     if axis in ("bs", "bytes"):
         return naming.block(value)
-    return f"{value} B" if (run.tool, axis) == ("mlc", "l") else str(value)
+    return f"{value} B" if axis == "l" and naming.has_option(run.tool, axis) else str(value)
 
 
 def _words(names: Sequence[str]) -> str:
