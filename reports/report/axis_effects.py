@@ -154,7 +154,9 @@ def _level(run: Run, axis: str) -> str:
         return fmt.NOTHING
     if axis in ("bs", "bytes"):
         return naming.block(value)
-    return f"{value} B" if axis == "l" and naming.has_option(run.tool, axis) else str(value)
+    if axis == "l" and naming.has_option(run.tool, axis):
+        return f"{value} B"
+    return naming.value_text(run.tool, axis, value)
 
 
 def _words(names: Sequence[str]) -> str:

@@ -545,6 +545,19 @@ def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
     assert text == "8 B takes 600 ns, 4 B 800 ns"  # and not 2 B: one digit is no difference
 
 
+def test_times_that_shrink_beside_another_benchmark_are_pingpong_s(make: Any, tmp_path: Path) -> None:
+    both = make.imb_text({4: 0.80, 8: 0.60}).partition("# All processes")[0]
+    both += (
+        "# Benchmarking PingPing \n# #processes = 2 \n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+    )
+    both += f"{4:13d} {1000:12d} {1.0:12.2f} {4.0:12.2f}\n"
+    maker = make.Maker(tmp_path / "a.db").add("both", "imb", {"benchmark": ["PingPong", "PingPing"]}, both)
+
+    ((_, text),) = found(findings(maker.write()), "P4")
+
+    assert text == "PingPong: 8 B takes 600 ns, 4 B 800 ns"
+
+
 @pytest.mark.parametrize(
     ("cpus", "facts", "texts"),
     [
