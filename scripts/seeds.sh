@@ -29,7 +29,7 @@ measure() { # measure NUMBER EXPERIMENT…: the report, without the names of fol
     rm -f -- "$out/$number/figures/"*.svg
     cp -- "$scratch/$number/figures/"*.svg "$out/$number/figures/"
     sed -e "s#$PWD/.venv#/opt/pinsweep#g; s#$cache#/opt/pinsweep-cache#g; s#$scratch#/scratch#g" \
-        -e 's#\(figures/[A-Za-z0-9@+_.-]*\)\.png#\1.svg#g' -e 's#\[\([^]]*\.csv\)\](tables/[^)]*)#`tables/\1`#' "$scratch/$number/report.md" >"$out/$number/report.md"
+        -e 's#\(figures/[A-Za-z0-9@+_.-]*\)\.png#\1.svg#g' -e 's#\[\([^]]*\.csv\)\](tables/[^)]*)#tables/\1#' "$scratch/$number/report.md" >"$out/$number/report.md"
 }
 
 measure 000 docs/seeds/000.yaml

@@ -22,8 +22,15 @@ from reports.text import format as fmt
 
 ID: Final = "axis-effects"
 _COLUMNS: Final = ("Sweep", "Number", "Axis", "From", "To", "Better, times", "Range", "Clear")
-_AXES: Final = {"W": "mix", "l": "stride", "b": "buffer", "bs": "block size", "rw": "access"}
-"""What people call an option of a tool."""
+_AXES: Final = {
+    "W": "mix",
+    "traffic": "mix",
+    "l": "stride",
+    "b": "buffer",
+    "bs": "block size",
+    "rw": "access",
+}
+"""What people call an option of a tool, and what is told of the mix where no option tells it."""
 _BEYOND: Final = "yes"
 
 
@@ -143,7 +150,7 @@ def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
 
 
 def _name(run: Run, axis: str) -> str:
-    return _AXES.get(axis, axis) if naming.has_option(run.tool, axis) else axis
+    return _AXES.get(axis, axis) if axis == "traffic" or naming.has_option(run.tool, axis) else axis
 
 
 def _level(run: Run, axis: str) -> str:
