@@ -84,6 +84,14 @@ def _halves(one: Series) -> Iterable[float]:
             yield (max(values) - min(values)) / 2 / abs(middle)
 
 
+def middle_of(numbers: Iterable[Known]) -> str:
+    """Return what the median is of that some numbers are compared with."""
+    past = {bool(strip.metric.baseline) for _, strip in numbers}
+    if past == {True}:
+        return "the baseline"
+    return "the baseline (of what it lacks, of all)" if True in past else "all"
+
+
 def families(known: Sequence[Known]) -> list[Family]:
     """Return the families of some numbers, in their order."""
     return [

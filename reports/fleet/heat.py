@@ -9,7 +9,7 @@ from typing import Final
 
 from reports.draw.figure import MARK, Table
 from reports.draw.grid import SHADES, Cell, Column, Grid, Row
-from reports.fleet.families import Family, Known, Typical, chosen, counted, families
+from reports.fleet.families import Family, Known, Typical, chosen, counted, families, middle_of
 from reports.fleet.outliers import ACCUSED, WORDS, Group, Report
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -233,7 +233,7 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
     """Say how to read the grid: what a cell is, what colour, outline and hatching mean, what is not there."""
     marks = grid.marks
     several = any(len(one.family.numbers) > 1 for one in shown)
-    cell = f"A cell is a host’s change from the median of {_middle([one.family for one in shown])}, in %"
+    cell = f"A cell is a host’s change from the median of {middle_of(known for one in shown for known in one.family.numbers)}, in %"
     if several:
         cell += ": of several numbers the median change"
     if "marked" in marks:
@@ -258,14 +258,6 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
         f"{fmt.plural(every - len(shown), 'more kind')} of number {'in the table' if group.judged else 'not drawn'}" if every > len(shown) else "",
     ]  # fmt: skip
     return ". ".join(filter(None, [cell, colour, *more])) + "."
-
-
-def _middle(shown: Sequence[Family]) -> str:
-    """Return what the median is of that the numbers of some families are compared with."""
-    past = {bool(strip.metric.baseline) for family in shown for _, strip in family.numbers}
-    if past == {True}:
-        return "the baseline"
-    return "the baseline (of what it lacks, of all)" if True in past else "all"
 
 
 def _furthest(shown: Sequence[Shown]) -> str:

@@ -13,7 +13,7 @@ from reports.draw import figure as model
 from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot
 from reports.draw.vega import Frame, Rows, Spec
-from reports.fleet.families import families
+from reports.fleet.families import families, middle_of
 from reports.fleet.heat import heat
 from reports.fleet.outliers import ACCUSED, Group, Report
 from reports.numbers.series import Series
@@ -112,24 +112,13 @@ def figure(
         grid=heated.grid,
         panels=tuple(drawn_as(part) for part in (shown[:half], shown[half:]) if part),
         note="In the strips a row is a number: that in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind"
-        f", a dot a host, the line the median {_middle(shown)}; better lies to the right. "
+        f", a dot a host, the line the median of {middle_of(shown)}; better lies to the right. "
         "Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
         key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
         numbers=(_table(known, mild), *heated.tables),
     )  # fmt: skip
-
-
-def _middle(shown: Sequence[tuple[Series, Strip]]) -> str:
-    past = {bool(strip.metric.baseline) for _, strip in shown}
-    return (
-        "of all"
-        if past == {False}
-        else "of the baseline"
-        if past == {True}
-        else "of the baseline (of what it lacks, of all)"
-    )
 
 
 _WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
