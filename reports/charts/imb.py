@@ -87,8 +87,20 @@ class Line(Curve):
         return formulas.message_curve(self.runs)
 
     @property
+    def started(self) -> tuple[int, ...]:
+        """The smallest sizes, that without bytes among them, that were a cold start (`formulas.cold`) by the medians of all repeats."""
+        times = {int(size): y.median for size, y in self.points if y.n == len(self.runs)}
+        return formulas.cold(times) if 0 in times else ()
+
+    @property
     def latency(self) -> tuple[str, formulas.Spread] | None:
-        """The message that stands for the small ones, in words, and its time: that without bytes, else the median of 0 to 8 B."""
+        """The message that stands for the small ones, in words, and its time: that without bytes, after a cold start the smallest past it,
+        else the median of 0 to 8 B."""
+        if self.started:
+            past = next(
+                ((n, y) for n, y in self.points if n not in self.started and y.n == len(self.runs)), None
+            )
+            return (fmt.size(past[0]), past[1]) if past and past[0] <= 8 else None
         for said, of in (("0 B", "zero"), ("up to 8 B (median)", "small")):
             found = [value for run in self.runs if (value := getattr(run, of)) is not None]
             if found and len(found) == len(self.runs):
@@ -276,6 +288,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
                 if "rings" in wording.marks(drawn)
                 else ""
             )
+            + _cold(line for lines in shown.values() for line in lines)
             + (f"Peaks: {fmt.words(peaks)}." if peaks and len(told) == 1 else "")
         )
     else:
@@ -490,6 +503,17 @@ def _times(line: Curve) -> dict[int, float]:
     return {int(size): y.median for size, y in line.points}
 
 
+def _cold(lines: Iterable[Line]) -> str:
+    """Say "0 B took 19.5 µs (near), longer than larger messages: a cold start, not quoted."; "" where none was."""
+    said = [
+        f"{fmt.size(size)} took {fmt.quantity(y.median, 'ns', step=y.step)} ({line.name})"
+        for line in lines
+        for size, y in line.points
+        if size in line.started
+    ]
+    return f"{fmt.words(said)}, longer than larger messages: a cold start, not quoted. " if said else ""
+
+
 def _fitted(lines: Sequence[Line]) -> str:
     """Say "t = α + n ÷ B: same package 190 ns + n ÷ 3.90 GB/s to 32 KiB (off by up to 14 %), 3.60 µs + n ÷ 12.5 GB/s beyond (off by up
     to 7.2 %)" of lines that are quotable all along."""
@@ -526,7 +550,7 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
         d = line.offers
         offers.append(
             (
-                name, fmt.quantity(d.zero, "ns"), fmt.quantity(d.small, "ns"), fmt.quantity(d.peak, "B/s"),
+                name, f"{fmt.quantity(d.zero, 'ns')}{', cold start' if line.started else ''}", fmt.quantity(d.small, "ns"), fmt.quantity(d.peak, "B/s"),
                 line.peak_at, fmt.size(d.half_size), _switches(line),
             )
         )  # fmt: skip
@@ -617,7 +641,8 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
     for of, lines in panels.items():
         known = [(line, said) for line in lines if (said := line.latency)]
         for near, (at, time) in known:
-            context = ", ".join(filter(None, [at, near.name, facets.facet_title(of, "imb")]))
+            cold = f" ({fmt.words(map(fmt.size, near.started))}: cold start)" if near.started else ""
+            context = ", ".join(filter(None, [f"{at}{cold}", near.name, facets.facet_title(of, "imb")]))
             beside = [(line, said[1]) for line, said in known if said[0] == at]
             far, most = max(beside, key=lambda pair: pair[1].median)
             apart = formulas.differs(time, most)
@@ -628,12 +653,12 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
 
 
 def _access_times(panels: Panels) -> list[AccessTime]:
-    """Return the times of messages without bytes, of each pair in each panel."""
+    """Return the times of messages without bytes (after a cold start, of the smallest past it), of each pair in each panel."""
     return [
         AccessTime(
-            name=f"MPI 0 B, {name}", group="message passing", median=line.latency[1].median,
+            name=f"MPI {line.latency[0]}, {name}", group="message passing", median=line.latency[1].median,
             run=line.cell[0], source=program_name(line.cell[0]), repeats=line.latency[1], metric=_TIME,
         )
         for name, line in _named(panels)
-        if line.latency and line.latency[0] == "0 B"
+        if line.latency and (line.started or line.latency[0] == "0 B")
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -95,24 +96,19 @@ STATISTICS: Final = {
 def headline(repeats: Sequence[Parsed]) -> str:
     """Return "0 B in 190 ns, peak 11.9 GB/s" of PingPong, which is named beside other benchmarks; of texts without it
     "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
-    zero, peak = median(_zero, repeats), median(_peak, repeats)
-    if zero or peak:
+    shortest, peak = _shortest(repeats), median(_peak, repeats)
+    if shortest or peak:
         parts = [
-            f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
+            f"{fmt.size(shortest[0])} in {fmt.quantity(shortest[1], 'ns')}" if shortest else "",
             f"peak {fmt.quantity(peak, 'B/s')}" if peak else "",
         ]
         several = len({row.benchmark for row in timings(repeats[0])}) > 1
         return f"{'PingPong ' if several else ''}{', '.join(filter(None, parts))}"
-    others = [set(map(_key, timings(parsed))) for parsed in repeats[1:]]
-    rows = [row for row in timings(repeats[0]) if stands_for(row) and all(_key(row) in own for own in others)]
-    first = next((row for row in rows if row.message_size), next(iter(rows), None))
+    rows, first = _first(repeats)
     if first is None:
         return ""
     name = stands_for(first)
-    value = median(
-        lambda parsed: next((getattr(r, name) for r in timings(parsed) if _key(r) == _key(first)), None),
-        repeats,
-    )
+    value = statistics.median(_values(first, repeats))
     size = "" if first.message_size is None else f" {fmt.size(first.message_size)}"
     of = f" ({STATISTICS[name]})" if STATISTICS.get(name) else ""
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
@@ -124,13 +120,44 @@ def _key(row: Timing) -> tuple[str, Part]:
     return row.benchmark, _part(row, "message_size")
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the largest bandwidth of PingPong, else what stands for the first line with bytes."""
-    if peak := _peak(parsed):
-        return "B/s", peak
-    rows = [row for row in timings(parsed) if stands_for(row)]
+def _first(repeats: Sequence[Parsed]) -> tuple[list[Timing], Timing | None]:
+    """Return the lines that all repeats have, and that which stands for them: the first with bytes, past a cold start (`formulas.cold`)."""
+    others = [set(map(_key, timings(parsed))) for parsed in repeats[1:]]
+    rows = [row for row in timings(repeats[0]) if stands_for(row) and all(_key(row) in own for own in others)]
     first = next((row for row in rows if row.message_size), next(iter(rows), None))
-    return None if first is None else (imb.METRICS[stands_for(first)].unit, getattr(first, stands_for(first)))
+    if first is None or imb.METRICS[stands_for(first)].unit != "ns":
+        return rows, first
+    alike = [row for row in rows if (row.benchmark, _part(row)) == (first.benchmark, _part(first))]
+    sized = {
+        row.message_size: row for row in alike if row.message_size and stands_for(row) == stands_for(first)
+    }
+    started = formulas.cold({size: statistics.median(_values(row, repeats)) for size, row in sized.items()})
+    return rows, next(
+        (row for size, row in sorted(sized.items()) if size not in started), first
+    ) if started else first
+
+
+def _values(row: Timing, repeats: Sequence[Parsed]) -> list[float]:
+    """Return what stands for a line in each of the repeats, which all have it."""
+    name, key = stands_for(row), _key(row)
+    found = (next((getattr(r, name) for r in timings(parsed) if _key(r) == key), None) for parsed in repeats)
+    return [value for value in found if value is not None]
+
+
+def leading(parsed: Parsed) -> tuple[str, float] | None:
+    """Return the largest bandwidth of PingPong, else what stands for the first line with bytes, past a cold start."""
+    found = leaders([parsed])
+    return found[0] if found else None
+
+
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    """Return the `leading` number of each repeat that has it: of one line."""
+    if peaks := [peak for parsed in repeats if (peak := _peak(parsed))]:
+        return [("B/s", peak) for peak in peaks]
+    _, first = _first(repeats)
+    return (
+        [(imb.METRICS[stands_for(first)].unit, value) for value in _values(first, repeats)] if first else []
+    )
 
 
 def _curve(parsed: Parsed) -> dict[int, float]:
@@ -140,8 +167,15 @@ def _curve(parsed: Parsed) -> dict[int, float]:
     return _times(reversed(own))  # of a size that comes twice the first
 
 
-def _zero(parsed: Parsed) -> float | None:
-    return _curve(parsed).get(0)
+def _shortest(repeats: Sequence[Parsed]) -> tuple[int, float] | None:
+    """Return the message without bytes, or the smallest past a cold start, and its time (ns): the median over the repeats."""
+    curves = [_curve(parsed) for parsed in repeats]
+    times = {
+        n: statistics.median(own[n] for own in curves) for n in curves[0] if all(n in own for own in curves)
+    }
+    started = formulas.cold(times) if 0 in times else ()
+    size = min((n for n in times if n <= 8 and n not in started), default=None) if 0 in times else None
+    return None if size is None else (size, times[size])
 
 
 def _peak(parsed: Parsed) -> float | None:

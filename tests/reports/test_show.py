@@ -138,7 +138,7 @@ def test_the_timer_alone_is_no_best_latency(make: Any, tmp_path: Path) -> None:
     ("tool", "fixture", "said"),
     [
         ("imb", "nbc", "Ibcast 1 B in 700 ns (with computation) and 18 more"),
-        ("imb", "rma", "Unidir_put 1 B in 1.55 µs and 67 more"),
+        ("imb", "rma", "Unidir_put 4 B in 587 ns and 67 more"),
         ("imb", "multi0_np4", "Multi-PingPong 1 B in 780 ns (slowest rank) and 14 more"),
         ("osu", "latency", "mean latency 200 ns at 0 B and 23 more"),
         ("osu", "barrier", "mean latency 350 ns"),

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsers import imb
 from pinsweep.cli import cli
 from reports import numbers
 from reports.charts import titles
@@ -347,3 +348,41 @@ def test_p4_is_said_of_what_every_repeat_shows(make: Any, tmp_path: Path) -> Non
     assert not [f for f in some if f.id == "P4"]
     ((_, text),) = [cell for f in every if f.id == "P4" for cell in f.cells]
     assert text == "8 KiB takes 1.68 µs, 4 KiB 2.50 µs"
+
+
+def test_a_first_message_that_was_cold_is_not_quoted(make: Any, tmp_path: Path) -> None:
+    """19.5 µs without a byte, 300 ns with one: what warmed up is no latency of the pair, and is said to be cold."""
+    told = times(0.3, 9e3) | {0: 19.5}
+    path = pingpong(make, tmp_path / "r.db", ("near", "", told))
+    (figure,) = figures(path)
+
+    assert figure.title.startswith("A message of 1 B takes 300 ns; ")
+    assert "0 B took 19.5 µs (near), longer than larger messages: a cold start, not quoted." in figure.sub
+    assert (key(path).value, key(path).context) == ("300", "1 B (0 B: cold start), near")
+    assert figure.numbers[0].rows[0][1:3] == ("19.5 µs, cold start", "300 ns")
+    assert numbers.headline("imb", *(run.parsed for run in load([path]).good("imb"))).startswith(
+        "1 B in 300 ns"
+    )
+
+
+def test_a_first_message_is_cold_where_the_repeats_say_so(make: Any, tmp_path: Path) -> None:
+    told = times(0.3, 9e3)
+    one, every = ([("near", "", told | {0: t}) for t in own] for own in ((19.5, 0.29, 0.29), (19.5, 12, 0.4)))
+
+    assert key(pingpong(make, tmp_path / "one.db", *one)).context.startswith("0 B, near")
+    assert key(pingpong(make, tmp_path / "every.db", *every)).context.startswith(
+        "1 B (0 B: cold start), near"
+    )
+
+
+def test_a_cold_line_of_a_collective_does_not_stand_for_it() -> None:
+    head = "# Benchmarking Allreduce\n# #processes = 2\n #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n"
+    told = [
+        imb.parse(f"{head} 4 9 {t} {t} {t}\n 8 9 0.41 0.43 0.42\n 16 9 0.44 0.46 0.45\n")
+        for t in (20.5, 0.4, 0.4)
+    ]
+
+    assert numbers.headline("imb", told[0]) == "Allreduce 8 B in 430 ns (slowest rank) and 2 more"
+    assert numbers.headline("imb", *told) == "Allreduce 4 B in 400 ns (slowest rank) and 2 more"
+    assert numbers.leading("imb", told[0]) == ("ns", pytest.approx(430))
+    assert [value for _, value in numbers.leaders("imb", *told)] == pytest.approx([20500, 400, 400])
