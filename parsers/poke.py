@@ -3,7 +3,8 @@
 `measurements` has one row per figure:
 
     target     str   "memory" | "file" | "null" | "compute" | "files"; None for what concerns the timer
-    op         str   "read" | "write" | "write+fence" | "none" | a compute loop: "empty" | "muladd" | "sine"
+    op         str   "read" | "write" | "write+fence" | "none" | a compute loop: "empty" | "muladd" | "sine"; None also of time_per_byte,
+                     which fills the array or the file in order before anything is accessed
     statistic  str   of latency: "mean" | "sd" | "min" | "max" | "p1" … "p99.9999", as many as the samples allow;
                      of time_per_byte: "sequential" | "first touch"; else None
     metric     str   see METRICS
@@ -32,7 +33,7 @@ from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, meas
 from parsers.text import clean
 
 NAME: Final = "pinsweep poke"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {}  # whole nanoseconds: their clock's resolution is a number of its own
 
 LABELS: Final = ("target", "op", "statistic")
@@ -151,7 +152,7 @@ def _figures(target: str, op: str, result: Mapping[str, Any]) -> Iterator[_Row]:
         yield (target, op, f"p{float(share) * 100:.7g}"), "latency", value
     for key, statistic in _PER_BYTE:
         if result[key] is not None:
-            yield (target, op, statistic), "time_per_byte", result[key]
+            yield (target, None, statistic), "time_per_byte", result[key]
     if "ns_per_iteration" in result:
         yield (target, op, None), "time_per_iteration", result["ns_per_iteration"]
     if "total_ns" in result:
@@ -165,7 +166,7 @@ def _flags(result: Mapping[str, Any], overhead_ns: float) -> Iterator[Flag]:
             text=f"the timer ran backwards {result['clock_backwards']} times: those samples count as 0",
         )
     median = result["quantiles_ns"].get("0.5")
-    pokes = result["target"] not in ("null", "compute") and result["bytes"] > 0
+    pokes = result["target"] == "compute" or (result["target"] != "null" and result["bytes"] > 0)
     if pokes and median is not None and overhead_ns > median / 2:
         yield Flag(
             id="timer_limited",

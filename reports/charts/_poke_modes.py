@@ -13,6 +13,7 @@ from reports.charts._tails import Distribution
 from reports.draw.figure import ROW, Table, row_of
 from reports.numbers.formulas import Mode
 from reports.numbers.poke import latencies
+from reports.readings.poke import first as first_of
 from reports.results.convicted import OTHER
 from reports.results.hardware import caches_above
 from reports.results.model import Run
@@ -152,6 +153,8 @@ def _file(d: Distribution, others: Known) -> list[Told]:
 
 def _loop(d: Distribution, others: Known) -> list[Told]:  # noqa: ARG001
     first = d.modes[0]
+    if timed_by_the_timer(d, first.at):
+        return [Told(mode, "the timer, more than the loop" if mode is first else "", "") for mode in d.modes]
     return [
         Told(
             mode,
@@ -164,6 +167,11 @@ def _loop(d: Distribution, others: Known) -> list[Told]:  # noqa: ARG001
         )
         for mode in d.modes
     ]  # fmt: skip
+
+
+def timed_by_the_timer(d: Distribution, median: float) -> bool:
+    """Is more than half of a time (ns) what the timer itself takes?"""
+    return any((first_of(run, "timer_overhead") or 0.0) > median / 2 for run in d.runs)
 
 
 def _timer(d: Distribution, others: Known) -> list[Told]:  # noqa: ARG001
@@ -237,7 +245,8 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
     for d in found:
         told = explained(d, others)
         share = sum(one.mode.share for one in told if one.held == PAGE_CACHE)
-        size = 0 if d.target == "file" and _filled(d, share) else reach(d.runs[0])
+        told_by_all = len(d.modes) < 2 or d.steady_modes  # else a share tells of the repeats, and of no cache
+        size = 0 if not told_by_all or (d.target == "file" and _filled(d, share)) else reach(d.runs[0])
         for mode, what, held in told:
             rows.append(
                 (
@@ -256,5 +265,6 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
         of=tuple(whose),
         metrics={ROW: OTHER} | dict.fromkeys((1, 2, 4), "latency/modes"),
         caption="Where the peaks are, and what they most likely are: by the sizes of the caches, by cells whose data fits into one, by direct reads. "
-        "Random accesses hit a cache as often as it holds their data: share × size is how much it held",
+        "Random accesses hit a cache as often as it holds their data: share × size, what the modes of a cache have together is how much it held. "
+        "None where the repeats do not agree on the modes",
     )  # fmt: skip

@@ -484,6 +484,12 @@ def over_repeats(value: Spread | None) -> str:
     return fmt.quantity(value.median, "ns") + (f" ({low}–{high})" if low != high else "")
 
 
+def modes_text(d: Distribution) -> str:
+    """Return "20.0 ns, 78 %; 50.0 ns, 22 %", and whether each repeat alone has them: three repeats apart make three modes, too."""
+    listed = "; ".join(mode_text(mode) for mode in d.modes)
+    return listed if len(d.by_run) < 2 or d.steady_modes else f"{listed}; not in each repeat"
+
+
 def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access", of: int = 0) -> Table:
     """Return quantiles, moments and modes, a row per distribution; of: how many there are, where these are the first of them; metric:
     what they are of, as `Name.tells_of`."""
@@ -491,7 +497,7 @@ def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access",
         (d.runs, (
             d.name, fmt.count(d.n), *(over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
             fmt.quantity(d.largest, "ns"), over_repeats(d.repeats("mean")), over_repeats(d.repeats("sd")),
-            "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one" if d.n >= _FEWEST else fmt.NOTHING,
+            modes_text(d) if len(d.modes) > 1 else "one" if d.n >= _FEWEST else fmt.NOTHING,
         ))
         for d in found  # one after the other: the buckets of all of them are large
     ]  # fmt: skip

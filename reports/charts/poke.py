@@ -320,6 +320,10 @@ _TOTALS: Final = {
 }
 
 
+_SAID: Final = {"sequential": "written in order"}
+"""What a statistic of poke's is called where nothing says that it writes."""
+
+
 def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]]) -> Figure | None:
     """What poke measures besides single accesses: time per byte, per turn of a loop, of all files together."""
     found = [(run, number) for run, number in sums if number.name.metric in _TOTALS]
@@ -334,10 +338,12 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             value = formulas.spread([number.value for run, number in same if run in kept])
             labels = dict(name.part)
             statistic = "median" if name.statistic == "p50" else labels.get("statistic")
-            what = ", ".join(str(word) for word in (_TOTALS[name.metric], statistic) if word)
+            what = ", ".join(
+                str(word) for word in (_TOTALS[name.metric], _SAID.get(str(statistic), statistic)) if word
+            )
             ends = f"{fmt.quantity(value.low, 'ns')} to {fmt.quantity(value.high, 'ns')}"
             rows.append(
-                (cell, str(labels.get("target", "")), str(labels.get("op", "")), what, fmt.quantity(value.median, "ns"),
+                (cell, str(labels.get("target", "")), str(labels.get("op", fmt.NOTHING)), what, fmt.quantity(value.median, "ns"),
                  ends if value.n > 1 else fmt.NOTHING)
             )  # fmt: skip
             whose.append(row_of(run for run, _ in same))
@@ -461,7 +467,7 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
             out.append(
                 AccessTime(
                     run=d.runs[0], name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,
-                    statistic="median", metric="latency/p50", size=_size(d), bound=d.target != "null" and _is_coarse(d, median.median),
+                    statistic="median", metric="latency/p50", size=_size(d), bound=d.target != "null" and _poke_modes.timed_by_the_timer(d, median.median),
                 )
             )  # fmt: skip
     return out
@@ -472,8 +478,3 @@ def _size(d: Distribution) -> float | None:
     options = d.runs[0].options
     told = [size_bytes(str(options[name])) for name in ("bytes", "window") if options.get(name) is not None]
     return min(told) if d.target == "memory" and options.get("bytes") is not None else None
-
-
-def _is_coarse(d: Distribution, median: float) -> bool:
-    """Is more than half of the median what the timer itself takes?"""
-    return any((first(run, "timer_overhead") or 0.0) > median / 2 for run in d.runs)

@@ -248,9 +248,9 @@ def clock(results: Results) -> Iterator[Fault]:
     """a time that its clock, or a few slow operations, make
 
     Of any tool: a time that is printed in steps of 10 % of it or more (of PingPong P3 speaks, from 2 % on).
-    poke: the timer's own cost, or its step, at 10 % of the median or more; of a table, what an access to
-    0 bytes takes, at 10 % of the mean or more. A standard deviation above the mean latency, of any tool that
-    prints both (info): a few slow operations make the mean.
+    poke: the timer's own cost above half of the median; of a table, what an access to 0 bytes takes, at 10 %
+    of the mean or more. A standard deviation above the mean latency, of any tool that prints both (info): a
+    few slow operations make the mean.
 
     Do: time many operations at once where the clock is coarse; quote the median and the tail where the
     deviation is large.

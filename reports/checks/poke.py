@@ -30,13 +30,10 @@ def _hidden_by_its_timer(run: Run) -> Iterator[Fault]:
     """Judge what the parser flags of a run, with its own figures."""
     overhead = first(run, "timer_overhead") or 0.0
     for time in times(run) if run.parsed and run.parsed.has("timer_limited") else ():
-        accesses = (time.metric, time.statistic) == ("latency", "p50") and time.target not in (
-            "null",
-            "compute",
-        )
-        if accesses and overhead > time.value / 2:
+        timed = (time.metric, time.statistic) == ("latency", "p50") and time.target != "null"
+        if timed and overhead > time.value / 2:
             yield Fault(
-                level="warn", run=run, own=True, metric="latency",
+                level="warn", run=run, own=True, metric="" if time.target == "compute" else "latency",  # the time per turn is of the same samples
                 text="the timer takes {} of a median of {}: the operation is not resolved",
                 quoted=((overhead, "ns"), (time.value, "ns")),
             )  # fmt: skip

@@ -234,7 +234,9 @@ class Leader(NamedTuple):
 def leader(run: Run) -> Leader:
     """Return what the `leading` number of a run is, in words, and which way is better."""
     told = leading(run.tool, run.parsed)
-    found = next((n for n in each_number(run) if (n.name.unit, n.value) == told), None)
+    same = [n for n in each_number(run) if (n.name.unit, n.value) == told]
+    leads = getattr(_module(run.tool), "LEADS", "")
+    found = next((n for n in same if n.name.metric == leads), same[0] if same else None)
     if found is not None:
         known = found.name
         return Leader(

@@ -1,0 +1,105 @@
+"""What is said of poke's runs, beside what its kernel did: whose time a time is, and of how much work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parsers import poke as parser
+from reports import numbers, show
+from reports.charts import poke
+from reports.checks import poke as checks
+from reports.draw.figure import Figure, Table
+from reports.numbers.poke import numbers as numbers_of
+from reports.results.load import load
+
+
+def document(text: str, **result: Any) -> str:
+    whole = json.loads(text)
+    whole["results"][0].update(result)
+    return json.dumps(whole)
+
+
+def loop(make: Any, took: float, turns: int) -> str:
+    """A run of a loop of so many turns, timed by a clock that itself takes 20 ns."""
+    text = make.poke_text([took * (1 + 0.01 * (i % 3 - 1)) for i in range(1000)], target="compute", op="sine")
+    return document(text, iterations=turns, ns_per_iteration=took / turns, bytes=0)
+
+
+@pytest.fixture
+def loops(make: Any, tmp_path: Path) -> Path:
+    """A sine of 6 ns: one turn takes 26 ns with the clock, 1000 turns 6.02 µs."""
+    maker = make.Maker(tmp_path / "loops.db")
+    for turns, took in ((1, 26.0), (1000, 6020.0)):
+        for _ in range(3):
+            options = {"target": "compute", "loop": "sine", "iterations": turns}
+            maker.add("s", "poke", options, loop(make, took, turns), axes=("iterations",))
+    path: Path = maker.write()
+    return path
+
+
+def test_writing_in_order_is_no_read(make: Any, tmp_path: Path) -> None:
+    """The kernel fills an array in order, twice, before it accesses it: that stood as the "read" of a byte, "sequential"."""
+    maker = make.Maker(tmp_path / "a.db")
+    for op in ("read", "write+fence"):
+        text = make.poke_text([200.0 + i % 7 for i in range(1000)], op=op)
+        text = document(text, sequential_ns_per_byte=0.1, first_touch_ns_per_byte=0.5)
+        maker.add("s", "poke", {"target": "memory", "bytes": "1GB", "op": op}, text, axes=("op",))
+    results = load([maker.write()])
+
+    (table,) = (t for f in poke.chapter(results).figures for t in f.tables if t.columns[0] == "Cell")
+    assert {row[1:4] for row in table.rows} == {
+        ("memory", "–", "per byte, written in order"),
+        ("memory", "–", "per byte, first touch"),
+    }
+    said = {n.name.title for run in results.runs for n in numbers_of(run) if "byte" in n.name.metric}
+    assert said == {"memory time per byte"}
+
+
+def test_a_loop_that_takes_less_than_its_timer_is_doubtful(make: Any, loops: Path) -> None:
+    """ "per turn, median 26 ns" of a sine of 6 ns: most of it was the timer, and nothing said so."""
+    results = load([loops])
+
+    found = [(f.run.options["iterations"], f.level) for f in checks.clock(results)]
+
+    assert found == [(1, "warn")] * 3
+    flags = [parser.parse(loop(make, *of)).flags for of in ((26.0, 1), (6020.0, 1000))]
+    assert [[flag.id for flag in own] for own in flags] == [["timer_limited"], []]
+
+
+def test_the_time_of_a_loop_is_that_of_one_turn(loops: Path) -> None:
+    """A sample of 1000 turns is no slower than one of a single turn: "iterations × 231 from 1000 to 1"."""
+    results = load([loops])
+    one, thousand = (next(r for r in results.runs if r.options["iterations"] == n) for n in (1, 1000))
+
+    assert numbers.leading("poke", thousand.parsed) == ("ns", pytest.approx(6.02, rel=0.01))
+    assert numbers.leader(one).words == numbers.leader(thousand).words == "time per iteration p50"
+    assert "median 6.02 µs, 6.02 ns a turn" in show.show_result(loops)
+
+
+def modes_of(make: Any, path: Path, *repeats: list[float]) -> tuple[Figure, Table]:
+    maker = make.Maker(path)
+    options = {"target": "file", "bytes": 64 * 10**6, "op": "read"}
+    for samples in repeats:
+        maker.add("s", "poke", options, make.poke_text(samples, target="file", size=64 * 10**6))
+    (figure,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
+    return figure, next(t for t in figure.tables if "Share × size" in t.columns)
+
+
+def test_of_a_cache_with_two_modes_each_is_a_part_of_what_it_held(make: Any, tmp_path: Path) -> None:
+    """Of a file that was all in the page cache: "page cache, 97 %, 62 MB" and "page cache, 3 %, 1.9 MB", each "how much it held"."""
+    _, table = modes_of(make, tmp_path / "a.db", *[[200.0] * 970 + [900.0] * 30 for _ in range(2)])
+
+    assert [row[3] for row in table.rows] == ["page cache", "page cache"]
+    assert "what the modes of a cache have together is how much it held" in table.caption
+
+
+def test_modes_that_each_are_one_repeat_are_no_hit_rate(make: Any, tmp_path: Path) -> None:
+    """Three runs of 44, 127 and 187 µs gave three modes of a third each, and a cache that held a third of the data."""
+    figure, table = modes_of(make, tmp_path / "a.db", [1000.0] * 1000, [80_000.0] * 1000)
+
+    assert [row[4] for row in table.rows] == ["–", "–"]
+    assert figure.numbers[0].rows[0][-1].endswith("; not in each repeat")
