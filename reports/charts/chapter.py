@@ -59,8 +59,8 @@ class Chapter:
     def on_machine(self) -> tuple[Spot, ...]:
         """The key numbers, each where its run was placed or on the disk that it is of, and the numbers between nodes, in place of those
         that are of all nodes together."""
-        told = {run for spot in self.between_nodes for run in spot.number.runs}
-        own = (n for n in self.key_numbers if not told.issuperset(n.runs))
+        told = {(spot.number.name, run) for spot in self.between_nodes for run in spot.number.runs}
+        own = (n for n in self.key_numbers if not told.issuperset((n.name, run) for run in n.runs))
         return (*(Spot(number=n, device=self.device) for n in own), *self.between_nodes)
 
 

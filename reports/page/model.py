@@ -182,11 +182,14 @@ class Drawing:
         )  # fmt: skip
 
     @property
+    def squared(self) -> list[Node]:
+        """The squares of its PUs; none where the topology is not known."""
+        return [part.squares for top in self.packages for part in (top, *top.parts) if part.squares]
+
+    @property
     def framed(self) -> bool:
         """Has a last-level cache a frame?"""
-        return any(
-            part.squares and part.squares.frames for top in self.packages for part in (top, *top.parts)
-        )
+        return any(squares.frames for squares in self.squared)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

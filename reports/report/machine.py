@@ -6,8 +6,9 @@ is one of the page's key numbers, of a cell each, so that a page says of no plac
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Self
 
 from orchestrator.machine.cpulist import named_cpus
@@ -40,8 +41,8 @@ Key = tuple[str | int, ...]
 
 
 def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> tuple[Drawing, ...]:
-    """Return the drawing of each machine that the runs are of; without those whose topology is not known, or where no number has
-    a place."""
+    """Return the drawing of each machine that the runs are of, without those where no number has a place; where the topology is not
+    known, the nodes that a tool tells of itself, of each text alone."""
     sessions = [m.session for m in results.machines if m.session.topology and m.session.topology.cores]
     machines = {(s.host, s.topology_text): (s.host, _shape(s.topology)) for s in sessions if s.topology}
 
@@ -56,13 +57,57 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     times = group_by(timed, lambda t: machine_of((t.run,)))
     ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
     latest = {machines[s.host, s.topology_text]: s for s in sessions}
-    return tuple(
-        _Measured.of(
-            session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty
-        ).drawn()
-        for machine, session in latest.items()
-        if machine in spots or machine in times
+    return (
+        *(
+            _Measured.of(
+                session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty
+            ).drawn()
+            for machine, session in latest.items()
+            if machine in spots or machine in times
+        ),
+        *_of_unknown(spots.get(None, ()), guilty),
     )
+
+
+def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:
+    """Give the nodes that a tool tells of a machine whose topology is not known, with their links. Two captured texts may be of two
+    machines, so none is joined to another.
+
+    spots: numbers whose runs are of several machines, or of one without a topology.
+    """
+    for (host, text), own in group_by(spots, _unknown).items():
+        pairs = {(s.source, s.target) for s in own if s.source is not None and s.target is not None}
+        nodes = sorted({node for pair in pairs for node in pair})
+        if not host or len(nodes) < 2:
+            continue
+        placed = group_by(own, lambda spot: _told_at(spot) or (("disk", spot.device) if spot.device else ()))
+        numbers = {key: _numbers([spot.number for spot in of], guilty) for key, of in placed.items()}
+        links = [Part(name=_link(key), numbers=numbers[key]) for key in sorted(numbers) if key[:1] == ("link",)]  # fmt: skip
+        yield Drawing(
+            host=own[0].number.runs[0].text or PurePath(text).name or host,
+            machine=f"{fmt.plural(len(nodes), 'NUMA node')} of a machine whose topology is not known",
+            numbers=numbers.get((), ()),
+            levels=(),
+            packages=tuple(_told_node(node, numbers.get(("node", node), ())) for node in nodes),
+            links=tuple(links),
+            folded=len(links) > _MOST_LINKS,
+            disks=tuple(Part(name=str(key[1]), numbers=of) for key, of in numbers.items() if key[:1] == ("disk",)),
+        )  # fmt: skip
+
+
+def _unknown(spot: Spot) -> tuple[str, str]:
+    """Return the host of its runs and, of a captured one, the name of the text; "" as host where they are of several, or where a
+    topology is known."""
+    of = {
+        (run.host, run.record.capture.file if run.record.capture else "")
+        for run in spot.number.runs
+        if not (run.session.topology and run.session.topology.cores)
+    }
+    return of.pop() if len(of) == 1 else ("", "")
+
+
+def _told_node(node: int, numbers: tuple[KeyNumber, ...]) -> Part:
+    return Part(name=f"node {node}", memory=Part(name="Memory", numbers=numbers, instead="not measured"))
 
 
 def _shape(topology: Topology) -> Hashable:
@@ -73,9 +118,14 @@ def _shape(topology: Topology) -> Hashable:
 def _key(spot: Spot, topology: Topology) -> Key:
     if spot.device:
         return ("disk", spot.device)
-    if spot.source is not None and spot.target is not None:
-        return ("node", spot.source) if spot.source == spot.target else ("link", spot.source, spot.target)
-    return _of_run(spot.number.runs[0], topology)
+    return _told_at(spot) or _of_run(spot.number.runs[0], topology)
+
+
+def _told_at(spot: Spot) -> Key | None:
+    """Return the node or the link that the tool says a number is of."""
+    if spot.source is None or spot.target is None:
+        return None
+    return ("node", spot.source) if spot.source == spot.target else ("link", spot.source, spot.target)
 
 
 def _of_run(run: Run, topology: Topology) -> Key:

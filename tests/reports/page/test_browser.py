@@ -616,7 +616,9 @@ def test_a_picture_of_the_other_width_is_built_when_it_is_shown(browser: Browser
     with opened(browser, full) as page:
         narrow = page.locator(".panel > .nv > svg").first
         until(lambda: page.evaluate("!document.querySelector('.panel > .nv > svg path')"))
-        assert page.locator(".panel > .w > svg").first.locator("path").count() > 0
+        wide = page.locator(".panel > .w > svg").first
+        wide.scroll_into_view_if_needed()
+        expect(wide.locator("path").first).to_be_attached()
         page.set_viewport_size({"width": 400, "height": 900})
         expect(narrow.locator("path").first).to_be_attached()
 

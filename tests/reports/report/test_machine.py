@@ -19,6 +19,7 @@ from reports.page.model import Drawing, Part
 from reports.report import machine
 from reports.report.render import render_report
 from reports.results.load import load
+from tests.conftest import Cli
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
 
@@ -152,9 +153,7 @@ def test_every_part_of_any_machine_is_drawn_once(name: str, make: Any, tmp_path:
     assert re.search("not measured|measured only together", page.read_text())
 
 
-def test_each_machine_has_a_drawing_with_its_own_numbers_and_an_unknown_one_has_none(
-    make: Any, tmp_path: Path
-) -> None:
+def test_each_machine_has_a_drawing_with_its_own_numbers(make: Any, tmp_path: Path) -> None:
     one = two_sockets(make, tmp_path / "a.db").write()
     other = two_sockets(make, tmp_path / "b.db")
     other.host = "node08"
@@ -168,7 +167,11 @@ def test_each_machine_has_a_drawing_with_its_own_numbers_and_an_unknown_one_has_
     assert told(first) == told(drawn(one))
     assert told(second)["Package 0, node 0, memory"] == {"11.0 GB/s"}
     assert "node08: 2 packages" in page.read_text()
-    assert machines(make.full(tmp_path / "unknown.db")) == ()
+    (unknown,) = machines(
+        make.full(tmp_path / "unknown.db")
+    )  # Intel MLC tells of nodes, nothing of their packages
+    assert unknown.machine == "2 NUMA nodes of a machine whose topology is not known"
+    assert not unknown.squared
 
 
 def test_a_host_that_found_less_memory_after_a_boot_is_one_machine(make: Any, tmp_path: Path) -> None:
@@ -221,3 +224,44 @@ def test_what_fits_in_a_cache_is_no_number_of_the_memory(
     assert levels["L1"] == "2.1"  # of 32k the lower; the 1.0 of 16k says less of it
     assert [n.name for n in memory.numbers] == (["Memory, idle"] if box == "memory" else [])
     assert box == "memory" or memory.instead == "only buffers that fit in a cache were walked over"
+
+
+MATRICES = """Intel(R) Memory Latency Checker - v3.10
+Command line parameters: --latency_matrix
+
+Using buffer size of 200.000MiB
+Measuring idle latencies for random access (in ns)...
+\t\tNuma node
+Numa node\t     0\t     1\t
+       0\t  {0}\t 144.3\t
+       1\t 143.1\t  89.1\t
+"""
+
+
+def captured(pinsweep: Cli, folder: Path, *texts: str) -> Path:
+    """Take in texts of Intel MLC that tell nothing of their host."""
+    files = [folder / f"matrix-{n}.txt" for n in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    done = pinsweep("parse", "mlc", *map(str, files), "-o", str(folder / "taken.db"))
+    assert done.returncode == 0, done.stderr
+    return folder / "taken.db"
+
+
+def test_a_text_that_tells_of_nodes_has_them_drawn_without_a_topology(pinsweep: Cli, tmp_path: Path) -> None:
+    drawing = drawn(captured(pinsweep, tmp_path, MATRICES.format(90.2)))
+    assert drawing.host == "matrix-0.txt"
+    assert "topology is not known" in drawing.machine
+    assert told(drawing) == {
+        "node 0, memory": {"90.2 ns"},
+        "node 1, memory": {"89.1 ns"},
+        "node 0 → memory of node 1": {"144 ns"},
+        "node 1 → memory of node 0": {"143 ns"},
+    }
+
+
+def test_the_nodes_of_two_texts_are_no_machine_together(pinsweep: Cli, tmp_path: Path) -> None:
+    one, other = machines(captured(pinsweep, tmp_path, MATRICES.format(90.2), MATRICES.format(70.5)))
+    assert {one.host, other.host} == {"matrix-0.txt", "matrix-1.txt"}
+    assert told(one)["node 0, memory"] == {"90.2 ns"}
+    assert told(other)["node 0, memory"] == {"70.5 ns"}
