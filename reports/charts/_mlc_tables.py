@@ -363,14 +363,14 @@ def peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         sub=f"{wording.ran(runs, program_name)}{', all cores at once' if everywhere else ''}.{wording.of_texts(runs)}",
         tables=(
             Table(
-                columns=("Traffic", "Search", *(["Panel"] if several else []), f"Bandwidth, {scale.unit}"),
+                columns=("Traffic", "Search", *(["Cell"] if several else []), f"Bandwidth, {scale.unit}"),
                 rows=rows,
                 numeric=frozenset((3 if several else 2,)),
                 metrics={ROW: "bandwidth"},
                 of=tuple(row_of(own) for _, own in searched.values()),
             ),
         ),
-        half=True,
+        half=not several,
     )
 
 
