@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -216,8 +217,35 @@ def draw(spec: Spec, uid: str, description: str) -> str:
 
 
 def compiled(spec: Spec) -> Spec:
-    """Return a specification as Vega, with the theme: what draws, here or in a page. Raises UserError as `draw`."""
-    out: Spec = _converter().vegalite_to_vega(_printable(spec), vl_version=VEGA_LITE, config=theme())
+    """Return a specification as Vega, with the theme: what draws, here or in a page; to be read only. Raises UserError as `draw`.
+
+    Vega-Lite looks at neither data nor sizes: charts that differ in nothing else, as both widths of a panel, are compiled once."""
+    spec = _as_scripts_have_it(spec)
+    data, x = spec.get("datasets", {}), spec.get("encoding", {}).get("x") or {}
+    shape = {**spec, "datasets": {key: [] for key in data}} | {name: 1 for name in _SIZES if name in spec}
+    if "usermeta" in spec:
+        shape["usermeta"] = {}
+    if placed := "titleX" in (x.get("axis") or {}):
+        shape["encoding"] = {**spec["encoding"], "x": {**x, "axis": {**x["axis"], "titleX": 1}}}
+    out = {**_shape(json.dumps(shape))}
+    out |= {name: spec[name] for name in (*_SIZES, "usermeta") if name in spec}
+    out["data"] = [{**own, "values": data[own["name"]]} if "values" in own else own for own in out["data"]]
+    if placed:
+        out["axes"] = [
+            {**axis, "titleX": x["axis"]["titleX"]} if axis["scale"] == "x" and "titleX" in axis else axis
+            for axis in out["axes"]
+        ]
+    return out
+
+
+_SIZES = ("width", "height", "padding")
+
+
+@functools.lru_cache(maxsize=256)
+def _shape(text: str) -> Spec:
+    """Return a specification without data as Vega."""
+    config = _load("theme.json")
+    out: Spec = _converter().vegalite_to_vega(json.loads(text), vl_version=VEGA_LITE, config=config)
     return out
 
 
@@ -241,12 +269,16 @@ def _converter() -> Any:  # noqa: ANN401 (has no types)
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def _printable(value: Any) -> Any:  # noqa: ANN401 (anything JSON holds)
-    """Replace in all texts what SVG may not hold: names come from experiments and hosts."""
+def _as_scripts_have_it(value: Any) -> Any:  # noqa: ANN401 (anything JSON holds)
+    """Replace in all texts what SVG may not hold (names come from experiments and hosts), and write 25.0 as 25."""
     if isinstance(value, str):
         return _UNPRINTABLE.sub("\ufffd", value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
     if isinstance(value, dict):
-        return {key: _printable(item) for key, item in value.items()}
+        return {key: _as_scripts_have_it(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_printable(item) for item in value]
+        return [_as_scripts_have_it(item) for item in value]
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import re
@@ -207,6 +208,36 @@ def test_a_template_opens_as_it_is(name: str) -> None:
     assert "NaN" not in drawn
     assert root.attrib["role"] == "img"
     assert len(drawn) < 6000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_charts_that_differ_in_data_and_size_are_compiled_once_and_are_what_vega_lite_says(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = vega.template(name) | {"width": 300, "height": 200.5, "padding": {"left": 40.0, "bottom": 44}}
+    spec["usermeta"] = {"fine": {"x": [{"1": "one\x00"}], "y": []}}
+    narrow: vega.Spec = copy.deepcopy(spec) | {
+        "width": 217.0,
+        "padding": {"left": 31.5, "bottom": 44},
+        "usermeta": {},
+    }
+    narrow["datasets"] = {key: [*rows[1:], *rows[:1]] for key, rows in spec["datasets"].items()}
+    narrow["datasets"][next(iter(narrow["datasets"]))] = []
+    for of in (spec, narrow):
+        if of["encoding"]["x"].get("axis"):
+            of["encoding"]["x"]["axis"]["titleX"] = of["width"]
+
+    compiled = vega.compiled(spec)
+    converter = vega._converter()
+    monkeypatch.setattr(vega, "_converter", None)
+    other = vega.compiled(narrow)
+
+    def told(of: vega.Spec) -> vega.Spec:
+        return converter.vegalite_to_vega(of, vl_version=vega.VEGA_LITE, config=vega.theme())
+
+    assert compiled == told(json.loads(json.dumps(spec).replace("\\u0000", "\ufffd")))
+    assert list(compiled) == [*told(spec)]
+    assert other == told(narrow)
 
 
 @pytest.mark.parametrize("name", NAMES)
