@@ -82,7 +82,7 @@ def test_of_two_ways_to_store_only_one_has_a_traffic(make: Any, tmp_path: Path) 
     found = figure(make, tmp_path / "r.db", "cached", "nt")
     (table,) = found.numbers
     at = table.columns.index("local as traffic, GB/s")
-    panels = {row[table.columns.index("Cell")]: row[at] for row in table.rows if row[0] == "triad"}
+    panels = {row[table.columns.index("Panel")]: row[at] for row in table.rows if row[0] == "triad"}
 
     assert sorted(panels.values()) in (["40.00", "–"], ["40.0", "–"])
     assert "which is not told here" in found.note
