@@ -245,6 +245,8 @@ class PlannedRun:
     reads: tuple[str, ...] = ()  # files and devices of the user's that it measures by reading
     notes: tuple[str, ...] = ()  # what the reader of the plan should know: "a stand-in prints MLC's format"
     warm_up: bool = False  # before all others, and in no number; its repeat is 0
+    logs: tuple[str, ...] = ()
+    """Patterns of files that it leaves in the scratch folder, and that are kept beside what it prints (`orchestrator.run.logs`)."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -322,6 +324,7 @@ class Outcome:
     stopped_s: float = 0.0
     stdout: bytes = b""
     stderr: bytes = b""
+    logs: bytes = b""  # the log files that it left (`PlannedRun.logs`)
     error: str = ""  # why it is no process that came to its own end: not started, or it printed without end
     unended: tuple[str, ...] = ()  # processes of it that could not be ended, in words
 

@@ -69,14 +69,14 @@ def reads_stderr(name: str) -> bool:
     return bool(getattr(get_parser(name), "READS_STDERR", False))
 
 
-def text_to_parse(name: str, stdout: bytes, stderr: bytes) -> str:
-    """Return what a parser gets to read of a run's raw output: standard output, and of tools that print figures there standard
-    error behind it (`READS_STDERR = True` in the parser's module).
+def text_to_parse(name: str, stdout: bytes, stderr: bytes, logs: bytes = b"") -> str:
+    """Return what a parser gets to read of a run's raw output: standard output, of tools that print figures there standard
+    error behind it (`READS_STDERR = True` in the parser's module), and the log files that the run left.
 
     Raises ParseError where that is too much to be a result, or no text."""
     from parsers.text import decode, why_not_read
 
-    data = stdout + b"\n" + stderr if reads_stderr(name) else stdout
+    data = b"\n".join([stdout, *([stderr] if reads_stderr(name) else []), *([logs] if logs else [])])
     if why := why_not_read(data):
         raise ParseError("output", why)
     return decode(data)

@@ -26,6 +26,10 @@ Further tables, there when they have rows:
     groups      document, group, name, direction, statistic, metric, unit, value: sums that fio itself made, the
                 "Run status group" lines and the job "All clients"; never to be added to the jobs
     snapshots   as measurements, with `snapshot` (from 0) first: the reports before the last of --status-interval
+    log         log ("lat" | "clat" | "slat" | "iops" | "bw"), job (number of its file, from 1; none: all jobs'), direction, block (B; none: several),
+                window (ns; 0: a row for each I/O), statistic ("each", or of a window its "mean" | "max"), time (ns from
+                the start; of a window its end), value (ns, 1/s, B/s): fio's logs, where they stand below "==> NAME <=="
+    log_histogram  job, direction, block, window, time (its end), low, high (ns), count: fio's logs of histograms
     other       document, job, name, path, value: what is measured by an option or a fio that this parser does not
                 know, as printed and in fio's own unit
 
@@ -40,7 +44,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from parsers import _fio_json, _fio_normal, _fio_terse
+from parsers import _fio_json, _fio_logs, _fio_normal, _fio_terse
 from parsers import text as texts
 from parsers._fio_report import METRICS as METRICS
 from parsers._fio_report import Job, Report
@@ -59,7 +63,7 @@ from parsers.measurement import (
 )
 
 NAME: Final = "fio"
-VERSION: Final = 4
+VERSION: Final = 5
 PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
@@ -99,6 +103,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
 
     Raises ParseError if there is no report with a job in it.
     """
+    logs, text = _fio_logs.find(text)
     # of a text as it is: what is in the way of figures is not in the way of JSON, but a mail's broken lines are
     reports, rest = _fio_json.find(texts.clean(text) if texts.is_wrapped(text) else text)
     hidden = _may_hide_json(rest) or (not reports and texts.is_captured(text))
@@ -123,7 +128,14 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     group = str(context["group"]) if context and "group" in context else None
     heads = {head for head in _HEAD.findall(rest) if group in (None, head[1])}
     several = len(heads) if rest.count("\nStarting ") < 2 else 0  # of a text of one run of fio
-    return Parsed(tables=_tables(runs), flags=tuple(flags), facts=_facts(runs, several))
+    facts, tables = _facts(runs, several), _tables(runs)
+    if logs and group is None and len(runs) == 1:  # of several reports nothing says whose they are
+        options = {k.removeprefix("option."): str(v) for k, v in facts.items() if k.startswith("option.")}
+        old = str(facts.get("tool_version", "")).startswith(("2.", "1."))
+        over_time, more = _fio_logs.tables(logs, options, microseconds=old)
+        tables |= over_time
+        flags += more
+    return Parsed(tables=tables, flags=tuple(flags), facts=facts)
 
 
 def _same_run(report: Report, others: Sequence[Report]) -> bool:

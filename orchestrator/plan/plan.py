@@ -201,6 +201,7 @@ def _runs_of(one: _Placed, timeout_s: float | None, past: PastTimings) -> Callab
         files={**one.program.helpers, **command.files},
         cwd=command.cwd,
         scratch=command.scratch,
+        logs=command.logs,
         writes=command.writes,
         reads=command.reads,
         notes=command.notes,

@@ -20,7 +20,7 @@ from orchestrator.machine.counters import Counters
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord, Tried
 from orchestrator.placement.housekeeping import Waiting, housekeeping_cpus
-from orchestrator.run import page_cache
+from orchestrator.run import logs, page_cache
 from orchestrator.run.monitor import PlacementMonitor
 from orchestrator.run.outcome import (
     NEVER,
@@ -252,6 +252,8 @@ class _Sweep:
             return None
         except PinsweepError as error:
             outcome = Outcome.not_started(str(error))
+        if run.logs:
+            outcome = replace(outcome, logs=logs.collected(run.logs))
         evidence = self.watch.end(run, outcome, self.scratch.watchdog.pid)
         if not outcome.unended:
             self.scratch.settle(run.writes)
@@ -280,6 +282,7 @@ class _Sweep:
             warm_up=run.warm_up,
         )
         outputs = {"stdout": outcome.stdout, "stderr": outcome.stderr}
+        outputs |= {"logs": outcome.logs} if outcome.logs else {}
         number = self.result.add_run(run, record, outputs, parsed)
         return replace(record, run_id=number), parsed, outcome.unended
 

@@ -102,7 +102,7 @@ def judge(
         else ""
     )
     try:
-        text = text_to_parse(run.tool, outcome.stdout, outcome.stderr)
+        text = text_to_parse(run.tool, outcome.stdout, outcome.stderr, outcome.logs)
         parsed = get_parser(run.tool).parse(text, run.cell.options)
         complaint = verdict(parsed, run, stdout, stderr)
     except ParseError as error:

@@ -436,9 +436,9 @@ class ResultFile:
                 return cache.load_parsed(row[0], name, damaged)
             except rows.Strange as error:
                 raise damaged(error) from error
-        streams = [self._to_parse(record.run_id, "stdout"), b""]
-        if reads_stderr(cell.tool):
-            streams[1] = self._to_parse(record.run_id, "stderr")
+        logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
+        there = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
+        streams = (self._to_parse(record.run_id, of) if read else b"" for of, read in there.items())
         parsed = parser.parse(text_to_parse(cell.tool, *streams), context)
         dumped = cache.dump_parsed(parsed)
         self._remember(record.run_id, name, dumped)

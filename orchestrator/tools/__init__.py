@@ -161,6 +161,7 @@ class Command:
     writes: tuple[Write, ...] = ()
     reads: tuple[str, ...] = ()  # see PlannedRun
     notes: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()  # see PlannedRun
 
 
 class Refused(Exception):

@@ -55,10 +55,6 @@ OURS = {
     "opendir": "it adds files that the plan cannot list",
     "exec_prerun": "it starts a shell command",
     "exec_postrun": "it starts a shell command",
-    "write_bw_log": "it writes files beside the result",
-    "write_lat_log": "it writes files beside the result",
-    "write_iops_log": "it writes files beside the result",
-    "write_hist_log": "it writes files beside the result",
     "write_iolog": "it writes a file of its own",
     "read_iolog": "what a log replays cannot be listed in the plan",
     "wait_for": "a cell has one job",
@@ -99,6 +95,7 @@ _PASSED = """
     cmdprio_percentage cmdprio_bssplit fdp plid_select plids dataplacement hipri hipri_percentage fixedbufs
     registerfiles sqthread_poll sqthread_poll_cpu nonvectored uncached force_async nowait userspace_reap cmd_type
     md_per_io_size pi_act pi_chk apptag apptag_mask readfua writefua write_mode verify_mode deac
+    write_lat_log write_hist_log write_iops_log write_bw_log log_avg_msec log_hist_msec log_hist_coarseness log_max_value
 """
 PASSED = frozenset(_PASSED.split())
 """The options that an experiment may set: none of them names a file, starts a program or changes the machine.
@@ -107,6 +104,16 @@ A list of what is allowed, not of what is forbidden: fio has options that write 
 (`mem=mmapshared:PATH`), that grow a file past its size (`fill_device`), or make files where fio was started
 (`verify_dump`), and every version adds some.
 """
+
+LOGS: Final = {
+    "write_lat_log": "lat", "write_hist_log": "clat_hist", "write_iops_log": "iops", "write_bw_log": "bw",
+}  # fmt: skip
+"""Options that ask for a log over time, true or false → which of fio's files is kept: of latencies that of submission and completion
+together. fio is told to write them into the scratch folder."""
+
+_LOG_FOLDER: Final = "logs"
+_LOGS_BYTES: Final = 64 << 20
+"""Scratch space that is looked for: how much fio writes hangs on how many I/Os there will be."""
 
 ENGINES = (
     "libaio", "io_uring", "io_uring_cmd", "sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap", "null",
@@ -156,7 +163,7 @@ _EXAMPLES: Final[Mapping[str, tuple[str | float, ...]]] = {
     "fallocate": ("none", "native"), "fdatasync": (1,), "filename": ("/dev/nvme0n1", "/data/file"), "filesize": ("1G",), "fsync": (1, 32),
     "io_size": ("10G",), "iodepth": (1, 32), "iodepth_batch": (8,), "iodepth_batch_complete_max": (8,),
     "iodepth_batch_complete_min": (1,), "iodepth_low": (16,), "latency_percentile": (99.9,), "latency_target": ("1ms",), "latency_window": ("5s",),
-    "log_avg_msec": (1000,), "loops": (3,), "nrfiles": (4,), "number_ios": (10000,), "offset": ("1G",), "offset_increment": ("1G",),
+    "log_avg_msec": (1000,), "log_hist_coarseness": (3,), "log_hist_msec": (1000,), "loops": (3,), "nrfiles": (4,), "number_ios": (10000,), "offset": ("1G",), "offset_increment": ("1G",),
     "percentage_random": (50,), "ramp_time": (5,), "random_distribution": ("zipf:1.1", "pareto:0.2"), "random_generator": ("tausworthe64",),
     "randseed": (42,), "rate": ("100M",), "rate_iops": (5000,), "rwmixread": (70,), "rwmixwrite": (30,), "runtime": (10, "30s"),
     "size": ("256M", "1G"), "thinktime": (100,), "verify": ("crc32c",), "zonemode": ("zbd",), "zonesize": ("256M",),
@@ -190,6 +197,8 @@ def options() -> Mapping[str, Option]:
         choices = {"rw": tuple(entry.get("choices", ())), "ioengine": ENGINES, "mem": MEMORY}.get(name)
         if name == "numjobs":
             option = Option(kind="int", low=1, high=65536, help=entry["help"])
+        elif name in LOGS:
+            option = Option(kind="flag", help=f"{entry['help']}: true or false, pinsweep names and keeps it")
         elif choices:
             option = Option(kind="word", help=entry["help"], choices=choices)
         else:
@@ -371,6 +380,14 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
         given.setdefault(name, value)
 
     target, scratch, planned_writes, notes = _target(filename, size, given, writing, site)
+    wanted = [log for log in LOGS if given.pop(log, False)]
+    if wanted:
+        folder = f"{site.scratch}/{_LOG_FOLDER}"
+        scratch += (ScratchFile(path=folder, size_bytes=_LOGS_BYTES, folder=True),)
+        planned_writes += (Write(path=folder, kind="scratch", size_bytes=_LOGS_BYTES),)
+        given |= dict.fromkeys(wanted, f"{_LOG_FOLDER}/fio")
+    if "write_hist_log" in wanted:
+        given.setdefault("log_hist_msec", 1000)
     jobs = int(given.get("numjobs", 1))
     pins: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
@@ -398,7 +415,12 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
         writes=planned_writes,
         reads=(site.real_path(filename),) if "--readonly" in target else (),
         notes=notes,
+        logs=tuple(f"{site.scratch}/{_LOG_FOLDER}/fio_{_log_file(log, given)}.*log" for log in wanted),
     )
+
+
+def _log_file(log: str, given: Mapping[str, Any]) -> str:
+    return "clat" if log == "write_lat_log" and given.get("disable_lat") else LOGS[log]
 
 
 def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:

@@ -20,21 +20,29 @@ from pinsweep.terminal import raw as raw_bytes
 @click.argument("run", type=int, required=False)
 @click.option("--raw", is_flag=True, help="Print what the run printed, byte for byte.")
 @click.option("--stderr", is_flag=True, help="With --raw: its standard error instead.")
+@click.option(
+    "--logs", is_flag=True, help="With --raw: the log files that it left (fio's write_lat_log) instead."
+)
 @click.option("--runs", is_flag=True, help="List every run with its number, status and duration.")
 @_options.table_or_json
-def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool, form: str) -> None:
+def command(
+    result: Path, run: int | None, raw: bool, stderr: bool, logs: bool, runs: bool, form: str
+) -> None:
     """Show the numbers of RESULT that matter, or one RUN of it in detail."""
     from orchestrator.store.result_file import open_result
     from reports import show
 
     where = screen()
-    if (raw or stderr) and form == "json":
+    raw = raw or stderr or logs
+    if stderr and logs:
+        raise click.UsageError("--stderr and --logs are two outputs: one at a time")
+    if raw and form == "json":
         raise click.UsageError("--raw prints what the run printed, byte for byte: leave --format out")
-    if raw or stderr:
+    if raw:
         if run is None:
             raise click.UsageError("--raw needs the number of a run (pinsweep show RESULT --runs lists them)")
         with open_result(result) as file:
-            for piece in file.output_pieces(run, "stderr" if stderr else "stdout"):
+            for piece in file.output_pieces(run, "stderr" if stderr else "logs" if logs else "stdout"):
                 raw_bytes(piece)
         return
     if form == "json":

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
+THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Sha
     values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
     values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
     rate = fmt.scale_to_largest(values, "IOPS")
-    axis = axes.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
+    axis = axes.from_zero([v / rate.factor for v in values], THOUSANDS[rate.unit])
 
     def titled(text: str) -> str:
         return f"{where}, {text}" if where else fmt.sentence(text)

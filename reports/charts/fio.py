@@ -27,6 +27,7 @@ from reports.charts._fio_cells import (
 from reports.charts._fio_fans import fans_figure
 from reports.charts._fio_panels import drawn_picture, what_ran
 from reports.charts._fio_tables import MOST_OFFERS, numbers_tables, offers_table
+from reports.charts._fio_time import time_figures
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted_rows, is_hollow, sound_rows
@@ -82,6 +83,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
                 figures.append(fans)
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
+            figures += time_figures(sweep, members, found[~found["verify"]])
             stored = found[[is_stored(engines) for engines in found["engines"]]]
             if len(stored):
                 sound = sound_rows(stored)

@@ -173,6 +173,44 @@ def bins(parsed: Parsed, which: str) -> Iterator[tuple[tuple[int | None, int, st
             yield (whole(document), whole(job) or 0, str(direction)), columns
 
 
+class Log(NamedTuple):
+    """What a log over time says of a job in a direction, its rows as columns."""
+
+    kind: str  # "lat", "clat", "slat": ns; "iops": 1/s; "bw": B/s; "clat_hist"
+    job: int | None
+    direction: str
+    window: float  # ns; 0: a row for each I/O
+    statistic: str  # "each"; of a window "mean", "max", or "count"
+    time: Sequence[float]  # ns from the start; of a window its end
+    value: Sequence[float]  # of "clat_hist" the middle of a bin, ns
+    ios: Sequence[float]  # of "clat_hist"; else ()
+
+
+def logs(parsed: Parsed) -> Iterator[Log]:
+    """Give fio's logs over time, in the order of the text: of each a part for each size of block."""
+    for (kind, job, direction, _, window, statistic), columns in _blocks(parsed, "log", 6):
+        time, value = map(numbers, columns)
+        yield Log(
+            str(kind), whole(job), str(direction), number(window), str(statistic), time, value, ()
+        )  # fmt: skip
+    for (job, direction, _, window), columns in _blocks(parsed, "log_histogram", 4):
+        time, low, high, count = map(numbers, columns)
+        middles = [(a + b - 1) / 2 for a, b in zip(low, high, strict=True)]
+        yield Log("clat_hist", whole(job), str(direction), number(window), "count", time, middles, count)
+
+
+def _blocks(
+    parsed: Parsed, table: str, shared: int
+) -> Iterator[tuple[tuple[Scalar, ...], tuple[Sequence[Scalar], ...]]]:
+    """Give (values of the first `shared` columns, the others) of a table's blocks; a row is one, where it is not made of blocks."""
+    rows = parsed.tables[table].rows if table in parsed.tables else ()
+    yield from (
+        rows.blocks
+        if isinstance(rows, Blocks)
+        else ((row[:shared], tuple((cell,) for cell in row[shared:])) for row in rows)
+    )
+
+
 @reading(Bucket, kept=False)
 def buckets(parsed: Parsed) -> Iterator[Bucket]:
     """The bins, in the order of the text: of each entry, direction and kind of latency those that hold an I/O."""

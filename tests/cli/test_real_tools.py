@@ -394,3 +394,28 @@ def test_the_host_is_recorded(pinsweep: Cli, tmp_path: Path) -> None:
     ((host, facts),) = rows(tmp_path / "c.db", "SELECT host, facts FROM session")
     assert host == platform.node()
     assert json.loads(facts)["kernel"] == platform.release()
+
+
+@needs_fio
+def test_logs_that_fio_writes_are_kept_and_have_every_io(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "l.yaml").write_text(
+        "schema: 1\ntitle: l\ntool: fio\nrepeats: 1\n"
+        "fixed: {size: 1M, bs: 4k, rw: randrw, ioengine: psync, direct: false, number_ios: 200, numjobs: 2,\n"
+        "        write_lat_log: true, write_hist_log: true, log_hist_msec: 100}\n"
+    )
+
+    done = pinsweep("run", "l.yaml", "-o", "l.db", "--allow-disturbed", "--no-warm-up")
+    assert done.returncode == 0, done.stderr
+    logs = pinsweep("show", "l.db", "1", "--logs").stdout
+    printed = stdout(tmp_path / "l.db", 1).decode()
+
+    (job,) = json.loads(printed[printed.index("{") :])["jobs"]
+    names = [line.split()[1] for line in logs.splitlines() if line.startswith("==>")]
+    lines = logs.split("==> fio_clat_hist")[0].splitlines()
+    assert names[:2] == ["fio_lat.1.log", "fio_lat.2.log"]
+    assert set(names[2:]) <= {"fio_clat_hist.1.log", "fio_clat_hist.2.log"}
+    for number, direction in enumerate(("read", "write")):
+        own = [int(line.split(", ")[1]) for line in lines if line.split(", ")[2:3] == [str(number)]]
+        assert len(own) == job[direction]["total_ios"]
+        assert max(own) == job[direction]["lat_ns"]["max"]
+    assert not (tmp_path / "pinsweep-scratch").exists()

@@ -114,6 +114,8 @@ def test_a_page_of_nothing_quiet_shows_it_hollow_and_claims_nothing(
         "ratio",
         "heat",
         "ladder",
+        "moments",
+        "over-time",
     }
     for figure in figures(page):
         assert [(figure.id, panel.title, solid(panel)) for panel in figure.panels if solid(panel)] == []

@@ -1,0 +1,141 @@
+"""fio's logs over time, each below a line "==> NAME_lat.1.log <==" (`tail -n +1 FILE FILE` prints them so).
+
+A line is "time (ms), value, direction, block size (B)", and more where fio was asked for it; of a log of histograms there are counts in
+the value's place, behind the block size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from parsers._fio_report import bucket_of_index
+from parsers.measurement import Blocks, Flag, Scalar, Table
+
+_HEAD: Final = re.compile(
+    r"^==> [^\n]*?_(?P<log>slat|lat|clat|iops|bw|clat_hist)(?:\.(?P<job>\d{1,6}))?\.log <==[ \t]*\r?\n"
+    r"(?P<body>(?:[ \t]*\d{1,18}(?:, ?\d{1,18}){3,}[ \t]*\r?(?:\n|\Z))*)"
+    r"(?P<cut>\[cut: [^\n]*\]\r?(?:\n|\Z))?",
+    re.MULTILINE,
+)
+_DIRECTIONS: Final = {"0": "read", "1": "write", "2": "trim"}
+_NS_PER_MS: Final = 1_000_000
+_KIB: Final = 1024
+_ALL_BINS: Final = {1856: 6, 1216: 6}
+"""How many bins a histogram of fio's has (since 3.1, and before) → bits of a bucket's index."""
+
+COLUMNS: Final = ("log", "job", "direction", "block", "window", "statistic", "time", "value")
+HISTOGRAM: Final = ("job", "direction", "block", "window", "time", "low", "high", "count")
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log file: "lat" …, the number of its job (None: of all jobs), its lines, and whether it goes on beyond them."""
+
+    kind: str
+    job: int | None
+    lines: Sequence[str]
+    cut: bool
+
+
+def find(text: str) -> tuple[list[Log], str]:
+    """Return the logs in a text, and the text without them."""
+    if ".log <==" not in text:
+        return [], text
+    logs = [
+        Log(m["log"], int(m["job"]) if m["job"] else None, m["body"].split("\n"), bool(m["cut"]))
+        for m in _HEAD.finditer(text)
+    ]
+    return logs, _HEAD.sub("", text)
+
+
+def tables(
+    logs: Iterable[Log], options: Mapping[str, str], *, microseconds: bool
+) -> tuple[dict[str, Table], list[Flag]]:
+    """Return the tables "log" and "log_histogram" (`parsers.fio`), those that have rows, and what is to be known of them.
+
+    options: what fio says of all jobs; microseconds: of a fio before 3.0.
+    """
+    rows: list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]] = []
+    bins: list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]] = []
+    flags = []
+    for log in logs:
+        if log.kind == "clat_hist":
+            found = _bins(log, _whole(options.get("log_hist_msec")))
+            bins += found
+        else:
+            found = _rows(log, options, 1000 if microseconds else 1)
+            rows += found
+        if log.cut:
+            last = max((max(columns[0]) for _, columns in found), default=0)
+            named = f"{log.kind} log{f' of job {log.job}' if log.job else ''}"
+            flags.append(
+                Flag(id="log_cut", text=f"the {named} is kept up to {last / 1e9:.3g} s: it is too long")
+            )
+    out = {}
+    if rows:
+        out["log"] = Table(columns=COLUMNS, rows=Blocks(rows))
+    if bins:
+        out["log_histogram"] = Table(columns=HISTOGRAM, rows=Blocks(bins))
+    return out, flags
+
+
+def _rows(
+    log: Log, options: Mapping[str, str], factor: int
+) -> list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]]:
+    own: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+    factor = {"iops": 1, "bw": _KIB}.get(log.kind, factor)
+    for line in log.lines:
+        time, _, rest = line.partition(",")
+        value, _, rest = rest.partition(",")
+        direction, _, rest = rest.partition(",")
+        block = rest.partition(",")[0]
+        if not block:
+            continue
+        times, values = own.setdefault((direction, block), ([], []))
+        times.append(int(time) * _NS_PER_MS)
+        values.append(int(value) * factor)
+    window = _whole(options.get("log_avg_msec")) * _NS_PER_MS
+    largest = options.get("log_max_value", "0") not in ("0", "avg")
+    statistic = ("max" if largest else "mean") if window else "each"
+    return [
+        ((log.kind, log.job, named, int(block) or None, window, statistic), columns)
+        for (direction, block), columns in own.items()
+        if (named := _DIRECTIONS.get(direction.strip()))
+    ]
+
+
+def _bins(log: Log, window_ms: int) -> list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]]:
+    own: dict[tuple[str, str], tuple[list[int], ...]] = {}
+    for line in log.lines:
+        time, *labels_counts = line.split(",")[:4000]
+        direction, block, *counts = labels_counts if len(labels_counts) > 2 else ("", "")
+        if (fine := _fineness(len(counts))) is None:
+            continue
+        each, bits = fine
+        times, lows, highs, numbers = own.setdefault((direction, block), ([], [], [], []))
+        for index, count in enumerate(counts):
+            if n := int(count):
+                times.append(int(time) * _NS_PER_MS)
+                lows.append(bucket_of_index(index * each, bits)[0])
+                highs.append(bucket_of_index((index + 1) * each - 1, bits)[1])
+                numbers.append(n)
+    return [
+        ((log.job, named, int(block) or None, window_ms * _NS_PER_MS), columns)
+        for (direction, block), columns in own.items()
+        if columns[0] and (named := _DIRECTIONS.get(direction.strip()))
+    ]
+
+
+def _fineness(count: int) -> tuple[int, int] | None:
+    """Return (how many of fio's own buckets a count is of, bits of their index) of a line of so many counts; None for another format."""
+    for whole, bits in _ALL_BINS.items():
+        if count and whole % count == 0 and (whole // count).bit_count() == 1 and whole // count <= 64:
+            return whole // count, bits
+    return None
+
+
+def _whole(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else 0
