@@ -88,7 +88,7 @@ def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:
             machine=f"{fmt.plural(len(nodes), 'NUMA node')} of a machine whose topology is not known",
             numbers=numbers.get((), ()),
             levels=(),
-            packages=tuple(_told_node(node, numbers.get(("node", node), ())) for node in nodes),
+            packages=tuple(_told_node(node, numbers.get(("node", node), ()), asks=any(a == node for a, _ in pairs)) for node in nodes),
             links=tuple(links),
             folded=len(links) > _MOST_LINKS,
             disks=tuple(Part(name=str(key[1]), numbers=of) for key, of in numbers.items() if key[:1] == ("disk",)),
@@ -106,8 +106,10 @@ def _unknown(spot: Spot) -> tuple[str, str]:
     return of.pop() if len(of) == 1 else ("", "")
 
 
-def _told_node(node: int, numbers: tuple[KeyNumber, ...]) -> Part:
-    return Part(name=f"node {node}", memory=Part(name="Memory", numbers=numbers, instead="not measured"))
+def _told_node(node: int, numbers: tuple[KeyNumber, ...], *, asks: bool) -> Part:
+    """asks: did its own CPUs ask for memory? Memory of CXL has none."""
+    instead = "not measured" if asks else "asked for from other nodes alone"
+    return Part(name=f"node {node}", memory=Part(name="Memory", numbers=numbers, instead=instead))
 
 
 def _shape(topology: Topology) -> Hashable:

@@ -226,16 +226,15 @@ def test_what_fits_in_a_cache_is_no_number_of_the_memory(
     assert box == "memory" or memory.instead == "only buffers that fit in a cache were walked over"
 
 
-MATRICES = """Intel(R) Memory Latency Checker - v3.10
+HEAD = """Intel(R) Memory Latency Checker - v3.10
 Command line parameters: --latency_matrix
 
 Using buffer size of 200.000MiB
 Measuring idle latencies for random access (in ns)...
-\t\tNuma node
-Numa node\t     0\t     1\t
-       0\t  {0}\t 144.3\t
-       1\t 143.1\t  89.1\t
 """
+MATRICES = (
+    HEAD + "\t\tNuma node\nNuma node\t     0\t     1\n       0\t  {0}\t 144.3\n       1\t 143.1\t  89.1\n"
+)
 
 
 def captured(pinsweep: Cli, folder: Path, *texts: str) -> Path:
@@ -265,3 +264,12 @@ def test_the_nodes_of_two_texts_are_no_machine_together(pinsweep: Cli, tmp_path:
     assert {one.host, other.host} == {"matrix-0.txt", "matrix-1.txt"}
     assert told(one)["node 0, memory"] == {"90.2 ns"}
     assert told(other)["node 0, memory"] == {"70.5 ns"}
+
+
+def test_a_node_that_only_others_asked_is_not_told_as_not_measured(pinsweep: Cli, tmp_path: Path) -> None:
+    rows = "       0\t  90.2\t 144.3\t 562.0\n       1\t 143.1\t  89.1\t 391.0\n"
+    text = f"{HEAD}\t\tNuma node\nNuma node\t     0\t     1\t     2\n{rows}"
+    node = drawn(captured(pinsweep, tmp_path, text)).packages[2]
+    assert node.memory
+    assert not node.memory.numbers
+    assert node.memory.instead == "asked for from other nodes alone"
