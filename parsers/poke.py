@@ -6,7 +6,7 @@
     op         str   "read" | "write" | "write+fence" | "none" | a compute loop: "empty" | "muladd" | "sine"; None also of time_per_byte,
                      which fills the array or the file in order before anything is accessed
     statistic  str   of latency: "mean" | "sd" | "min" | "max" | "p1" … "p99.9999", as many as the samples allow;
-                     of time_per_byte: "sequential" | "first touch"; else None
+                     of time_per_byte: "sequential" | "first touch"; of time_per_iteration: "mean"; else None
     metric     str   see METRICS
 
 A latency is what lay between two time stamps: the timer's own cost, `timer_overhead`, is in it.
@@ -33,7 +33,7 @@ from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, meas
 from parsers.text import clean
 
 NAME: Final = "pinsweep poke"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {}  # whole nanoseconds: their clock's resolution is a number of its own
 
 LABELS: Final = ("target", "op", "statistic")
@@ -154,7 +154,7 @@ def _figures(target: str, op: str, result: Mapping[str, Any]) -> Iterator[_Row]:
         if result[key] is not None:
             yield (target, None, statistic), "time_per_byte", result[key]
     if "ns_per_iteration" in result:
-        yield (target, op, None), "time_per_iteration", result["ns_per_iteration"]
+        yield (target, op, "mean"), "time_per_iteration", result["ns_per_iteration"]
     if "total_ns" in result:
         yield (target, op, None), "total_time", result["total_ns"]
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 from orchestrator.capture import cut as text_of
 from orchestrator.capture.sources import Source, sources
 from orchestrator.machine.hwloc_xml import topology_from_xml
+from orchestrator.machine.synthetic import XML_HINT, is_console
 from orchestrator.model import UNRECORDED_HOST, Capture, Cell, Place, PlannedRun, RunRecord
 from orchestrator.store.cache import dump_parsed
 from orchestrator.store.result_file import (
@@ -153,6 +154,8 @@ def _read(source: Source, asked: IntakeOptions) -> Captured:
         return Captured(
             name=source.name, tool=tool, data=source.data, parsed=replace(parsed[0], flags=flags), tables=True
         )
+    if asked.tool in (None, "hwloc") and is_console(text):
+        raise ParseError("", "lstopo's text for people, which does not say all", XML_HINT)
     if asked.tool == "hwloc" or (asked.tool is None and _is_hwloc(text)):
         return Captured(name=source.name, tool="hwloc", data=source.data, parsed=_hwloc(text, source.name))
     tool = asked.tool or guess_parser(text)
@@ -212,6 +215,8 @@ def _hwloc(text: str, name: str) -> Parsed:
     except UserError as error:
         raise ParseError("hwloc's XML", error.cause, error.hint) from error
     facts: dict[str, Scalar] = dict(topology.numbers())
+    if share := topology.share():  # the numbers are of that alone
+        facts = {"may_be_used": share, **facts}
     rows = tuple(
         (start, end, "distance", "1", float(d)) for (start, end), d in sorted(topology.distances.items())
     )

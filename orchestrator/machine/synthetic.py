@@ -41,6 +41,15 @@ class _Level:
     attributes: Mapping[str, str]
 
 
+XML_HINT = "`lstopo --of xml machine.xml` writes the form that is read"
+"""What to do with `lstopo`'s text for people."""
+
+
+def is_console(text: str) -> bool:
+    """Is a text what `lstopo` prints for people: "Machine (16GB total)" and a tree below it?"""
+    return re.match(r"\s*Machine \(", text) is not None
+
+
 def topology_from_synthetic(text: str, place: str = "topology") -> Topology:
     """Read hwloc's synthetic notation: levels from the outside in, `type:count(attributes)`, PUs last.
 
@@ -56,6 +65,8 @@ def topology_from_synthetic(text: str, place: str = "topology") -> Topology:
         levels = _levels(text)
         return _from_levels(levels)
     except ValueError as error:
+        if is_console(text):
+            raise UserError(place, "lstopo's text for people, which does not say all", XML_HINT) from error
         raise UserError(
             place, f"neither hwloc XML nor a synthetic description: {error}", f"for example, {EXAMPLE}"
         ) from error

@@ -137,14 +137,14 @@ def as_markdown(comparison: Comparison) -> str:
     if rows:
         out += [
             "",
-            "| verdict | number | A | B | shift (typical pair) | 95 % | runs |",
-            "|---|---|--:|--:|--:|--:|--:|",
+            "| verdict | number | better | A | B | shift (typical pair) | 95 % | runs |",
+            "|---|---|---|--:|--:|--:|--:|--:|",
         ]
     for row in rows[:_MOST_ROWS]:
         a, b, unit = texts.values(row)
         cells = (
             "no verdict" if row.once else f"**{row.verdict}**" if row.verdict == "regressed" else row.verdict,
-            f"{_md(row.name)}{texts.doubtful(row)}", f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.shift(row),
+            f"{_md(row.name)}{texts.doubtful(row)}", texts.direction(row).removesuffix(" is better"), f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.shift(row),
             texts.interval(row.interval), f"{len(row.a)} + {len(row.b)}",
         )  # fmt: skip
         out.append(f"| {' | '.join(cells)} |")
@@ -162,7 +162,7 @@ def as_markdown(comparison: Comparison) -> str:
 
 def _md(text: str) -> str:
     """Escape what Markdown or HTML would take for its own, and lay a text on one line."""
-    plain = re.sub(r"([\\`*_{}\[\]|~#])", r"\\\1", " ".join(printable(text).split(" ")))
+    plain = re.sub(r"([\\`*_{}\[\]|~#$])", r"\\\1", " ".join(printable(text).split(" ")))
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from parsers.errors import UserError
 from parsers.measurement import Parsed, Scalar
@@ -81,7 +82,7 @@ def _people(name: str, parsed: Parsed) -> str:
         [
             *(_text(row.get(c)) for c in used),
             row.metric,
-            fmt.quantity(row.value, fmt.said_in(row.metric, row.unit), 4, step=steps.get(row.metric, 0.0)),
+            _value(row.value, fmt.said_in(row.metric, row.unit), steps.get(row.metric, 0.0)),
         ]
         for row in measured
     ]
@@ -92,6 +93,17 @@ def _people(name: str, parsed: Parsed) -> str:
     ]
     said = ", ".join(f"{k} {v}" for k, v in parsed.facts.items() if k in ("program", "tool_version"))
     return "\n".join([f"{name}{': ' + said if said else ''}", *told, *lines, ""])
+
+
+_COUNTED: Final = ("1", "pages")
+"""Units of what is counted: every digit was printed."""
+
+
+def _value(value: float, unit: str, step: float) -> str:
+    """Return a number as people read it, with four digits; of what is counted with all."""
+    if unit in _COUNTED and float(value).is_integer():
+        return f"{fmt.count(int(value))}{'' if unit == '1' else f' {unit}'}"
+    return fmt.quantity(value, unit, 4, step=step)
 
 
 def _text(cell: Scalar) -> str:

@@ -93,6 +93,8 @@ class Name:
         said = self.kind.endswith(f" {quantity}") or self.kind == f"{quantity} matrix"
         labels = dict(self.part)
         first = [str(labels[label]) for label in _FIRST if label in labels]
+        if labels.get("target") == "null":  # poke: an empty access
+            first = ["empty access"]
         return " ".join(filter(None, (*first, self.kind, "" if said else quantity)))
 
     @property

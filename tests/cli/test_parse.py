@@ -327,6 +327,39 @@ def test_facts_of_the_machine_are_no_runs(pinsweep: Cli, logs: Path, tmp_path: P
         assert [bool(session.facts.get("numa_distances")) for session in result.sessions()] == [False, True]
 
 
+SHARED_XML = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0xf" complete_cpuset="0xf" allowed_cpuset="0x3" nodeset="0x3"
+ complete_nodeset="0x3" allowed_nodeset="0x1">
+<object type="Package" os_index="0" cpuset="0x3" nodeset="0x1"><object type="NUMANode" os_index="0" cpuset="0x3" nodeset="0x1" local_memory="1073741824"/>
+<object type="Core" os_index="0" cpuset="0x1"><object type="PU" os_index="0" cpuset="0x1"/></object>
+<object type="Core" os_index="1" cpuset="0x2"><object type="PU" os_index="1" cpuset="0x2"/></object></object>
+<object type="Package" os_index="1" cpuset="0xc" nodeset="0x2"><object type="NUMANode" os_index="1" cpuset="0xc" nodeset="0x2" local_memory="1073741824"/>
+<object type="Core" os_index="2" cpuset="0x4"><object type="PU" os_index="2" cpuset="0x4"/></object>
+<object type="Core" os_index="3" cpuset="0x8"><object type="PU" os_index="3" cpuset="0x8"/></object></object></object></topology>"""
+
+
+def test_of_a_machine_is_said_what_is_counted(pinsweep: Cli, tmp_path: Path) -> None:
+    """Of 64 PUs in 8 packages a job had 16: "packages 2, pus 16", and nothing more; 67 040 501 pages were 67 040 000."""
+    (tmp_path / "m.xml").write_text(SHARED_XML)
+    (tmp_path / "numastat.txt").write_text(
+        "                           node0\nnuma_hit                67040501\nnuma_miss                      0\n"
+    )
+    (tmp_path / "tree.txt").write_text("Machine (16GB total)\n  Package L#0\n    NUMANode L#0 (P#0 16GB)\n")
+
+    printed = pinsweep("parse", "m.xml", "numastat.txt")
+    tree = pinsweep("parse", "tree.txt")
+    planned = pinsweep("plan", "quickstart", "--topology", "tree.txt")
+
+    lines = [" ".join(line.split()) for line in printed.stdout.splitlines()]
+    assert lines[1:4] == [
+        "may_be_used 2 of 4 PUs (CPUs 0-1) and the memory of 1 of 2 NUMA nodes",
+        "packages 1",
+        "numa_nodes 1",
+    ]
+    assert "1 0 numa_hit 67 040 501 pages" in lines
+    for done in (tree, planned):
+        assert "lstopo --of xml machine.xml" in done.stderr
+
+
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
 @pytest.mark.slow
 def test_the_corpus_is_taken_in_and_drawn(pinsweep: Cli, tmp_path: Path) -> None:

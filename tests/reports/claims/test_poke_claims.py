@@ -70,6 +70,15 @@ def test_a_loop_that_takes_less_than_its_timer_is_doubtful(make: Any, loops: Pat
     assert [[flag.id for flag in own] for own in flags] == [["timer_limited"], []]
 
 
+def test_the_mean_time_of_a_turn_is_called_the_mean(make: Any) -> None:
+    """`export` gave poke's mean under the name that has the median in `compare`, on the page and for Prometheus."""
+    rows = [
+        row for row in parser.parse(loop(make, 6020.0, 1000)).measured() if row.metric == "time_per_iteration"
+    ]
+
+    assert [row.get("statistic") for row in rows] == ["mean"]
+
+
 def test_the_time_of_a_loop_is_that_of_one_turn(loops: Path) -> None:
     """A sample of 1000 turns is no slower than one of a single turn: "iterations × 231 from 1000 to 1"."""
     results = load([loops])
@@ -78,6 +87,16 @@ def test_the_time_of_a_loop_is_that_of_one_turn(loops: Path) -> None:
     assert numbers.leading("poke", thousand.parsed) == ("ns", pytest.approx(6.02, rel=0.01))
     assert numbers.leader(one).words == numbers.leader(thousand).words == "time per iteration p50"
     assert "median 6.02 µs, 6.02 ns a turn" in show.show_result(loops)
+
+
+def test_an_empty_access_is_called_one(make: Any, tmp_path: Path) -> None:
+    """ "null none latency p50" stood in compare, fleet and history."""
+    text = make.poke_text([16.0] * 1000, target="null", op="none", size=0)
+    path = make.Maker(tmp_path / "a.db").add("s", "poke", {"target": "null"}, text).write()
+
+    assert {n.name.title for run in load([path]).runs for n in numbers_of(run)} == {
+        f"empty access latency {of}" for of in ("p50", "p95", "p99")
+    }
 
 
 def modes_of(make: Any, path: Path, *repeats: list[float]) -> tuple[Figure, Table]:

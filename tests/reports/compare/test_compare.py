@@ -501,7 +501,7 @@ def test_markdown_rows_have_as_many_cells_as_the_head(hostile: Comparison) -> No
 
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 4
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {9}
     assert "<script" not in text
     assert "[a](b)" not in text
 
