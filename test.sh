@@ -2,7 +2,7 @@
 # Set up as quickstart.sh does, with what the tests need on top, then check and test.
 #
 #     ./test.sh                  format, lint, types, imports, and every test that is not slow
-#     ./test.sh --slow           and the slow ones, which run real tools for more than a few seconds
+#     ./test.sh --slow           and the slow ones: seconds of real tools, many examples, pages of every kind
 #     ./test.sh -k fio -x        further arguments go to pytest
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"

@@ -90,6 +90,7 @@ def test_wheel_carries_no_checkout_files(wheel: Path) -> None:
     assert not [n for n in names(wheel) if "__pycache__" in n or n.endswith((".db", ".so", ".o"))]
 
 
+@pytest.mark.slow
 def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     sdist = build("sdist", PROJECT, tmp_path / "dist")
     with tarfile.open(sdist) as archive:

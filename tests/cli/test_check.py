@@ -143,9 +143,9 @@ sweeps:
 @pytest.mark.parametrize(
     ("passes", "words", "status", "begins"),
     [
-        (2, (), 0, ""),  # each was measured once
+        pytest.param(2, (), 0, "", marks=pytest.mark.slow),  # each was measured once
         (1, (), 3, "UNKNOWN time not done within 600 s; number, "),
-        (4, ("--baseline", "good.db"), 0, ""),  # twice
+        pytest.param(4, ("--baseline", "good.db"), 0, "", marks=pytest.mark.slow),  # twice
         (3, ("--baseline", "good.db"), 3, "UNKNOWN time not done within 600 s; number, "),
     ],
 )

@@ -282,6 +282,7 @@ class TestBeforeEachRun:
             records[2][1] == f"not started: {device} is in use: {name(device)} is mounted at {tmp_path}/mnt"
         )
 
+    @pytest.mark.slow
     def test_a_confirmation_is_no_exception(self, loop: Loop, tmp_path: Path) -> None:
         allowed, other = loop(), loop()
         node = tmp_path / "disk"

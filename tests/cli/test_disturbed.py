@@ -99,6 +99,7 @@ def told_everywhere(pinsweep: Cli, folder: Path, words: str) -> None:
     assert [name for name, text in said.items() if words not in " ".join(text.split())] == []
 
 
+@pytest.mark.slow
 def test_a_process_on_the_pinned_cpu(pinsweep: Cli, tmp_path: Path) -> None:
     with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
         found = measured(pinsweep, tmp_path, COMPUTES % (1000, CPUS[0]))
@@ -136,6 +137,7 @@ repeats: 1
 """
 
 
+@pytest.mark.slow
 def test_a_tool_that_is_stopped_for_a_while(pinsweep: Cli, tmp_path: Path) -> None:
     def stop_three() -> None:
         for attempt in range(3):

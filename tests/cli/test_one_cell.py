@@ -235,24 +235,23 @@ def test_titles_and_comments_never_matter(pinsweep: Cli, tmp_path: Path) -> None
 
 
 def test_other_arguments_behind_the_same_options_are_refused(pinsweep: Cli, tmp_path: Path) -> None:
-    """What pinsweep chooses by itself (an array size that memory allows) is a part of what was measured."""
-    (tmp_path / "s.yaml").write_text(
-        "schema: 1\ntitle: s\ntool: stream\nfixed: {threads: 1, ntimes: 2}\nrepeats: 1\n"
-    )
-    first = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": "kernel"})
-    with sqlite3.connect(tmp_path / "s.db") as db:
-        ((text,),) = db.execute("SELECT argv FROM run").fetchall()
-        argv = ["--array-size=77" if "array-size" in word else word for word in json.loads(text)]
-        db.execute("UPDATE run SET argv = ?", (json.dumps(argv),))
+    """What pinsweep chooses by itself (the block of a file's accesses) is a part of what was measured."""
+    text = "schema: 1\ntitle: F\ntool: poke\nfixed: {target: file, count: 100, op: read, bytes: 1MB}\nrepeats: 1\n"
+    (tmp_path / "f.yaml").write_text(text)
+    first = pinsweep("run", "f.yaml", "-o", "f.db")
+    with sqlite3.connect(tmp_path / "f.db") as db:
+        ((argv,),) = db.execute("SELECT argv FROM run").fetchall()
+        assert "--block=4096" in argv
+        db.execute("UPDATE run SET argv = ?", (argv.replace("--block=4096", "--block=77"),))
 
-    done = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": "kernel"})
-    (tmp_path / "s.yaml").write_text((tmp_path / "s.yaml").read_text().replace("repeats: 1", "repeats: 2"))
-    refused = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": "kernel"})
+    done = pinsweep("run", "f.yaml", "-o", "f.db")
+    (tmp_path / "f.yaml").write_text(text.replace("repeats: 1", "repeats: 2"))
+    refused = pinsweep("run", "f.yaml", "-o", "f.db")
 
     assert first.returncode == 0, first.stderr
     assert "nothing to do" in done.stderr  # nothing is mixed where nothing is started
     assert refused.returncode == 2
-    assert "--array-size=77" in refused.stderr
+    assert "--block=77" in refused.stderr
 
 
 def test_a_fixed_option_that_changed_labels_the_cells(pinsweep: Cli, tmp_path: Path) -> None:

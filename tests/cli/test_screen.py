@@ -59,7 +59,11 @@ def ask(pinsweep: Cli, made: Path, words: list[str], *, terminal: bool = True, *
     return done.stdout.replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words[::2])[:24])
+SLOW = (["fleet", "hosts", "--all"], ["history", "nights"])
+EACH = [pytest.param(words, marks=pytest.mark.slow) if words in SLOW else words for words in COMMANDS]
+
+
+@pytest.mark.parametrize("words", EACH, ids=lambda words: "-".join(words[::2])[:24])
 def test_no_line_is_longer_than_the_terminal_is_wide(pinsweep: Cli, made: Path, words: list[str]) -> None:
     plain = ask(pinsweep, made, words, terminal=False)
     assert not SGR.search(plain)
@@ -73,7 +77,7 @@ def test_no_line_is_longer_than_the_terminal_is_wide(pinsweep: Cli, made: Path, 
             assert {word for word in spoken if word not in known} <= {"lists"}
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words[::2])[:24])
+@pytest.mark.parametrize("words", EACH, ids=lambda words: "-".join(words[::2])[:24])
 def test_colours_are_on_a_terminal_and_words_stay(pinsweep: Cli, made: Path, words: list[str]) -> None:
     coloured = ask(pinsweep, made, words, COLUMNS="80", **COLOURED)
     bare = ask(pinsweep, made, words, COLUMNS="80", NO_COLOR="1", **COLOURED)

@@ -45,7 +45,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "streams", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full 2>/dev/full", "2> >(exec true)"]
+    "streams",
+    [
+        ">&-",
+        "2> >(exec true)",
+        *(pytest.param(of, marks=pytest.mark.slow) for of in ("2>&-", "<&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full 2>/dev/full")),
+    ],
 )  # fmt: skip
 def test_a_sweep_needs_nobody_who_listens(folder: Path, home: Mapping[str, str], streams: str) -> None:
     command = f"{sys.executable} -m pinsweep run e.yaml -o r.db {streams}"
@@ -140,6 +145,7 @@ def test_without_a_working_folder_it_says_so(folder: Path, home: Mapping[str, st
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="only root may mount")
+@pytest.mark.slow
 def test_in_a_folder_that_cannot_be_written_it_says_so_and_writes_elsewhere(
     folder: Path, home: Mapping[str, str]
 ) -> None:

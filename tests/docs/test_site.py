@@ -7,6 +7,8 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 from tests.programs import ROOT
 
 
@@ -20,6 +22,7 @@ def test_the_pages_made_of_the_program_say_what_it_says(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     done = subprocess.run(
         [ROOT / "scripts" / "site.sh", tmp_path / "site"], text=True, capture_output=True, check=False

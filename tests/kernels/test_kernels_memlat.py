@@ -371,6 +371,7 @@ def test_terminated_it_ends_at_once_and_says_so(tmp_path: Path) -> None:
 
 
 @two_cpus
+@pytest.mark.slow
 def test_sanitizers_find_nothing(sanitized: Kernel) -> None:
     run = sanitized("memlat")
     for arguments in (
@@ -389,6 +390,7 @@ def test_sanitizers_find_nothing(sanitized: Kernel) -> None:
 
 
 @two_cpus
+@pytest.mark.slow
 def test_runs_without_code_for_the_cpu(portable: Kernel) -> None:
     run = portable("memlat")
 

@@ -267,6 +267,7 @@ def test_file_shorter_than_asked_is_refused(kernel: Kernel, tmp_path: Path) -> N
     assert (done.returncode, done.stderr) == (2, f"poke: {path} has 5 bytes, --bytes asks for 1024\n")
 
 
+@pytest.mark.slow
 def test_sanitizers_find_nothing(sanitized: Kernel, tmp_path: Path) -> None:
     for arguments in (
         ["--target=memory", "--bytes=10007", "--block=13", "--op=write", "--largest=100000"],

@@ -155,6 +155,7 @@ def test_wrong_arithmetic_fails_validation(tmp_path: Path, kernel_cache: Path) -
     rates(done.stdout)
 
 
+@pytest.mark.slow
 def test_sanitizers_find_nothing(sanitized: Kernel) -> None:
     for arguments in (
         ["--array-size=7"],
@@ -164,6 +165,7 @@ def test_sanitizers_find_nothing(sanitized: Kernel) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_runs_without_code_for_the_cpu(portable: Kernel) -> None:
     assert portable("stream")("--array-size=1000", "--stores=cached").returncode == 0
     done = portable("stream")("--array-size=1000", "--stores=nt")

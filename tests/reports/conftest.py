@@ -14,6 +14,7 @@ import json
 import math
 import os
 import re
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,11 +24,13 @@ from typing import Any
 import jinja2
 import pytest
 from jinja2.bccache import Bucket
+from markupsafe import Markup
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
 from orchestrator.store import database
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result
 from parsers.units import size_bytes
+from reports.draw import vega
 from reports.page.model import Page
 from reports.report.build import build
 from reports.report.render import render_report
@@ -439,12 +442,18 @@ def seeds_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def texts(tmp_path: Path) -> Path:
+def texts(texts_result: Path, tmp_path: Path) -> Path:
+    """A copy of `texts_result` of the test's own."""
+    (tmp_path / "texts").mkdir()
+    return Path(shutil.copy(texts_result, tmp_path / "texts" / "r.db"))
+
+
+@pytest.fixture(scope="session")
+def texts_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every text of the fixtures as a run of its tool, three times; runs that failed, that cannot be read, that were disturbed."""
     counted = {"steal_s": 0.5, "disks": {"own": {"read_bytes": 4096}}}
     reasons = {"reasons": [{"id": "steal", "text": "the hypervisor took 0.5 s"}]}
-    maker = Maker(tmp_path / "texts" / "r.db")
-    maker.path.parent.mkdir()
+    maker = Maker(tmp_path_factory.mktemp("texts") / "r.db")
     for path in sorted(FIXTURES.glob("*/*.out")):
         tool = path.parent.name
         if tool in ("fio", "imb", "mlc", "poke", "stream", "likwid_bench", "osu"):
@@ -470,6 +479,17 @@ def full_built(full_result: Path) -> Page:
 @pytest.fixture(scope="session")
 def seeds_built(seeds_result: Path) -> Page:
     return build(load([seeds_result]))
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are what they would be drawn of, as text: for what a page says, and whether two are the same, in half of the time."""
+    monkeypatch.setattr(vega, "compiled", lambda spec: spec)
+    monkeypatch.setattr(
+        vega,
+        "draw_compiled",
+        lambda chart, uid, told: Markup("<svg>{}</svg>").format(json.dumps([chart, uid, told])),
+    )
 
 
 @pytest.fixture(scope="session")

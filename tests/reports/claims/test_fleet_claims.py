@@ -716,7 +716,7 @@ def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("first", range(0, 60, 10))
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(10, 60, 10))])
 def test_what_is_said_of_a_fleet_holds_of_its_figures(first: int, make: Any, tmp_path: Path) -> None:
     for case in cases(make, tmp_path, range(first, first + 10)):
         for reader in READERS:

@@ -473,7 +473,13 @@ def told_of(files: Sequence[Path]) -> tuple[tuple[Drawing, ...], list[Box], list
     return drawings, read(drawings), untied
 
 
-@pytest.mark.parametrize("name", [*MADE, *RECORDED])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if i % 3 else name
+        for i, name in enumerate((*MADE, *RECORDED))
+    ],
+)
 def test_what_is_drawn_on_a_machine_was_measured_there(name: str, make: Any, tmp_path: Path) -> None:
     if len(topology(name).numa_nodes) > 16:
         pytest.skip("more than 16 nodes")

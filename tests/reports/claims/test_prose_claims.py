@@ -296,7 +296,9 @@ def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
         yield Case(path=path, results=results, page=build.build(results), written=written)
 
 
-@pytest.mark.parametrize("first", range(200, 260, 10))
+@pytest.mark.parametrize(
+    "first", [200, *(pytest.param(n, marks=pytest.mark.slow) for n in range(210, 260, 10))]
+)
 def test_what_stands_around_the_figures_holds(first: int, make: Any, tmp_path: Path) -> None:
     for case in cases(make, tmp_path, range(first, first + 10)):
         assert untrue(case.page) == []
@@ -316,7 +318,9 @@ def test_what_stands_around_the_figures_of_a_fixture_holds(tool: str, tmp_path: 
             reader(case)
 
 
-@pytest.mark.parametrize("seed", range(300, 312))
+@pytest.mark.parametrize(
+    "seed", [*range(300, 304), *(pytest.param(n, marks=pytest.mark.slow) for n in range(304, 312))]
+)
 def test_hosts_are_counted_as_hosts_and_files_as_files(seed: int, make: Any, tmp_path: Path) -> None:
     """One to three files of one or two hosts, measured alike: the sentence, captions, key numbers and checks."""
     names = [("one",), ("one", "one"), ("one", "two"), ("one", "two", "one")][seed % 4]

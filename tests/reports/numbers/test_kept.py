@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,31 @@ def rows(path: Path) -> int:
     return int(count)
 
 
+@pytest.fixture(scope="module")
+def audits(
+    texts_result: Path, full_result: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Audited]:
+    """Both files with what is kept of them, and what their texts say, worked out once."""
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remembered, "MANY", 1)
+        for name, result in (("texts", texts_result), ("full", full_result)):
+            path = Path(shutil.copy(result, tmp_path_factory.mktemp("audited") / "r.db"))
+            audited([path])
+            found[name] = Audited(path, of_texts(load([path])), read(load([path])))
+    return found
+
+
+@dataclass(frozen=True)
+class Audited:
+    path: Path
+    numbers: list[object]
+    readings: list[object]
+
+    def copy(self, folder: Path) -> Path:
+        return Path(shutil.copy(self.path, folder / "audited.db"))
+
+
 @pytest.fixture(params=["texts", "full"])
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "texts":
@@ -96,6 +122,19 @@ def test_what_is_kept_is_what_the_texts_say(file: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(numbers, "numbers", None)  # nothing is worked out again
     monkeypatch.setattr(numbers, "histograms", None)
     assert told(results) == expected
+
+
+@pytest.mark.parametrize("of", ["texts", "full"])
+def test_a_copy_of_a_file_has_what_is_kept_of_it(
+    of: str, audits: dict[str, Audited], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = load([audits[of].copy(tmp_path)])
+    monkeypatch.setattr(numbers, "numbers", None)
+    monkeypatch.setattr(numbers, "histograms", None)
+    monkeypatch.setattr(ResultFile, "parsed", None)
+
+    assert told(results) == audits[of].numbers
+    assert read(results) == audits[of].readings
 
 
 def test_a_comparison_by_what_is_kept_is_that_by_the_texts(
@@ -165,6 +204,7 @@ def test_what_a_first_audit_keeps_is_there_when_its_checks_begin(
     assert not left
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_reads_few_texts(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is drawn from bins is read from the texts, and hardly anything else."""
     audited([file])
@@ -218,17 +258,19 @@ def again(data: bytes, changed: Callable[[Any], Any]) -> bytes:
         lambda data: again(data, lambda said: {**said, "runs": []}),
     ],
 )  # fmt: skip
-def test_what_is_not_as_it_was_kept_is_worked_out_again(texts: Path, spoil: Callable[[bytes], bytes]) -> None:
-    audited([texts])
-    expected = of_texts(load([texts]))
+def test_what_is_not_as_it_was_kept_is_worked_out_again(
+    audits: dict[str, Audited], tmp_path: Path, spoil: Callable[[bytes], bytes]
+) -> None:
+    texts = audits["texts"].copy(tmp_path)
     with sqlite3.connect(texts) as db:
         for question, data in db.execute("SELECT question, zlib FROM kept_answer WHERE question LIKE 'numbers %' OR question LIKE 'shapes %'").fetchall():  # fmt: skip
             db.execute("UPDATE kept_answer SET zlib = ? WHERE question = ?", (spoil(data), question))
     db.close()
 
-    assert told(load([texts])) == expected
+    assert told(load([texts])) == audits["texts"].numbers
 
 
+@pytest.mark.parametrize("of", ["texts", "full"])
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -252,16 +294,15 @@ def test_what_is_not_as_it_was_kept_is_worked_out_again(texts: Path, spoil: Call
     ],
 )  # fmt: skip
 def test_readings_that_are_not_as_they_were_kept_are_read_again(
-    file: Path, spoil: Callable[[bytes], bytes]
+    of: str, audits: dict[str, Audited], tmp_path: Path, spoil: Callable[[bytes], bytes]
 ) -> None:
-    audited([file])
-    expected = read(load([file]))
+    file = audits[of].copy(tmp_path)
     with sqlite3.connect(file) as db:
         for question, data in db.execute("SELECT question, zlib FROM kept_answer WHERE question LIKE 'readings %'").fetchall():  # fmt: skip
             db.execute("UPDATE kept_answer SET zlib = ? WHERE question = ?", (spoil(data), question))
     db.close()
 
-    assert read(load([file])) == expected
+    assert read(load([file])) == audits[of].readings
 
 
 def numbered(said: Any, changed: Callable[[list[Any]], list[Any]]) -> list[Any]:

@@ -168,7 +168,12 @@ def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+QUICK = ("one run", "fio", "captured MLC", "fleet")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
 def test_axe_finds_nothing_in_any_kind_of_page(
     browser: Browser, make: Any, tmp_path: Path, kind: str
 ) -> None:
@@ -178,6 +183,7 @@ def test_axe_finds_nothing_in_any_kind_of_page(
     assert violations(browser, out) == {}
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_in_the_page_of_all_tools(browser: Browser, open_page: str, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     out.write_text(open_page, encoding="utf-8")

@@ -190,6 +190,7 @@ def test_a_drag_zooms_and_three_ways_lead_back(browser: Browser, scaling: Path) 
         assert ticks(awake(chart(page, 1))) == before
 
 
+@pytest.mark.slow
 def test_the_wheel_scrolls_the_page_and_zooms_only_with_control(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling, viewport={"width": 1280, "height": 500}) as page:
         host = awake(chart(page))
@@ -234,6 +235,7 @@ def in_all_charts(page: Page, look: str) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_plus_never_leaves_an_axis_without_ticks(browser: Browser, full: Path) -> None:
     look = """async (host, wake) => {
         await wake();
@@ -284,7 +286,7 @@ def test_buttons_of_the_legend_show_and_hide_a_series_in_all_panels(browser: Bro
         expect(local).to_have_attribute("aria-pressed", "true")
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [1280, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_chart_that_answers_looks_as_the_one_that_stood_there(
     browser: Browser, full: Path, width: int
 ) -> None:
@@ -427,6 +429,7 @@ def saved(page: Page, figure: Locator, form: str) -> bytes:
     return Path(download.value.path()).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_figure_is_saved_as_it_is_shown_light_on_white_with_its_font(
     browser: Browser, scaling: Path
 ) -> None:
@@ -493,6 +496,7 @@ def test_the_static_page_has_no_script_and_reads(browser: Browser, full_page: st
 
 
 @pytest.mark.parametrize("name", ["static", "open"])
+@pytest.mark.slow
 def test_the_page_reads_where_a_viewer_forbids_scripts_and_styles(
     browser: Browser, full_page: str, open_page: str, name: str, tmp_path: Path
 ) -> None:
@@ -528,6 +532,7 @@ def test_the_page_reads_where_a_viewer_forbids_scripts_and_styles(
     assert all(w == 0 for _, w, _ in narrow)
 
 
+@pytest.mark.slow
 def test_rows_of_closed_tables_are_built_when_they_are_opened(
     browser: Browser, make: Any, tmp_path: Path
 ) -> None:
@@ -594,6 +599,7 @@ def test_figures_that_are_far_away_are_built_when_they_are_near_or_printed(
         )
 
 
+@pytest.mark.slow
 def test_a_page_of_few_figures_that_is_long_is_without_the_pictures_that_are_far_away(
     browser: Browser, full: Path
 ) -> None:
@@ -612,6 +618,7 @@ def test_a_page_of_few_figures_that_is_long_is_without_the_pictures_that_are_far
         assert page.evaluate(empty) == 0
 
 
+@pytest.mark.slow
 def test_a_picture_of_the_other_width_is_built_when_it_is_shown(browser: Browser, full: Path) -> None:
     with opened(browser, full) as page:
         narrow = page.locator(".panel > .nv > svg").first

@@ -41,7 +41,13 @@ def _many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembered, "MANY", 1)
 
 
-@pytest.fixture(params=["texts", "full", "schema-1", "schema-2"])
+@pytest.fixture(
+    params=[
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("texts", "full")),
+        "schema-1",
+        "schema-2",
+    ]
+)
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "texts":
         return Path(request.getfixturevalue("texts"))
@@ -132,6 +138,7 @@ def test_what_is_kept_says_what_the_texts_say(file: Path, monkeypatch: pytest.Mo
     assert (kept(file) == 0) is captured
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_of_what_is_kept_is_that_of_the_texts(
     full_result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
