@@ -20,7 +20,7 @@ from reports.checks.doubts import of_results
 from reports.compare.drafts import Draft, drafts_of
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
-from reports.compare.sides import Side, SideName, other_programs, refuse_axes, session
+from reports.compare.sides import Side, SideName, other_programs, refuse_axes, refuse_machines, session
 from reports.numbers import Name, Number
 from reports.numbers.formulas import Bucket
 from reports.numbers.kept import Kept, Shapes
@@ -36,7 +36,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     """Compare two sides. `by`: the axis whose levels they are, which then does not tell cells apart.
 
     Raises UserError where a side has no numbers, where a tool would be compared with its stand-in and that was not asked for,
-    and where an option to be ignored tells cells of a side apart, or is none of any run.
+    where an option to be ignored tells cells of a side apart, or is none of any run, and where a side is of several machines of one name.
     """
     ask = ask or Ask()
     for one in (a, b):
@@ -45,6 +45,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
             raise UserError(
                 one.title, f"has no {what} that give numbers", "`pinsweep show FILE` says what became of them"
             )
+        refuse_machines(one)
     across = other_programs(a, b, allowed=ask.across_programs or by == "program")
     ignore = (*ask.ignore, *((by,) if by else ()))
     refuse_axes(a, b, ask.ignore)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from orchestrator.model import canonical_json, listed
 from orchestrator.store.result_file import Session
 from parsers.errors import UserError, nearest
-from reports.results import naming
+from reports.results import hardware, naming
 from reports.results.grouping import group_by
 from reports.results.model import LEFT_OUT, Machine, Results, Run, natural
 from reports.results.sessions import SessionKey, When, timeline
@@ -165,6 +165,22 @@ def refuse_twice(a: Results, b: Results) -> None:
 
 def _identity(session: Session) -> Hashable:
     return session.host, session.started_utc, session.seed, session.argv, canonical_json(session.facts)
+
+
+def refuse_machines(one: Side) -> None:
+    """Raise UserError for a side of several machines of one name: what tells them apart is no noise of one."""
+    keys = [key for key in one.when if key in one.sessions]  # in the order of time
+    of = {(m.file, m.session.session): m.session for m in one.machines if m in one.results.measured}
+    for host, sessions in group_by((of[key] for key in keys if key in of), lambda s: s.host).items():
+        if len(sessions) < 2:
+            continue
+        found = list(dict.fromkeys(hardware.machines(sessions, hardware.kinds(sessions))))
+        if len(found) > 1:
+            raise UserError(
+                one.title,
+                hardware.several(host, found),
+                "a side is of one of them: give only its files; `pinsweep fleet` compares machines, whatever their names",
+            )
 
 
 def refuse_axes(a: Side, b: Side, ignore: Iterable[str]) -> None:

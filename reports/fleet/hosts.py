@@ -41,11 +41,8 @@ class Hosts:
             by_kind = group_by(own, lambda item: _whose(item[1][1], marks[item[0]]))  # noqa: B023 (called at once)
             names = _names(hostname, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
             if len(names) > 1:
-                first, second = list(names)[:2]
-                self.warnings.append(
-                    f"several machines are called {hostname}, or its hardware changed: {second.differences(first)}; "
-                    f"they count as {hardware.listed(names.values())}"
-                )
+                said = hardware.several(hostname, list(names))
+                self.warnings.append(f"{said}; they count as {hardware.listed(names.values())}")
             for kind, same in by_kind.items():
                 self.names |= {key: names[kind] for key, _ in same}
                 rows.append((same[0][1][1], names[kind]))

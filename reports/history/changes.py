@@ -187,8 +187,7 @@ def _names(
         if len(different := list(dict.fromkeys(own))) > 1:
             called = {kind: f"{host} ({kind.beside(different)})" for kind in different}
             told.append(
-                f"several machines are called {host}, or its hardware changed: {different[1].differences(different[0])}; "
-                f"they count as {hardware.listed(called.values())}"
+                f"{hardware.several(host, different)}; they count as {hardware.listed(called.values())}"
             )
         else:
             called = dict.fromkeys(own, host)

@@ -305,7 +305,7 @@ def half_size(rates: Mapping[int, float]) -> float | None:
     return float(a * (b / a) ** share)
 
 
-COLD = 1.25
+COLD = 1.5
 """The first, smallest messages are a cold start where they take longer than this × a larger one."""
 
 

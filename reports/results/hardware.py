@@ -101,6 +101,11 @@ def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Har
     return [Hardware(facts=tuple(row.items())) for row in rows]
 
 
+def several(host: str, kinds: Sequence[Hardware]) -> str:
+    """Say "several machines are called n1, or its hardware changed: memory 173 GiB, not 189 GiB" of two or more."""
+    return f"several machines are called {host}, or its hardware changed: {kinds[1].differences(kinds[0])}"
+
+
 def listed(names: Collection[str]) -> str:
     """Return what machines of one name are called; of many how many they are."""
     return fmt.words(names) if len(names) <= _MOST_NAMED else fmt.plural(len(names), "host")

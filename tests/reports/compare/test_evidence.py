@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from parsers import command
+from parsers.errors import UserError
 from pinsweep.cli import cli
 from reports import numbers
 from reports.compare import formats
@@ -296,3 +297,36 @@ def test_two_machines_of_one_name_are_not_said_to_differ_in_nothing(
     assert [(d.what, d.a, d.b) for d in found.fingerprint.differences] == said
     assert ("Nothing that was recorded of machines and programs differs" in page.agreed) == (not said)
     assert page.differing == ("What differs: network cards of node07 aaaaaa bbbbbb → cccccc." if said else "")
+
+
+@pytest.mark.parametrize(
+    ("cards", "said"),
+    [
+        (("aaaaaa bbbbbb", "cccccc"), "network cards cccccc, not aaaaaa"),
+        (("aaaaaa bbbbbb", "bbbbbb cccccc"), ""),  # a card was put in
+        (("aaaaaa", None), ""),
+    ],
+)
+def test_machines_of_one_name_are_no_side(
+    make: Any, tmp_path: Path, cards: tuple[str | None, str | None], said: str
+) -> None:
+    """Sessions of one machine tell the noise of its days; those of two of one name are no such thing, and their cells were pooled."""
+    files = []
+    for i, own in enumerate((*cards, cards[0])):
+        maker = make.Maker(tmp_path / f"{i}.db")
+        maker.facts = {**make.FACTS, "network_cards": own}
+        maker.started = f"2026-09-2{i + 1}T03:00:00+00:00"
+        for rate in (10e3, 10.1e3):
+            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
+        files.append(maker.write())
+    sides = side("A", "old", load(files[:2])), side("B", "new", load(files[2:]))
+
+    if not said:
+        assert compare(*sides).rows
+        return
+    for pair in (sides, sides[::-1]):
+        with pytest.raises(
+            UserError, match="several machines are called node07, or its hardware changed"
+        ) as found:
+            compare(*pair)
+        assert (found.value.place, said in str(found.value)) == ("old", True)
