@@ -644,3 +644,14 @@ def test_the_contents_stay_in_sight_and_close_when_they_have_led_somewhere(
         expect(contents).not_to_have_attribute("open", "")
         in_sight = "id => { const top = document.querySelector(id).getBoundingClientRect().top; return top > 30 && top < innerHeight; }"
         until(lambda: page.evaluate(in_sight, target))
+
+
+def test_long_words_give_way_before_a_table_is_cut(browser: Browser, full: Path) -> None:
+    """The best cell of each sweep had its values beyond the edge of the page."""
+    with opened(browser, full) as page:
+        few = "(!e.closest('.half') || e.querySelectorAll('thead th').length < 8)"
+        beyond = f"e => e.scrollWidth > e.clientWidth + 1 && {few}"
+        cut = page.evaluate(
+            f"[...document.querySelectorAll('.tables .tw')].filter({beyond}).map(e => e.innerText)"
+        )
+        assert cut == []
