@@ -140,7 +140,7 @@ def _guessed(placed: Iterable[_Placed], topology: Topology) -> tuple[str, ...]:
     if not any(place and place.memory == "remote" for place in places) or not undecided(topology):
         return ()
     return (
-        "no distances between the NUMA nodes are known here: `memory: remote` is the first node of another package, not the farthest",
+        "no distances between the NUMA nodes are known here: `memory: remote` is the first node of another package, where there is one, not the farthest",
     )
 
 

@@ -24,6 +24,7 @@ class AccessTime:
     repeats: Spread | None = None  # of the median, over the repeats (ns)
     step: float | None = None  # ns: the last digit that its program prints, as `fmt.number` takes it
     bound: bool = False  # more than half of it is the timer: the access itself takes less
+    plain: bool = True  # a load of one cache line: what a cache takes to answer
     statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
     size: float | None = None  # of memory: the bytes that are accessed; None where nothing tells
     metric: str = (

@@ -313,6 +313,10 @@ def _chosen(found: list[Distribution]) -> list[Distribution]:
     return [d for d in found if d.name in names]
 
 
+_LINE: Final = 64
+"""Bytes; what reads more, or writes, tells of more than one cache line: a store ends in a buffer of the core."""
+
+
 _TOTALS: Final = {
     "time_per_byte": "per byte",
     "time_per_iteration": "per turn",
@@ -467,7 +471,7 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
             out.append(
                 AccessTime(
                     run=d.runs[0], name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,
-                    statistic="median", metric="latency/p50", size=_size(d), bound=d.target != "null" and _poke_modes.timed_by_the_timer(d, median.median),
+                    statistic="median", metric="latency/p50", size=_size(d), plain=d.op == "read" and (_block(d.runs[0]) or 1) <= _LINE, bound=d.target != "null" and _poke_modes.timed_by_the_timer(d, median.median),
                 )
             )  # fmt: skip
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -57,7 +58,11 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
         for own in drawn:
             for name, colour in own.items():
                 out.setdefault(name, colour)
-        return out
+        beside = {name for own in drawn if len(own) > 1 for name in own}
+        shared = Counter(
+            out.values()
+        )  # what is alone in its panel needs no colour to be told by, and has none of its own
+        return {name: colour for name, colour in out.items() if name in beside or shared[colour] < 2}
 
     environment = templates.environment
     environment.globals["draw"] = draw

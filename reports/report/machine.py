@@ -323,7 +323,7 @@ class _Measured:
 
     def _timed(self, cpus: Cpus, times: Sequence[AccessTime]) -> tuple[Level, ...]:
         """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that fits in it
-        and in none below, where there is one; of several such the lowest."""
+        and in none below, where there is one; of several such the lowest. None where that is mostly the timer."""
         caches = [
             (cache.level, cache.size_bytes)
             for cache in self.topology.caches
@@ -332,8 +332,9 @@ class _Measured:
         out, below = [], 0
         for level, alike in sorted(group_by(caches, lambda c: c[0]).items()):
             sizes = sorted(size for _, size in alike)
-            inside = [t for t in times if t.size and below < t.size <= sizes[0] and not t.bound]
+            inside = [t for t in times if t.size and below < t.size <= sizes[0] and t.plain]
             found = max(inside, key=lambda t: (t.size or 0.0, -t.median), default=None)
+            found = None if found and found.bound else found
             each = " to ".join(dict.fromkeys((fmt.size(sizes[0]), fmt.size(sizes[-1]))))
             count = f"{len(sizes)} × " if len(sizes) > 1 else ""
             out.append(Level(name=f"L{level}", size=f"{count}{each}", number=self._time(found)))

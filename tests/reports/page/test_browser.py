@@ -329,6 +329,14 @@ TOUCHING = """() => [...document.querySelectorAll("svg.ch")].filter(svg => svg.c
 })"""
 
 
+CUT = """() => [...document.querySelectorAll("caption")].map(caption => {
+    const range = document.createRange();
+    range.selectNodeContents(caption);
+    return [caption.textContent.slice(0, 40), range.getBoundingClientRect(), caption];
+}).filter(([, box, caption]) => box.width && box.right > caption.closest(".tw").getBoundingClientRect().right + 1).map(([text]) => text)"""
+"""Captions of tables that go on beyond what is seen of them: one that scrolls with its table is read by nobody."""
+
+
 def test_no_text_of_a_picture_lies_on_another_or_leaves_it(browser: Browser, full: Path) -> None:
     """“linear” lay on “95 % at 4”."""
     with opened(browser, full) as page:
@@ -336,6 +344,7 @@ def test_no_text_of_a_picture_lies_on_another_or_leaves_it(browser: Browser, ful
             page.set_viewport_size({"width": width, "height": 900})
             built(page)
             assert page.evaluate(TOUCHING) == []
+            assert page.evaluate(CUT) == []
 
 
 def test_the_theme_switch_recolours_a_chart_that_answers(browser: Browser, scaling: Path) -> None:
