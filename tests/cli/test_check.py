@@ -88,6 +88,7 @@ def test_the_evidence_of_an_error_is_kept_and_only_the_last(pinsweep: Cli, numbe
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
 
 
+@pytest.mark.slow
 def test_wrong_answers_come_before_failures_and_slowness(pinsweep: Cli, number: Path, tmp_path: Path) -> None:
     """fio reads back a file that it has not written: the data are not what `verify` expects."""
     if shutil.which("fio") is None:

@@ -104,7 +104,8 @@ def test_every_command_knows_them(beside: Pinsweep) -> None:
     assert "tool: sysbench" in beside("init", "sysbench").stdout
 
 
-@pytest.mark.parametrize("tool", ["stress_ng", pytest.param("sysbench", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+@pytest.mark.slow
 def test_it_is_swept_and_reported(tool: str, beside: Pinsweep, tmp_path: Path) -> None:
     if not shutil.which(TOOLS[tool]):
         pytest.skip(f"{TOOLS[tool]} is not installed")

@@ -254,6 +254,7 @@ def test_other_arguments_behind_the_same_options_are_refused(pinsweep: Cli, tmp_
     assert "--block=77" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_fixed_option_that_changed_labels_the_cells(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(POKE)
     assert pinsweep("run", "p.yaml", "-o", "p.db").returncode == 0

@@ -145,7 +145,16 @@ repeats: 1
         assert done.returncode == 1
         assert "nosuchsum" in done.stderr
 
-    @pytest.mark.parametrize("folder", ["vic;backup", "vic#3", "a:b", "with blank", "new\nline"])
+    @pytest.mark.parametrize(
+        "folder",
+        [
+            "vic;backup",
+            *(
+                pytest.param(name, marks=pytest.mark.slow)
+                for name in ("vic#3", "a:b", "with blank", "new\nline")
+            ),
+        ],
+    )
     def test_no_name_of_a_folder_leads_fio_astray(self, pinsweep: Cli, tmp_path: Path, folder: str) -> None:
         """fio cuts a path at ; and #, and wrote to the stump: a file of the user's."""
         victim = tmp_path / "vic"
@@ -340,6 +349,7 @@ repeats: 1
         assert done.returncode == 2
         assert "PingPong" in done.stderr
 
+    @pytest.mark.slow
     def test_a_timeout_ends_the_ranks_too(
         self, pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
     ) -> None:

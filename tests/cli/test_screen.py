@@ -77,7 +77,8 @@ def test_no_line_is_longer_than_the_terminal_is_wide(pinsweep: Cli, made: Path, 
             assert {word for word in spoken if word not in known} <= {"lists"}
 
 
-@pytest.mark.parametrize("words", EACH, ids=lambda words: "-".join(words[::2])[:24])
+@pytest.mark.slow
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words[::2])[:24])
 def test_colours_are_on_a_terminal_and_words_stay(pinsweep: Cli, made: Path, words: list[str]) -> None:
     coloured = ask(pinsweep, made, words, COLUMNS="80", **COLOURED)
     bare = ask(pinsweep, made, words, COLUMNS="80", NO_COLOR="1", **COLOURED)

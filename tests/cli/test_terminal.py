@@ -90,6 +90,7 @@ def strange(tmp_path: Path) -> Iterator[Path]:
     return path
 
 
+@pytest.mark.slow
 def test_a_stranger_s_result_file_prints_nothing_that_a_terminal_obeys(
     pinsweep: Cli, tmp_path: Path, strange: Path
 ) -> None:

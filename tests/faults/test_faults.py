@@ -26,7 +26,16 @@ def assert_held(faults: ModuleType, kind: str, seed: int) -> None:
     assert found.announced == faults.CELLS
 
 
-@pytest.mark.parametrize("kind", ["kill", "kill_at_write", "full_disk", "no_descriptors", "two_writers"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "kill",
+        "kill_at_write",
+        "full_disk",
+        "no_descriptors",
+        pytest.param("two_writers", marks=pytest.mark.slow),
+    ],
+)
 def test_no_announced_run_is_lost(faults: ModuleType, kind: str) -> None:
     assert_held(faults, kind, 2)
 

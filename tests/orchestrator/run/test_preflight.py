@@ -141,6 +141,7 @@ def test_processes_are_named_where_they_are_in_the_way(found: list[Busy], said: 
     assert [finding.why for finding in noise.of_processes(found, {2}, {3})] == said
 
 
+@pytest.mark.slow
 def test_a_process_that_spins_on_the_cpu_of_a_cell_is_named_before_the_first_run(
     pinsweep: Any, tmp_path: Path
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_page_of_a_fixture_marks_what_is_doubted(text: Path, tmp_path: Path) -
     assert unmarked(load([tmp_path / "a.db"])) == []
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_of_every_tool_marks_what_is_doubted(full_result: Path) -> None:
     results = load([full_result])
     assert convicted(audit(results))

@@ -132,9 +132,8 @@ def offered(page: Page, tool: str) -> list[tuple[str, str]]:
     return [(row[0], row[-1] if "⚠" in row[-1] else "") for table in tables for row in table.rows]
 
 
-@pytest.mark.parametrize(
-    "tool", ["fio", *(pytest.param(tool, marks=pytest.mark.slow) for tool in ("imb", "loaded"))]
-)
+@pytest.mark.parametrize("tool", ["fio", "imb", "loaded"])
+@pytest.mark.slow
 def test_what_is_never_quiet_is_a_marked_row_of_what_each_offers(
     full_result: Path, tmp_path: Path, tool: str
 ) -> None:

@@ -36,6 +36,8 @@ from reports.text.hostlist import folded
 from reports.text.screen import Screen
 from reports.verdicts.fleet import Status
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 class Fleet:
     """Result files of hosts whose STREAM and MLC figures are near each other, by 0.5 % of noise.

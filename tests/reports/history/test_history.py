@@ -26,6 +26,8 @@ from reports.verdicts.history import changes
 
 pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def night(i: int, hour: str = "03:00") -> str:
     return f"2026-{1 + i // 28:02}-{1 + i % 28:02}T{hour}:00+00:00"

@@ -168,7 +168,7 @@ def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str
     return found
 
 
-QUICK = ("one run", "fio", "captured MLC", "fleet")
+QUICK = ("one run", "captured MLC", "fleet")
 
 
 @pytest.mark.parametrize(
