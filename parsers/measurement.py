@@ -25,7 +25,10 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
+
+from parsers._bounds import MOST_ROWS, PRINT_LESS
+from parsers.errors import ParseError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -283,6 +286,10 @@ def unread(lines: Sequence[str], where: str = "") -> Flag:
     return Flag(id="unread", text=f"{where}{': ' if where else ''}{said} {lines[0][:60]!r}")
 
 
+_IN_ONE: Final[Mapping[type, int]] = {Counted: 32, Numbered: 4}
+"""How many rows of a kind weigh as much as one that has all of its labels for itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
     """What one text says.
@@ -314,9 +321,18 @@ class Parsed:
                 for index, found in enumerate(values):
                     yield Measurement(name, of, found, {"index": index})
             return
-        for row in self.measurements.records():
-            metric, unit, value = row.pop("metric"), row.pop("unit"), row.pop("value")
-            yield Measurement(str(metric), str(unit), number(value), row)
+        columns = self.measurements.columns
+        metric, unit, value = (columns.index(name) for name in ("metric", "unit", "value"))
+        own = [(i, name) for i, name in enumerate(columns) if i not in (metric, unit, value)]
+        for row in rows:
+            labels = {name: row[i] for i, name in own if row[i] is not None}
+            yield Measurement(str(row[metric]), str(row[unit]), number(row[value]), labels)
+
+    @property
+    def weight(self) -> int:
+        """How much it holds, as readers of many texts count it: facts, and rows of measurements; of rows that are numbers alone fewer."""
+        rows = self.measurements.rows
+        return len(self.facts) + len(rows) // _IN_ONE.get(type(rows), 1)
 
     def printed(self) -> dict[str, float]:
         """Return metric → the finest digit that the text prints of it, where the table `printed` tells."""
@@ -358,7 +374,8 @@ def measurements(
 ) -> Table:
     """Build the `measurements` table from (label values, metric, value in base units).
 
-    A value that is not finite is left out: a missing number is a missing row. The caller flags it.
+    A value that is not finite is left out: a missing number is a missing row. The caller flags it. Raises ParseError for more than
+    MOST_ROWS.
     """
     out: list[tuple[Scalar, ...]] = []
     units = {name: metric.unit for name, metric in metrics.items()}
@@ -368,4 +385,8 @@ def measurements(
             raise ValueError(f"{len(values)} labels for {width} columns: {values!r}")
         if value - value == 0:  # false for inf and nan
             out.append((*values, metric, units[metric], float(value)))
+            if len(out) > MOST_ROWS:
+                raise ParseError(
+                    "output", f"more than {MOST_ROWS:,} figures in one text are not read", PRINT_LESS
+                )
     return Table(columns=(*labels, "metric", "unit", "value"), rows=tuple(out))

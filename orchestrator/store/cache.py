@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from orchestrator.store import database
 from orchestrator.store.rows import MOST_PARSED, Strange
+from parsers._bounds import MOST_ROWS
 from parsers.measurement import Blocks, Counted, Flag, Heads, Numbered, Parsed, Scalar, Table
 
 FORM: Final = 2_000_000
@@ -136,6 +137,10 @@ def load_parsed(data: bytes, name: str, damaged: Callable[[object], Exception]) 
     raw = _json(data[4 : 4 + length], name)
     try:
         measured, texts = _table(raw["tables"].pop("measurements")), raw["tables"]
+        if not {"metric", "unit", "value"} <= {*measured.columns}:
+            raise Strange(f"{name} has measurements without a metric, a unit or a value")
+        if not isinstance(measured.rows, Counted) and len(measured.rows) > MOST_ROWS:
+            raise Strange(f"{name} holds more than {MOST_ROWS} measurements")
         flags = tuple(Flag(id=_text(i), text=_text(t)) for i, t in raw["flags"])
         facts, order = raw["facts"], same_names(tuple(map(_text, raw["order"])))
         _check_numbers(measured)
@@ -224,7 +229,7 @@ class _Tables(Mapping[str, Table]):
         return key in self._order
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=1)  # one may be as large as the memory allows
 def _later(packed: bytes, name: str) -> Mapping[str, Table]:
     raw = _json(packed, name)
     if not isinstance(raw, dict):

@@ -39,6 +39,8 @@ _MOST_OPEN: Final = 100
 """Files that are held open; of more, one is opened when somebody asks."""
 _HELD: Final = 1000
 """Texts that a file hands out and holds, some MB: charts ask for that many together, in one way after another."""
+_WEIGHT_HELD: Final = 250_000
+"""What these may weigh together (`Parsed.weight`): of a thousand of what a tool prints it is a tenth."""
 _CHARACTERS_HELD: Final = 2_000_000
 """Of the texts of cells whose readings are held: repeats are asked for one after the other, those of small cells several times."""
 
@@ -212,6 +214,7 @@ class Source:
         self._without_tables: set[str] = set()  # tools
         self._was = _identity(path)
         self._held: OrderedDict[int, Parsed] = OrderedDict()
+        self._weight = 0  # of these
         self._row: tuple[int, Rest] = (
             0,
             (None, _NOTHING, _NOTHING),
@@ -246,8 +249,9 @@ class Source:
                     self._path, f"run {record.run_id} cannot be read, though it was: {error}"
                 ) from error
             held[record.run_id] = found
-            if len(held) > _HELD:
-                held.popitem(last=False)
+            self._weight += found.weight
+            while len(held) > 1 and (len(held) > _HELD or self._weight > _WEIGHT_HELD):
+                self._weight -= held.popitem(last=False)[1].weight
         return found
 
     def told(self, record: RunRecord, name: str) -> tuple[str, list[Any]] | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
 from orchestrator.store import in_short
@@ -33,6 +33,10 @@ CAPTURED = 200_000
 """Characters that `load` keeps of a text that was taken in, not printed by a run of pinsweep's: what people wrote around its
 tables (the commands above them) is looked at by the checks."""
 
+
+MOST_HELD: Final = 750_000
+"""What the runs of one file that are held may weigh together (`Parsed.weight`): some 300 MB. What is beyond is not read: 24 runs of a
+million numbers are."""
 
 Watched = Callable[[list[tuple[Path, str]]], Iterable[tuple[Path, str]]]
 """Hands on the files (and their short names) that are read, one after the other: as a caller does that shows how far it is."""
@@ -210,6 +214,7 @@ class _Texts:
         # where nothing can be kept, a text would be parsed again for each table
         begin = known_by and self._kept is None and result.writable
         self._new = in_short.Told(result.path, known_by) if begin else None
+        self._left = MOST_HELD
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run; where that is possible without the long columns of its row, which are read when somebody asks."""
@@ -221,18 +226,28 @@ class _Texts:
         """Return what a run's text says, or why it cannot be read."""
         if self._kept:
             return self._kept.parsed(record, cell)
+        if not self._left:
+            return None, _BEYOND if record.status == "ok" else ""
         found = _parsed(self.result, record, cell, to_hold=self._new is None)
         if record.capture:  # more is asked of texts that were taken in
             self._new = None
         if self._new is None:
-            return found
+            return self._within(record, *found)
         self._new.add(record, *found)
         return self._new.parsed(record, cell)
+
+    def _within(self, record: RunRecord, parsed: Parsed | None, unreadable: str) -> tuple[Parsed | None, str]:
+        """Return what was read of a run, to be held; where that would be more than may be, nothing of it, nor of those behind it."""
+        self._left = max(0, self._left - (parsed.weight if parsed else 0))
+        return (parsed, unreadable) if self._left else (None, _BEYOND if record.status == "ok" else "")
 
     def keep(self) -> None:
         """Keep what was read, unless it is kept, or the file has changed meanwhile."""
         if self._new and remembered.known_by(self.result) == self._of:
             in_short.keep(self.result, self._of, self._new)
+
+
+_BEYOND: Final = "it and the runs before it hold more numbers than are read of one file at once"
 
 
 def _parsed(result: ResultFile, record: RunRecord, cell: Cell, *, to_hold: bool) -> tuple[Parsed | None, str]:

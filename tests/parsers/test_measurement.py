@@ -1,10 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.measurement import Blocks, Metric, Table, measurements, numbers
+from parsers import measurement
+from parsers.errors import ParseError
+from parsers.measurement import (
+    Blocks,
+    Counted,
+    Heads,
+    Metric,
+    Numbered,
+    Parsed,
+    Scalar,
+    Table,
+    measurements,
+    numbers,
+)
 
 blocks = st.lists(
     st.tuples(
@@ -38,6 +53,37 @@ def test_what_is_not_finite_is_a_missing_row() -> None:
     )
 
     assert table.rows == ((1, "time", "ns", 2.0),)
+
+
+def test_more_measurements_than_are_read_of_a_text_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurement, "MOST_ROWS", 2)
+    metrics = {"time": Metric(unit="ns", better="lower", text="time")}
+
+    assert len(measurements(("size",), metrics, [((n,), "time", n) for n in range(2)]).rows) == 2
+    with pytest.raises(ParseError, match="more than 2 figures in one text are not read"):
+        measurements(("size",), metrics, [((n,), "time", n) for n in range(3)])
+
+
+def test_measurements_are_given_one_after_the_other() -> None:
+    """A list of a million of them is 300 MB."""
+
+    def rows() -> Iterator[tuple[Scalar, ...]]:
+        yield 1, "time", "ns", 2.0
+        pytest.fail("the second is asked for")
+
+    table = Table(columns=("size", "metric", "unit", "value"), rows=rows())  # type: ignore[arg-type]
+    assert next(Parsed(tables={"measurements": table}).measured()) == ("time", "ns", 2.0, {"size": 1})
+
+
+def test_a_text_weighs_what_is_held_of_it() -> None:
+    def weight(rows: Sequence[tuple[Scalar, ...]]) -> int:
+        table = Table(columns=("index", "metric", "unit", "value"), rows=rows)
+        return Parsed(tables={"measurements": table}, facts={"version": "1"}).weight
+
+    heads = Heads(("index", "metric", "unit", "value"), ((0, "time", "ns"),) * 64)
+    assert weight(((0, "time", "ns", 2.0),) * 64) == 65
+    assert weight(Numbered(heads, [2.0] * 64)) == 17
+    assert weight(Counted([("time", "ns", [2.0] * 64)])) == 3
 
 
 def test_the_numbers_of_a_column_are_those_of_its_cells() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
-from orchestrator.store import database
+from orchestrator.store import cache, database
 from orchestrator.store.database import Damaged
 from orchestrator.store.result_file import (
     ResultFile,
@@ -141,6 +141,7 @@ def parsed_of(json: bytes) -> bytes:
     return len(packed).to_bytes(4, "little") + packed
 
 
+MEASURED = b'{"flags": [], "facts": {}, "order": ["measurements"], "tables": {"measurements": {"columns": ["index", "value"], "rows": [%s]}}}'
 DEEP = "[" * 100_000
 STRANGE = [
     ("session", "facts", "[]", "session 1, facts is not a JSON object"),
@@ -183,6 +184,7 @@ STRANGE = [
     ("parsed", "zlib", b"\1\0\0\0x", "run 1, parsed: "),
     ("parsed", "zlib", parsed_of(b"{}"), "run 1, parsed is not what a parser returns"),
     ("parsed", "zlib", parsed_of(b"[" + b"0," * 9_000_000), "run 1, parsed holds more than"),
+    ("parsed", "zlib", parsed_of(MEASURED % b"[0, 2.5]"), "run 1, parsed has measurements without a metric"),
 ]  # fmt: skip
 
 
@@ -226,6 +228,27 @@ def test_an_output_that_is_too_large_to_be_parsed_is_not_unpacked(
         record, cell = result.runs()[0], result.cells()[0].cell
         with pytest.raises(ParseError, match="a text of more than 32 MiB is not read"):
             result.parsed(record, cell)
+
+
+def test_more_measurements_than_are_read_of_a_text_are_not_held(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two million rows of one run pack to 100 KB, and were 1.5 GB of who shows them."""
+    monkeypatch.setattr(cache, "MOST_ROWS", 1)
+    for rows in (
+        b'"series": [["reply", "ns", [2.5, 2.5]]]',
+        b'"rows": [[0, "reply", "ns", 2.5], [1, "reply", "ns", 2.5]]',
+    ):
+        columns = b'"columns": ["index", "metric", "unit", "value"], ' + rows
+        text = MEASURED.replace(b'"columns": ["index", "value"], "rows": [%s]', columns)
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE parsed SET zlib = ?", (parsed_of(text),))
+        if b"series" in rows:  # numbers that are only counted are eight bytes each
+            with open_result(path) as result:
+                read(result)
+
+    with open_result(path) as result, pytest.raises(Damaged, match="run 1, parsed holds more than 1 measure"):
+        read(result)
 
 
 @pytest.mark.parametrize("table", ["skipped", "alias"])

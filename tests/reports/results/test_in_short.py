@@ -179,6 +179,17 @@ def test_runs_of_which_all_is_kept_are_not_read(texts: Path, monkeypatch: pytest
     assert read == [run.record.run_id]
 
 
+def test_large_tables_are_not_held_together(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load([texts])
+    monkeypatch.setattr(in_short, "_WEIGHT_HELD", 0)
+    runs = [run for run in load([texts]).runs if run.parsed][:2]
+    read = reads(monkeypatch)
+
+    assert [len(list(run.measured())) > 0 for run in (*runs, *runs)] == [True] * 4
+
+    assert read == [run.record.run_id for run in (*runs, *runs)]
+
+
 def test_who_reads_a_file_first_holds_no_long_column_of_its_runs(texts: Path) -> None:
     """Of a hundred thousand runs they take 300 MB."""
     records = [run.record for run in load([texts]).started]

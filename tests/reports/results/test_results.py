@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from orchestrator.store.result_file import ResultFile
 from parsers import get_parser
 from parsers.errors import UserError
 from reports import numbers, show
@@ -89,6 +90,30 @@ def test_an_output_that_cannot_be_read_is_a_failed_run_with_its_cause(make: Any,
 
     assert results.tools == ()
     assert [run.unreadable for run in results.failed] != [""]
+
+
+def test_of_runs_that_hold_too_much_together_the_first_are_read(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """48 runs of a file of 2 MB held 5 GB of tables."""
+    text = (Path(__file__).parents[2] / "fixtures" / "stream" / "stream_omp2.out").read_text()
+    maker = make.Maker(tmp_path / "a.db")
+    for repeat in range(1, 5):
+        maker.add("s", "stream", {}, text, repeat=repeat)
+    path = maker.write()
+    (weight,) = {run.parsed.weight for run in load([path]).runs if run.parsed}
+    monkeypatch.setattr("reports.results.load.MOST_HELD", 2 * weight + 1)
+    read = []
+    parsed = ResultFile.parsed
+    monkeypatch.setattr(ResultFile, "parsed", lambda *of, **how: read.append(1) or parsed(*of, **how))
+
+    results = load([path])
+
+    assert len(results.good("stream")) == 2
+    assert {run.unreadable for run in results.failed} == {
+        "it and the runs before it hold more numbers than are read of one file at once"
+    }
+    assert len(read) == 3  # behind the one that is too much nothing is
 
 
 def test_wide_keeps_rows_whose_labels_are_not_all_there(full_result: Path) -> None:
