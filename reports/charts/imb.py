@@ -22,7 +22,7 @@ from reports.numbers.formulas import Branch, MessageCurve
 from reports.numbers.imb import STATISTICS, stands_for
 from reports.page.model import KeyNumber
 from reports.readings import groups
-from reports.readings.imb import timings
+from reports.readings.imb import Timing, timings
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -167,11 +167,17 @@ def _lines(runs: Sequence[Run]) -> pd.DataFrame:
         asked = found["run"].map(lambda r: str(r.cell.options.get("np")))
         alone = found.groupby("run", sort=False)["nprocs"].transform("nunique") == 1
         ranks &= ~(alone & (asked == found["nprocs"].astype(str)))
-    found.loc[ranks, "line"] += ", " + found["nprocs"][ranks].astype(str) + " ranks"
+    told = zip(ranks, rows, strict=True)
+    found["line"] += [f", {_ranks(row)}" if own or row.groups else "" for own, row in told]
     for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
         told = found[label].notna()
         found.loc[told, "line"] += word + found[label][told].astype(str).str.lower()
     return found
+
+
+def _ranks(row: Timing) -> str:
+    """Return "4 ranks", "2 groups of 2 ranks" of groups that ran at once."""
+    return f"{fmt.plural(row.groups, 'group')} of {row.nprocs} ranks" if row.groups else f"{row.nprocs} ranks"
 
 
 MOST_ROWS = 32

@@ -35,6 +35,7 @@ class Timing(NamedTuple):
     mbytes_per_sec: float | None = None  # the same, where nothing tells what a megabyte is
     message_rate: float | None = None  # 1/s
     defects: float | None = None  # wrong results
+    groups: int | None = None  # how many groups of `nprocs` processes ran at once (-multi); None of one
 
 
 class Pin(NamedTuple):
@@ -52,13 +53,15 @@ def timings(parsed: Parsed) -> Iterator[Timing]:
     labels: Mapping[str, Scalar] = {}
     known = not parsed.has("from_table")  # how many digits its program prints
     line: dict[str, float] = {}
+    heads = parsed.tables["benchmarks"].records() if "benchmarks" in parsed.tables else ()
+    groups = {whole(head.get("table")): whole(head.get("groups")) for head in heads}
     for row in parsed.measured():
         if line and (row.labels != labels or row.metric in line):
-            yield _timing(labels, line, known)
+            yield _timing(labels, line, known, groups)
             line = {}
         labels, line[row.metric] = row.labels, row.value
     if line:
-        yield _timing(labels, line, known)
+        yield _timing(labels, line, known, groups)
 
 
 @reading(Pin)
@@ -68,7 +71,12 @@ def pins(parsed: Parsed) -> Iterator[Pin]:
         yield Pin(whole(row.get("run")), str(row.get("host")), whole(row.get("rank")), str(row.get("cpus")))
 
 
-def _timing(labels: Mapping[str, Scalar], line: Mapping[str, float], digits_known: bool) -> Timing:
+def _timing(
+    labels: Mapping[str, Scalar],
+    line: Mapping[str, float],
+    digits_known: bool,
+    groups: Mapping[int | None, int | None],
+) -> Timing:
     mode, size = labels.get("mode"), whole(labels.get("message_size"))
     time, step = line.get("time"), None
     if digits_known:
@@ -80,6 +88,7 @@ def _timing(labels: Mapping[str, Scalar], line: Mapping[str, float], digits_know
         group=whole(labels.get("group")),
         message_size=size,
         repetitions=whole(labels.get("repetitions")),
+        groups=groups.get(whole(labels.get("table"))),
         **{**line, "time": time, "time_step": step},
     )
 

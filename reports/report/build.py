@@ -443,7 +443,7 @@ def _methods(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[str]
     yield (
         "A title claims a difference where the repeats do not overlap and the medians are further apart than 3 % and than "
         "the spread of the repeats; "
-        "with fewer than three repeats a side, further than 10 %."
+        "with fewer than three repeats a side, further than 10 %; or whose ratio is beyond that of wide repeats on a log scale (docs/formulas.md)."
     )
     if results.warm_ups:
         warmed = fmt.words(wording.programs(results.warm_ups))

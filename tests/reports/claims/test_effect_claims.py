@@ -4,6 +4,7 @@ both directions, two metrics."""
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import re
 import statistics
@@ -20,12 +21,15 @@ Cells = dict[tuple[str, ...], list[float]]
 
 def beyond(a: list[float], b: list[float]) -> bool:
     """The printed rule: repeats apart, medians further apart than 3 % and than the spread of the repeats; with fewer than three a side than
-    10 %."""
+    10 %. Or, of values above 0 that both sides repeat, 1.4 times as far apart as the wider repeats on a log scale, of two 3.1 times."""
     if max(a) >= min(b) and max(b) >= min(a):
         return False
     small, large = sorted(map(abs, (statistics.median(a), statistics.median(b))))
     spread = max((max(own) - min(own)) / abs(statistics.median(own)) for own in (a, b))
-    return 1 - small / large > max(0.10 if min(len(a), len(b)) < 3 else 0.03, spread)
+    least, n = 0.10 if min(len(a), len(b)) < 3 else 0.03, min(len(a), len(b))
+    wide = max(math.log(max(own) / min(own)) for own in (a, b)) if min(*a, *b) > 0 else math.inf
+    logs = n > 1 and small > 0 and math.log(large / small) > (3.1 if n < 3 else 1.4) * wide
+    return 1 - small / large > least and (1 - small / large > spread or logs)
 
 
 def made(dice: random.Random) -> tuple[str, dict[str, list[str]], Cells]:

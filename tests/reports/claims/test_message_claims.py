@@ -386,3 +386,22 @@ def test_a_cold_line_of_a_collective_does_not_stand_for_it() -> None:
     assert numbers.headline("imb", *told) == "Allreduce 4 B in 400 ns (slowest rank) and 2 more"
     assert numbers.leading("imb", told[0]) == ("ns", pytest.approx(430))
     assert [value for _, value in numbers.leaders("imb", *told)] == pytest.approx([20500, 400, 400])
+
+
+@pytest.mark.parametrize(("fixture", "line"), [("multi0_np4", "2 groups of 2 ranks"), ("multi1_np4", "2 groups of 2 ranks, group 1")])  # fmt: skip
+def test_groups_that_ran_at_once_are_said(make: Any, tmp_path: Path, fixture: str, line: str) -> None:
+    """Two pairs at once are not one pair: "2 ranks" said the same of both."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("p", "imb", {"benchmark": "PingPong"}, (FIXTURES / f"{fixture}.out").read_text())
+
+    drawn = figures(maker.write())
+    names = [
+        text
+        for figure in drawn
+        for table in figure.numbers
+        for text in (*table.columns, *(row[0] for row in table.rows))
+    ]
+    assert any(line in name for name in names), names
+    assert not any(
+        re.search(r"(?<!groups of )\b2 ranks", name) for name in names if line.partition(",")[0] in name
+    )

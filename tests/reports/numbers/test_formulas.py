@@ -156,6 +156,24 @@ def test_differs_asks_more_of_few_or_scattered_repeats() -> None:
     )  # one repeat of two was hit
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "clear"),
+    [
+        ((1e3, 9e3), (20e6, 41.4e6), True),  # 6 140 times as much, where repeats are 9 times as much
+        ((1e3, 9e3), (60e3, 90e3), False),  # 15 times: two repeats are 9 times apart by chance
+        ((1, 2, 3), (10, 11, 12), True),
+        ((1, 2, 9), (20, 21, 22), False),
+        ((0, 9e3), (20e6, 41.4e6), False),  # a zero has no logarithm
+        ((1e3, 9e3), (30e6,), False),  # nobody knows what a single one scatters by
+    ],
+)
+def test_orders_of_magnitude_are_clear_beside_wide_repeats(
+    a: tuple[float, ...], b: tuple[float, ...], clear: bool
+) -> None:
+    assert formulas.differs(formulas.spread(a), formulas.spread(b)) is clear
+    assert formulas.differs(formulas.spread(b), formulas.spread(a)) is clear
+
+
 def test_normal_survival() -> None:
     assert formulas.normal_survival(10, 2, 10) == pytest.approx(0.5)
     assert formulas.normal_survival(0, 1, 1.959964) == pytest.approx(0.025, rel=1e-4)
