@@ -167,8 +167,9 @@ def _lines(runs: Sequence[Run]) -> pd.DataFrame:
         asked = found["run"].map(lambda r: str(r.cell.options.get("np")))
         alone = found.groupby("run", sort=False)["nprocs"].transform("nunique") == 1
         ranks &= ~(alone & (asked == found["nprocs"].astype(str)))
-    told = zip(ranks, rows, strict=True)
-    found["line"] += [f", {_ranks(row)}" if own or row.groups else "" for own, row in told]
+    found["line"] += [
+        f", {_ranks(row)}" if own or row.groups else "" for own, row in zip(ranks, rows, strict=True)
+    ]
     for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
         told = found[label].notna()
         found.loc[told, "line"] += word + found[label][told].astype(str).str.lower()
