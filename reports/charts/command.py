@@ -144,8 +144,12 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run], lost: Sequence[Run]) -> 
         sub=f"{wording.ran(seen, program_name)}.{''.join(said)}{wording.hollow(panels, seen)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
-        tables=(_effects_table(found, metric, points),) if found else (),
-        numbers=(_numbers(metrics, [*([axis] if axis else []), *names], told),),
+        strip=effects.drawn(metric, found),
+        tables=(_effects_table(found, metric, points),) if len(found) == 1 else (),
+        numbers=(
+            *([_effects_table(found, metric, points)] if len(found) > 1 else []),
+            _numbers(metrics, [*([axis] if axis else []), *names], told),
+        ),
     )
 
 

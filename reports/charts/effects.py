@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parsers.measurement import Direction, Scalar
+from reports.draw.strip import Axis, Strip, strip
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.results.grouping import group_by
@@ -86,6 +87,22 @@ def title(metric: str, found: Sequence[Effect]) -> str:
     if len(found) == 1 and clear and clear[0].alone:
         told.append(f"best at {clear[0].levels[0].name}")
     return f"{metric}: {', '.join(told)}" if told else ""
+
+
+def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None = None) -> Strip | None:
+    """Draw what the axes do; None of fewer than two. names: of axes that people call otherwise."""
+    if len(found) < 2:
+        return None
+    return strip(
+        metric,
+        (
+            Axis(
+                name=(names or {}).get(effect.axis, effect.axis), levels=[(level.name, level.behind) for level in effect.levels],
+                low=effect.levels[-1].low, high=effect.levels[-1].high, clear=effect.clear,
+            )
+            for effect in found
+        ),
+    )  # fmt: skip
 
 
 def rule(found: Sequence[Effect]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from reports.draw.grid import Grid
 from reports.draw.lanes import Lanes
+from reports.draw.strip import Strip
 from reports.draw.vega import Spec
 from reports.text.format import NOTHING, count
 
@@ -146,6 +147,7 @@ class Figure:
     sub: str  # what ran, and how to read the marks
     grid: Grid | None = None  # above its panels
     lanes: Lanes | None = None
+    strip: Strip | None = None
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()  # shown open, side by side
     numbers: tuple[Table, ...] = ()  # closed, "Numbers"

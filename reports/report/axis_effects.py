@@ -41,7 +41,7 @@ def figure(results: Results) -> Figure | None:
         (r for tool in results.tools if tool != "command" for r in results.good(tool) if r.sound),
         lambda run: (run.cell.sweep, naming.program_kind(run)),
     )
-    rows = [(row, runs) for of in sweeps.values() for row, runs in _rows(of)]
+    rows = [(row, runs) for of in sweeps.values() for row, runs, _ in _rows(of)]
     if not rows:
         return None
     return Figure(
@@ -87,15 +87,15 @@ def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure
         if len(rows) < 2 or SAID in found[at[0]].note:
             continue
         number = rows[0][0][1]
-        clear = [row for row, _ in rows if row[-1] == _BEYOND]
+        clear = [row for row, _, _ in rows if row[-1] == _BEYOND]
         told = ", ".join(map(_told, clear))
         first = found[at[0]]
         silent = clear and not any(re.search(r"\d", found[i].title) for i in at)
         table = Table(
             columns=_COLUMNS[2:],
-            rows=tuple(row[2:] for row, _ in rows),
+            rows=tuple(row[2:] for row, _, _ in rows),
             numeric=frozenset((3, 4)),
-            of=tuple(row_of(whose) for _, whose in rows),
+            of=tuple(row_of(whose) for _, whose, _ in rows),
             caption=f"Axes, {number}: how often the best level is better than the worst, with all other axes the same; the geometric mean "
             "over these pairs of cells, and their range. Clear: beyond the repeats in each pair",
         )
@@ -105,6 +105,7 @@ def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure
             title=f"{fmt.sentence(number)}: {', '.join(f'{row[2]} × {row[5]}' for row in clear)}" if silent else first.title,
             note=" ".join(filter(None, (first.note, note))),
             numbers=(*first.numbers, table),
+            strip=effects.drawn(number, [effect for *_, effect in rows], {effect.axis: row[2] for row, _, effect in rows}),
         )  # fmt: skip
     return tuple(found)
 
@@ -115,8 +116,8 @@ def _told(row: Sequence[str]) -> str:
     return f"{axis} × {factor} from {last} to {best}" + (f" ({span})" if span != fmt.NOTHING else "")
 
 
-def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
-    """Give the rows of a sweep, with whose numbers each has; nothing where its cells have no number of one unit and direction, are of
+def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Effect]]:
+    """Give the rows of a sweep, with whose numbers each has, and what it is made of; nothing where its cells have no number of one unit and direction, are of
     several hosts or texts, or differ by more than their axes."""
     cells = [own for own in group_by(runs, lambda r: r.record.point_id).values() if numbers.ranked(own[0])]
     if not cells or len({run.where for run in runs}) > 1 or any(run.source for run in runs):
@@ -136,6 +137,7 @@ def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
         yield (
             _row(runs[0], _words([leader.words for leader in leaders]), effect),
             [run for key in own for run in whose[key]],
+            effect,
         )
 
 

@@ -52,7 +52,7 @@ def test_the_title_tells_the_effects_that_are_beyond_the_repeats(make: Any, tmp_
     drawn = figure(make, tmp_path / "r.db")
 
     assert drawn.title == "rate: threads × 8.00, alg × 2.00, size × 1.75"  # mode: 0.4 %
-    (table,) = drawn.tables
+    table = drawn.numbers[0]
     rows = {(row[0], row[1]): row[2:] for row in table.rows}
     assert rows["alg", "slow"] == ("2.00", "2.00 to 2.00", "24", "yes")
     assert rows["mode", "x"][-1] == "no"
@@ -63,7 +63,7 @@ def test_less_is_better_where_it_is_said(make: Any, tmp_path: Path) -> None:
     drawn = figure(make, tmp_path / "r.db", better="lower")
 
     assert drawn.title == "rate: threads × 8.00, alg × 2.00, size × 1.75"
-    assert [row[1] for row in drawn.tables[0].rows if row[0] == "alg"] == ["slow", "mid", "fast"]
+    assert [row[1] for row in drawn.numbers[0].rows if row[0] == "alg"] == ["slow", "mid", "fast"]
 
 
 def test_an_effect_that_turns_round_is_not_told(make: Any, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_effect_that_turns_round_is_not_told(make: Any, tmp_path: Path) -> No
     drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), value=crossed)
 
     assert "alg" not in drawn.title
-    assert [row[-1] for row in drawn.tables[0].rows if row[0] == "alg" and row[-1]] == ["no"]
+    assert [row[-1] for row in drawn.numbers[0].rows if row[0] == "alg" and row[-1]] == ["no"]
 
 
 def test_of_one_axis_the_best_level_is_named(make: Any, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_of_one_axis_the_best_level_is_named(make: Any, tmp_path: Path) -> None:
 def test_a_cell_without_a_number_leaves_its_rows_out(make: Any, tmp_path: Path) -> None:
     drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), left_out=("slow", 1))
 
-    cells = {(row[0], row[1]): row[4] for row in drawn.tables[0].rows}
+    cells = {(row[0], row[1]): row[4] for row in drawn.numbers[0].rows}
     assert (cells["alg", "slow"], cells["threads", "1"]) == ("3", "2")
 
 
@@ -122,3 +122,16 @@ def test_no_level_is_better_than_the_best_and_the_last_is_the_factor(
         if effect.clear:
             assert effect.levels[-1].low > 1
         assert all(set(level.cells) <= set(cells) for level in effect.levels)
+
+
+def test_two_axes_or_more_are_drawn_with_the_numbers_of_the_table(make: Any, tmp_path: Path) -> None:
+    drawn = figure(make, tmp_path / "r.db")
+    alone = figure(make, tmp_path / "one.db", axes=("threads",))
+
+    assert drawn.strip
+    assert [(t.name, t.factor, t.clear) for t in drawn.strip.tracks] == [
+        ("threads", "× 8.00", True), ("alg", "× 2.00", True), ("size", "× 1.75", True), ("mode", "× 1.00", False),
+    ]  # fmt: skip
+    assert [dot.name for dot in drawn.strip.tracks[1].dots] == ["fast", "mid", "slow"]
+    assert alone.strip is None
+    assert alone.tables

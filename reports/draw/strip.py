@@ -1,0 +1,117 @@
+"""What each axis does to a number, a line an axis: its levels by how far they are behind the best, on one log scale. Plain values.
+
+Places along a line are in per cent of its length, so that a page draws them as wide as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reports.draw import label_placement
+from reports.text import format as fmt
+
+_LEAST_SPAN: Final = 1.25
+"""Of the scale, highest ÷ lowest: axes that do next to nothing look so."""
+_TRACK_PX: Final = 300
+"""A line's length on the narrowest page, for which names of levels are left out where they would touch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """A level of an axis: where it lies, its name, and the place of its name ("": there is no room)."""
+
+    at: float
+    name: str
+    anchor: str  # "start", "middle", "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """An axis: its levels, the range of the worst one, and what is said of both."""
+
+    name: str
+    ends: str  # "1 to 16": from the worst level to the best
+    dots: tuple[Dot, ...]
+    low: float
+    high: float
+    factor: str  # "× 8.40"
+    span: str  # "6.10 to 9.00", "" where it is one number
+    clear: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """The axes of a sweep, the one that does most first. `number` is what they are of."""
+
+    number: str
+    ticks: tuple[tuple[float, str], ...]
+    tracks: tuple[Track, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """What a track is made of: levels as (name, how often the best is better), the best first; the range of the last one's."""
+
+    name: str
+    levels: Sequence[tuple[str, float]]
+    low: float
+    high: float
+    clear: bool
+
+
+def strip(number: str, axes: Iterable[Axis]) -> Strip:
+    """Draw some axes on one scale, from the best level (× 1) to what is furthest behind."""
+    given = list(axes)
+    every = [1.0, *(v for a in given for v in (a.low, a.high, *(behind for _, behind in a.levels)))]
+    low = min(every)
+    high = max(max(every), low * _LEAST_SPAN)
+
+    def at(ratio: float) -> float:
+        return round(100 * math.log(ratio / low) / math.log(high / low), 2)
+
+    tracks = []
+    for axis in given:
+        name, behind = axis.levels[-1]
+        factor, ends = fmt.number(behind), [fmt.number(axis.low), fmt.number(axis.high)]
+        span = "" if ends[0] == ends[1] else " to ".join(ends)
+        best = axis.levels[0][0]
+        levels = ", ".join(f"{level} × {fmt.number(ratio)}" for level, ratio in axis.levels[1:])
+        doubt = "" if axis.clear else "; not beyond the repeats everywhere"
+        tracks.append(
+            Track(
+                name=axis.name, ends=f"{name} to {best}", dots=_dots([(at(ratio), level) for level, ratio in axis.levels]), low=at(axis.low), high=at(axis.high),
+                factor=f"× {factor}", span=span, clear=axis.clear, said=f"{axis.name}: {best} is best, better than {levels}{doubt}",
+            )
+        )  # fmt: skip
+    return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks))
+
+
+def _ticks(low: float, high: float, at: Callable[[float], float]) -> tuple[tuple[float, str], ...]:
+    power = math.floor(math.log10(high))
+    coarse = [step * 10.0**p for p in range(power + 1) for step in (1, 2, 5)]
+    marks = [m for m in coarse if low * 0.999 <= m <= high * 1.001]
+    if high / low > 200:
+        marks = [m for m in marks if math.log10(m).is_integer()]
+    if len(marks) < 2:
+        marks = [m for m in (1.0, 1.1, 1.2, 1.5) if m <= high * 1.001]
+    return tuple((at(m), f"× {fmt.number(m, 2).removesuffix('.0')}") for m in marks)
+
+
+def _dots(levels: Sequence[tuple[float, str]]) -> tuple[Dot, ...]:
+    """Return the dots; the first and the last have a name, of the others those that touch none."""
+    taken: list[tuple[float, float]] = []
+    named: dict[int, str] = {}
+    for i in dict.fromkeys([0, len(levels) - 1, *range(len(levels))]):
+        at, name = levels[i]
+        width = 100 * label_placement.text_width(name) / _TRACK_PX
+        for anchor, start in (("middle", at - width / 2), ("start", at), ("end", at - width)):
+            inside = start >= -1 and start + width <= 101
+            if inside and all(start + width + 2 <= a or b + 2 <= start for a, b in taken):
+                named[i] = anchor
+                taken.append((start, start + width))
+                break
+    return tuple(Dot(at=at, name=name if i in named else "", anchor=named.get(i, "")) for i, (at, name) in enumerate(levels))  # fmt: skip

@@ -1,0 +1,78 @@
+"""The line that each axis has: its levels on one scale of ratios."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.draw import label_placement
+from reports.draw.strip import Axis, Strip, strip
+
+
+def axis(
+    name: str, *levels: tuple[str, float], low: float = 0.0, high: float = 0.0, clear: bool = True
+) -> Axis:
+    worst = levels[-1][1]
+    return Axis(name=name, levels=levels, low=low or worst, high=high or worst, clear=clear)
+
+
+def test_all_axes_share_a_logarithmic_scale_from_the_best_level_on() -> None:
+    drawn = strip(
+        "rate",
+        [
+            axis("threads", ("8", 1.0), ("4", 2.0), ("1", 4.0)),
+            axis("alg", ("fast", 1.0), ("slow", 2.0), low=1.9, high=2.1),
+        ],
+    )
+
+    threads, alg = drawn.tracks
+    assert [dot.at for dot in threads.dots] == [0.0, 50.0, 100.0]
+    assert [dot.at for dot in alg.dots] == [0.0, 50.0]
+    assert 45 < alg.low < 50 < alg.high < 55
+    assert (alg.factor, alg.span, alg.ends) == ("× 2.00", "1.90 to 2.10", "slow to fast")
+    assert [text for _, text in drawn.ticks] == ["× 1", "× 2"]
+
+
+def test_what_a_picture_shows_is_said_in_words() -> None:
+    (track,) = strip("rate", [axis("mode", ("a", 1.0), ("b", 1.02), clear=False)]).tracks
+
+    assert track.said == "mode: a is best, better than b × 1.02; not beyond the repeats everywhere"
+
+
+def test_axes_that_do_next_to_nothing_look_so() -> None:
+    (track,) = strip("rate", [axis("mode", ("a", 1.0), ("b", 1.004))]).tracks
+
+    assert track.dots[-1].at < 5
+
+
+@given(
+    st.lists(st.lists(st.floats(1.0, 1e6), min_size=1, max_size=12), min_size=1, max_size=4),
+    st.text("abcdefgh", min_size=1, max_size=9),
+)
+def test_names_of_levels_never_touch_and_everything_lies_on_its_line(
+    ratios: list[list[float]], name: str
+) -> None:
+    drawn: Strip = strip(
+        "n",
+        [axis("x", ("best", 1.0), *((f"{name}{i}", r) for i, r in enumerate(sorted(own)))) for own in ratios],
+    )
+
+    assert all(0 <= at <= 100 for at, _ in drawn.ticks)
+    for track in drawn.tracks:
+        spans = []
+        for dot in track.dots:
+            assert 0 <= dot.at <= 100
+            width = 100 * label_placement.text_width(dot.name) / 300
+            begin = {"start": dot.at, "middle": dot.at - width / 2, "end": dot.at - width}.get(dot.anchor)
+            spans += [] if begin is None else [(begin, begin + width)]
+        spans.sort()
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+        assert track.dots[0].name == "best"
+
+
+@pytest.mark.parametrize("high", [1.3, 3.0, 40.0, 1e5])
+def test_a_scale_has_from_two_to_ten_ticks(high: float) -> None:
+    assert 2 <= len(strip("n", [axis("x", ("a", 1.0), ("b", high))]).ticks) <= 10
