@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from orchestrator.capture import cut as text_of
 from orchestrator.capture.sources import Source, sources
+from orchestrator.machine.cpulist import named_cpus
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.machine.synthetic import XML_HINT, is_console
 from orchestrator.model import UNRECORDED_HOST, Capture, Cell, Place, PlannedRun, RunRecord
@@ -217,6 +218,8 @@ def _hwloc(text: str, name: str) -> Parsed:
     facts: dict[str, Scalar] = dict(topology.numbers())
     if share := topology.share():  # the numbers are of that alone
         facts = {"may_be_used": share, **facts}
+    if offline := [pu.os_index for pu in topology.pus if not pu.online]:
+        facts = {"offline": named_cpus(offline), **facts}
     rows = tuple(
         (start, end, "distance", "1", float(d)) for (start, end), d in sorted(topology.distances.items())
     )

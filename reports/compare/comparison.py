@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import statistics
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -85,7 +86,20 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         behind=behind,
         undirected=_undirected(matching.pairs),
         by=by,
+        sizes=tuple(_sizes(matching.pairs)),
     )
+
+
+def _sizes(pairs: Iterable[Pair]) -> Iterator[tuple[float, float, float]]:
+    """Give of the pairs whose I/Os have different sizes what `Comparison.sizes` says."""
+    for pair in pairs:
+        one, other = pair.a.runs[0], pair.b.runs[0]
+        if dict(one.options) == dict(other.options):
+            continue
+        told = numbers.moved(pair.a.tool, [[run.parsed for run in side.runs] for side in (pair.a, pair.b)])
+        size_a, size_b = numbers.one_moves(one), numbers.one_moves(other)
+        if told and size_a and size_b:
+            yield size_a, size_b, statistics.median(told[1]) / statistics.median(told[0])
 
 
 class _Told:

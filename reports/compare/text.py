@@ -171,7 +171,25 @@ def sentence(comparison: Comparison) -> str:
     With one session a side it begins with "Provisional, one session a side: ". Metrics whose better direction
     nobody told stand at the end.
     """
-    return " ".join(filter(None, (_judged(comparison), _undirected(comparison.undirected))))
+    return " ".join(
+        filter(None, (_judged(comparison), _sized(comparison.sizes), _undirected(comparison.undirected)))
+    )
+
+
+def _sized(sizes: Sequence[tuple[float, float, float]]) -> str:
+    """Return what must be known of IOPS and latencies of I/Os of different sizes; "" where they are alike."""
+    if not sizes:
+        return ""
+    of_a, of_b = (
+        " to ".join(dict.fromkeys(fmt.size(round(end)) for end in (min(own), max(own))))
+        for own in ([one[side] for one in sizes] for side in (0, 1))
+    )
+    ratios = [one[2] for one in sizes]
+    factor = " to ".join(dict.fromkeys(fmt.number(end) for end in (min(ratios), max(ratios))))
+    return (
+        f"IOPS and latencies are of one I/O, which moves {of_a} in A and {of_b} in B: "
+        f"B moves {factor} × the bytes per second of A."
+    )
 
 
 def _undirected(metrics: Sequence[str]) -> str:

@@ -209,6 +209,13 @@ def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[floa
     return [[bandwidth for bandwidth, _ in own] for own in told]
 
 
+def one_moves(run: Run) -> float | None:
+    """Return the bytes of one of what the `leading` number of a run counts: of an I/O. None where nothing tells."""
+    module = _module(run.tool)
+    told = run.parsed.once(module.moved) if run.parsed and hasattr(module, "moved") else None
+    return told[1] if told else None
+
+
 def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
     """Return the number that stands for each repeat of a cell, in its base unit; none of what its own program calls wrong."""
     sound = [parsed for parsed in repeats if not parsed.has("validation_failed")]
@@ -264,5 +271,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "peaks", "ranked", "standing",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "standing",
 ]  # fmt: skip

@@ -356,6 +356,8 @@ def test_of_a_machine_is_said_what_is_counted(pinsweep: Cli, tmp_path: Path) -> 
         "numa_nodes 1",
     ]
     assert "1 0 numa_hit 67 040 501 pages" in lines
+    offline = pinsweep("parse", str(FIXTURES / "hwloc" / "cpu5-offline.xml"))
+    assert offline.stdout.splitlines()[1].split() == ["offline", "CPU", "5"]
     for done in (tree, planned):
         assert "lstopo --of xml machine.xml" in done.stderr
 

@@ -26,7 +26,7 @@ from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.model import Comparison
 from reports.compare.section import delta
-from reports.compare.sides import side
+from reports.compare.sides import levels, side
 from reports.results.load import load
 from tests.reports.claims.test_fleet_claims import METRICS, stands
 
@@ -420,3 +420,15 @@ def test_what_is_said_of_a_comparison_holds_of_its_figures(first: int, make: Any
     for case in cases(make, tmp_path, range(first, first + 10)):
         for reader in READERS:
             reader(case)
+
+
+def test_an_io_of_another_size_is_said_to_be_one(make: Any, tmp_path: Path) -> None:
+    """`--by bs`: "84 of 84 numbers regressed", where 32 KiB move 2.4 times the bytes per second that 4 KiB do."""
+    found = load([make.full(tmp_path / "full.db")])
+
+    comparison = compare(*levels(found, "bs", "4k,32k"), by="bs")
+    said = "IOPS and latencies are of one I/O, which moves 4 KiB in A and 32 KiB in B: B moves 2.40 × the bytes per second of A."
+    assert said in texts.table(comparison).replace("\n", " ")
+    assert said in json.loads(formats.as_json(comparison))["sentence"]
+    assert said in formats.as_junit(comparison)
+    assert "of one I/O" not in texts.sentence(compare(*levels(found, "iodepth", "1,4"), by="iodepth"))
