@@ -86,6 +86,8 @@ class Table:
     """Column → the metric that stands there ("": several), where a check may doubt one alone; ROW: in all columns not named."""
     metric_of: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """Of each row: its metric, where rows are of different ones; () where `metrics` says all."""
+    part_of: str = ""
+    """The id of the figure that has its rows, too, with those of other sweeps: what has that figure has them once."""
     doubts: tuple[Mapping[int, str], ...] = ()
     """As `of`: by which checks; () where nothing is doubted."""
 
@@ -161,6 +163,8 @@ class Figure:
     metric: str = field(
         default="", repr=False, compare=False
     )  # what of `runs` it shows, where a check may doubt that alone
+    axes: str = ""  # what each axis of its sweep does, in a sentence (`reports.report.axis_effects`)
+    found: bool | None = None  # does its title say what the data says? None: if it has a figure in it
     doubt: str = ""  # of which of its cells, and why: "ranks on the same core (P1, 1 of 2 cells)"
 
     def cut(self) -> Figure:
@@ -172,6 +176,18 @@ class Figure:
         """Return the figure as it is read, where nobody asks any more whose numbers it shows."""
         tables, numbers = (tuple(replace(t, of=()) for t in own) for own in (self.tables, self.numbers))
         return replace(self, tables=tables, numbers=numbers, runs=())
+
+    @property
+    def told(self) -> str:
+        """What stands below its pictures: its note, and what its axes do."""
+        return " ".join(filter(None, (self.note, self.axes)))
+
+    @property
+    def says(self) -> bool:
+        """Does the title say what the data says, and not only what was measured? A sweep's own title is its author's."""
+        if self.found is not None:
+            return self.found
+        return self.title not in ("", self.sweep, self.of) and any(map(str.isdigit, self.title))
 
     @property
     def heading(self) -> str:

@@ -7,7 +7,7 @@ made from the results: which sweeps ran, the exact command lines, and the number
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from orchestrator.machine.cpulist import format_cpulist
@@ -48,13 +48,13 @@ _LONGEST_EXAMPLE = 150
 
 def build(results: Results, built: Page) -> Document:
     """Return the lab report of some results and their page."""
-    make = _Maker(results, built.version)
     sections = [section for section in built.sections if section.blocks]
     if told := axis_effects.figure(results):
         first = [sections.pop(0)] if sections and sections[0].anchor == "summary" else []
         told = of_figure(told, of_results(results))
         blocks = (*(b for s in first for b in s.blocks), Block(tool="summary", figures=(told,)))
         sections.insert(0, PageSection(title="Summary", anchor="summary", blocks=blocks))
+    make = _Maker(results, built.version, {told.id} if told else ())
     drafts = [
         [make.draft(figure, block) for block in section.blocks for figure in block.figures]
         for section in sections
@@ -134,8 +134,10 @@ class _Labels:
 class _Maker:
     """Makes drafts of the page's figures, each file's name only once."""
 
-    def __init__(self, results: Results, version: str) -> None:
+    def __init__(self, results: Results, version: str, whole: Collection[str] = ()) -> None:
+        """`whole`: the ids of figures that have the rows of some tables of others."""
         self._results = results
+        self._whole = whole
         self._version = version
         self._figures = _Labels()
         self._tables = _Labels()
@@ -157,8 +159,9 @@ class _Maker:
             (draft.here if short else draft.end).append(
                 replace(made, caption=said if short else made.caption)
             )
-        for i, table in enumerate(source.numbers, start=1):
-            name = f"{label}-numbers{f'-{i}' if len(source.numbers) > 1 else ''}"
+        own = [table for table in source.numbers if not table.part_of or table.part_of not in self._whole]
+        for i, table in enumerate(own, start=1):
+            name = f"{label}-numbers{f'-{i}' if len(own) > 1 else ''}"
             draft.end.append(_table(self._tables.of(name), table))
         return draft
 
@@ -209,12 +212,10 @@ def _number(head: list[Table], drafts: Sequence[_Draft]) -> None:
 
 
 def _findings(figure: model.Figure) -> list[str]:
-    """Return what a figure found: its title, where that is a sentence with a figure in it, a value, a ratio, a depth; a sweep's own title is
-    its author's."""
+    """Return what a figure found: its title, where that says it; of the figure of all axes a sentence a sweep."""
     if figure.id == axis_effects.ID:
         return axis_effects.sentences(figure)
-    named = figure.title in ("", figure.sweep, figure.of)
-    return [figure.heading] if not named and re.search(r"\d", figure.title) else []
+    return [figure.heading] if figure.says else []
 
 
 def _section(section: PageSection, drafts: Sequence[_Draft]) -> Section:

@@ -5,7 +5,6 @@ Sweeps of other programs have this in a figure of their own (`reports.charts.com
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -38,7 +37,7 @@ def figure(results: Results) -> Figure | None:
     """Return a table with a row for each axis of each sweep of one host: its best and its last level, and how often the best is better,
     with all other axes the same. None where no sweep has such an axis."""
     sweeps = group_by(
-        (r for tool in results.tools if tool != "command" for r in results.good(tool) if r.sound),
+        (run for tool in results.tools for run in _told_here(results, tool)),
         lambda run: (run.cell.sweep, naming.program_kind(run)),
     )
     rows = [(row, runs) for of in sweeps.values() for row, runs, _ in _rows(of)]
@@ -80,22 +79,24 @@ def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure
     """Return the figures of a tool, the first of each sweep of two axes or more with what each of them does: in a sentence and a table;
     and as its title, where no figure of that sweep has found anything."""
     found = list(figures)
-    runs = (r for r in results.good(tool) if r.sound) if tool != "command" else ()
-    for (sweep, _), own in group_by(runs, lambda run: (run.cell.sweep, naming.program_kind(run))).items():
+    for (sweep, _), own in group_by(
+        _told_here(results, tool), lambda run: (run.cell.sweep, naming.program_kind(run))
+    ).items():
         at = [i for i, figure in enumerate(found) if figure.of == sweep and figure.panels]
         rows = list(_rows(own)) if at else []
-        if len(rows) < 2 or SAID in found[at[0]].note:
+        if len(rows) < 2 or found[at[0]].axes:
             continue
         number = rows[0][0][1]
         clear = [row for row, _, _ in rows if row[-1] == _BEYOND]
         told = ", ".join(map(_told, clear))
         first = found[at[0]]
-        silent = clear and not any(re.search(r"\d", found[i].title) for i in at)
+        silent = clear and not any(found[i].says for i in at)
         table = Table(
             columns=_COLUMNS[2:],
             rows=tuple(row[2:] for row, _, _ in rows),
             numeric=frozenset((3, 4)),
             of=tuple(row_of(whose) for _, whose, _ in rows),
+            part_of=ID,
             caption=f"Axes, {number}: how often the best level is better than the worst, with all other axes the same; the geometric mean "
             "over these pairs of cells, and their range. Clear: beyond the repeats in each pair",
         )
@@ -103,11 +104,17 @@ def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure
         found[at[0]] = replace(
             first,
             title=f"{fmt.sentence(number)}: {', '.join(f'{row[2]} × {row[5]}' for row in clear)}" if silent else first.title,
-            note=" ".join(filter(None, (first.note, note))),
+            found=True if silent else first.found,
+            axes=note,
             numbers=(*first.numbers, table),
             strip=effects.drawn(number, [effect for *_, effect in rows], {effect.axis: row[2] for row, _, effect in rows}),
         )  # fmt: skip
     return tuple(found)
+
+
+def _told_here(results: Results, tool: str) -> tuple[Run, ...]:
+    """Return the runs whose axes are told here: a program of the user's own has a figure of their effects."""
+    return () if tool == "command" else tuple(run for run in results.good(tool) if run.sound)
 
 
 def _told(row: Sequence[str]) -> str:
@@ -160,11 +167,7 @@ def _level(run: Run, axis: str) -> str:
     value = run.options.get(axis)
     if value is None:
         return fmt.NOTHING
-    if axis in ("bs", "bytes"):
-        return naming.block(value)
-    if axis == "l" and naming.has_option(run.tool, axis):
-        return f"{value} B"
-    return naming.value_text(run.tool, axis, value)
+    return naming.level_text(run.tool, axis, value)
 
 
 def _words(names: Sequence[str]) -> str:

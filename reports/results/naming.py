@@ -94,15 +94,30 @@ def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
         return f"{name} {value}"
     if name == "np":
         return "1 rank" if str(value) == "1" else f"{value} ranks"
-    if name == "bs":
-        return f"{block(value)} blocks"
-    if name == "l":
-        return f"{value} B stride"
-    if name == "bytes":
+    level = level_text(tool, name, value)
+    match name:
+        case "bs":
+            return f"{level} blocks"
+        case "l":
+            return f"{level} stride"
+        case "bytes":
+            return level
+        case "b":
+            return f"buffer {level}"
+    return f"{name} {level}"
+
+
+def level_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
+    """Return an option's value with its unit: "4 KiB" of bs, "64 B" of MLC's l, "100 KiB" of its b; "32", "set"."""
+    if not has_option(tool, name):
+        return value_text(tool, name, value)
+    if name in ("bs", "bytes"):
         return block(value)
-    if name == "b":
-        return f"buffer {value}{' KiB' if str(value).isdecimal() else ''}"
-    return f"{name} {value_text(tool, name, value)}"
+    if name == "l":
+        return f"{value} B"
+    if name == "b" and str(value).isdecimal():
+        return f"{value} KiB"
+    return value_text(tool, name, value)
 
 
 def block(value: Any) -> str:  # noqa: ANN401

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from pinsweep.cli import cli
 from reports.draw.figure import Figure, Table
 from reports.page.model import KeyNumber, Page
-from reports.report import axis_effects, build
+from reports.report import build
 from reports.results import load
 
 FIXTURES = sorted(Path(__file__).parents[2].joinpath("fixtures").glob("*/*.out"))
@@ -155,7 +155,7 @@ def untied(figure: Figure) -> list[str]:
         if any(one.stands_for(other) for other in (*listed, *heads)) or derived(one, tables(figure)):
             continue
         lacking.append(f"{one.text!r} of the title {figure.title!r}")
-    axes = figure.note.partition(axis_effects.SAID)[2]
+    axes = figure.axes
     lacking += [
         f"{one.text!r} of the axes {axes!r}"
         for one in said(axes)

@@ -77,7 +77,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "id": figure.id,
         "title": figure.heading,
         "sub": " ".join(filter(None, (figure.sub, figure.marks, figure.doubted))),
-        "note": figure.note,
+        "note": figure.told,
         "key": [f"{k.name} {k.colour}{' dashed' if k.dashed else ''}" for k in figure.key],
         "tables": [_table(t) for t in figure.tables],
         "numbers": [_table(t) for t in figure.numbers],

@@ -74,7 +74,7 @@ def captions(case: Case) -> None:
     for section in case.page.sections:
         for block in section.blocks:
             for figure in block.figures:
-                for text in (figure.sub, figure.note):
+                for text in (figure.sub, figure.told):
                     lacking = list(
                         unknown(
                             AS_COUNTED.sub("", REPEATS.sub("", text)).replace("Ring: 95 % of", ""),

@@ -49,7 +49,7 @@ def test_each_effect_is_a_ratio_with_its_range(make: Any, tmp_path: Path) -> Non
 def test_the_figure_of_a_sweep_says_what_its_axes_do(make: Any, tmp_path: Path) -> None:
     (figure,) = _drawn(stream(make, tmp_path / "r.db"))
 
-    assert figure.note.endswith(
+    assert figure.told.endswith(
         "Best to worst level of each axis, bandwidth: threads × 2.68 from 1 to 4 (2.40 to 3.00), place × 2.32 from remote to local (2.00 to 2.50)."
     )
     assert figure.numbers[-1].rows == (
@@ -69,7 +69,7 @@ def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> No
     figure = _drawn(load([maker.write()]))[0]
 
     assert figure.title == "IOPS: iodepth × 3.46, block size × 2.31"
-    assert "block size × 2.31 from 32 KiB to 4 KiB (2.00 to 2.67)" in figure.note
+    assert "block size × 2.31 from 32 KiB to 4 KiB (2.00 to 2.67)" in figure.axes
 
 
 def _drawn(results: Results) -> list[Figure]:
@@ -101,6 +101,24 @@ def test_a_lab_report_says_each_effect_in_what_the_data_says(make: Any, tmp_path
     (table,) = [t for t in said.tables if "What each axis does" in t.caption]
     assert said.findings[0].text.startswith("Bandwidth, bandwidth: threads × 2.68 from 1 to 4")
     assert said.findings[0].refs == (table,)
+
+
+def test_a_lab_report_says_what_each_axis_does_once(make: Any, tmp_path: Path) -> None:
+    results = stream(make, tmp_path / "r.db")
+
+    said = document.build(results, build.build(results))
+
+    told = [row for table in said.tables for row in table.rows if "threads" in row and "2.40 to 3.00" in row]
+    assert len(told) == 1
+    assert not [f.caption for f in said.figures if "2.40 to 3.00" in f.caption]
+
+
+def test_a_title_without_a_digit_may_be_a_finding() -> None:
+    told = Figure(id="f", title="Where latency starts to climb", sub="", found=True)
+
+    assert told.says
+    assert not Figure(id="f", title="IOPS over iodepth", sub="").says
+    assert not Figure(id="f", title="Nodes 0 to 3", sub="", of="nodes", sweep="Nodes 0 to 3").says
 
 
 @pytest.mark.parametrize(
