@@ -276,6 +276,11 @@ def _span(shares: Sequence[float]) -> str:
     return f"{low} to {high}" if min(shares) != max(shares) else same
 
 
+def differ_by(share: float | None) -> str:
+    """Return by how much values lie apart: "0.42 %"; of equal ones, whose last digit hides the rest, that none is seen."""
+    return "no difference seen" if share == 0 else fmt.percent(share)
+
+
 def _scales(every: Sequence[Shown]) -> Table:
     """Return what stands behind the colours of each family."""
     return Table(
@@ -284,7 +289,7 @@ def _scales(every: Sequence[Shown]) -> Table:
         rows=tuple(
             (
                 one.family.title, fmt.count(len(one.family.numbers)), one.family.better, fmt.count(len(one.typical)),
-                fmt.percent(one.scatter), fmt.percent(one.repeats), f"{fmt.number(one.quiet * 100)} %", f"{fmt.number(one.full * 100)} %",
+                differ_by(one.scatter), differ_by(one.repeats), f"{fmt.number(one.quiet * 100)} %", f"{fmt.number(one.full * 100)} %",
             )
             for one in every
         ),

@@ -19,6 +19,7 @@ from reports.fleet.outliers import ACCUSED, Group, Report
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
+from reports.text.columns import cut_apart
 from reports.text.hostlist import folded
 from reports.verdicts.fleet import Host, Status, Strip
 
@@ -78,12 +79,12 @@ def figure(
             "odd": [],
             "names": [],
         }
-        for i, (one, strip) in enumerate(shown):
-            middle = fmt.quantity(strip.middle, one.said_unit, step=one.step)
-            name = label_placement.fitting(
-                _name(one, several_sweeps), frame.plot_width - label_placement.text_width(middle) - 12
-            )
-            data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": name, "value": middle})
+        middles = [fmt.quantity(strip.middle, one.said_unit, step=one.step) for one, strip in shown]
+        room = frame.plot_width - max(map(label_placement.text_width, middles), default=0.0) - 12
+        names = [_name(one, several_sweeps) for one, _ in shown]
+        cut = apart(names, room)
+        for i, (_, strip) in enumerate(shown):
+            data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": cut[names[i]], "value": middles[i]})
             dots = [{**dot, "y": i + 0.6} for dot in dots_of[id(strip)]]
             data["dots"] += _thinned([d for d in dots if d["series"] == "others"], plot)
             data["odd"] += [d for d in dots if d["series"] != "others"]
@@ -122,6 +123,17 @@ def figure(
 
 
 _WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
+
+
+def apart(names: Sequence[str], width: float) -> dict[str, str]:
+    """Return name → what of it fits into `width` px, cut in its middle so that no two look alike; never below eight letters: the cell
+    that tells two numbers apart stands last."""
+    most = max(map(len, names), default=0)
+    while most > 8 and any(
+        label_placement.text_width(cut) > width for cut in cut_apart(names, most).values()
+    ):
+        most -= 1
+    return cut_apart(names, most)
 
 
 def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:

@@ -112,6 +112,8 @@ class Name:
         """The name as every table, chart and file says it: "triad bandwidth", "PingPong time at 8 B"."""
         if not self.row:
             return self.title
+        if "statistic" in dict(self.part):
+            return f"{self.title}, {self.row}"
         return f"{self.title} {'' if self.row.startswith('from ') else 'at '}{self.row}"
 
     @property
@@ -133,6 +135,8 @@ def _label(label: str, value: Scalar) -> str:
     """Return a label and its value in words: "8 B", "4 processes", "delay 100"."""
     if label == "message_size" and isinstance(value, int | float):
         return _size(value)
+    if label == "statistic":  # of poke's time per byte
+        return "written in order" if value == "sequential" else str(value)
     if label == "nprocs" and isinstance(value, int):
         return fmt.plural(value, "process", "processes")
     return f"{label.replace('_', ' ')} {value}"

@@ -59,8 +59,8 @@ def test_writing_in_order_is_no_read(make: Any, tmp_path: Path) -> None:
         ("memory", "–", "per byte, written in order"),
         ("memory", "–", "per byte, first touch"),
     }
-    said = {n.name.title for run in results.runs for n in numbers_of(run) if "byte" in n.name.metric}
-    assert said == {"memory time per byte"}
+    said = {n.name.words for run in results.runs for n in numbers_of(run) if "byte" in n.name.metric}
+    assert said == {"memory time per byte, written in order", "memory time per byte, first touch"}
 
 
 def test_a_loop_that_takes_less_than_its_timer_is_doubtful(make: Any, loops: Path) -> None:
