@@ -158,6 +158,8 @@ def test_no_figure_changes(variant: str) -> None:
 
 
 ONE_MACHINE = {"lscpu/caches": "nothing tells a second machine's caches from the first's"}
+MUCH = 3000
+"""Characters of a text of which every beginning takes more than a moment to read."""
 SNAPSHOTS = {name for name, parsed in WHOLE.items() if parsed.has("status_interval")}
 STOPPED = SNAPSHOTS | {name for name, parsed in WHOLE.items() if parsed.has("truncated")}
 
@@ -319,11 +321,14 @@ def test_of_the_corpus_too(edit: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    sorted(  # of OSU's one, a count of iterations, 10 of 100, shows nothing
-        name
-        for name in TEXTS.keys() - SNAPSHOTS - {"osu/allreduce_full"}
-        if printed(TEXTS[name], name.partition("/")[0])
-    ),
+    [
+        pytest.param(name, marks=pytest.mark.slow) if len(TEXTS[name]) > MUCH else name
+        for name in sorted(  # of OSU's one, a count of iterations, 10 of 100, shows nothing
+            name
+            for name in TEXTS.keys() - SNAPSHOTS - {"osu/allreduce_full"}
+            if printed(TEXTS[name], name.partition("/")[0])
+        )
+    ],
 )
 def test_a_paste_that_ends_in_a_figure_gives_no_other_figure(name: str) -> None:
     """The line is ended, and the figure is not: `max= 16` of 1698. Cut in each figure, wherever it stands, but for the last of fio's
