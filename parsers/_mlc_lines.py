@@ -628,6 +628,8 @@ def _check_complete(run: Run) -> None:
         if section in run.tables and 0 < len(run.tables[section]) < 5:
             run.flags.add("truncated")
     run.flags |= _rows_missing(run)
+    if "truncated" not in run.flags:
+        run.flags |= _sections_missing(run)
     sources: dict[Scalar, set[Scalar]] = {}
     memories: dict[Scalar, set[Scalar]] = {}
     for row in run.tables.get("c2c_latency", ()):
@@ -637,6 +639,28 @@ def _check_complete(run: Run) -> None:
     remote = [transfer for transfer in run.transfers if transfer.startswith("remote")]
     if any(transfer not in sources or sources[transfer] != memories[transfer] for transfer in remote):
         run.flags.add("truncated")  # there is a row and a column for each node that has CPUs
+
+
+_ALL: Final = (
+    "latency_matrix",
+    "peak_injection_bandwidth",
+    "bandwidth_matrix",
+    "loaded_latency",
+    "c2c_latency",
+)
+"""What MLC from v3 on measures without an option, in this order."""
+
+
+def _sections_missing(run: Run) -> set[str]:
+    """Return the flag of a run of all sections that ends between two of them. With an option MLC prints its command line and measures one
+    section; two of them in their order below a banner without that line are a run of all. Of one alone nothing tells."""
+    found = tuple(run.tables)
+    whole = re.match(r"v?[3-9]", run.version or "") and run.command is None and not run.prompted
+    return (
+        {"sections_missing"}
+        if whole and 1 < len(found) < len(_ALL) and found == _ALL[: len(found)]
+        else set()
+    )
 
 
 def _rows_missing(run: Run) -> set[str]:

@@ -55,6 +55,7 @@ METRICS: Final[Mapping[str, Metric]] = {
 _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text ends or breaks off inside a table; only its complete rows are kept",
     "rows_missing": "a matrix has no row for some of its nodes: they have no CPUs, or the text was cut",
+    "sections_missing": "MLC was started for all its measurements, and the text ends before the last of them: it was cut, or MLC was stopped",
     "no_figures": "a run without a figure: refused, unsupported or cut before its first result",
     "no_msr": "the prefetchers could not be switched (no root, or no msr module)",
     "random_access": "latency of random access: not comparable with sequential access",

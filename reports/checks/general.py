@@ -342,7 +342,7 @@ def denied(results: Results) -> Iterator[Fault]:
 
 _CUT = ("truncated", "unread")
 _LACKING = (
-    *_CUT, "rows_missing", "kernels_missing", "non_finite", "not_finite", "empty_table", "out_of_mem", "time_out", "int_overflow", "interrupted", "io_errors",
+    *_CUT, "rows_missing", "sections_missing", "kernels_missing", "non_finite", "not_finite", "empty_table", "out_of_mem", "time_out", "int_overflow", "interrupted", "io_errors",
 )  # fmt: skip
 
 

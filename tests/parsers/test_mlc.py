@@ -807,3 +807,44 @@ def test_a_table_between_caches_that_was_cut_is_flagged(end: str) -> None:
 
     assert [flag.id for flag in mlc.parse(cut).flags] == ["truncated"]
     assert {row.value for row in mlc.parse(cut).measured()} <= {55.5, 55.6, 115.6}
+
+
+ALL = """Intel(R) Memory Latency Checker - v3.10
+Measuring idle latencies for random access (in ns)...
+                Numa node
+Numa node            0       1
+       0          90.2   144.3
+       1         143.2    89.1
+
+Measuring Peak Injection Memory Bandwidths for the system
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+Using traffic with the following read-write ratios
+ALL Reads        :      211194.2
+3:1 Reads-Writes :      190000.1
+2:1 Reads-Writes :      189000.1
+1:1 Reads-Writes :      188000.1
+Stream-triad like:      187000.1
+
+Measuring Memory Bandwidths between nodes within system
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+                Numa node
+Numa node            0       1
+       0      105000.1 34000.2
+       1       34000.3 105000.4
+
+"""
+
+
+@pytest.mark.parametrize("sections", [2, 3])
+def test_a_run_of_all_that_ends_between_two_sections_says_so(sections: int) -> None:
+    cut = "Measuring".join(ALL.split("Measuring")[: sections + 1])
+    one = cut.replace("v3.10\n", "v3.10\nCommand line parameters: --peak_injection_bandwidth\n")
+
+    assert [flag.id for flag in mlc.parse(cut).flags if "missing" in flag.id] == ["sections_missing"]
+    assert not [flag for flag in mlc.parse(one).flags if flag.id == "sections_missing"]
+
+
+def test_one_section_tells_nothing_of_those_behind_it() -> None:
+    alone = "Measuring".join(ALL.split("Measuring")[:2])
+
+    assert not [flag for flag in mlc.parse(alone).flags if flag.id == "sections_missing"]
