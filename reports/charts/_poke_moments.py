@@ -1,4 +1,4 @@
-"""Mean and standard deviation of single accesses by size: memory beside file. Pure."""
+"""Percentiles, mean and standard deviation of single accesses by size: memory beside file. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from parsers.units import size_bytes
-from reports.charts import wording
+from reports.charts import _poke_sizes, wording
 from reports.charts._tails import Distribution, over_repeats, runs_of
 from reports.draw.figure import MOST_ROWS, ROW, Figure, Runs, Table
 from reports.results.grouping import group_by
@@ -19,8 +19,8 @@ _STATISTICS: Final = (("mean", "mean"), ("sd", "SD"))
 
 
 def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) -> Figure | None:
-    """Return a table with a row for each size, operation and way of access, and mean and SD of each target beside one another; None
-    where there is nothing to set beside anything. block: how many bytes an access of a run moves."""
+    """Return the percentiles over size, and a table with a row for each size, operation and way of access, and mean and SD of each target
+    beside one another; None where there is nothing to set beside anything. block: how many bytes an access of a run moves."""
     accesses = [d for d in found if d.target in _TARGETS and d.runs[0].options.get("bytes") is not None]
     targets = [target for target in _TARGETS if any(d.target == target for d in accesses)]
     blocks = {target: {block(d.runs[0]) for d in accesses if d.target == target} for target in targets}
@@ -38,13 +38,16 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
     one = {run.cell.sweep: run for d in accesses for run in d.runs}
     of, title = next((name, run.sweep_title) for name, run in one.items())
     several = any(len(d.runs) > 1 for d in accesses)
+    panels = _poke_sizes.panels(_by_size(same, targets))
     return Figure(
         id="moments",
         of=of if len(one) == 1 else "",
         sweep=title if len(one) == 1 else "",
-        title="Mean and standard deviation of one access, by size",
+        title=f"{'Percentiles, mean' if panels else 'Mean'} and standard deviation of one access, by size",
         sub=f"{wording.ran(runs_of(accesses), program_name)}. {'The median of the repeats, and their range. ' if several else ''}"
-        "In brackets: the bytes that an access moves. A mean and a deviation do not describe a tail: its quantiles do.",
+        "In brackets: the bytes that an access moves. A mean and a deviation do not describe a tail: its quantiles do."
+        f"{wording.repeats(panels, runs_of(accesses))}{wording.hollow(panels, runs_of(accesses))}",
+        panels=tuple(panels),
         tables=(
             Table(
                 columns=("Size", "Access", *heads),
@@ -55,6 +58,18 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
             ),
         ),
     )  # fmt: skip
+
+
+def _by_size(
+    rows: Mapping[tuple[int, tuple[str, ...]], Mapping[str, Distribution]], targets: Sequence[str]
+) -> dict[str, dict[int, Distribution]]:
+    """Return the accesses of each way and target, by size: a way's targets one after the other."""
+    found: dict[str, dict[int, Distribution]] = {}
+    for way in dict.fromkeys(way for _, way in rows):
+        for target in targets:
+            own = {size: of[target] for (size, other), of in rows.items() if other == way and target in of}
+            found[", ".join((target, *way))] = dict(sorted(own.items()))
+    return found
 
 
 def _bytes(d: Distribution) -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports.charts import poke
+import pytest
+
+from reports.charts import _poke_sizes, poke
+from reports.draw import label_placement, vega
 from reports.draw.figure import Figure
 from reports.results.load import load
 
@@ -69,3 +73,37 @@ def test_accesses_of_other_sizes_are_not_set_beside_one_another(make: Any, tmp_p
 
 def test_of_one_size_there_is_no_table(make: Any, tmp_path: Path) -> None:
     assert moments(make, tmp_path / "r.db", (1000,)) == []
+
+
+def test_percentiles_of_all_sizes_are_drawn_memory_beside_file(make: Any, tmp_path: Path) -> None:
+    (found,) = moments(make, tmp_path / "r.db", (1000, 10**6))
+
+    assert found.title == "Percentiles, mean and standard deviation of one access, by size"
+    assert [panel.title for panel in found.panels] == ["Memory, read", "File, read"]
+    memory, file = (panel.wide for panel in found.panels)
+    assert memory["encoding"]["y"]["scale"] == file["encoding"]["y"]["scale"]
+    tips = [row["tip"] for row in file["datasets"]["points"] if row["series"] == "p50"]
+    assert [tip.split(" · ")[0] for tip in tips] == ["1000 B", "1 MB"]
+    assert {row["series"] for row in file["datasets"]["points"]} == {"p50", "p90"}, (
+        "of 100 samples no p99 is told"
+    )
+    for panel in found.panels:
+        vega.draw(panel.narrow, "x", "")
+
+
+def test_a_way_of_access_of_one_size_is_no_picture(make: Any, tmp_path: Path) -> None:
+    (found,) = moments(make, tmp_path / "r.db", (1000, 10**6), {10**6: 4096})
+
+    assert [panel.title for panel in found.panels] == ["Memory, read, 1 B blocks"]
+
+
+@pytest.mark.parametrize("room", [60.0, 120.0, 180.0, 400.0])
+def test_names_of_many_sizes_do_not_touch(room: float) -> None:
+    names = ["1000 B", "10 kB", "100 kB", "1 MB", "10 MB", "100 MB", "1 GB"]
+
+    told = [(at, name) for at, name in _poke_sizes._ticks(names, room) if name]
+
+    assert told[-1] == (6.0, "1 GB")
+    for (a, left), (b, right) in itertools.pairwise(told):
+        widths = label_placement.text_width(left) + label_placement.text_width(right)
+        assert (b - a) * room / 6.25 > widths / 2

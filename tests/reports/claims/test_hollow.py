@@ -87,7 +87,10 @@ def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
 
     drawn = figures(page)
     found = {f.id: [name for panel in f.panels for name in hollow(panel)] for f in drawn}
-    assert {f.id for f in drawn if f.panels and not found[f.id]} == set()
+    without_it = (
+        {"moments"} if which == "last" else set()
+    )  # the last is a file of one size: over sizes it is not drawn
+    assert {f.id for f in drawn if f.panels and not found[f.id]} == without_it
     for figure in drawn:
         assert (SAID in figure.sub) == bool(found[figure.id]), figure.id
         for panel in figure.panels:

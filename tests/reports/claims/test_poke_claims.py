@@ -126,7 +126,7 @@ def test_no_two_entries_of_a_legend_have_one_colour(make: Any, tmp_path: Path) -
         maker.add("s", "poke", {"target": "memory", "bytes": size * 10**6}, text, axes=("bytes",))
 
     page = render_report([maker.write()], tmp_path / "a.html").read_text()
-    (legend,) = re.findall(r'<ul class="key only">.*?</ul>', page)
+    legend, *_ = re.findall(r'<ul class="key only">.*?</ul>', page)
     colours = re.findall(r'stroke="(#\w+)"', legend)
 
     assert len(colours) == len(set(colours)) == 4
