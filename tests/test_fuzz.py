@@ -29,6 +29,7 @@ def test_what_was_found_stays_found(fuzz: ModuleType, name: str, tmp_path: Path)
     assert fuzz.take(name.partition("-")[0], data, tmp_path) in ("read", "refused")
 
 
+@pytest.mark.slow
 def test_changed_inputs_are_read_or_refused(tmp_path: Path) -> None:
     assert_taken(("experiment", "parse", "topology", "result"), 40, tmp_path)
 

@@ -111,6 +111,7 @@ def test_a_process_on_the_pinned_cpu(pinsweep: Cli, tmp_path: Path) -> None:
     assert again == found  # a resume repeats no more than the sweep itself
 
 
+@pytest.mark.slow
 def test_a_warm_up_that_was_disturbed_says_so_beside_its_number(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(COMPUTES % (1000, CPUS[0]))
     with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):

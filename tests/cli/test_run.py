@@ -210,6 +210,7 @@ def test_repeats_auto_goes_on_with_the_cells_that_have_not_settled(pinsweep: Cli
     assert "nothing to do; 18 were done before" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_sweep_with_repeats_auto_that_was_cut_goes_on_and_what_does_not_settle_is_named(
     pinsweep: Cli, tmp_path: Path
 ) -> None:
@@ -268,6 +269,7 @@ def test_a_failing_cell_is_kept_with_its_reason_and_the_sweep_goes_on(pinsweep: 
     assert sorted(status for *_, status in statuses(tmp_path / "echo.db")) == ["failed"] * 3 + ["ok"] * 9
 
 
+@pytest.mark.slow
 def test_failed_runs_are_started_again_only_on_request(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO.replace("sleep {seconds};", "test -e ready || exit 9;"))
     pinsweep("run", "echo.yaml", "-o", "echo.db")
@@ -382,6 +384,7 @@ def test_what_hides_from_its_run_ends_with_it(pinsweep: Cli, tmp_path: Path) -> 
     assert hiding() == 0
 
 
+@pytest.mark.slow
 def test_a_killed_watchdog_is_told_and_the_sweep_goes_on(
     pinsweep: Cli, start: Start, tmp_path: Path, home: Mapping[str, str]
 ) -> None:
@@ -483,6 +486,7 @@ def test_two_runs_into_one_file_are_refused(pinsweep: Cli, start: Start, tmp_pat
     assert f"another pinsweep (pid {process.pid}) is running into this file" in second.stderr
 
 
+@pytest.mark.slow
 def test_one_experiment_twice_into_one_file_by_another_name_is_refused_until_kill_9(
     pinsweep: Cli, start: Start, tmp_path: Path
 ) -> None:
@@ -551,6 +555,7 @@ def test_a_creation_that_was_cut_goes_on_with_the_same_command(
         assert len(statuses(tmp_path / "echo.db")) == 4
 
 
+@pytest.mark.slow
 def test_a_file_that_is_deleted_under_a_run_is_named(
     start: Start, tmp_path: Path, home: Mapping[str, str]
 ) -> None:

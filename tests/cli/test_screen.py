@@ -59,7 +59,7 @@ def ask(pinsweep: Cli, made: Path, words: list[str], *, terminal: bool = True, *
     return done.stdout.replace("\r\n", "\n")
 
 
-SLOW = (["fleet", "hosts", "--all"], ["history", "nights"])
+SLOW = (["fleet", "hosts"], ["fleet", "hosts", "--all"], ["history", "nights"])
 EACH = [pytest.param(words, marks=pytest.mark.slow) if words in SLOW else words for words in COMMANDS]
 
 

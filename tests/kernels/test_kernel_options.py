@@ -28,7 +28,10 @@ MEMLAT: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("mode", mlc.MODES)
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(mode, marks=pytest.mark.slow) if mode == "loaded_latency" else mode for mode in mlc.MODES],
+)
 def test_memlat_refuses_what_does_not_load(mode: str) -> None:
     memlat = kernels.build("memlat")
     for name, (value, word) in MEMLAT.items():

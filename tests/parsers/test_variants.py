@@ -158,7 +158,7 @@ def test_no_figure_changes(variant: str) -> None:
 
 
 ONE_MACHINE = {"lscpu/caches": "nothing tells a second machine's caches from the first's"}
-MUCH = 3000
+MUCH = 1500
 """Characters of a text of which every beginning takes more than a moment to read."""
 SNAPSHOTS = {name for name, parsed in WHOLE.items() if parsed.has("status_interval")}
 STOPPED = SNAPSHOTS | {name for name, parsed in WHOLE.items() if parsed.has("truncated")}

@@ -91,8 +91,8 @@ sweeps:
         ("mytool", "{path} 1", 1),
         ("unrelated", "echo 1", 0),
         ("lscpu", "echo 1", 0),
-        ("dmidecode", "echo 1", 0),
-        ("lstopo-no-graphics", "echo 1", 0),
+        pytest.param("dmidecode", "echo 1", 0, marks=pytest.mark.slow),
+        pytest.param("lstopo-no-graphics", "echo 1", 0, marks=pytest.mark.slow),
     ],
 )
 def test_run_and_doctor_refuse_and_say_so(

@@ -320,6 +320,7 @@ def test_a_tuned_run_measures_the_tuned_machine_and_says_so(machine: Path, tmp_p
 
 
 @pytest.mark.usefixtures("_away")
+@pytest.mark.slow
 def test_what_is_measured_again_is_measured_on_the_tuned_machine_too(machine: Path, tmp_path: Path) -> None:
     """100 and 200 where it is tuned, 101 and 201 where it is not."""
     shell = f"sh -c 'echo $(($(cat {machine / BALANCING}) + {{i}} * 100))'"

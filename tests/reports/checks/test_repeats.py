@@ -64,7 +64,7 @@ def test_repeats_that_scatter(make: Any, tmp_path: Path, rates: Sequence[float],
     assert [(level, text) for level, _, text in found(path, "G11")] == said
 
 
-@pytest.mark.parametrize("repeats", [8, 10, 15])
+@pytest.mark.parametrize("repeats", [8, *(pytest.param(n, marks=pytest.mark.slow) for n in (10, 15))])
 def test_of_cells_with_two_percent_of_noise_hardly_any_is_named(
     make: Any, tmp_path: Path, repeats: int
 ) -> None:

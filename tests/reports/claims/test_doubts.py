@@ -90,7 +90,13 @@ def unmarked(results: Results, page: Page | None = None) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("text", FIXTURES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=[pytest.mark.slow] if i % 3 else [])
+        for i, path in enumerate(FIXTURES)
+    ],
+)
 def test_a_page_of_a_fixture_marks_what_is_doubted(text: Path, tmp_path: Path) -> None:
     if CliRunner().invoke(cli, ["parse", str(text), "-o", str(tmp_path / "a.db")]).exit_code:
         pytest.skip("not a text that is taken in by itself")

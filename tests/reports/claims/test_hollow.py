@@ -77,7 +77,8 @@ def solid(panel: Panel) -> list[str]:
     return [name for name, rows in drawn if name in KINDS and any(not row.get("hollow") for row in rows)]
 
 
-@pytest.mark.parametrize("which", [pytest.param("first", marks=pytest.mark.slow), "last"])
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["first", "last"])
 def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
     full_result: Path, tmp_path: Path, which: str
 ) -> None:

@@ -476,7 +476,7 @@ def told_of(files: Sequence[Path]) -> tuple[tuple[Drawing, ...], list[Box], list
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if i % 3 else name
+        pytest.param(name, marks=pytest.mark.slow) if i % 6 else name
         for i, name in enumerate((*MADE, *RECORDED))
     ],
 )

@@ -483,6 +483,7 @@ def test_hosts_with_too_few_sessions_are_told_together(nightly: Nightly) -> None
     assert told == ["n[1-2]: 3 sessions each.", "n3: 4 sessions."]
 
 
+@pytest.mark.slow
 def test_an_update_that_took_three_days_is_one_change(nightly: Nightly) -> None:
     """Nine hosts got the kernel on three days, and a tenth regressed on one of them for no reason that was recorded."""
     for n in range(9):

@@ -168,7 +168,7 @@ def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str
     return found
 
 
-QUICK = ("one run", "captured MLC", "fleet")
+QUICK = ("one run", "fleet")
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,7 @@ def test_axe_finds_nothing_in_the_page_of_all_tools(browser: Browser, open_page:
     assert violations(browser, out, awake=True) == {}
 
 
+@pytest.mark.slow
 def test_every_name_beside_a_line_can_be_read(browser: Browser, open_page: str, tmp_path: Path) -> None:
     """Which axe cannot tell of texts in a picture: 4.5 : 1 on the page's ground, light and dark."""
     out = tmp_path / "page.html"
@@ -258,6 +259,7 @@ def test_what_scrolls_is_reached_by_the_keyboard_and_nothing_else_stops_it(
         context.close()
 
 
+@pytest.mark.slow
 def test_small_tables_are_open_on_paper_and_long_ones_are_not(
     browser: Browser, make: Any, tmp_path: Path
 ) -> None:

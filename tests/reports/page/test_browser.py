@@ -124,6 +124,7 @@ def test_the_pointer_is_told_the_exact_value_of_the_nearest_point(browser: Brows
         expect(tip).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_finger_is_told_too(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling, viewport={"width": 400, "height": 800}, has_touch=True) as page:
         host, tip = chart(page), page.locator("#tip")
@@ -337,6 +338,7 @@ CUT = """() => [...document.querySelectorAll("caption")].map(caption => {
 """Captions of tables that go on beyond what is seen of them: one that scrolls with its table is read by nobody."""
 
 
+@pytest.mark.slow
 def test_no_text_of_a_picture_lies_on_another_or_leaves_it(browser: Browser, full: Path) -> None:
     """“linear” lay on “95 % at 4”."""
     with opened(browser, full) as page:
@@ -347,6 +349,7 @@ def test_no_text_of_a_picture_lies_on_another_or_leaves_it(browser: Browser, ful
             assert page.evaluate(CUT) == []
 
 
+@pytest.mark.slow
 def test_the_theme_switch_recolours_a_chart_that_answers(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling, color_scheme="light") as page:
         host = awake(chart(page))
@@ -381,6 +384,7 @@ def test_a_page_of_a_few_values_is_small_and_the_rest_of_it_answers(
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
 
 
+@pytest.mark.slow
 def test_print_has_the_whole_picture(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         host = awake(chart(page))
@@ -471,6 +475,7 @@ def test_a_figure_is_saved_as_it_is_shown_light_on_white_with_its_font(
     assert "212,98,15,255" not in seen
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_texts_when_charts_answer(browser: Browser, make: Any, tmp_path: Path) -> None:
     hostile = PAYLOAD + "\x00\x1b[31m"
     maker = make.Maker(tmp_path / "h.db", host=hostile, title=hostile)
@@ -584,6 +589,7 @@ def test_rows_of_closed_tables_are_built_when_they_are_opened(
         expect(page.locator("#runs tbody tr").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_figures_that_are_far_away_are_built_when_they_are_near_or_printed(
     browser: Browser, full: Path, tmp_path: Path
 ) -> None:

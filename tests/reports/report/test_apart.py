@@ -14,6 +14,7 @@ from reports.report import render
 from reports.report.apart import apart
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_page_of_large_files_is_that_of_small_ones(
     full_result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

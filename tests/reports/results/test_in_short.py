@@ -138,6 +138,7 @@ def test_what_is_kept_says_what_the_texts_say(file: Path, monkeypatch: pytest.Mo
     assert (kept(file) == 0) is captured
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_page_of_what_is_kept_is_that_of_the_texts(
     full_result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
