@@ -73,10 +73,12 @@ def kept(db: sqlite3.Connection, question: str, of: str) -> str | None:
     return said.removeprefix(head) if said.startswith(head) else None
 
 
-def is_kept(db: sqlite3.Connection, question: str, of: str) -> bool:
-    """Is something kept for a question of contents with that fingerprint? It may be damaged."""
+def is_kept(db: sqlite3.Connection, question: str, of: str | None) -> bool:
+    """Is something kept for a question of contents with that fingerprint, None: of any? It may be damaged."""
     try:
-        found = db.execute("SELECT 1 FROM kept_answer WHERE question = ? AND of = ?", (question, of))
+        found = db.execute(
+            "SELECT 1 FROM kept_answer WHERE question = ? AND of = ifnull(?, of)", (question, of)
+        )
         return found.fetchone() is not None
     except sqlite3.Error:
         return False

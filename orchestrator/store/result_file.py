@@ -471,8 +471,8 @@ class ResultFile:
         """Return what was kept as the answer to a question, of contents with that fingerprint; None if nothing was, or it is damaged."""
         return answers.kept(self._db, question, of)
 
-    def has_answer(self, question: str, of: str) -> bool:
-        """Is something kept as the answer to a question of contents with that fingerprint?"""
+    def has_answer(self, question: str, of: str | None) -> bool:
+        """Is something kept as the answer to a question of contents with that fingerprint, None: of any?"""
         return answers.is_kept(self._db, question, of)
 
     def keep_answers(self, of: str, kept: Iterable[tuple[str, str]]) -> None:

@@ -13,7 +13,7 @@ from reports.checks.audit import Finding, audit, counted
 from reports.numbers import kept
 from reports.results.load import Watched, load
 from reports.results.model import Results
-from reports.results.remembered import recalled, remember, remembered
+from reports.results.remembered import is_to_be_made, recalled, remember, remembered
 
 Audited = tuple[tuple[Finding, ...], str]
 """What all checks found, the gravest first; and "12 runs with numbers": what they were applied to."""
@@ -48,6 +48,11 @@ def audit_of(results: Results, *, digest: bool = True) -> tuple[Finding, ...]:
     if of:
         remember(path, _QUESTION, of, _dumped((found, counted(results))))
     return found
+
+
+def is_to_be_audited(path: Path) -> bool:
+    """Did nobody audit a result file of many runs? Raises UserError for a file that is none, Damaged."""
+    return is_to_be_made(path, _QUESTION)
 
 
 def _dumped(found: Audited) -> str:

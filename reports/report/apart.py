@@ -9,9 +9,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+LARGE: Final = 64 << 20
+"""Bytes of result files of which all is read in a process of its own, before more memory is wanted."""
 
 
 def apart(made: Callable[[], T]) -> T:

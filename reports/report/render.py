@@ -6,13 +6,11 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from reports.compare.section import Delta
 from reports.page.html import html
 from reports.page.model import Block, Page
-from reports.report import build
-from reports.report.apart import apart
+from reports.report import apart, build
 from reports.results.load import Watched, load, printed
 from reports.results.write import write_whole
 
@@ -42,16 +40,12 @@ def render_report(
         texts = printed(results, build.with_output(results), build.EXCERPT)
         return _without_runs(build.build(results, comparison, texts))
 
-    large = comparison is None and sum(path.stat().st_size for path in paths if path.exists()) >= _LARGE
-    page = apart(built) if large else built(watched)
+    large = comparison is None and sum(path.stat().st_size for path in paths if path.exists()) >= apart.LARGE
+    page = apart.apart(built) if large else built(watched)
     if large:
         deque(watched([(path, path.name) for path in paths]), maxlen=0)  # read by now
     write_whole(out, html(page, static=static, template=template))
     return out
-
-
-_LARGE: Final = 64 << 20
-"""Bytes of result files; the page of more is built in a process of its own: drawing takes some hundred MB more."""
 
 
 def _without_runs(page: Page) -> Page:

@@ -67,6 +67,15 @@ def remember(path: Path, question: str, of: str, answer: str) -> None:
                 file.keep_answers(of, [(_asked(path, question), answer)])
 
 
+def is_to_be_made(path: Path, question: str) -> bool:
+    """Is an answer still to be made of a result file of many runs that can keep it? What is kept may be of other contents, or by another
+    program: telling that takes a look at all of the file. Raises UserError for a file that is none, Damaged."""
+    with open_result(path, known=True) as file:
+        return (
+            file.writable and file.runs_there() >= MANY and not file.has_answer(_asked(path, question), None)
+        )
+
+
 def known_by(file: ResultFile) -> str:
     """Return what the answers that are made of a file are kept by, as it is now; "" of few runs."""
     program = _program()

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from orchestrator.store.result_file import ResultFile
+from pinsweep.cli import cli
 from reports import numbers, readings
 from reports.checks import audited as checks_audited
 from reports.checks.audited import audited
@@ -70,6 +72,32 @@ def read(results: Results) -> list[object]:
         for tool in results.tools
         for run in results.good(tool)
     ]  # fmt: skip
+
+
+def test_large_files_that_nobody_audited_are_audited_before_they_are_compared(
+    full_result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of 100 000 runs took a GB, and their numbers were worked out twice."""
+    paths = [Path(shutil.copy(full_result, tmp_path / name)) for name in ("a.db", "b.db")]
+    with sqlite3.connect(paths[1]) as db:
+        db.execute("UPDATE session SET seed = seed + 1")
+    db.close()
+    plain = CliRunner().invoke(cli, ["compare", *map(str, paths)])
+    assert plain.exception is None or isinstance(plain.exception, SystemExit)
+    for path in paths:
+        with sqlite3.connect(path) as db:
+            db.execute("DELETE FROM kept_answer")
+        db.close()
+    monkeypatch.setattr("reports.report.apart.LARGE", 0)
+    pids = []
+    parsed = ResultFile.parsed
+    monkeypatch.setattr(ResultFile, "parsed", lambda *of, **how: pids.append(1) or parsed(*of, **how))
+
+    asked = CliRunner().invoke(cli, ["compare", *map(str, paths)])
+
+    assert asked.output == plain.output
+    assert all(rows(path) for path in paths)
+    assert not pids  # of this process: it reads no text
 
 
 def rows(path: Path) -> int:

@@ -23,7 +23,7 @@ def test_a_page_of_large_files_is_that_of_small_ones(
     here = render.render_report([full_result], tmp_path / "here").read_text()
     pids: list[int] = []
     monkeypatch.setattr(render, "load", _counted(pids))
-    monkeypatch.setattr(render, "_LARGE", 0)
+    monkeypatch.setattr("reports.report.apart.LARGE", 0)
 
     there = render.render_report([full_result], tmp_path / "there").read_text()
 
