@@ -90,8 +90,9 @@ def title(metric: str, found: Sequence[Effect]) -> str:
 
 
 def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None = None) -> Strip | None:
-    """Draw what the axes do; None of fewer than two. names: of axes that people call otherwise."""
-    if len(found) < 2:
+    """Draw what the axes do; None of fewer than two, and where none does anything beyond the repeats: that would be a picture of noise.
+    names: of axes that people call otherwise."""
+    if len(found) < 2 or not any(effect.clear for effect in found):
         return None
     return strip(
         metric,

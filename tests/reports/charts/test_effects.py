@@ -135,3 +135,10 @@ def test_two_axes_or_more_are_drawn_with_the_numbers_of_the_table(make: Any, tmp
     assert [dot.name for dot in drawn.strip.tracks[1].dots] == ["fast", "mid", "slow"]
     assert alone.strip is None
     assert alone.tables
+
+
+def test_axes_that_do_nothing_beyond_the_repeats_are_no_picture(make: Any, tmp_path: Path) -> None:
+    drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), value=lambda **_: 100.0)
+
+    assert drawn.strip is None
+    assert drawn.numbers[0].caption == "What each axis does"
