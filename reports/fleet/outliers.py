@@ -10,7 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 from orchestrator.cluster.traits import Difference
 from orchestrator.machine.facts import FACTS
@@ -87,6 +87,16 @@ class Halves:
         for host in strip.hosts:
             sides[host.name not in self.worse].append(host.value)
         return statistics.median(sides[0]), statistics.median(sides[1])
+
+
+Against = Literal["hosts", "baseline", "both"]
+
+
+def against(strips: Iterable[Strip]) -> Against:
+    """Say what the hosts of some numbers are compared with: each other, past sessions of a baseline, or of some numbers the one and of
+    others the other."""
+    past = {bool(strip.metric.baseline) for strip in strips}
+    return "both" if len(past) > 1 else "baseline" if True in past else "hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
-from reports.fleet.outliers import Odd, Report
+from reports.fleet.outliers import Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.text import doubtful
 from reports.page import html
@@ -231,19 +231,16 @@ def _checks(report: Report) -> Iterable[Check]:
 
 
 def _methods(report: Report) -> Iterable[str]:
-    groups = [bool(group.baseline) for group in report.groups]
-    some = any(groups) and (not all(groups) or any(group.beside_baseline for group in report.groups))
+    with_ = {
+        "hosts": "is the median of the hosts.",
+        "baseline": "are the sessions of the baseline.",
+        "both": "are the sessions of the baseline where it has the number of their kind, else the median of the hosts.",
+    }[against(strip for group in report.groups for _, strip in group.strips)]
     yield (
         "Hosts are compared within groups of equal hardware: processor, packages, cores and NUMA nodes, memory within 2 %, and its modules "
         "where every host recorded them; only what ran with the same options, threads and PUs. What one boot of a host did within an hour "
         "is one session and counts as one value, the median of its repeats"
-        + (
-            "; what they are compared with are the sessions of the baseline."
-            if any(groups) and not some
-            else "; what they are compared with are the sessions of the baseline where it has the number of their kind, else the median of the hosts."
-            if some
-            else "; what they are compared with is the median of the hosts."
-        )
+        f"; what they are compared with {with_}"
     )
     least = f"{report.threshold * 100:.3g} %"
     yield (

@@ -15,7 +15,7 @@ from reports.draw.plot import Plot
 from reports.draw.vega import Frame, Rows, Spec
 from reports.fleet.families import families, middle_of
 from reports.fleet.heat import heat
-from reports.fleet.outliers import ACCUSED, Group, Report
+from reports.fleet.outliers import ACCUSED, Group, Report, against
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -316,14 +316,11 @@ def _spread(strip: Strip) -> str:
 def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) -> Table:
     """Return every number: its median, how far hosts differ, its worst and best host, and whom the figure marks."""
     rows = []
-    past = {bool(strip.metric.baseline) for _, strip in known}
-    what = (
-        "Hosts differ"
-        if past == {False}
-        else "The baseline scatters"
-        if past == {True}
-        else "Hosts differ, or the baseline scatters,"
-    )
+    what = {
+        "hosts": "Hosts differ",
+        "baseline": "The baseline scatters",
+        "both": "Hosts differ, or the baseline scatters,",
+    }[against(strip for _, strip in known)]
     for one, strip in known:
         scale = fmt.scale_for([strip.middle], one.said_unit)
         worst = min(strip.hosts, key=lambda n: _at(strip, n))

@@ -26,6 +26,7 @@ from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
 from reports.page import html
 from reports.results.load import load
+from reports.verdicts.fleet import Metric, Strip
 
 KINDS = ((8, 32), (12, 64), (18, 16), (24, 32), (32, 32))
 """Modules, GiB of each."""
@@ -172,3 +173,15 @@ def test_names_of_a_strip_are_cut_where_they_are_alike() -> None:
     assert len(set(cut.values())) == 3
     assert all(label_placement.text_width(text) <= 200 for text in cut.values())
     assert strip.apart(["triad bandwidth"], 200) == {"triad bandwidth": "triad bandwidth"}
+
+
+@pytest.mark.parametrize(
+    ("past", "said"), [((0, 0), "hosts"), ((3, 2), "baseline"), ((3, 0), "both"), ((), "hosts")]
+)
+def test_what_hosts_are_compared_with_is_told_in_one_place(past: tuple[int, ...], said: str) -> None:
+    strips = [
+        Strip(metric=Metric(key=i, better="lower", values={}, baseline=(1.0,) * n), middle=None, spread=None, hosts=())
+        for i, n in enumerate(past)
+    ]  # fmt: skip
+
+    assert outliers.against(strips) == said
