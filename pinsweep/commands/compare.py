@@ -277,7 +277,7 @@ def _audited_first(paths: Sequence[Path]) -> None:
     from reports.report import apart
 
     for path in paths:
-        if path.stat().st_size >= apart.LARGE and is_to_be_audited(path):
+        if path.is_file() and path.stat().st_size >= apart.LARGE and is_to_be_audited(path):
             with progress.doing("auditing", [path]):
                 apart.apart(functools.partial(audited, [path]))
 

@@ -83,10 +83,10 @@ def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> Non
             "10 MB as 1\u2009000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes",
         ),
         (
-            (4e5, 1e6, 1e5),
+            (4e5, 4e6, 1e5),
             False,
             "Time of all files together",
-        ),  # the repeats are further apart than the medians
+        ),  # the repeats are nearly as far apart as the medians
     ],
 )
 def test_what_many_files_cost_is_said_of_pairs_that_agree(

@@ -461,9 +461,13 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
             spans.clear()
         else:
             (scale,) = [dict(zip(scales.columns, r, strict=True)) for r in scales.rows if r[0] == metric]
-            assert stands(scale["Hosts differ by (robust SD)"], sd * 100, digits=2) or sd < 0.0005
+            between = scale["Hosts differ by (robust SD)"]
+            assert (between == "no difference seen") == (sd == 0)
+            assert sd < 0.0005 or stands(between, sd * 100, digits=2)
             told = scale["Repeats differ by (half the range)"]
-            assert stands(told, repeats * 100, digits=2) if halves else told == "–"
+            assert (told == "no difference seen") == (bool(halves) and repeats == 0)
+            assert repeats == 0 or stands(told, repeats * 100, digits=2)
+            assert halves or told == "–"
             assert stands(scale["No colour below"], quiet * 100)
             assert stands(scale["Full colour from"], max(0.1, 2 * quiet) * 100)
             assert (int(scale["Numbers"]), int(scale["Hosts"])) == (len(keys), len(typical))
