@@ -196,6 +196,22 @@ def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
     return [one for parsed in known if (one := parsed.once(module.leading))]
 
 
+_MANY = 1000
+"""Runs from which on what was read of a run for its one number is let go."""
+
+
+def leaders_of(cells: Sequence[Sequence[Run]]) -> list[list[tuple[str, float]]]:
+    """Return the `leaders` of the runs of each cell."""
+    many = sum(map(len, cells)) > _MANY
+    told = []
+    for own in cells:
+        told.append(leaders(own[0].tool, *(run.parsed for run in own)))
+        for run in own if many else ():
+            if run.parsed:
+                run.parsed.let_go(but=_module(run.tool).leading)
+    return told
+
+
 def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
     """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count has different sizes: of I/Os of 4 KiB and of 1 MiB the
     most are no best. None where the sizes are within 2 %, or a cell does not tell."""

@@ -132,7 +132,7 @@ def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Eff
     leaders = [numbers.leader(own[0]) for own in cells]
     axes = list(dict.fromkeys(axis for own in cells for axis in ("place", *own[0].cell.axes)))
     levels: list[Levels] = [tuple(_level(own[0], axis) for axis in axes) for own in cells]
-    told = [numbers.leaders(own[0].tool, *(run.parsed for run in own)) for own in cells]
+    told = numbers.leaders_of(cells)
     units = {unit for of in told for unit, _ in of}
     directions = {leader.better for leader in leaders}
     if len(units) != 1 or len(directions) != 1 or "neither" in directions or len({*levels}) < len(levels):

@@ -43,16 +43,16 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
 def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     """Give the row of a sweep and whose numbers it has; nothing of a sweep whose cells have no number of one unit and direction."""
     cells = list(group_by(runs, lambda run: (run.host, run.record.point_id)).values())
-    told = {i: numbers.leaders(own[0].tool, *(run.parsed for run in own)) for i, own in enumerate(cells)}
+    told = numbers.leaders_of(cells)
     leader = numbers.leader(cells[0][0])
-    units = {unit for own in told.values() for unit, _ in own}
+    units = {unit for own in told for unit, _ in own}
     directions = {numbers.leader(own[0]).better for own in cells}
     if len(units) != 1 or len(directions) != 1:
         return
     unit = leader.unit or units.pop()
     spreads: Mapping[int, formulas.Spread] = {
         i: formulas.spread([value for _, value in own])
-        for i, own in told.items()
+        for i, own in enumerate(told)
         if own and numbers.ranked(cells[i][0])
     }
     if not spreads:
