@@ -261,7 +261,7 @@ def _converter() -> Any:  # noqa: ANN401 (has no types)
         raise UserError(
             "report",
             "charts are drawn by vl-convert, which is not installed",
-            "pip install 'pinsweep[report]'",
+            "pip install vl-convert-python",
         ) from error
     return vl_convert
 

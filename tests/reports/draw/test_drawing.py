@@ -329,7 +329,7 @@ def test_without_vl_convert_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(UserError) as caught:
         vega.draw(vega.template("curves"), "a", "")
-    assert "pinsweep[report]" in caught.value.hint
+    assert "vl-convert-python" in caught.value.hint
 
 
 @given(st.text("abcMW…i, µ1", max_size=60), st.floats(0, 500))
