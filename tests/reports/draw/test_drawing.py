@@ -320,7 +320,7 @@ def test_unknown_data_is_a_bug() -> None:
         )
 
 
-def test_without_vl_convert_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_vl_convert_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     from parsers.errors import UserError
