@@ -17,7 +17,7 @@ from orchestrator.machine.ask import ask
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.descriptions import disagreements, joined, numactl_disagreements, topology_from_text
 from orchestrator.machine.hwloc_xml import topology_from_xml
-from orchestrator.machine.sysfs import WANTED_FILES, topology_from_files
+from orchestrator.machine.sysfs import ONLINE, WANTED_FILES, topology_from_files
 from orchestrator.machine.topology import Device, Topology
 from parsers.errors import UserError
 from parsers.units import size_bytes
@@ -40,7 +40,7 @@ def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
 
     Raises UserError if neither can be read.
     """
-    system = topology_from_files(read_files(sys), read_devices(sys))
+    system = topology_from_files(read_files(sys, proc), read_devices(sys))
     xml = lstopo_xml(devices=False) if sys == SYS else None
     topology = joined(topology_from_xml(xml, "lstopo"), system) if xml else system
     status = _status(proc)
@@ -117,10 +117,17 @@ def lstopo_xml(*, devices: bool = True) -> str | None:
     return None
 
 
-def read_files(sys: Path = SYS) -> dict[str, str]:
-    """Return the kernel's files about the topology, by their path below /sys. Those that cannot be read are left out."""
+def read_files(sys: Path = SYS, proc: Path = PROC) -> dict[str, str]:
+    """Return the kernel's files about the topology, by their path below /sys. Those that cannot be read are left out.
+
+    Where there is no /sys, as in a bare chroot, /proc/stat tells which PUs are online.
+    """
     paths = (path for pattern in WANTED_FILES for path in sys.glob(pattern))
-    return {str(path.relative_to(sys)): text for path in paths if (text := _text(path)) is not None}
+    found = {str(path.relative_to(sys)): text for path in paths if (text := _text(path)) is not None}
+    if not found:
+        online = re.findall(r"^cpu([0-9]+) ", _text(proc / "stat") or "", re.MULTILINE)
+        found = {ONLINE: ",".join(online)} if online else {}
+    return found
 
 
 def read_devices(sys: Path = SYS) -> tuple[Device, ...]:

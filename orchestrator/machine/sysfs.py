@@ -48,12 +48,13 @@ WANTED_FILES: Final = (
 
 
 CPU: Final = "devices/system/cpu"
+ONLINE: Final = f"{CPU}/online"
 NODE: Final = "devices/system/node"
 
 
 def from_files(files: Files, devices: Iterable[Device]) -> Topology:
     """Return what the files say. Raises ValueError where no CPU is online."""
-    online = _cpulist(files, f"{CPU}/online") or frozenset(_numbers_in(files, rf"{CPU}/cpu(\d+)/topology/"))
+    online = _cpulist(files, ONLINE) or frozenset(_numbers_in(files, rf"{CPU}/cpu(\d+)/topology/"))
     if not online:
         raise ValueError("no CPU is online")
 

@@ -209,6 +209,7 @@ def _describe(topology: Topology) -> list[str]:
     """Return the machine in a few lines; NUMA nodes one each."""
     from orchestrator.machine.cpulist import format_cpulist
     from parsers.units import size_text
+    from reports.health.doctor import distance_lines
     from reports.results.hardware import counted
 
     numbers = topology.numbers()
@@ -224,7 +225,7 @@ def _describe(topology: Topology) -> list[str]:
         lines.append(
             f"numa_node {node.os_index}: CPUs {cpus}, {memory}{'' if node.allowed else ', not allowed'}{near}"
         )
-    return lines
+    return [*lines, *distance_lines(topology)]
 
 
 def _capture(folder: Path, topology: str, facts: object) -> None:

@@ -66,9 +66,25 @@ def as_json(survey: Survey) -> dict[str, Any]:
                 {
                     "numa_node": node.os_index, "cpus": list(node.cpus), "memory_bytes": node.memory_bytes, "allowed": node.allowed,
                     "devices": [device.name for device in topology.devices if device.numa_node == node.os_index],
+                    "distances": [
+                        {"to": other.os_index, "distance": topology.distance(node.os_index, other.os_index)}
+                        for other in topology.numa_nodes if topology.distances
+                    ],
                 }
                 for node in topology.numa_nodes
             ],
             "facts": dict(survey.facts), "scratch": survey.scratch or None, "contradictions": list(survey.contradictions),
         },
     }  # fmt: skip
+
+
+def distance_lines(topology: Topology) -> list[str]:
+    """Return how far the memory of each node is from each node, a line a node; none where the machine has one, or does not tell."""
+    nodes = [node.os_index for node in topology.numa_nodes]
+    if len(nodes) < 2 or not topology.distances:
+        return []
+    told = [[str(topology.distance(start, end) or "?") for end in nodes] for start in nodes]
+    return [
+        f"distances from node {start} to {', '.join(f'{end}: {far}' for end, far in zip(nodes, row, strict=True))}"
+        for start, row in zip(nodes, told, strict=True)
+    ]

@@ -78,6 +78,11 @@ ANSWERS: Final[Mapping[str, Schema]] = {
                 memory_bytes=null(integer("Its memory, in bytes.")),
                 allowed=flag("This process may use it."),
                 devices=listed(text("A device near it: nvme0n1, eth0.")),
+                distances=listed(record(
+                    "How far a memory is, as the firmware says (SLIT).",
+                    to=integer("The node whose memory it is."),
+                    distance=null(integer("10: its own; 21: 2.1 × as far. Null: not told.")),
+                ), "To the memory of every node, its own among them; none where the machine tells no distances."),
             )),
             facts=mapped(anything("A fact, as it was read; null: it could not be."), "What is recorded with every sweep: kernel, cpu_model, governor …; names that end in _bytes are in bytes."),
             scratch=null(text("The file system of scratch files.")),

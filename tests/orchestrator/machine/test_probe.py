@@ -217,6 +217,19 @@ def test_a_copy_of_sys_is_read_as_its_machine(tmp_path: Path) -> None:
     assert topology.allowed_nodes == {0}
 
 
+def test_without_sys_the_cpus_are_those_that_proc_counts(tmp_path: Path) -> None:
+    stat = "cpu  9 0 9 9\ncpu0 3 0 3 3\ncpu2 3 0 3 3\ncpu3 3 0 3 3\nintr 7\n"
+    proc = tree(
+        tmp_path / "proc", {"stat": stat, "self/status": "Cpus_allowed_list:\t2-3\nMems_allowed_list:\t0\n"}
+    )
+
+    topology = probe.read_topology(tmp_path / "no sys", proc)
+
+    assert sorted(pu.os_index for pu in topology.pus) == [0, 2, 3]
+    assert topology.allowed_cpus == {2, 3}
+    assert topology.allowed_nodes == {0}
+
+
 def test_an_empty_sys_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no CPU is online"):
         probe.read_topology(tmp_path, tmp_path)
