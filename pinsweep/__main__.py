@@ -157,9 +157,15 @@ def _lacks(error: ModuleNotFoundError) -> int:
 
 
 def _bug() -> int:
-    from parsers.errors import error_record
+    from parsers.errors import PinsweepError, error_record
     from pinsweep import bug
 
+    if isinstance(error := bug.of_a_file(), PinsweepError):  # what a stranger made of it, or a disk
+        from reports.text.plain import printable
+
+        _say(*map(printable, error.lines()))
+        _answer(error.records())
+        return error.exit_status
     what, where = bug.told()
     _say(what, where)
     _answer([error_record("bug", what.removeprefix("error: "), hint=where.removeprefix("hint: "))])

@@ -1,17 +1,22 @@
-"""What Tab offers: shipped experiments, sweeps and axes of those on the line, tools, baselines. Says nothing of mistakes."""
+"""What Tab offers: shipped experiments, result files, sweeps and axes of those on the line, tools, baselines, schemas. Says nothing
+of mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from orchestrator.model import Experiment
+    from orchestrator.model import Cell, Experiment
+
+_PLAIN: Final = re.compile(r"[\w./@%+,=-]+")
+"""A path that a shell takes as it is; what is offered is not quoted."""
 
 
 def experiments(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -23,8 +28,9 @@ def experiments(_ctx: click.Context, _param: click.Parameter, begun: str) -> lis
 
 
 def sweeps(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the sweeps of the experiments that stand on the line."""
-    return _of((sweep.name for experiment in _named(ctx) for sweep in experiment.sweeps), begun)
+    """Offer the sweeps of the experiments, or result files, that stand on the line."""
+    named = (sweep.name for experiment in _named(ctx) for sweep in experiment.sweeps)
+    return _of(dict.fromkeys((*named, *(cell.sweep for cell in _measured(ctx)))), begun)
 
 
 def cells(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -41,9 +47,28 @@ def tools(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[Comp
     return _of(tool_names(), begun)
 
 
-def sides(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the baselines, and files where none is meant."""
-    return baselines(_ctx, _param, begun) or _files(begun)
+def results(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the result files and the folders of some, in the folder that is begun; any path where neither is meant."""
+    return _of(_result_files(begun), begun) or _files(begun)
+
+
+def sides(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the baselines and the result files; any path where neither is meant."""
+    return [*baselines(ctx, param, begun), *_of(_result_files(begun), begun)] or _files(begun)
+
+
+def axes(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer what `compare --by` takes: the axes of the result files on the line, and what every run has."""
+    of_files = dict.fromkeys(axis for cell in _measured(ctx) for axis in cell.labels())
+    return _of(
+        (*of_files, *(word for word in ("program", "host", "relation") if word not in of_files)), begun
+    )
+
+
+def schemas(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    from reports import schemas
+
+    return _of(("experiment", *schemas.names()), begun)
 
 
 def baselines(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -80,3 +105,32 @@ def _named(ctx: click.Context) -> list[Experiment]:
         except (PinsweepError, OSError):
             continue
     return found
+
+
+def _result_files(begun: str) -> list[str]:
+    """Return NAME.db and FOLDER/ that hold some, each with the folder that stands before it on the line."""
+    head, slash, _ = begun.rpartition("/")
+    try:
+        there = sorted(Path(f"{head}/" if slash else ".").iterdir())
+        found = [path.name for path in there if path.suffix == ".db" and path.is_file()]
+        found += [f"{path.name}/" for path in there if path.is_dir() and any(path.glob("*.db"))]
+    except OSError:
+        return []
+    return [f"{head}{slash}{name}" for name in found if _PLAIN.fullmatch(f"{head}{slash}{name}")]
+
+
+def _measured(ctx: click.Context) -> Iterator[Cell]:
+    """Yield the cells of the result files on the line, of those that can be read."""
+    from orchestrator.store.result_file import open_result
+    from parsers.errors import PinsweepError
+
+    for word in (
+        *(ctx.params.get("sides") or ctx.args),
+        *ctx.params.get("more_a", ()),
+        *ctx.params.get("more_b", ()),
+    ):
+        try:
+            with open_result(Path(word)) as result:
+                yield from (stored.cell for stored in result.cells())
+        except (PinsweepError, OSError):
+            continue

@@ -5,6 +5,7 @@ The results decide, never a scheduler's word: a host is done when its file holds
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
@@ -127,9 +128,19 @@ def exit_status(states: Iterable[State]) -> int:
 
 
 def folded(states: Sequence[State]) -> list[tuple[Word, str, tuple[State, ...]]]:
-    """Return hosts of one state and reason together, in the order of WORDS; what counts runs is summed up by who prints it."""
+    """Return hosts of one state and reason together, in the order of WORDS; what counts runs is summed up by who prints it.
+
+    Reasons that differ in the host's own name alone are one, with HOST in its place.
+    """
     groups: dict[tuple[Word, str], list[State]] = {}
     for one in states:
-        groups.setdefault((one.word, one.reason), []).append(one)
+        groups.setdefault((one.word, _of_any(one)), []).append(one)
     order = sorted(groups, key=lambda key: (WORDS.index(key[0]), -len(groups[key])))
-    return [(word, reason, tuple(groups[word, reason])) for word, reason in order]
+    return [
+        (word, reason if len(group) > 1 else group[0].reason, tuple(group))
+        for (word, reason), group in ((key, groups[key]) for key in order)
+    ]
+
+
+def _of_any(one: State) -> str:
+    return re.sub(rf"(?<![\w.-]){re.escape(one.host)}(?![\w-])", "HOST", one.reason)

@@ -341,6 +341,9 @@ def as_json(plan: Plan) -> dict[str, Any]:
             "limit": takes.limit_s,
         },
         "time_limit": takes.slurm,
+        "scratch_bytes": sum(
+            {w.path: w.size_bytes for run in plan.runs for w in run.writes if w.kind == "scratch"}.values()
+        ),
         "warm_ups": [_run_as_json(run) for run in plan.warm_ups],
         "runs": [_run_as_json(run) for run in plan.runs],
         "aliases": aliases_as_json(plan),

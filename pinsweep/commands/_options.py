@@ -94,7 +94,9 @@ experiments: Decorator = click.argument(
 experiments_or_none: Decorator = click.argument(
     "experiments", metavar="EXPERIMENT...", nargs=-1, type=FILE, shell_complete=complete.experiments
 )
-results: Decorator = click.argument("results", metavar="RESULT...", nargs=-1, required=True, type=FILE)
+results: Decorator = click.argument(
+    "results", metavar="RESULT...", nargs=-1, required=True, type=FILE, shell_complete=complete.results
+)
 
 scratch: Decorator = click.option(
     "--scratch", type=FILE, envvar="PINSWEEP_SCRATCH", metavar="DIR",

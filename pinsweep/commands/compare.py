@@ -37,6 +37,7 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
     "more_a",
     multiple=True,
     metavar="WHAT",
+    shell_complete=complete.sides,
     help="A file, folder, glob or baseline of side A; repeat for several.",
 )
 @click.option(
@@ -45,11 +46,13 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
     "more_b",
     multiple=True,
     metavar="WHAT",
+    shell_complete=complete.sides,
     help="The same for side B.",
 )
 @click.option(
     "--by",
     metavar="AXIS[=LEVEL,LEVEL]",
+    shell_complete=complete.axes,
     help="Compare two levels of an axis within the files instead: place=local,remote. Also program, host, relation.",
 )
 @_options.only
@@ -234,6 +237,7 @@ def _sides(
     sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
 ) -> tuple[Side, Side, str, list[Path]]:
     """Return both sides, the axis of --by ("" without), and the files that were read."""
+    from reports.checks.audited import audit_apart, to_audit_first
     from reports.compare.sides import levels, refuse_sweeps, refuse_twice, side
     from reports.results.baselines import resolve_any
     from reports.results.load import load
@@ -261,25 +265,15 @@ def _sides(
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
-    _audited_first([*paths_a, *paths_b])
+    for path in to_audit_first([*paths_a, *paths_b]):
+        with progress.doing("auditing", [path]):
+            audit_apart(path)
     results_a, results_b = (load(paths, watched=progress.files) for paths in (paths_a, paths_b))
     refuse_twice(results_a, results_b)
     refuse_sweeps(only, results_a, results_b)
     a_side = side("A", _title(words_a), results_a, only)
     b_side = side("B", _title(words_b), results_b, only)
     return a_side, b_side, "", [*paths_a, *paths_b]
-
-
-def _audited_first(paths: Sequence[Path]) -> None:
-    """Have large files that nobody audited audited, each in a process of its own, which keeps in the file what a comparison asks: read from
-    their texts side by side two of them take a GB."""
-    from reports.checks.audited import audited, is_to_be_audited
-    from reports.report import apart
-
-    for path in paths:
-        if path.is_file() and path.stat().st_size >= apart.LARGE and is_to_be_audited(path):
-            with progress.doing("auditing", [path]):
-                apart.apart(functools.partial(audited, [path]))
 
 
 def _title(words: Sequence[str]) -> str:

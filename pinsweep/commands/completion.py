@@ -13,7 +13,7 @@ from pinsweep.terminal import data
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    r"""Print what makes Tab complete commands, options, experiments, sweeps, axes, tools and baselines in SHELL.
+    """Print what makes Tab complete commands, options, experiments, result files, sweeps, axes and baselines in SHELL.
 
     \b
     bash  eval "$(pinsweep completion bash)" in ~/.bashrc

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pinsweep import progress
+from pinsweep import complete, progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say, screen, tell
 
@@ -50,6 +50,7 @@ class _Age(click.ParamType[float]):
 @click.option(
     "--baseline",
     metavar="NAME|FILE",
+    shell_complete=complete.sides,
     help="Compare with these sessions of good hosts, not with each other; what fewer than 8 hosts of a kind need.",
 )
 @click.option(

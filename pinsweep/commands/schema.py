@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pinsweep import complete
 from pinsweep.terminal import data, say
 
 
@@ -11,7 +12,7 @@ from pinsweep.terminal import data, say
     short_help="Print the JSON Schema of experiments, or of an answer.",
     epilog="Example: pinsweep schema > experiment.schema.json; pinsweep schema show",
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete.schemas)
 @click.option("--list", "listing", is_flag=True, help="List the names.")
 def command(name: str | None, listing: bool) -> None:
     """Print the JSON Schema of experiment files, for editors; with NAME, of what a command prints for programs.

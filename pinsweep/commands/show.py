@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from pinsweep import complete
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say, screen, tell
 from pinsweep.terminal import raw as raw_bytes
@@ -16,7 +17,7 @@ from pinsweep.terminal import raw as raw_bytes
     short_help="Show the numbers of a result that matter, or one run of it.",
     epilog="Example: pinsweep show node07.db; pinsweep show node07.db 12 --raw",
 )
-@click.argument("result", type=_options.FILE)
+@click.argument("result", type=_options.FILE, shell_complete=complete.results)
 @click.argument("run", type=int, required=False)
 @click.option("--raw", is_flag=True, help="Print what the run printed, byte for byte.")
 @click.option("--stderr", is_flag=True, help="With --raw: its standard error instead.")

@@ -181,6 +181,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             limit=number("What no sweep of it takes longer than: for a batch job."),
         ),
         time_limit=text("The limit as `sbatch -t` takes it."),
+        scratch_bytes=integer("Bytes of all scratch files that it makes, each counted once; they are removed at its end."),
         warm_ups=listed(_PLANNED, "What comes first and is in no number."),
         runs=listed(_PLANNED, "In the order in which they start."),
         aliases=ALIASES,

@@ -53,7 +53,7 @@ _COUNTS: Final = mapped(integer("Numbers."), "Verdict → numbers.")
 
 _COMPARED: Final = record(
     "A number of a cell that both sides have.",
-    sweep=text("The sweep."), tool=text("The tool."), cell=text("The cell, for people."), labels=mapped(text("The level."), "Axis → level as a text; beside the axes what tells the number from others."),
+    sweep=text("The sweep."), tool=text("The tool."), cell=text("The cell, for people."), labels=mapped(anything("The value."), "Axis → value, as in the experiment; beside the axes what tells the number from others, as texts: metric, sweep, tool, direction …"),
     metric=text("The number, for people."), row=text('Which row of the tool\'s table; "": it has one.'), unit=UNIT, better=BETTER,
     derived=flag("Computed from a curve, not read."), name=record("The number's name.", **NAME),
     verdict=one_of("B against A. inconclusive: not known yet; no_verdict: each side has but one run.", "regressed", "improved", "same", "inconclusive", "no_verdict"),

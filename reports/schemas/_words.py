@@ -36,7 +36,9 @@ def scalar(about: str) -> Schema:
 
 
 def listed(item: Schema, about: str = "") -> Schema:
-    return {"type": "array", "items": item, **_said(about)}
+    """Without words of its own a list has those of its items."""
+    of_each = item.get("description", "")
+    return {"type": "array", "items": item, **_said(about or (of_each and f"Each: {of_each}"))}
 
 
 def mapped(value: Schema, about: str) -> Schema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+MEASURED = Path(__file__).resolve().parents[1] / "fixtures/result_files/schema-2.db.gz"
 
 OWN = """\
 schema: 1
@@ -46,11 +49,21 @@ def offered(line: str, folder: Path, home: Mapping[str, str]) -> list[str]:
         ("pinsweep plan broken.yaml --cells ", []),
         ("pinsweep init st", ["stream"]),
         ("pinsweep completion f", ["fish"]),
+        ("pinsweep schema run-", ["run-events"]),
+        ("pinsweep show ", ["old.db", "own.db", "nightly/"]),
+        ("pinsweep audit nightly/", ["nightly/monday.db"]),
+        ("pinsweep compare ow", ["own.db"]),
+        ("pinsweep compare own.db old.db --by ", ["n", "program", "host", "relation"]),
+        ("pinsweep compare own.db old.db --only ", ["e"]),
     ],
 )
 def test_tab_offers(line: str, words: list[str], tmp_path: Path, home: Mapping[str, str]) -> None:
     (tmp_path / "own.yaml").write_text(OWN)
     (tmp_path / "broken.yaml").write_text("schema: [")
+    (tmp_path / "nightly").mkdir()
+    for name in ("old.db", "nightly/monday.db", "two words.db"):
+        (tmp_path / name).touch()
+    (tmp_path / "own.db").write_bytes(gzip.decompress(MEASURED.read_bytes()))
 
     assert offered(line, tmp_path, home) == words
 
@@ -65,3 +78,10 @@ def test_the_script_of_a_shell_is_one(shell: str, tmp_path: Path) -> None:
     if found := shutil.which(shell):
         (tmp_path / "script").write_text(done.stdout)
         subprocess.run([found, "-n", str(tmp_path / "script")], check=True)
+
+
+def test_no_help_shows_what_is_meant_for_its_formatter() -> None:
+    help_of_all = (Path(__file__).resolve().parents[2] / "docs/cli.md").read_text()
+
+    assert "\\b" not in help_of_all  # a paragraph that is to be left as it is, in a docstring that is raw
+    assert "\nbash  eval" in help_of_all.replace("\n  ", "\n")

@@ -134,7 +134,7 @@ def test_a_schema_is_one_and_describes_all_that_it_names(name: str) -> None:
 
 def _undescribed(schema: Any, where: str) -> Iterator[str]:
     for name, member in schema.get("properties", {}).items():
-        if "description" not in member and "description" not in member.get("items", {}):
+        if "description" not in member:
             yield f"{where}.{name}"
         yield from _undescribed(member, f"{where}.{name}")
     for key in ("items", "additionalProperties"):
@@ -470,6 +470,9 @@ def test_task_6_which_numbers_regressed_and_by_how_much(called: Cli, here: Path)
     worse = {
         cell["b"]["point_ids"][0]: cell["ratio"] for cell in told["cells"] if cell["verdict"] == "regressed"
     }
+    assert [cell["labels"]["level"] for cell in told["cells"] if cell["verdict"] == "regressed"] == [
+        3
+    ]  # a number, as in `show`
     shown = {cell["point_id"]: cell["labels"] for cell in ask(called, "show", "show", "b.db")["cells"]}
     assert [(shown[cell]["level"], round(ratio, 3)) for cell, ratio in worse.items()] == [(3, 0.6)]
 

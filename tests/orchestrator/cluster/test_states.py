@@ -88,3 +88,22 @@ def test_hosts_of_one_state_and_reason_are_one_line() -> None:
     found = states.folded(of("lost", "done", "done", "running", "done"))
 
     assert [(word, len(group)) for word, _, group in found] == [("done", 3), ("running", 1), ("lost", 1)]
+
+
+def test_a_reason_that_names_its_own_host_is_one_of_all_of_them() -> None:
+    """A plan for 200 hosts of which none had a name here was 200 lines."""
+
+    def skipped(host: str, reason: str) -> State:
+        return State(host=host, word="skipped", reason=reason)
+
+    lost = "Could not resolve hostname {}: Name or service not known"
+    found = states.folded(
+        [skipped(host, lost.format(host)) for host in ("n1", "n2", "n10")]
+        + [skipped("n3", "no route to n3.site"), skipped("n4", "n1 is not n4")]
+    )
+
+    assert [(reason, [one.host for one in group]) for _, reason, group in found] == [
+        (lost.format("HOST"), ["n1", "n2", "n10"]),
+        ("no route to n3.site", ["n3"]),
+        ("n1 is not n4", ["n4"]),
+    ]

@@ -62,3 +62,12 @@ def test_a_plan_says_both_as_json() -> None:
 
     assert document["total_s"] == {"estimate": 10.0, "at_most": 30.0, "limit": 180}
     assert document["time_limit"] == "00:03:00"
+
+
+def test_scratch_files_count_once_and_devices_not_at_all() -> None:
+    data = Write(path="/s/data", kind="scratch", size_bytes=64 << 20)
+    device = Write(path="/dev/vdz", kind="device", size_bytes=1 << 40)
+
+    document = as_json(plan(replace(run(1), writes=(data, device)), replace(run(2), writes=(data,))))
+
+    assert document["scratch_bytes"] == 64 << 20

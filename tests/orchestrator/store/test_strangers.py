@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import sqlite3
@@ -137,6 +138,12 @@ def test_what_a_user_adds_is_left_alone(path: Path) -> None:
 
 def parsed_of(json: bytes) -> bytes:
     """Return what the cache would hold of a run, if pinsweep had written this JSON."""
+    packed = zlib.compress(json, 0)  # what is thin is refused before
+    return len(packed).to_bytes(4, "little") + packed
+
+
+def thin(json: bytes) -> bytes:
+    """Return the same of JSON that packs to next to nothing: pinsweep keeps such a one as it is."""
     packed = zlib.compress(json)
     return len(packed).to_bytes(4, "little") + packed
 
@@ -183,7 +190,9 @@ STRANGE = [
     ("parsed", "zlib", b"x", "run 1, parsed is cut"),
     ("parsed", "zlib", b"\1\0\0\0x", "run 1, parsed: "),
     ("parsed", "zlib", parsed_of(b"{}"), "run 1, parsed is not what a parser returns"),
-    ("parsed", "zlib", parsed_of(b"[" + b"0," * 9_000_000), "run 1, parsed holds more than"),
+    ("parsed", "zlib", parsed_of(b"[" + b"0," * 6_000_001), "run 1, parsed holds more than"),
+    ("parsed", "zlib", parsed_of(b'["\xc3\xa9"]'), "run 1, parsed: 'ascii'"),
+    ("parsed", "zlib", thin(b"[" + b" " * 200_000 + b"]"), "run 1, parsed: it holds more than"),
     ("parsed", "zlib", parsed_of(MEASURED % b"[0, 2.5]"), "run 1, parsed has measurements without a metric"),
 ]  # fmt: skip
 
@@ -209,6 +218,18 @@ def test_a_column_that_holds_another_type_is_named(path: Path) -> None:
 
     with open_result(path) as result, pytest.raises(Damaged, match="a skipped cell, reason is not a text"):
         result.skipped()
+
+
+def test_a_run_that_is_there_twice_is_named(path: Path) -> None:
+    change(
+        path,
+        "CREATE TABLE other AS SELECT * FROM run",
+        "DROP TABLE run",
+        "ALTER TABLE other RENAME TO run",
+        "INSERT INTO run SELECT * FROM run",
+    )
+    with open_result(path) as result, pytest.raises(Damaged, match="run 1 is there twice"):
+        result.runs()
 
 
 def test_a_text_that_is_too_long_is_not_read_into_memory(path: Path) -> None:
@@ -276,6 +297,19 @@ def test_what_is_no_journal_is_not_opened_as_one(
     for take in (open_result, open_begun, create_result):
         with pytest.raises(UserError, match="is not a file"):
             take(path)
+
+
+def test_an_answer_that_is_packed_to_next_to_nothing_is_kept_and_a_forged_one_is_none(path: Path) -> None:
+    """What is kept of a cell may be 128 MB of JSON in as many KB: 2 s a cell."""
+    of, answer = "contents", "a" * 300_000
+    with open_result(path) as result:
+        result.keep_answers(of, [("q", answer)])
+        assert result.kept_answer("q", of) == answer
+    packed = zlib.compress(f'["q", "{of}"]\n{answer}'.encode())
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE kept_answer SET zlib = ?", (hashlib.sha256(packed).digest() + packed,))
+    with open_result(path) as result:
+        assert result.kept_answer("q", of) is None
 
 
 def test_a_query_that_finds_no_end_is_ended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
