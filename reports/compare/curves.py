@@ -6,25 +6,23 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from reports.charts import curve_rows, wording
 from reports.charts.curve_rows import Curve
 from reports.compare import text as texts
+from reports.compare.folds import AXES, axis_of, level
 from reports.compare.model import Comparison, Row
 from reports.draw import axes, vega
 from reports.draw.figure import Figure, Panel, panel
+from reports.draw.label_placement import text_width
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import drawn
 from reports.numbers.formulas import Spread
 from reports.results.grouping import group_by
 from reports.text import format as fmt
-
-_AXES: Final = {
-    "message_size": "Message size", "threads": "Threads", "iodepth": "iodepth", "delay": "Injection delay",
-}  # fmt: skip
-"""Axes that make a curve, in the order in which they are looked for, with their titles; then any axis of three numbers."""
 
 _HEADLINES: Final = (
     "IOPS", "latency p50", "latency mean", "completion latency p50", "completion latency mean", "bandwidth",
@@ -37,12 +35,20 @@ _APART: Final = 0.12
 _MOST_FIGURES, _MOST_OF_A_SWEEP, _MOST_CURVES = 10, 4, 4
 
 
-def curves(comparison: Comparison) -> list[Figure]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A figure of curves."""
+
+    figure: Figure
+    moved: bool  # did one of its points regress or improve?
+
+
+def curves(comparison: Comparison) -> list[Drawn]:
     """Return the figures of the main metrics that have a curve, B ÷ A over its axis: sweeps with the worst change first."""
-    found: list[Figure] = []
+    found: list[Drawn] = []
     for metrics in main_sweeps(comparison):
         drawn = [_figure(rows[0].sweep, rows) for rows in metrics]
-        found += [figure for figure in drawn if figure][:_MOST_OF_A_SWEEP]
+        found += [one for one in drawn if one][:_MOST_OF_A_SWEEP]
     return found[:_MOST_FIGURES]
 
 
@@ -76,26 +82,8 @@ def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
     return [rows for *_, rows in sorted(ranked, key=lambda r: r[:2])] or list(metrics)[:1]
 
 
-def _axis(rows: Sequence[Row]) -> str | None:
-    """Return the label over which rows make a curve: at least three different numbers in it."""
-    names = [*_AXES, *(name for name in rows[0].labels if name not in _AXES)]
-    for name in names:
-        values = {_number(row.labels.get(name)) for row in rows}
-        if None not in values and len(values) >= 3:
-            return name
-    return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text) if text is not None else math.nan
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
-    axis, metric = _axis(rows), rows[0].number.title
+def _figure(sweep: str, rows: Sequence[Row]) -> Drawn | None:
+    axis, metric = axis_of(rows), rows[0].number.title
     if axis is None:
         return None
     known = [row for row in rows if row.decision.ratio]
@@ -103,7 +91,7 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
     series = group_by(known, lambda row: tuple(row.labels.get(name, "") for name in varying))
     if not series or any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
         return None
-    if any(len({_number(row.labels[axis]) for row in members}) < len(members) for members in series.values()):
+    if any(len({float(row.labels[axis]) for row in members}) < len(members) for members in series.values()):
         return None  # two numbers at one place: nothing tells these curves apart
     ranked = sorted(series.items(), key=lambda s: -max(row.decision.shift or 0.0 for row in s[1]))
     groups = [
@@ -116,7 +104,7 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
     ends = [end for row in shown if row.interval for end in (row.decision.low, row.decision.high)]
     cut = any(end is not None and not y.low <= end <= y.high for end in ends)
     panels = tuple(_panel(metric, axis, group, y) for group in groups)
-    return Figure(
+    figure = Figure(
         id=f"compare-{sweep}-{metric}",
         title=f"{sweep}: {metric}, {texts.tally(shown, 'point')}",
         sub=f"B against A, {texts.TYPICAL[:1].lower()}{texts.TYPICAL[1:]}; {texts.direction(rows[0])}. "
@@ -126,11 +114,14 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
         + (f" Without a ratio, in the table only: {fmt.plural(lost, 'point')}." if lost else ""),
         panels=panels,
         half=len(panels) == 1,
-        doubt=_doubt(shown),
+        doubt=doubt_of(shown),
+    )
+    return Drawn(
+        figure=figure, moved=any(row.verdict in ("regressed", "improved") and not row.once for row in rows)
     )
 
 
-def _doubt(rows: Sequence[Row]) -> str:
+def doubt_of(rows: Sequence[Row]) -> str:
     """Return "F1 (2 of 8 points)": which checks doubt what is drawn."""
     found = [key for row in rows if row.doubt for key in row.doubt.split(", ")]
     return ", ".join(f"{key} ({n} of {fmt.plural(len(rows), 'point')})" for key, n in Counter(found).items())
@@ -215,7 +206,7 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
         for (own, at), row in of.items()
         if own == key
     }
-    names = [_at(axis, value) for value in tested]
+    names = [level(axis, value) for value in tested]
 
     def build(width: int) -> Spec:
         named = lines if len(lines) > 1 else []
@@ -223,11 +214,9 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
             width=width, height=height(width, 300, 280), left=left_margin(y),
             right=curve_rows.name_margin(named, width) if named else 16,
         )  # fmt: skip
-        step = -(-len(names) // (8 if width > 400 else 5))
+        step = _every(names, frame.plot_width, 8 if width > 400 else 5)
         ticks = tuple((float(i), name) for i, name in enumerate(names) if i % step == 0)
-        x = axes.Axis(
-            kind="linear", low=-0.4, high=len(names) - 0.6, ticks=ticks, title=_AXES.get(axis, axis)
-        )
+        x = axes.Axis(kind="linear", low=-0.4, high=len(names) - 0.6, ticks=ticks, title=AXES.get(axis, axis))
         plot = Plot(frame=frame, x=x, y=y)
         points = curve_rows.point_rows(lines, list(place.values()), 1)
         for point in points:
@@ -261,6 +250,21 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
     return panel("", f"{metric} of B against A by {axis}. {described}", build)
 
 
+def _every(names: Sequence[str], width: float, most: int) -> int:
+    """Return of how many tested values one is named: at most so many, and none that touches another."""
+    least = -(-len(names) // most)
+    room = width / max(len(names) - 0.2, 1)
+    return next(
+        step
+        for step in range(least, len(names) + 1)
+        if max(map(text_width, names[::step])) + _BETWEEN <= step * room or step == len(names)
+    )
+
+
+_BETWEEN: Final = 6
+"""Between names of tested values, px."""
+
+
 def _ratios(
     of: Mapping[tuple[tuple[str, ...], float], Row], key: tuple[str, ...], y: axes.Axis
 ) -> Iterable[tuple[float, float, float, float]]:
@@ -272,10 +276,6 @@ def _ratios(
         assert d.ratio
         ends = (d.low, d.high) if row.interval else (d.ratio, d.ratio)
         yield at, d.ratio, max(ends[0] or 0.0, y.low), min(ends[1] or math.inf, y.high)
-
-
-def _at(axis: str, value: float) -> str:
-    return fmt.size(value) if axis == "message_size" else f"{value:g}"
 
 
 def _tip(row: Row, at: str) -> str:

@@ -89,8 +89,13 @@ def _side(side: Side) -> dict[str, Any]:
 
 def _row(row: Row) -> dict[str, Any]:
     d = row.decision
+    axes = {
+        axis: value
+        for axis, value in row.pair.a.values.items()
+        if row.labels[axis] == row.pair.a.labels[axis]
+    }
     return {
-        "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": dict(row.labels), "metric": row.number.title,
+        "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": {**row.labels, **axes}, "metric": row.number.title,
         "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
         "verdict": "no_verdict" if row.once else row.verdict, "provisional": row.provisional,
         "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": _listed(row.doubts[0]), "point_ids": _cells(row.pair.a)},

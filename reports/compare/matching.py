@@ -66,8 +66,13 @@ class CellOfSide:
     @property
     def labels(self) -> dict[str, str]:
         """What tells the cell from its siblings, for people: axis → value, "place" among them."""
+        return {axis: _text(value) for axis, value in self.values.items()}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The labels as the experiment has them: 16, not "16"."""
         values = {**self.options, "place": self.place.name if self.place else None, **self.apart}
-        return {axis: _text(values[axis]) for axis in self.axes if values.get(axis) is not None}
+        return {axis: values[axis] for axis in self.axes if values.get(axis) is not None}
 
     @property
     def name(self) -> str:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from reports.compare import text as texts
-from reports.compare.curves import curves, main_sweeps, worse
+from reports.compare.curves import curves, doubt_of, main_sweeps, worse
+from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
 from reports.page.model import KeyNumber, Section
+from reports.verdicts.model import Verdict
 
 WIDTH: Final = 176
 HEIGHT: Final = 18
@@ -23,8 +25,9 @@ HEIGHT: Final = 18
 
 BETTER, WORSE, NEITHER, BAND, AXIS = "#1F6FB2", "#C2500A", "#7C8794", "#E3E6EA", "#9AA3AE"
 
-_MOST: Final = {"regressed": 80, "inconclusive": 25, "improved": 40, "same": 12}
-"""Rows that stand open; the rest is in a closed table."""
+_MOST: Final[Mapping[Verdict, int]] = {"regressed": 40, "inconclusive": 25, "improved": 40, "same": 12}
+"""Lines that stand open; the numbers of the rest, and each point of a curve, are in a closed table. What is undecided stands open where nothing
+changed, what is the same where all numbers are few."""
 
 _CLIPS: Final = (0.18, 0.5, 1.0, 3.0, 9.0)
 """How far the axis goes, as a share: from ÷ 1.18 to × 1.18 unless more than a fifth of the changes go further."""
@@ -58,6 +61,7 @@ class Line:
     sign: str  # "▼" | "▲" | ""
     runs: str
     doubt: str = ""  # by which checks its cell is doubted on either side
+    points: str = ""  # of a curve: "24 of 24 points, 0 B to 4 MiB", in the place of A and B
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,22 +83,26 @@ class Delta(Section):
     absent: tuple[str, ...]
     matched: tuple[str, ...]
     curves: tuple[Figure, ...]
+    unmoved: tuple[Figure, ...]  # where others did, curves of which no point regressed or improved
     key_numbers: tuple[KeyNumber, ...]
 
 
 def delta(comparison: Comparison) -> Delta:
     """Return the section of a comparison."""
-    shown: set[Hashable] = set()
+    entries: list[Entry] = []
+    changed = bool(comparison.of("regressed", "improved"))
     for verdict, most in _MOST.items():
-        rows = [row for row in comparison.rows if row.verdict == verdict and not row.once]
-        rows = rows[::-1] if verdict == "improved" else rows
-        if verdict == "same" and len(comparison.rows) > 60:
+        rows = comparison.of(verdict)
+        if (verdict == "inconclusive" and changed) or (verdict == "same" and len(comparison.rows) > 60):
             continue
-        shown |= {row.decision.key for row in rows[:most]}
-    shown |= {row.decision.key for row in comparison.once[:40]}
-    open_ = sorted((row for row in comparison.rows if row.decision.key in shown), key=lambda r: -worse(r))
-    closed = [row for row in comparison.rows if row.decision.key not in shown]
-    clip = _clip(open_)
+        entries += folded(rows[::-1] if verdict == "improved" else rows, comparison.rows)[:most]
+    entries += folded(comparison.once, comparison.rows)[:40]
+    entries.sort(key=lambda entry: -max(map(worse, rows_of(entry))))
+    alone: set[Hashable] = {entry.decision.key for entry in entries if isinstance(entry, Row)}
+    closed = [row for row in comparison.rows if row.decision.key not in alone]
+    clip = _clip([row for entry in entries for row in rows_of(entry)])
+    drawn = curves(comparison)
+    moved = [curve for curve in drawn if curve.moved] or drawn
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
         sentence=texts.sentence(comparison),
@@ -103,7 +111,7 @@ def delta(comparison: Comparison) -> Delta:
         differing=_differing(comparison),
         differences=_differences(comparison),
         agreed=_agreed(comparison),
-        lines=tuple(_line(row, clip) for row in open_),
+        lines=tuple(_of_fold(e, clip) if isinstance(e, Fold) else _line(e, clip) for e in entries),
         axis=tuple(_ticks(clip)),
         rest=_rest(closed[:_MOST_CLOSED]),
         left_out=max(0, len(closed) - _MOST_CLOSED),
@@ -111,7 +119,8 @@ def delta(comparison: Comparison) -> Delta:
         modes=tuple(texts.mode_shift(shift) for shift in comparison.modes[:12]),
         absent=tuple(group.text for group in texts.absent(comparison.unmatched)),
         matched=comparison.matched,
-        curves=tuple(curves(comparison)),
+        curves=tuple(curve.figure for curve in moved),
+        unmoved=tuple(curve.figure for curve in drawn if curve not in moved),
         key_numbers=tuple(_key_numbers(comparison)),
     )
 
@@ -133,7 +142,7 @@ def _reading(comparison: Comparison, clip: float) -> str:
         return "A and B: medians of the runs, and the shift of the typical pair. One run on a side: there is no interval, and no verdict."
     beyond = texts.BEYOND if any(map(texts.reaches_beyond, comparison.of("same"))) else ""
     return (
-        f"Worst first; left is worse, right is better, from {ends[0]} to {ends[1]} (log). A and B: medians of the runs. "
+        f"Worst first, a curve in one line; left is worse, right is better, from {ends[0]} to {ends[1]} (log). A and B: medians of the runs. "
         f"{texts.TYPICAL}: dot and bar, with its 95 % interval{beyond}; "
         "grey band: changes that do not count. A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
@@ -153,7 +162,7 @@ def _differing(comparison: Comparison) -> str:
 
 def _differences(comparison: Comparison) -> Table | None:
     found = comparison.fingerprint.differences
-    if not found:
+    if len(found) <= _MOST_DIFFERING:  # the sentence at the head has them
         return None
     rows = tuple((d.what, d.a, d.b) for d in found)
     return Table(columns=("What differs", "A", "B"), rows=rows)
@@ -191,29 +200,60 @@ def _line(row: Row, clip: float) -> Line:
     )
 
 
-def _mark(row: Row, clip: float) -> Mark | None:
-    """Draw how B does against A: a bar over the interval, a dot at the ratio, an arrow where it leaves the axis."""
-    d = row.decision
-    if d.shift is None or d.low is None or d.high is None or row.better == "neither":
+def _of_fold(fold: Fold, clip: float) -> Line:
+    first = fold.rows[0]
+    verdict = texts.word(first)
+    counts = [f"{len(row.a)} + {len(row.b)}" for row in fold.rows]
+    return Line(
+        place=", ".join(filter(None, (fold.place, fold.row))),
+        metric=first.number.title,
+        sub=texts.direction(first),
+        a="",
+        b="",
+        mark=None if first.once else _mark(fold, clip),
+        change=texts.span(fold.rows),
+        interval=texts.interval(texts.outer(fold.rows)),
+        verdict=verdict,
+        sign={"regressed": "▼", "improved": "▲"}.get(verdict, ""),
+        runs=counts[0] if len(set(counts)) == 1 else "",
+        doubt=doubt_of(fold.rows),
+        points=fold.points,
+    )
+
+
+def _mark(entry: Entry, clip: float) -> Mark | None:
+    """Draw how B does against A: a bar over the interval, a dot at the ratio (of a curve from its least to its largest), an arrow where it
+    leaves the axis."""
+    rows = rows_of(entry)
+    first = rows[0]
+    shifts = [row.decision.shift for row in rows if row.decision.shift is not None]
+    bounds = [end for row in rows for end in (row.decision.low, row.decision.high) if end is not None]
+    if len(shifts) < len(rows) or len(bounds) < 2 * len(rows) or first.better == "neither":
         return None
-    sign = -1.0 if row.better == "higher" else 1.0
-    ends = sorted(-sign * math.log(max(end, 1e-9)) for end in (d.low, d.high))
-    low, high = (_x(end, clip) for end in ends)
-    at = -d.shift
-    colour = {"regressed": WORSE, "improved": BETTER}.get(row.verdict, NEITHER)
+    sign = -1.0 if first.better == "higher" else 1.0
+    ends = [-sign * math.log(max(end, 1e-9)) for end in bounds]
+    low, high = _x(min(ends), clip), _x(max(ends), clip)
+    least, most = -max(shifts), -min(shifts)
+    colour = {"regressed": WORSE, "improved": BETTER}.get(first.verdict, NEITHER)
     middle = HEIGHT / 2
-    band = [_x(s * math.log1p(d.threshold), clip) for s in (-1, 1)]
+    band = [_x(s * math.log1p(first.decision.threshold), clip) for s in (-1, 1)]
     filled = [(BAND, f"M{_px(band[0])} 1H{_px(band[1])}V{HEIGHT - 1}H{_px(band[0])}z")]
-    if abs(at) > math.log1p(clip):
-        tip, back = (WIDTH - 1, WIDTH - 9) if at > 0 else (1, 9)
-        filled.append((colour, f"M{tip} {middle}L{back} {middle - 5}V{middle + 5}z"))
-    else:
-        x = _x(at, clip)
-        filled.append((colour, f"M{_px(x - 4)} {middle}a4 4 0 1 1 8 0a4 4 0 1 1 -8 0z"))
+    edge = math.log1p(clip)
+    for beyond, tip, back in ((least < -edge, 1, 9), (most > edge, WIDTH - 1, WIDTH - 9)):
+        if beyond:
+            filled.append((colour, f"M{tip} {middle}L{back} {middle - 5}V{middle + 5}z"))
+    if most >= -edge and least <= edge:
+        x, x2 = _x(least, clip), _x(most, clip)
+        wide = "" if x == x2 else f"h{_px(x2 - x)}"
+        back_ = "" if x == x2 else f"h{_px(x - x2)}"
+        filled.append(
+            (colour, f"M{_px(x - 4)} {middle}a4 4 0 0 1 4 -4{wide}a4 4 0 0 1 0 8{back_}a4 4 0 0 1 -4 -4z")
+        )
+    said = texts.span(rows) if len(rows) > 1 else texts.shift(first)
     return Mark(
         filled=tuple(filled),
         stroked=((AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}"), (colour, f"M{_px(low)} {middle}H{_px(high)}")),
-        said=f"{texts.shift(row)}, 95 % interval {texts.interval(row.interval)} %",
+        said=f"{said}, 95 % interval {texts.interval(texts.outer(rows))} %",
     )
 
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Final
 
 from reports.checks.doubts import LEGEND, mark
+from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row
 from reports.compare.sides import Side
@@ -130,6 +131,24 @@ def from_to(row: Row) -> str:
     """Return "20.47 → 17.75 GB/s"."""
     a, b, unit = values(row)
     return f"{a} → {b} {unit}".rstrip()
+
+
+def span(rows: Sequence[Row]) -> str:
+    """Return the range of the changes of a curve's points: "−11.0 to −10.3 %"; one where they print alike."""
+    known = sorted({row.change for row in rows if row.change is not None})
+    if not known:
+        return fmt.NOTHING
+    least, most = change(known[0]), change(known[-1])
+    return most if least == most else f"{least.removesuffix(' %')} to {most}"
+
+
+def outer(rows: Sequence[Row]) -> tuple[float, float] | None:
+    """Return the outermost ends of the intervals of a curve's points; None where one has none."""
+    ends = [row.interval for row in rows]
+    known = [end for end in ends if end]
+    if len(known) < len(ends):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def runs(row: Row) -> str:
@@ -395,10 +414,12 @@ def table(
     for verdict in shown:
         most = None if everything else top if top is not None else _TOP[verdict]
         rows = comparison.of(verdict)
-        out += list(_verdict(verdict, rows[::-1] if verdict == "improved" else rows, most, screen))
+        rows = rows[::-1] if verdict == "improved" else rows
+        out += list(_verdict(verdict, _entries(comparison, rows, everything, screen), most, screen))
     if comparison.once and not only_changed:
         most = None if everything else top if top is not None else 20
-        out += list(_listed("one run on a side, no verdict", comparison.once, most, screen))
+        once = _entries(comparison, comparison.once, everything, screen)
+        out += list(_listed("one run on a side, no verdict", once, most, screen))
     if comparison.modes:
         out += ["", "modes that moved"]
         for shift in comparison.modes[: None if everything else 10]:
@@ -438,23 +459,32 @@ def _differences(comparison: Comparison, screen: Screen) -> Iterable[str]:
         yield from wrapped(f"Not recorded on both sides: {', '.join(found.unknown)}.")
 
 
-def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None, screen: Screen) -> Iterable[str]:
+def _entries(
+    comparison: Comparison, rows: Sequence[Row], everything: bool, screen: Screen
+) -> Sequence[Entry]:
+    """Return what has a line: on a terminal a curve, unless everything is asked for; into a pipe a number."""
+    return folded(rows, comparison.rows) if screen.terminal and not everything else rows
+
+
+def _verdict(verdict: Verdict, entries: Sequence[Entry], most: int | None, screen: Screen) -> Iterable[str]:
     if verdict == "same" and most == 0:
         return
-    yield from _listed(verdict, rows, most, screen)
-    if verdict == "inconclusive" and rows:
-        for text in needs(rows):
+    yield from _listed(verdict, entries, most, screen)
+    if verdict == "inconclusive" and entries:
+        for text in needs(row for entry in entries for row in rows_of(entry)):
             yield from columns_wrapped(text, first="  ", width=screen.width, whole=True)
 
 
-def _listed(title: str, rows: Sequence[Row], most: int | None, screen: Screen) -> Iterable[str]:
-    """Yield the rows, those of one sweep, metric and unit under one head, on one scale; groups in the order of their first row."""
-    if not rows:
+def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Screen) -> Iterable[str]:
+    """Yield the entries, those of one sweep, metric and unit under one head, on one scale; groups in the order of their first row."""
+    if not entries:
         return
-    shown = rows if most is None else rows[:most]
+    shown = entries if most is None else entries[:most]
     yield ""
-    yield f"{title} ({fmt.count(len(rows))})"
-    for (sweep, metric, _), members in group_by(shown, lambda r: (r.sweep, r.number.title, r.unit)).items():
+    yield f"{title} ({fmt.count(_numbers(entries))})"
+    by_metric = group_by(shown, lambda e: (lambda r: (r.sweep, r.number.title, r.unit))(rows_of(e)[0]))
+    for (sweep, metric, _), own in by_metric.items():
+        members = [row for entry in own for row in rows_of(entry)]
         unit = members[0].number.said_unit
         scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
         unit_text = f", {scale.unit}" if scale.unit else ""
@@ -467,12 +497,13 @@ def _listed(title: str, rows: Sequence[Row], most: int | None, screen: Screen) -
         )
         yield from fitted_table(
             [
+                _of_fold(entry) if isinstance(entry, Fold) else
                 (
-                    change(row.change), interval(row.interval), scale.number(row.median_a, 4, step=row.step), "→",
-                    scale.number(row.median_b, 4, step=row.step),
-                    " ".join(filter(None, (row.cell, row.number.row, _aside(row, "" if common else runs(row))))),
+                    change(entry.change), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
+                    scale.number(entry.median_b, 4, step=entry.step),
+                    " ".join(filter(None, (entry.cell, entry.number.row, _aside(entry, "" if common else runs(entry))))),
                 )
-                for row in members
+                for entry in own
             ],
             screen,
             right=frozenset((0, 1, 2, 4)),
@@ -480,8 +511,19 @@ def _listed(title: str, rows: Sequence[Row], most: int | None, screen: Screen) -
             give=5,
             spare=(1,),
         )  # fmt: skip
-    if len(rows) > len(shown):
-        yield f"    and {fmt.count(len(rows) - len(shown))} more (--all lists them)"
+    if left := _numbers(entries[len(shown) :]):
+        yield f"    and {fmt.count(left)} more (--all lists them)"
+
+
+def _numbers(entries: Iterable[Entry]) -> int:
+    return sum(len(rows_of(entry)) for entry in entries)
+
+
+def _of_fold(fold: Fold) -> tuple[str, ...]:
+    doubt = ", ".join(dict.fromkeys(key for row in fold.rows if row.doubt for key in row.doubt.split(", ")))
+    cell = fold.place.partition(", ")[2]
+    said = f"{'; '.join(filter(None, (', '.join(filter(None, (cell, fold.row))), fold.points)))}{mark(doubt)}"
+    return span(fold.rows), interval(outer(fold.rows)), "", "", "", said
 
 
 def _aside(row: Row, runs: str) -> str:

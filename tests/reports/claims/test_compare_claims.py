@@ -25,7 +25,7 @@ from reports.compare import formats
 from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.model import Comparison
-from reports.compare.section import delta
+from reports.compare.section import Line, delta
 from reports.compare.sides import levels, side
 from reports.results.load import load
 from tests.reports.claims.test_fleet_claims import METRICS, stands
@@ -343,6 +343,9 @@ def page(case: Case) -> None:
     shown = Counter[str]()
     for line in built.lines:
         unit = line.sub.rpartition(", ")[0]
+        if line.points:
+            of_curve(case, line)
+            continue
         (row,) = [r for r in case.document["cells"] if place(r) == line.place and r["metric"] == line.metric]
         holds((line.change.split(" (")[0], line.interval, line.a, line.b), row, unit)
         assert line.verdict.replace("one run", "no_verdict") == row["verdict"]
@@ -368,7 +371,7 @@ def page(case: Case) -> None:
         alike = [r for r in case.document["cells"] if r["metric"] == key.name]
         sound = [r for r in alike if not r["doubtful"]] or alike
         assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
-    for figure in built.curves:
+    for figure in (*built.curves, *built.unmoved):
         assert ("Bars" in figure.sub) == any(row.interval for row in case.comparison.rows if f": {row.number.title}," in figure.title)  # fmt: skip
         metric, told = re.fullmatch(r"s: (\w+), (.+)", figure.title).groups()  # type: ignore[union-attr]
         own = [r for r in case.document["cells"] if r["metric"] == metric]
@@ -383,6 +386,25 @@ def page(case: Case) -> None:
         if found := re.match(r"needs (\d+)(?: to (\d+))? repeats a side(,?)", text):
             needed = [r["need_repeats"] for r in case.words("inconclusive") if r["need_repeats"] and r["advice"].startswith("needs")]  # fmt: skip
             assert {int(found[1]), int(found[2] or found[1])} <= set(needed)
+
+
+def of_curve(case: Case, line: Line) -> None:
+    """A line of several points: how many they are, of how many, between which, and by how much at least and at most."""
+    level = line.place.partition("b=")[2]
+    curve = [r for r in case.document["cells"] if r["metric"] == line.metric and r["labels"].get("b", "") in ("", level or r["labels"].get("b", ""))]  # fmt: skip
+    n, of, name, first, last = re.match(
+        r"(\d+) of (\d+) points?(?:,| between) (\w+) (\d+).* (\d+)$", line.points
+    ).groups()  # type: ignore[union-attr]
+    own = [r for r in curve if r["verdict"] == line.verdict.replace("one run", "no_verdict")]
+    levels = sorted(int(r["labels"][name]) for r in own)
+    assert (int(n), int(of), int(first), int(last)) == (len(own), len(curve), levels[0], levels[-1])
+    if " to " in line.points:
+        assert levels == [
+            v for v in sorted(int(r["labels"][name]) for r in curve) if levels[0] <= v <= levels[-1]
+        ]
+    rows = [row for row in case.comparison.rows if row.number.title == line.metric]
+    known = {texts.change(row.change).removesuffix(" %") for row in rows}
+    assert set(line.change.removesuffix(" %").split(" to ")) <= known
 
 
 def programs(case: Case) -> None:

@@ -89,7 +89,7 @@ def pair(make: Any, folder: Path, seed: int) -> tuple[Comparison, Comparison]:
 
 def lines(page: Delta) -> list[tuple[str, str, str, str, str, str, str]]:
     """Every row of both tables of the page: number, unit, A, B, shift, interval, verdict."""
-    shown = [(f"{x.place}: {x.metric}", x.sub.rpartition(", ")[0], x.a, x.b, x.change, x.interval, x.verdict) for x in page.lines]  # fmt: skip
+    shown = [(f"{x.place}: {x.metric}", x.sub.rpartition(", ")[0], x.a, x.b, x.change, x.interval, x.verdict) for x in page.lines if not x.points]  # fmt: skip
     rest = [(n, u, a, b, s, i, v) for n, u, a, b, s, i, _, v in (page.rest.rows if page.rest else ())]
     return shown + rest
 
@@ -114,7 +114,7 @@ def holds(comparison: Comparison) -> None:
     known = found(" ".join(itertools.chain.from_iterable(table)))
 
     headline(comparison, page, words, known)
-    for figure in page.curves:
+    for figure in (*page.curves, *page.unmoved):
         sweep, metric, said = re.fullmatch(r"(\w+): (.+?), (\d.*)", figure.title).groups()  # type: ignore[union-attr]
         counts, of = tallied(said)
         of_metric = [
@@ -140,8 +140,18 @@ def holds(comparison: Comparison) -> None:
         assert not re.search(
             r"\bno (point|number|change|difference)", text.replace("no number in common", "")
         )
-    for line, row in zip(page.lines, sorted_rows(comparison, page.lines), strict=True):
+    alone = [line for line in page.lines if not line.points]
+    for line, row in zip(alone, sorted_rows(comparison, alone), strict=True):
         opposite(line, row)
+    assert moved_first(page)
+
+
+def moved_first(page: Delta) -> bool:
+    """Are curves that did not move closed where others did, and no others?"""
+    still = [bool(re.search("regressed|improved", figure.title)) for figure in page.unmoved]
+    return not any(still) and (
+        not still or all(re.search("regressed|improved", figure.title) for figure in page.curves)
+    )
 
 
 def conditions(name: str) -> tuple[str, str]:
