@@ -95,6 +95,13 @@ def _reasons(results: Results) -> dict[str, str]:
     return {host: "; ".join(reasons) for host, reasons in told.items() if reasons}
 
 
+def failures(results: Results) -> frozenset[tuple[str, str]]:
+    """Return (host, sweep) of each run that gave no number, or none that holds."""
+    bad = [run for run in results.runs if run.void]
+    bad += [run for run in results.failed if run.record.status not in LEFT_OUT]
+    return frozenset((run.host, run.cell.sweep) for run in bad)
+
+
 def _failures(runs: Iterable[Run]) -> Iterable[str]:
     """Give "3 runs failed, exit status 1: no numbers", the most first."""
     for (status, reason), n in Counter(map(_failure, runs)).most_common(_MOST_REASONS):

@@ -139,9 +139,10 @@ def _named(group: Group, report: Report, every: Sequence[Shown]) -> list[int]:
 def _rows(
     group: Group, report: Report, shown: Sequence[Shown], doubted: Sequence[bool], links: Mapping[str, str]
 ) -> list[Row]:
-    def rank(host: str) -> tuple[int, float, str]:
+    def rank(host: str) -> tuple[int, int, float, str]:
         own = [(one.worse(t.change) / one.quiet) for one in shown if (t := one.typical.get(host))]
-        return WORDS.index(report.statuses[host]), -max(own, default=0.0), host
+        lacking = -sum((host, one.family.sweep) in report.failed for one in shown if host not in one.typical)
+        return WORDS.index(report.statuses[host]), lacking, -max(own, default=0.0), host
 
     hosts = sorted(group.hosts, key=rank)
     rows = [[host] for host in hosts]
@@ -157,14 +158,17 @@ def _closely(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable
     """Return what hosts are alike in that nobody could tell apart: verdict, and of each family whether it stands out, about how far, marked."""
 
     def key(host: str) -> Hashable:
-        return report.statuses[host], tuple(_level(one, one.typical.get(host)) for one in shown)
+        return report.statuses[host], tuple(
+            _level(one, one.typical.get(host), failed=(host, one.family.sweep) in report.failed)
+            for one in shown
+        )
 
     return key
 
 
-def _level(one: Shown, typical: Typical | None) -> Hashable:
+def _level(one: Shown, typical: Typical | None, *, failed: bool) -> Hashable:
     if typical is None:
-        return None
+        return "failed" if failed else None
     shade = one.shade(typical)
     return (
         (shade + (3 if shade > 0 else -3)) // 4 if shade else 0,
@@ -189,15 +193,27 @@ def _row(
     links: Mapping[str, str],
 ) -> Row:
     status = report.statuses[hosts[0]]
+    failed = any(
+        (host, one.family.sweep) in report.failed
+        for host in hosts
+        for one in shown
+        if host not in one.typical
+    )
     return Row(
-        name=hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), "host"), word=SAID.get(status, status),
-        cells=tuple(_cell(one, [t for host in hosts if (t := one.typical.get(host))], told) for one, told in zip(shown, doubted, strict=True)),
+        name=hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), "host"),
+        word=SAID.get(status, status) + (", runs failed" if failed and status == "ok" else ""),
+        cells=tuple(
+            _cell(one, [t for host in hosts if (t := one.typical.get(host))], told, failed=any((host, one.family.sweep) in report.failed for host in hosts))
+            for one, told in zip(shown, doubted, strict=True)
+        ),
         of=folded(hosts) if len(hosts) > 1 else "", bad=status in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else "",
     )  # fmt: skip
 
 
-def _cell(one: Shown, own: Sequence[Typical], told: bool) -> Cell:
+def _cell(one: Shown, own: Sequence[Typical], told: bool, *, failed: bool) -> Cell:
     """Return a cell; of several hosts their lowest and highest, in the shade of the one in the middle. `told`: its column has the mark."""
+    if not own and failed:
+        return Cell(text="×", missing=True, failed=True, tip="its runs failed")
     if not own:
         return Cell(text=fmt.NOTHING, missing=True, tip="not measured")
     low, high = percent(min(t.change for t in own)), percent(max(t.change for t in own))
@@ -255,6 +271,7 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
     more = [
         "A row of several hosts has their lowest and highest, in the colour of the one in the middle" if "several" in marks else "",
         "Hatched: not measured" if "missing" in marks else "",
+        "×: its runs failed" if "failed" in marks else "",
         f"{fmt.plural(every - len(shown), 'more kind')} of number {'in the table' if group.judged else 'not drawn'}" if every > len(shown) else "",
     ]  # fmt: skip
     return ". ".join(filter(None, [cell, colour, *more])) + "."

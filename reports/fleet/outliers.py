@@ -18,7 +18,7 @@ from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
-from reports.fleet.gaps import Gap, gaps
+from reports.fleet.gaps import Gap, failures, gaps
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.screened import screened
@@ -198,6 +198,7 @@ class Report:
     threshold: float  # relative: what is less worse is not slow
     guilty: Guilty  # cells that a check convicts
     gaps: tuple[Gap, ...]  # what is not there to be judged
+    failed: frozenset[tuple[str, str]]  # host, a sweep of which it has runs that gave no number
     screened: Mapping[
         str, float
     ]  # host, by its own name → when its last session with a number began, s since 1970
@@ -295,6 +296,7 @@ def build(
         threshold=threshold,
         guilty=guilty,
         gaps=gaps(results, wanted, unreadable),
+        failed=failures(results),
         screened=screened(results),
     )  # fmt: skip
 

@@ -212,7 +212,7 @@ def _checks(report: Report) -> Iterable[Check]:
             )  # fmt: skip
     if report.gaps:
         yield Check(
-            level="warn", subject="Incomplete.", text="Not all that was asked for is there to be judged.",
+            level="warn", subject="Incomplete.", text=f"{_named(_of_gaps(report))}: not all that was asked for is there to be judged.",
             items=tuple(gap.text for gap in report.gaps[:20]),
             counted=f"{fmt.plural(len(report.gaps), 'gap')}{', the first 20' if len(report.gaps) > 20 else ''}",
         )  # fmt: skip
@@ -222,12 +222,16 @@ def _checks(report: Report) -> Iterable[Check]:
             items=tuple(f"{one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched),
             counted=fmt.plural(len(report.unmatched), "difference"),
         )  # fmt: skip
-    if report.missing:
+    if lacking := sorted({host for _, hosts in report.missing for host in hosts}):
         yield Check(
-            level="warn", subject="Missing numbers.", text="Some hosts lack what others have.",
+            level="warn", subject="Missing numbers.", text=f"{_named(lacking)} {'lacks' if len(lacking) == 1 else 'lack'} what others have.",
             items=tuple(f"{what}: {folded(hosts)}" for what, hosts in report.missing[:20]),
             counted=f"{fmt.plural(len(report.missing), 'gap')}{', the first 20' if len(report.missing) > 20 else ''}",
         )  # fmt: skip
+
+
+def _of_gaps(report: Report) -> list[str]:
+    return sorted({name for gap in report.gaps for name in gap.of})
 
 
 def _methods(report: Report) -> Iterable[str]:
@@ -245,13 +249,20 @@ def _methods(report: Report) -> Iterable[str]:
     least = f"{report.threshold * 100:.3g} %"
     yield (
         "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median, what the last printed digit makes, and what "
-        "the scatter of the hosts' own sessions makes of a host's median (beside a baseline, of a session); z is the distance in such spreads, above 0 worse. "
+        "the scatter of the hosts' own sessions makes of a host's median (beside a baseline, of a session); z is the distance in such spreads, above 0 worse."
+    )
+    yield (
         f"Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three sessions; in more, z above 3 and {least} worse in "
         f"each, or sessions that disagree. Slow: {least} worse in three sessions or more, by more than chance makes of equal hosts in 5 of "
         "100 fleets (a t value for as many comparisons as there are hosts times numbers that do not move together), and each session by half "
-        "of that; broken: 10 %. Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
+        "of that; broken: 10 %."
+    )
+    yield (
+        "Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
         f"other hosts, and by more than chance makes of equal hosts in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average, half of the numbers by half of that. "
-        "Two groups of hosts: apart by more than twice what either spans, the smaller with more than 40 % of the hosts; there nobody is judged. "
+        "Two groups of hosts: apart by more than twice what either spans, the smaller with more than 40 % of the hosts; there nobody is judged."
+    )
+    yield (
         f"Unseen: two spreads more than chance asks of each of three sessions (4.5 spreads in all for 40 hosts with 54 numbers), at least {least}; of "
         f"hosts worse by just that, about three in four are at least suspicious, of those worse by just {least} half or fewer."
     )

@@ -61,9 +61,24 @@ def doubtful(report: Report) -> str:
 
 
 def _verdict(report: Report, screen: Screen) -> str:
-    rows = [(SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names]
+    found = [(SAID.get(word, word), word, names) for word, names in report.by_status().items() if names]
+    wide = max((len(said) for said, *_ in found), default=0)
+    rows = [
+        line for said, word, names in found for line in _hosts(f"  {said:<{wide}}  ", names, word, screen)
+    ]
     doubt = wrapped(doubtful(report), first="  ", width=screen.width, whole=True)
-    return "\n".join([summary(report), *table(rows, screen, indent=2, give=1, wrap=False), *doubt])
+    return "\n".join([summary(report), *rows, *doubt])
+
+
+def _hosts(head: str, names: Sequence[str], word: Status, screen: Screen) -> list[str]:
+    """Return a word and its hosts; on a terminal in lines that end at a comma, of those that are good their number where one line is too short."""
+    told = printable(folded(names))
+    if not screen.terminal or len(head) + len(told) <= screen.width:
+        return [f"{head}{told}"]
+    if word == "ok":
+        return [f"{head}{fmt.plural(len(names), 'host')}"]
+    lines = wrapped(told.replace(",", ", "), first=head, width=screen.width, whole=True)
+    return [line[: len(head)] + line[len(head) :].replace(", ", ",") for line in lines]
 
 
 def _groups(report: Report) -> Iterable[str]:

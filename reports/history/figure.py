@@ -16,8 +16,10 @@ from reports.history.text import counts_text, difference_text
 from reports.text import format as fmt
 from reports.verdicts.history import Change
 
-MOST_PANELS = 12
-"""Charts of one host: of each kind the number that moved most; the rest is in the table."""
+MOST_PANELS = 24
+"""Charts of all hosts together, an even share of them each, at least four: of each kind the number that moved most; the rest is in the table."""
+
+_LEAST_PANELS = 4
 
 
 def figure(host: str, report: Report, number: int) -> Figure | None:
@@ -28,7 +30,8 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         return None
     changed.sort(key=lambda h: -max(abs(c.ratio - 1) for c in h.news))
     found = grouped(report.of(host))
-    shown = [own[0] for _, own in found if own[0].news][:MOST_PANELS]
+    drawn = len({step.host for step in report.steps})
+    shown = [own[0] for _, own in found if own[0].news][: max(MOST_PANELS // drawn, _LEAST_PANELS)]
     more = len(changed) - len(shown)
     left_out = f" {fmt.plural(more, 'more number', 'more numbers')} in the table." if more else ""
     dropped = f" {fmt.plural(len(found) - MOST, 'more kind')} not drawn." if len(found) > MOST else ""
@@ -89,10 +92,10 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
             "changes": [{"series": "change", "x": c.index + 0.5, "y": y.low, "y2": y.high} for c in history.news],
             "notes": [],
         }  # fmt: skip
-        for c in history.news:
-            data["notes"].append(
-                _note(c, at[history.moments[c.index].key, history.moments[c.index - 1].key], plot)
-            )
+        edges = [0.5, *(c.index + 0.5 for c in history.news), len(values) + 0.5]
+        for c, before, after in zip(history.news, edges, edges[2:], strict=False):
+            step = at[history.moments[c.index].key, history.moments[c.index - 1].key]
+            data["notes"].append(_note(c, step, plot, before, after))
         series = [
             vega.Series(name="median", colour=vega.SERIES[0]),
             vega.Series(name="change", colour=vega.SERIES[1]),
@@ -105,16 +108,19 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
 
 
-def _note(change: Change, step: Step, plot: Plot) -> dict[str, object]:
+def _note(change: Change, step: Step, plot: Plot, before: float, after: float) -> dict[str, object]:
     """Say how far it moved and what is new, beside the line: above where the number fell, below where it rose, so that
-    the level does not run through it; to the left where there is more room."""
-    px, width = plot.at(change.index + 0.5, plot.y.low)[0], plot.frame.plot_width
+    the level does not run through it; to the left where there is more room. `before`, `after`: the changes beside this one, or the ends."""
+    px, first, last = (plot.at(x, plot.y.low)[0] for x in (change.index + 0.5, before, after))
     text = f"{fmt.change(change.ratio - 1)}  {_short(step)}".strip()
-    right = width - px - 10 >= min(label_placement.text_width(text), 0.4 * width)
+    rooms = last - px - 10, px - first - 10
+    right = (
+        rooms[0] >= min(label_placement.text_width(text), 0.4 * plot.frame.plot_width) or rooms[0] >= rooms[1]
+    )
     above = (change.after < change.before) == right
     return {
         "x": change.index + 0.5, "y": plot.y.high if above else plot.y.low,
-        "text": label_placement.fitting(text, (width - px if right else px) - 10), "dx": 6 if right else -6, "dy": 12 if above else -8,
+        "text": label_placement.fitting(text, rooms[0] if right else rooms[1]), "dx": 6 if right else -6, "dy": 12 if above else -8,
         "align": "left" if right else "right",
     }  # fmt: skip
 

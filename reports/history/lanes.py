@@ -29,12 +29,13 @@ Groups = Sequence[tuple[Family, tuple[History, ...]]]
 
 
 def grouped(own: Sequence[History]) -> list[tuple[Family, tuple[History, ...]]]:
-    """Return the families of a host's numbers, those that changed most first; in each the number that changed most."""
+    """Return the families of a host's numbers: those that are worse than before, then those that changed, the most first; in each the number that
+    changed most."""
     found = [
         (family, tuple(sorted((own[i] for i in family.members), key=lambda h: -_moved(h))))
         for family in families([h.series for h in own])
     ]
-    return sorted(found, key=lambda row: (-_moved(row[1][0]), not row[0].drawn))
+    return sorted(found, key=lambda row: (not row[1][0].regressed, -_moved(row[1][0]), not row[0].drawn))
 
 
 def _moved(history: History) -> float:

@@ -9,6 +9,7 @@ from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
 from reports.draw.figure import MARK
 from reports.history.changes import LEAST, History, Moment, Report, Step
+from reports.numbers.families import families
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import columns
@@ -16,6 +17,7 @@ from reports.text.hostlist import folded
 from reports.text.json_text import json_text
 from reports.text.screen import PLAIN, Screen, prose, sparkline, table
 from reports.verdicts.fleet import centre
+from reports.verdicts.history import Change
 from reports.verdicts.model import STEPS
 
 _NUMBERS = 8
@@ -240,15 +242,10 @@ def _step(step: Step, everything: bool, screen: Screen) -> str:
         *prose(f"{step.moment.minute}  {found_text(step)}", screen, rest="  "),
         *prose(difference_text(step), screen, first="  "),
     ]
+    if screen.terminal and not everything:
+        return "\n".join([*lines, *_kinds(step, screen)])
     shown = step.changed if everything else step.changed[:_NUMBERS]
-    rows = [
-        (
-            change.word, f"{history.series.name}{mark(history.doubt)}", *([_spark(history)] if screen.terminal else []),
-            fmt.quantity(change.before, history.series.said_unit, step=history.series.step), "→",
-            fmt.quantity(change.after, history.series.said_unit, step=history.series.step), fmt.change(change.ratio - 1),
-        )
-        for history, change in shown
-    ]  # fmt: skip
+    rows = [_row(history, change, screen) for history, change in shown]
     if screen.terminal:
         lines += table(rows, screen, right=frozenset({3, 5, 6}), indent=2, give=1, spare=(2, 3, 4))
     else:
@@ -256,6 +253,38 @@ def _step(step: Step, everything: bool, screen: Screen) -> str:
     if len(shown) < len(step.changed):
         lines.append(f"  and {len(step.changed) - len(shown)} more (--all lists them)")
     return "\n".join(lines)
+
+
+def _row(history: History, change: Change, screen: Screen) -> tuple[str, ...]:
+    unit, step = history.series.said_unit, history.series.step
+    return (
+        change.word, f"{history.series.name}{mark(history.doubt)}", *([_spark(history)] if screen.terminal else []),
+        fmt.quantity(change.before, unit, step=step), "→", fmt.quantity(change.after, unit, step=step), fmt.change(change.ratio - 1),
+    )  # fmt: skip
+
+
+def _kinds(step: Step, screen: Screen) -> list[str]:
+    """Return a line a kind of number, as the page has them, with the line of the one that moved most; several of a kind by the range of their
+    changes: "regressed  pingpong: PingPong time at 0 B to 2 KiB, 26 numbers  +18 to +19 %"."""
+    rows: list[tuple[str, ...]] = []
+    left = 0
+    for family in families([history.series for history, _ in step.changed]):
+        for own in group_by((step.changed[i] for i in family.members), lambda row: row[1].word).values():
+            if len(rows) == _NUMBERS:
+                left += len(own)
+                continue
+            history, change = own[0]
+            name = family.title if family.sweep in family.title else f"{family.sweep}: {family.title}"
+            told = f"{name}, {len(own)} numbers" if len(own) > 1 else history.series.name
+            now = "" if len(own) > 1 else fmt.quantity(change.after, history.series.said_unit, step=history.series.step)  # fmt: skip
+            ends = dict.fromkeys(fmt.change(end([c.ratio for _, c in own]) - 1) for end in (min, max))
+            *first, last = ends
+            by = " to ".join([*(text.removesuffix(" %") for text in first), last])
+            rows.append((change.word, f"{told}{mark(joined(one.doubt for one, _ in own))}", _spark(history), now, by))  # fmt: skip
+    lines = table(rows, screen, right=frozenset({3, 4}), indent=2, give=1, spare=(3, 2))
+    if left or len(rows) < len(step.changed):
+        lines.append(f"  {f'and {left} more numbers; ' if left else ''}--all lists the numbers")
+    return lines
 
 
 def _spark(history: History) -> str:

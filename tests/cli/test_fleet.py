@@ -226,6 +226,7 @@ def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_pat
 def test_a_history_says_when_and_fails_if_asked(
     pinsweep: Cli, hosts: Callable[..., None], tmp_path: Path
 ) -> None:
+    pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
     for day in range(1, 13):
         hosts("node001", 1000.0 if day < 7 else 930.0, day=day)
 

@@ -7,6 +7,7 @@ import random
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from orchestrator.capture.intake import Captured, intake_options, read, store
 from orchestrator.model import Group
 from parsers.errors import UserError
+from reports.draw.label_placement import text_width
 from reports.export.tables import export
 from reports.fleet import outliers
 from reports.history import changes as history
@@ -22,6 +24,7 @@ from reports.history import page as history_page
 from reports.history import text as history_text
 from reports.page import html
 from reports.results.load import load
+from reports.text.screen import Screen
 from reports.verdicts.history import changes
 
 pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
@@ -517,3 +520,57 @@ def test_what_changed_on_several_hosts_alike_is_told_once_for_all(nightly: Night
     assert line == "2026-01-08 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[1-2]"
     (check,) = [c for c in history_page.build(report, title="t").checks if c.subject == "On several hosts."]
     assert check.items == (line,)
+
+
+# --- what is seen first ------------------------------------------------------------------------------------
+
+
+def test_what_is_still_worse_comes_first_and_each_line_that_changed_has_its_chart(
+    make: Any, tmp_path: Path
+) -> None:
+    """Twelve charts were of a disk that had recovered; what was slow since yesterday had none. Their notes lay on the line of the next change."""
+    metrics = {n: {"regex": rf"{n}=(\S+)", "unit": "ms", "better": "lower"} for n in ("gone", "now")}
+    files = []
+    for i in range(24):
+        maker = make.Maker(tmp_path / f"{i}.db")
+        maker.started = night(i)
+        for wobble in (0.999, 1.001):
+            gone, now = (140 if 6 <= i < 10 else 100) * wobble, (110 if i >= 12 else 100) * wobble
+            options = {"command": "x", "metrics": metrics}
+            maker.add("s", "command", options, f"gone={gone:.3f}\nnow={now:.3f}\n")
+        files.append(maker.write())
+    report = history.build(load(files))
+    page = history_page.build(report, title="t")
+
+    (figure,) = (f for s in page.sections for b in s.blocks for f in b.figures)
+    assert figure.lanes
+    assert [lane.name for lane in figure.lanes.lanes] == ["now", "gone"]
+    assert [lane.link for lane in figure.lanes.lanes] == ["#history-1-p1", "#history-1-p2"]
+    for spec in (figure.panels[1].wide, figure.panels[1].narrow):
+        x = spec["encoding"]["x"]["scale"]["domain"]
+        px = spec["width"] / (x[1] - x[0])
+        lines = [change["x"] for change in spec["datasets"]["changes"]]
+        assert len(lines) == 2
+        for note in spec["datasets"]["notes"]:
+            at = note["x"] * px + note["dx"]
+            wide = text_width(note["text"]) * (-1 if note["align"] == "right" else 1)
+            inside = sorted((at, at + wide))
+            assert not any(inside[0] < line * px < inside[1] for line in lines)
+
+
+def test_a_terminal_has_a_line_a_kind_of_number_with_what_it_did(nightly: Nightly) -> None:
+    """52 numbers of one kind were eight lines and "and 44 more"; the other kinds were not told."""
+    sweeps = ["s"] * 14
+    report = nightly.add([20e3] * 7 + [18.6e3] * 7, [OLD] * 14, sweeps=sweeps).report()
+
+    text = history_text.as_text(report, screen=Screen(width=100, terminal=True))
+    (step,) = report.steps
+    shown = [line for line in text.splitlines() if line.startswith("  regressed")]
+    assert len(shown) == len(step.changed) == 4  # copy, scale, add, triad: kinds of their own
+    assert all("█" in line and "▁" in line for line in shown)
+    assert "--all" not in text
+    many = replace(step, changed=step.changed * 3)
+    told = history_text.as_text(replace(report, steps=(many,)), screen=Screen(width=100, terminal=True))
+    assert "copy bandwidth, 3 numbers" in told
+    assert "--all lists the numbers" in told
+    assert max(map(len, told.splitlines())) <= 100

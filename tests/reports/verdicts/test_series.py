@@ -23,6 +23,12 @@ def series(seed: int, *steps: tuple[int, float]) -> list[float]:
     return [float(v) for v in values]
 
 
+@pytest.fixture
+def ruptures() -> None:
+    pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
+
+
+@pytest.mark.usefixtures("ruptures")
 def test_steps_are_found_where_they_are() -> None:
     down, up = changes(series(1, (12, 0.9), (28, 1.15)), "higher")
 
@@ -35,10 +41,12 @@ def test_steps_are_found_where_they_are() -> None:
     assert [c.word for c in changes(series(1, (12, 0.9)), "higher", threshold=0.2)] == ["changed"]
 
 
+@pytest.mark.usefixtures("ruptures")
 def test_a_steady_history_has_no_steps() -> None:
     assert sum(len(changes(series(seed), "higher")) for seed in range(50)) <= 4
 
 
+@pytest.mark.usefixtures("ruptures")
 def test_the_unit_of_a_history_does_not_matter() -> None:
     values = series(3, (20, 0.95))
 

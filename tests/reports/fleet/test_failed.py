@@ -1,0 +1,68 @@
+"""A host whose runs failed is seen: a cross in the map, its name in the checks; nodesets on a terminal end at a comma."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.fleet import outliers
+from reports.fleet import page as fleet_page
+from reports.fleet import text as fleet_text
+from reports.results.load import load
+from reports.text.screen import Screen
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+def fleet(make: Any, folder: Path, hosts: int) -> outliers.Report:
+    """Equal hosts with two sweeps; all runs of the second failed on n03, and n05 has none of it."""
+    files = []
+    for i in range(hosts):
+        name = f"n{i:02d}"
+        maker = make.Maker(folder / f"{name}.db", host=name)
+        for rate in (20e3, 20.1e3):
+            text = make.stream_text(rate * (1 + i / 1e4), 4)
+            maker.add("good", "stream", {"threads": 4}, text)
+            bad = {"status": "failed", "reason": "exit status 1"} if name == "n03" else {}
+            if name != "n05":
+                maker.add("bad", "stream", {"threads": 2}, "" if bad else text, **bad)
+        files.append(maker.write())
+    return outliers.build(load(files))
+
+
+def test_a_host_whose_runs_failed_has_crosses_and_is_named(make: Any, tmp_path: Path) -> None:
+    """It was "ok" among the others with a dash; the checks said "1 gap"."""
+    report = fleet(make, tmp_path, 12)
+    page = fleet_page.build(report, title="t", links={})
+
+    (figure,) = (f for s in page.sections for b in s.blocks for f in b.figures)
+    assert figure.grid
+    rows = {row.name: row for row in figure.grid.rows}
+    assert rows["n03"].word == "ok, runs failed"
+    assert {cell.text for cell in rows["n03"].cells if cell.missing} == {"×"}
+    assert {cell.text for cell in rows["n05"].cells if cell.missing} == {"–"}
+    assert {row.word for name, row in rows.items() if name != "n03"} == {"ok"}
+    assert {"failed", "missing"} <= figure.grid.marks
+    assert figure.sub.endswith("Hatched: not measured. ×: its runs failed.")
+    assert next(row.name for row in figure.grid.rows) == "n03"
+    told = {check.subject: check.text for check in page.checks}
+    assert told["Incomplete."].startswith("n03: ")
+    assert told["Missing numbers."] == "n[03,05] lack what others have."
+
+
+def test_nodesets_of_a_terminal_end_at_a_comma(make: Any, tmp_path: Path) -> None:
+    """ "n[001-005,01…3-030]": half a name is another host."""
+    report = fleet(make, tmp_path, 12)
+    names = tuple(f"node{i:03d}" for i in range(1, 200, 2))
+    for word in ("slow", "ok"):
+        lines = fleet_text._hosts(f"  {word}  ", names, word, Screen(width=60, terminal=True))  # type: ignore[arg-type]
+        assert max(map(len, lines)) <= 60
+        assert not any("…" in line for line in lines)
+        if word == "slow":
+            assert re.findall(r"\d+", "".join(lines)) == [name[4:] for name in names]
+        else:
+            assert lines == ["  ok  100 hosts"]
+    assert "  ok  n[00-11]" in fleet_text.as_text(report, screen=Screen(width=60, terminal=True))
