@@ -30,6 +30,8 @@ def body(d: Distribution) -> list[Bucket]:
 def bins(buckets: Sequence[Bucket], count: int = _BINS) -> list[Bucket]:
     """Return the samples in so many bins of one width, none narrower than a bucket: a bucket gives to each bin as much as lies in it."""
     low, high = buckets[0].low, buckets[-1].high
+    if not high > low:  # all samples are one number
+        return [Bucket(low, high, sum(b.n for b in buckets))]
     width = max((high - low) / count, *(b.high - b.low for b in buckets))
     counts = [0.0] * max(1, math.ceil((high - low) / width - 1e-9))
     for b in buckets:

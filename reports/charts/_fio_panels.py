@@ -48,6 +48,7 @@ class _Picture:
     title: str
     drawn: pd.DataFrame
     panels: tuple[Panel, ...]
+    threes: bool  # has each cell three of them?
     key: tuple[Key, ...]
     marks: tuple[str, ...]
 
@@ -82,6 +83,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     return _Picture(
         title=titles.pop() if len(titles) == 1 else f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
         drawn=seen,
+        threes={len(row) for row in rows} == {3},
         panels=tuple(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row),
         key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 else (),
         marks=tuple(marks),

@@ -189,6 +189,7 @@ def _map_figure(sweep: str, runs: Sequence[Run], cells: Sequence[_Cell]) -> Figu
     said = [
         f"{wording.ran(members, program_name)}; when the I/Os ended and their {which}, from fio’s logs. Stronger: more I/Os.",
         "Drawn: the repeat with the slowest moment." if several else "",
+        _LAST if any(m.window for cell in shown for m in cell.repeats) else "",
         _cut(members),
         wording.hollow(panels, members).strip(),
         wording.not_drawn(len(cells), len(shown)).strip(),
@@ -197,6 +198,9 @@ def _map_figure(sweep: str, runs: Sequence[Run], cells: Sequence[_Cell]) -> Figu
         id=f"fio-time-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=_title(cells), sub=" ".join(filter(None, said)),
         panels=tuple(panels), numbers=(_table(cells),), runs=tuple(dict.fromkeys(members)),
     )  # fmt: skip
+
+
+_LAST = "fio’s log of histograms lacks the last window of a run."
 
 
 def _cut(runs: Iterable[Run]) -> str:

@@ -77,7 +77,7 @@ def ladder_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         id=f"ladder-{sweep}", of=sweep, sweep=runs[0].sweep_title,
         title=_title(ladders[0]) if len(ladders) == 1 else _SUBJECT,
         sub=f"Idle latency, {wording.ran(drawn, program_name)}; each load needs the one before."
-        f"{' Bands: the caches of that core.' if known else ' The caches are not recorded.'}"
+        f"{' Bands: the caches of that core.' if known else _unknown(drawn)}"
         f"{' Bars: lowest to highest of the repeats.' if any(s.n > 1 for one in shown for c in one.curves for _, s in c.points) else ''}"
         f"{wording.hollow(pictures, drawn)}{wording.not_drawn(len(ladders), len(shown))}{wording.of_texts(drawn)}",
         panels=pictures,
@@ -118,6 +118,12 @@ def _ladder(of: facets.Facet, found: pd.DataFrame) -> Ladder:
     return Ladder(
         of=of, curves=tuple(sorted(curves, key=lambda c: c.name != SMALL)), steps=_steps(runs), runs=runs
     )
+
+
+def _unknown(runs: Sequence[Run]) -> str:
+    """Say why no band is drawn: what the machine's caches are is known where its topology is."""
+    told = any(run.session.topology and run.session.topology.caches and not run.captured for run in runs)
+    return f" {'On which core it ran is' if told else 'The caches are'} not recorded: no bands."
 
 
 def _steps(runs: Sequence[Run]) -> tuple[Step, ...]:

@@ -259,7 +259,7 @@ def knee(load: LoadCurve) -> tuple[float, float] | None:
 
 
 _MOST_NAMED = 3
-"""Knees of more curves than this are ringed, and their values stand in the table."""
+"""Of the knees of more curves than this the lowest and the highest have their values beside their rings; the table has all."""
 
 _BESIDE = 12.0
 """A value that costs more to place is too far from its ring, or on a line: it stands in the table alone."""
@@ -277,14 +277,17 @@ def _knees(
     rings: Rows = [{"series": load.name, "x": x / on.scale.factor, "y": y} for load, (x, y) in found]
     places = [plot.at(x / on.scale.factor, y) for _, (x, y) in found]
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in places]
-    if len(curves) > _MOST_NAMED:
-        return rings, [], taken
     anchors = [(place, fmt.quantity(x, "B/s")) for place, (_, (x, _)) in zip(places, found, strict=True)]
+    ends = (
+        {choose(range(len(found)), key=lambda i: places[i][0]) for choose in (min, max)} if found else set()
+    )
+    told = [i for i in range(len(found)) if len(curves) <= _MOST_NAMED or i in ends]
     strokes = [pair for load in curves for pair in itertools.pairwise(_visible(load, plot, on))]
     bounds = (0.0, -8.0, plot.frame.plot_width + plot.frame.right, plot.frame.plot_height - 4)
-    placed = label_placement.near(anchors, [*strokes, *ruled], [*boxes, *taken], bounds)
+    placed = label_placement.near([anchors[i] for i in told], [*strokes, *ruled], [*boxes, *taken], bounds)
     notes: Rows = []
-    for ring, (x, y), (_, text), label in zip(rings, places, anchors, placed, strict=True):
+    for i, label in zip(told, placed, strict=True):
+        ring, ((x, y), text) = rings[i], anchors[i]
         if label.cost < _BESIDE:
             own = {"series": ring["series"], "x": ring["x"], "y": ring["y"]}
             notes.append({**own, "text": text, "dx": label.dx, "dy": label.dy, "align": label.align})

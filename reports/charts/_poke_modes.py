@@ -205,10 +205,13 @@ def _filled(d: Distribution, share: float) -> bool:
 
 
 def title(name: str, d: Distribution, others: Known) -> str:
-    """Say "File, 8 GB: 41 % of the reads hit the page cache, so it held 3.3 GB"; "" where nothing was hit in part, or the repeats do not
-    agree on the modes."""
+    """Say "File, 8 GB: 41 % of the reads hit the page cache, so it held 3.3 GB"; "" where nothing was hit in part, where the repeats do not
+    agree on the modes, and where the size of the cache speaks against it: it had room for all of the data, or not for so much of it."""
     found = mass(d, others)
     if found is None or d.op != "read" or not d.steady_modes or not 0.02 <= found.share <= 0.98:
+        return ""
+    room = {f"L{level}": size for level, size in caches_above(d.runs[0])}.get(found.cache)
+    if room is not None and not found.share * found.size <= room < found.size:
         return ""
     of = f"the {found.cache}" if found.cache == PAGE_CACHE else found.cache
     return f"{name}: {fmt.percent(found.share)} of the reads hit {of}, so it held {part(found.share, found.size)}"

@@ -21,12 +21,12 @@ _STATISTICS: Final = (("mean", "mean"), ("sd", "SD"))
 def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) -> Figure | None:
     """Return the percentiles over size, and a table with a row for each size, operation and way of access, and mean and SD of each target
     beside one another; None where there is nothing to set beside anything. block: how many bytes an access of a run moves."""
-    accesses = [d for d in found if d.target in _TARGETS and d.runs[0].options.get("bytes") is not None]
-    targets = [target for target in _TARGETS if any(d.target == target for d in accesses)]
-    blocks = {target: {block(d.runs[0]) for d in accesses if d.target == target} for target in targets}
+    accesses = [d for d in found if _target(d) in _TARGETS and d.runs[0].options.get("bytes") is not None]
+    targets = [target for target in _TARGETS if any(_target(d) == target for d in accesses)]
+    blocks = {target: {block(d.runs[0]) for d in accesses if _target(d) == target} for target in targets}
     apart = any(len(of) > 1 for of in blocks.values())
     rows = group_by(accesses, lambda d: (_bytes(d), _way(d, block(d.runs[0]) if apart else None)))
-    same = {key: {d.target: d for d in own} for key, own in rows.items()}
+    same = {key: {_target(d): d for d in own} for key, own in rows.items()}
     if len(rows) < 2 or any(len(own) > len(same[key]) for key, own in rows.items()):
         return None
     ordered = sorted(same.items(), key=lambda row: row[0])[:MOST_ROWS]
@@ -45,7 +45,7 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
         sweep=title if len(one) == 1 else "",
         title=f"{'Percentiles, mean' if panels else 'Mean'} and standard deviation of one access, by size",
         sub=f"{wording.ran(runs_of(accesses), program_name)}. {'The median of the repeats, and their range. ' if several else ''}"
-        "In brackets: the bytes that an access moves. A mean and a deviation do not describe a tail: its quantiles do."
+        f"In brackets: the bytes that an access moves. {'0 B: the timer alone. ' if any(d.target == 'null' for d in accesses) else ''}A mean and a deviation do not describe a tail: its quantiles do."
         f"{wording.repeats(panels, runs_of(accesses))}{wording.hollow(panels, runs_of(accesses))}",
         panels=tuple(panels),
         tables=(
@@ -72,6 +72,12 @@ def _by_size(
     return found
 
 
+def _target(d: Distribution) -> str:
+    """Return what is accessed; of an access to 0 B, which is an empty one, what it was to be."""
+    options = d.runs[0].options
+    return str(options.get("target")) if d.target == "null" and options.get("bytes") in (0, "0") else d.target
+
+
 def _bytes(d: Distribution) -> int:
     return size_bytes(str(d.runs[0].options["bytes"]))
 
@@ -81,7 +87,7 @@ def _way(d: Distribution, block: int | None) -> tuple[str, ...]:
     run = d.runs[0]
     window = run.options.get("window")
     return (
-        d.op,
+        d.op if d.target in _TARGETS else str(run.options.get("op", "read")),
         *([f"first {fmt.size(size_bytes(str(window)))}"] if window else []),
         *([f"{fmt.size(block)} blocks"] if block else []),
         *(word for word in ("direct", "fsync") if run.options.get(word)),

@@ -19,7 +19,7 @@ _QUANTILES: Final = ("p50", "p90", "p99", "p99.9", "p99.99")
 
 def panels(of: Mapping[str, Mapping[int, Distribution]]) -> list[Panel]:
     """Return a panel for each kind of access that has two sizes or more (its name → size in B → its distribution); all have the same axes,
-    every size of any of them at the same place, as far apart as its neighbours: 0 B is one."""
+    every size of any of them at the same place, as far apart as its neighbours: 0 B is one, which no line goes to."""
     drawn = {name: lines for name, own in of.items() if len(own) > 1 and (lines := _lines(own))}
     drawn = dict(list(drawn.items())[: facets.MOST_PANELS])
     sizes = sorted({size for name in drawn for size in of[name]})
@@ -56,7 +56,9 @@ def _at(line: Curve, at: Mapping[int, float]) -> Curve:
 
 
 def _panel(name: str, lines: Sequence[Curve], sizes: Sequence[int], y: axes.Axis) -> Panel:
-    places = sorted({place for line in lines for place, _ in line.points})
+    places = sorted(
+        {place for line in lines for place, _ in line.points} | ({0.5} if sizes[0] == 0 else set())
+    )
     names = [fmt.size(size) for size in sizes]
     series = [vega.Series(name=line.name, colour=vega.ORDERED[_QUANTILES.index(line.name)]) for line in lines]
 
@@ -72,7 +74,7 @@ def _panel(name: str, lines: Sequence[Curve], sizes: Sequence[int], y: axes.Axis
             low=-0.25,
             high=len(sizes) - 1.0,
             ticks=_ticks(names, frame.plot_width),
-            title="Size",
+            title="Size, a step each",
         )
         data = {
             "points": [row for line in lines for row in curve_rows.point_rows([line], places, 1.0, tip(line.name))],

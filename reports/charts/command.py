@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from parsers import command, get_parser
@@ -19,6 +19,7 @@ from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
+from reports.page.model import KeyNumber
 from reports.readings import measurements
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -92,11 +93,51 @@ class Point:
 def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
     runs = results.shown(tool)
+    sweeps = group_by(runs, lambda r: r.cell.sweep)
     figures = [
         _figure(tool, sweep, members, _lost(results, tool, sweep, members))
-        for sweep, members in group_by(runs, lambda r: r.cell.sweep).items()
+        for sweep, members in sweeps.items()
     ]
-    return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=wording.programs(runs))
+    return Chapter(
+        tool=tool,
+        figures=tuple(f for f in figures if f),
+        key_numbers=tuple(n for own in sweeps.values() for n in _key_numbers(tool, own, several=len(sweeps) > 1)),
+        programs=wording.programs(runs),
+    )  # fmt: skip
+
+
+_MOST_KEYS = 2
+"""Metrics of a sweep whose best cells stand at the head of the page."""
+
+
+def _key_numbers(tool: str, runs: Sequence[Run], *, several: bool) -> list[KeyNumber]:
+    """Return the best cell of the first metrics that have a direction, of each sweep of a program of the user's; nothing of numbers of which
+    a run has several. several: are there several sweeps? Then it says whose they are."""
+    if get_parser(tool).METRICS:
+        return []
+    names = [*dict.fromkeys([*runs[0].cell.axes, *facets.fewest(runs, facets.facet_names(runs, within=()))])]
+    better = _directions(tool, runs)
+    found: list[KeyNumber] = []
+    values: dict[tuple[str, str], dict[Run, list[float]]] = {}
+    for run in runs:
+        for row in _measured(tool, run) if run.sound else ():
+            if better.get(row.metric, "neither") != "neither":
+                values.setdefault((row.metric, row.unit), {}).setdefault(run, []).append(row.value)
+    single = {of: own for of, own in values.items() if all(len(v) == 1 for v in own.values())}
+    for (metric, unit), own in list(single.items())[:_MOST_KEYS]:
+        sign = -1.0 if better[metric] == "lower" else 1.0
+        cells = group_by(own, facets.cell).values()
+        spreads = [
+            (formulas.spread([own[run][0] for run in cell], _printed(metric, cell)), cell) for cell in cells
+        ]
+        best, cell = max(spreads, key=lambda of: sign * of[0].median)
+        told = facets.facet_title(facets.facet(cell[0], names), tool)
+        whose = cell[0].sweep_title or cell[0].cell.sweep
+        ranked = f"best of {fmt.count(len(spreads))} cells" if len(spreads) > 1 else ""
+        context = "; ".join(filter(None, [whose if several else "", told, ranked]))
+        number = wording.key_number(metric.replace("_", " "), best, unit, context, RANK + len(found), cell, program=whose, metric=metric)  # fmt: skip
+        found.append(replace(number, merit=sign * best.median))
+    return found
 
 
 def _lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:
@@ -109,22 +150,25 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run], lost: Sequence[Run]) -> 
     planned = [*runs, *lost]
     axis = _numeric_axis(planned)
     names = [n for n in facets.facet_names(planned, within=()) if n != axis]
+    short = facets.fewest(planned, names)
     told = _told(tool, runs)
-    apart = _apart(planned, names) if axis else []
-    points = list(_points(tool, runs, axis, names, told, apart))
+    apart = _apart(planned, short) if axis else []
+    points = list(_points(tool, runs, axis, names, short, told, apart))
     metrics = group_by(points, lambda p: (p.panel, p.unit))
     if not metrics:
         return None
     drawn = dict(list(metrics.items())[: _MOST_MULTIPLES if apart else facets.MOST_PANELS])
     over = axis or (_SIZE if any(p.x is not None for p in points) else "")
-    missing = _Missing.of(tool, lost, axis, names, apart)
-    panels, grey = _curve_panels(drawn, over, missing) if over else (_rows_panels(drawn, missing), "")
+    missing = _Missing.of(tool, lost, axis, short, apart)
+    levels = _levels(points, [name for name in short if name not in apart])
+    panels, grey = _curve_panels(drawn, over, missing, levels) if over else (_rows_panels(drawn, missing), "")
     left = len(metrics) - len(drawn)
     metric, found = _effects(points, [*([axis] if axis else []), *names])
     seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
     said = [
         wording.repeats(panels, runs),
         curve_rows.crossed(panels) if over else "",
+        " Ring: the best cell." if any(p.wide["datasets"].get("rings") for p in panels) else "",
         f" {fmt.plural(left, 'more panel' if apart else 'more metric')} in the numbers only."
         if left > 0
         else "",
@@ -210,15 +254,16 @@ def _points(
     runs: Sequence[Run],
     axis: str | None,
     names: Sequence[str],
+    short: Sequence[str],
     told: Sequence[str],
     apart: Sequence[str],
 ) -> Iterator[Point]:
-    """apart: those of the names that tell panels apart."""
+    """short: the fewest of the names that tell the cells apart; apart: those of them that tell panels apart."""
     better = _directions(tool, runs)
     sized = axis is None and _SIZE in told
     inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
     for run in runs:
-        of = facets.facet_title(facets.facet(run, [n for n in names if n not in apart]), tool)
+        of = facets.facet_title(facets.facet(run, [n for n in short if n not in apart]), tool)
         further = facets.facet(run, apart)
         beside = facets.facet_title(further, tool)
         for row in _measured(tool, run):
@@ -324,8 +369,35 @@ Metrics = Mapping[tuple[str, str], Sequence[Point]]
 """Panel and unit → its numbers."""
 
 
-def _curve_panels(metrics: Metrics, over: str, missing: Sequence[_Missing]) -> tuple[list[Panel], str]:
-    """Return the panels, and what must be said of grey lines: the worst are those of the first metric that has a direction."""
+def _levels(points: Sequence[Point], names: Sequence[str]) -> dict[str, float]:
+    """Return the value of each line, where a numeric option of three levels or more alone tells the lines apart; else nothing."""
+    values = {p.line: p.run.options.get(names[0]) for p in points} if len(names) == 1 else {}
+    numbers_ = {line: float(v) for line, v in values.items() if isinstance(v, int | float) and not isinstance(v, bool)}  # fmt: skip
+    whole = len(numbers_) == len(values) == len(set(numbers_.values()))
+    return numbers_ if whole and len(numbers_) > 2 else {}
+
+
+def _best_cells(metrics: Metrics) -> dict[str, tuple[str, facets.Facet, float]]:
+    """Return head → the line, the panel and the x of the best cell of each metric with a direction, of sound runs; of several cells that
+    are as good none."""
+    found = {}
+    for head, own in group_by((p for points in metrics.values() for p in points), lambda p: p.head).items():
+        if own[0].better == "neither":
+            continue
+        cells = group_by((p for p in own if p.run.sound and p.x), lambda p: (p.line, p.beside, p.x or 0.0))
+        best = {cell: formulas.spread([p.value for p in same]).median for cell, same in cells.items()}
+        most = (min if own[0].better == "lower" else max)(best.values(), default=None)
+        leaders = [cell for cell, value in best.items() if value == most]
+        if len(cells) > 2 and len(leaders) == 1:
+            found[head] = leaders[0]
+    return found
+
+
+def _curve_panels(
+    metrics: Metrics, over: str, missing: Sequence[_Missing], levels: Mapping[str, float]
+) -> tuple[list[Panel], str]:
+    """Return the panels, and what must be said of grey lines: the worst are those of the first metric that has a direction. levels: as
+    `_levels`."""
     directions = [points[0].better for points in metrics.values()]
     judged = next((i for i, better in enumerate(directions) if better != "neither"), 0)
     lines = [_lines(metric, points, over) for (metric, _), points in metrics.items()]
@@ -340,7 +412,8 @@ def _curve_panels(metrics: Metrics, over: str, missing: Sequence[_Missing]) -> t
     )
     ranked = [shown[i] for i in range(len(lines))]
     keys = list(metrics)
-    colours = _colours(ranked, missing)
+    colours = _colours(ranked, missing, levels)
+    best = _best_cells(metrics) if over != _SIZE else {}
     values = group_by((p for points in metrics.values() for p in points), lambda p: (p.head, p.unit))
     panels = [
         _curves_panel(
@@ -350,6 +423,7 @@ def _curve_panels(metrics: Metrics, over: str, missing: Sequence[_Missing]) -> t
             colours,
             [p.value for p in values[points[0].head, points[0].unit]],
             [one for one in missing if one.beside == points[0].beside],
+            best.get(points[0].head),
         )
         for points, own in zip(metrics.values(), ranked, strict=True)
         if own
@@ -357,12 +431,18 @@ def _curve_panels(metrics: Metrics, over: str, missing: Sequence[_Missing]) -> t
     return panels, curve_rows.dimmed(ranked, keys[judged][0])
 
 
-def _colours(panels: Sequence[Sequence[Curve]], missing: Sequence[_Missing]) -> dict[str, str]:
-    """Return the colour of each name: of a line, and where there is room for all of them of one that has no number."""
+def _colours(
+    panels: Sequence[Sequence[Curve]], missing: Sequence[_Missing], levels: Mapping[str, float]
+) -> dict[str, str]:
+    """Return the colour of each name: of a line, and where there is room for all of them of one that has no number; of levels in the order
+    of these."""
     drawn = curve_rows.colours(panels)
     if not missing and all(len(own) < 2 for own in panels):
         return dict.fromkeys(drawn, vega.SERIES[0])  # the panels say which is which
     every = list(dict.fromkeys([*drawn, *(one.line for one in missing if one.line)]))
+    if levels and len(every) <= len(vega.ORDERED) and levels.keys() >= {*every}:
+        rising = sorted(every, key=levels.__getitem__)
+        return dict(zip(rising, vega.ordered(len(rising)), strict=True))
     every = every if len(every) <= len(vega.SERIES) else list(drawn)
     return dict(zip(every, vega.palette(len(every)), strict=True))
 
@@ -388,9 +468,11 @@ def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
 
 
 def _curves_panel(
-    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float], missing: Sequence[_Missing]
+    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float], missing: Sequence[_Missing],
+    best: tuple[str, facets.Facet, float] | None = None,
 ) -> Panel:  # fmt: skip
-    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; missing: cells without a number."""
+    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; missing: cells without a number; best:
+    the best cell of its metric, whose panel may be another."""
     metric, unit = of.head, of.unit
     scale = fmt.scale_to_largest(values, unit)
     crosses = [
@@ -435,6 +517,11 @@ def _curves_panel(
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
             "crosses": curve_rows.cross_rows(crosses, plot, colours if len(named) > 1 else None),
         }
+        data["rings"] = [
+            {"series": line.name, "x": best[2], "y": line.medians[best[2]] / scale.factor}
+            for line in lines
+            if best and (best[0] or of.panel, best[1]) == (line.name, of.beside)
+        ]
         if len(named) > 1:
             data |= curve_rows.end_names(named, plot, scale.factor)
         return vega.fill(
@@ -490,10 +577,14 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
 def _step(points: Sequence[Point]) -> float:
     """Return the last digit that a program prints of a metric, as `fmt.number` takes it: of one whose format nobody knows that of the run
     with the fewest."""
-    metric, steps = points[0].metric, get_parser(points[0].run.tool).PRINTED
+    return _printed(points[0].metric, [p.run for p in points])
+
+
+def _printed(metric: str, runs: Sequence[Run]) -> float:
+    steps = get_parser(runs[0].tool).PRINTED
     if steps is not None:
         return steps.get(metric, 0.0)
-    told = [p.run.parsed.printed().get(metric, 0.0) if p.run.parsed else 0.0 for p in points]
+    told = [run.parsed.printed().get(metric, 0.0) if run.parsed else 0.0 for run in runs]
     return max(told) if all(told) else 0.0
 
 

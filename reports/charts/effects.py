@@ -57,6 +57,8 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
     every = [{levels[i]: cells[levels] for levels in own} for own in others]
     rows = [row for row in every if len(row) == len(names) and min(of.low for of in row.values()) > 0]
     whole = {levels for own in others if len(own) == len(names) for levels in own}
+    order = {levels: n for n, levels in enumerate(cells) if levels in whole}
+    having = group_by(order, lambda levels: levels[i])
     if len(names) < 2 or not rows:
         return None
     sign = -1 if better == "lower" else 1
@@ -67,7 +69,7 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
     levels = []
     for name in ranked:
         ratios = [(row[best].median / row[name].median) ** sign for row in rows]
-        of = tuple(cell for cell in cells if cell in whole and cell[i] in (name, best))
+        of = tuple(sorted({*having[name], *having[best]}, key=order.__getitem__))
         mean = (means[best] / means[name]) ** sign
         levels.append(
             Level(name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of)

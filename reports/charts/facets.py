@@ -49,24 +49,14 @@ def _telling_apart(run: Run) -> tuple[object, ...]:
     """Return what `_own` is told from."""
     facts = run.parsed.facts if run.parsed else {}
     told = tuple(facts[name] for name in _telling(tuple(facts)))
-    flags = tuple(flag.id for flag in run.parsed.flags) if run.parsed and run.parsed.flags else ()
-    record = run.record
-    return (
-        id(run.cell),
-        id(run.session),
-        run.where,
-        run.source,
-        record.program,
-        id(record.placement),
-        told,
-        flags,
-    )
+    ids = id(run.cell), id(run.session), id(run.record.placement)
+    return ids, run.where, run.source, program_kind(run), told
 
 
 @functools.lru_cache(maxsize=512)
 def _telling(facts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the facts that tell an option or a program."""
-    return tuple(n for n in facts if n.startswith("option.") or n in ("program", "suite", "tool_version"))
+    """Return the facts that tell an option."""
+    return tuple(name for name in facts if name.startswith("option."))
 
 
 def by_panel(runs: Iterable[Run], panels: Iterable[Facet]) -> dict[Facet, list[Run]]:
@@ -125,19 +115,31 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
 
 
-_MOST_OPTIONS = 3
+_FROM = ("host", "place", "program", "source")
+"""Where a number is from."""
+
+_STAY = (*_FROM, "bs", "l", "np")
+"""That, and what no reader of a panel does without: fio's block size, MLC's stride, the ranks of a message."""
 
 
 def panel_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
-    """Return the `facet_names`; of very many options, where the texts alone tell the panels apart, the first three."""
-    names = facet_names(runs, within=within)
-    if "source" not in names:
-        return names
-    options = [name for name in names if name not in ("host", "place", "program", "source")]
-    short = [name for name in names if name not in options[_MOST_OPTIONS:]]
-    told = {facet(run, [name for name in names if name not in options]) for run in runs}
-    alone = len(told) == len({facet(run, names) for run in runs})
-    return short if alone else names
+    """Return the fewest of the `facet_names` that tell the panels apart."""
+    return fewest(runs, facet_names(runs, within=within))
+
+
+def fewest(runs: Sequence[Run], names: Sequence[str], stay: Iterable[str] = _STAY) -> list[str]:
+    """Return those of some names that tell as many panels apart as all do, and those in `stay`: of options that vary as one the first.
+
+    The axes that an experiment's author chose stay in any case; of a captured text every option is an axis.
+    """
+    firsts = list(_unlike(runs))
+    stay = {*stay, *(axis for run in firsts if not run.captured for axis in run.cell.axes)}
+    found, panels = list(names), len({facet(run, names) for run in firsts})
+    for name in reversed(names):
+        others = [other for other in found if other != name]
+        if name not in stay and len({facet(run, others) for run in firsts}) == panels:
+            found = others
+    return found
 
 
 def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[str, ...]:
@@ -168,7 +170,10 @@ def names_apart(named: Sequence[tuple[str, Run]]) -> list[str]:
     """Return the names of cells (name, one of its runs): what several are called is told apart by the options, place or host in
     which these differ; at last by a number."""
     runs = {name: [run for _, run in same] for name, same in group_by(named, lambda n: n[0]).items()}
-    apart = {name: panel_names(same, within=()) if len(same) > 1 else [] for name, same in runs.items()}
+    apart = {
+        name: fewest(same, facet_names(same, within=()), _FROM) if len(same) > 1 else []
+        for name, same in runs.items()
+    }
     found = [
         ", ".join(filter(None, (name, facet_title(facet(run, apart[name]), run.tool)))) for name, run in named
     ]

@@ -124,6 +124,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
         title=picture.title if picture and all(map(is_stored, found["engines"])) else "IOPS and latency",
         sub=" ".join(filter(None, (*what_ran(found if picture is None else picture.drawn, found), *(picture.marks if picture else ())))),
         panels=picture.panels if picture else (),
+        threes=bool(picture and picture.threes),
         key=picture.key if picture else (),
         tables=tuple(small) if picture else (*small, *numbers),
         numbers=(*large, *(numbers if picture else [])),

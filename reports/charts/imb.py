@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -307,6 +307,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
         sub=sub.strip()
+        + _without_bytes(shown.values())
         + wording.repeats(drawn, runs, "Band")
         + wording.hollow(drawn, runs)
         + curve_rows.dimmed(ranked, "time")
@@ -359,16 +360,18 @@ def _said(lines: Sequence[Line]) -> dict[str, tuple[str, formulas.Spread, formul
 
 
 def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, str]) -> Panel:
-    sizes = [size for line in lines for size, _ in line.points]
-    everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
+    positive = [_positive(line) for line in lines]
+    zero = {} if _undrawn(lines) else dict(_empty(lines))
+    sizes = [size for line in lines for size, _ in line.points if size or zero]
+    everything = [
+        v for line in (lines if zero else positive) for _, y in line.points for v in (y.low, y.high)
+    ]
     scale = fmt.scale_for(everything, "ns")
     y = axes.decades(
         [v / scale.factor for v in everything],
         f"{axis}, {scale.unit} (log scale)",
         margin=max(1.5, (max(everything) / min(everything)) ** 0.13),  # room for the value below the slot
     )
-    positive = [_positive(line) for line in lines]
-    zero = {line.name: y0 for line in lines for size, y0 in line.points if size == 0}
     tested = sorted({size for size in sizes if size > 0})
 
     def build(width: int) -> Spec:
@@ -376,7 +379,7 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
         start = SLOT if zero else 0
         frame = Frame(
             width=width, height=height(width, 330, 290), left=left_margin(y),
-            right=curve_rows.name_margin(lines, width),
+            right=curve_rows.name_margin(lines, width) if _are_named(lines) else _BARE,
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y, x_start=start)
         data: dict[str, Rows] = {
@@ -386,7 +389,7 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
             "ranges": curve_rows.range_rows(positive, tested, scale.factor),
             "zero": _zero_rows(zero, plot, scale, positive),
             "slot": [{"text": "0"}] if zero else [],
-            **curve_rows.end_names(positive, plot, scale.factor),
+            **(curve_rows.end_names(positive, plot, scale.factor) if _are_named(lines) else {}),
         }
         return vega.fill(
             "pingpong-time",
@@ -399,7 +402,41 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
         )
 
     described = " ".join(f"{name}: {fmt.quantity(y0.median, 'ns')} for 0 bytes." for name, y0 in zero.items())
+    described += _without_bytes([lines])
     return panel(title, f"Time by message size, both axes logarithmic. {described}".strip(), build)
+
+
+_BARE = 16
+"""The right margin (px) of a panel without names."""
+
+_FAR = 10.0
+"""So many times less than with one byte: a collective that exchanges nothing, whose time would take most of the axis."""
+
+
+def _are_named(lines: Sequence[Curve]) -> bool:
+    """Do names beside the lines say anything? That of the only one of which nobody told a place does not."""
+    return [line.name for line in lines] != [wording.UNSAID]
+
+
+def _empty(lines: Iterable[Curve]) -> Iterator[tuple[str, formulas.Spread]]:
+    """Give the lines' names, and their times of messages without bytes."""
+    return ((line.name, y) for line in lines for size, y in line.points if size == 0)
+
+
+def _undrawn(lines: Sequence[Curve]) -> list[formulas.Spread]:
+    """Return the times of messages without bytes that no axis of the others holds; [] where they are drawn."""
+    zero = [y for _, y in _empty(lines)]
+    least = min((y.low for line in lines for size, y in line.points if size > 0), default=0.0)
+    return zero if zero and max(y.high for y in zero) * _FAR < least else []
+
+
+def _without_bytes(panels: Iterable[Sequence[Curve]]) -> str:
+    """Say " 0 B, not drawn: 0.11 to 0.48 µs." of the messages without bytes that are not."""
+    found = sorted(y.median for lines in panels for y in _undrawn(lines))
+    ends = list(
+        dict.fromkeys(fmt.quantity(v, "ns", step=imb.PRINTED["time"]) for v in (*found[:1], *found[-1:]))
+    )
+    return f" 0 B, not drawn: {' to '.join(ends)}." if ends else ""
 
 
 def _positive(line: Curve) -> Curve:
@@ -459,7 +496,7 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
         x = axes.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
         frame = Frame(
             width=width, height=height(width, 330, 290), left=left_margin(y),
-            right=curve_rows.name_margin(lines, width),
+            right=curve_rows.name_margin(lines, width) if _are_named(lines) else _BARE,
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
         drawn = [line for line in lines if line.points]
@@ -468,7 +505,7 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
                 lines, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {wording.exact(v, 'B/s')}"
             ),
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
-            **curve_rows.end_names(lines, plot, scale.factor),
+            **(curve_rows.end_names(lines, plot, scale.factor) if _are_named(lines) else {}),
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors: list[tuple[label_placement.Point, str]] = []

@@ -92,6 +92,11 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     )
 
 
+def level(option: str, value: object) -> str | None:
+    traffic = mlc.traffic_of({"W": value}) if option == "W" else None
+    return traffic_name(traffic, short=True) if traffic else None
+
+
 # --- loaded latency ----------------------------------------------------------------------------------------
 
 
@@ -176,7 +181,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
             idle.name,
             idle.value,
             "ns",
-            "; ".join(filter(None, [idle.which, lowest, idle.said])),
+            "; ".join(filter(None, [idle.which, lowest if idle is best else "", idle.said])),
             10,
             idle.runs,
             metric="latency",

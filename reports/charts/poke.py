@@ -180,7 +180,7 @@ def _name(run: Run, target: str, op: str, turns: int | None, several_blocks: boo
     if target == "files" and options.get("files"):
         size = options.get("file_size") or _block(run)
         parts.append(f"{options['files']}{f' of {fmt.size(size_bytes(str(size)))}' if size else ''}")
-    elif options.get("bytes"):
+    elif options.get("bytes") is not None:
         parts.append(fmt.size(size_bytes(str(options["bytes"]))))
     if options.get("window"):
         parts.append(f"first {fmt.size(size_bytes(str(options['window'])))}")

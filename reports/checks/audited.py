@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from reports.checks import LEVELS
 from reports.checks.audit import Finding, audit, counted
 from reports.numbers import kept
+from reports.results import apart
 from reports.results.load import Watched, load
 from reports.results.model import Results
 from reports.results.remembered import is_to_be_made, recalled, remember, remembered
@@ -50,9 +52,21 @@ def audit_of(results: Results, *, digest: bool = True) -> tuple[Finding, ...]:
     return found
 
 
-def is_to_be_audited(path: Path) -> bool:
-    """Did nobody audit a result file of many runs? Raises UserError for a file that is none, Damaged."""
-    return is_to_be_made(path, _QUESTION)
+def to_audit_first(paths: Iterable[Path]) -> list[Path]:
+    """Return the large files of many runs that nobody audited: read from their texts side by side two of 100 000 runs take a GB.
+
+    Raises UserError for a file that is none, Damaged.
+    """
+    return [
+        path
+        for path in paths
+        if path.is_file() and apart.are_large([path]) and is_to_be_made(path, _QUESTION)
+    ]
+
+
+def audit_apart(path: Path) -> None:
+    """Audit a result file in a process of its own, which keeps in the file what a comparison asks."""
+    apart.apart(partial(audited, [path]))
 
 
 def _dumped(found: Audited) -> str:

@@ -272,7 +272,7 @@ _COARSE = 0.1
 """The last printed digit as a share of a time, from which on the clock is named."""
 
 _FEW = 10_000
-"""Numbers of a cell that are held at once."""
+"""Numbers of a cell that are held at once, and named."""
 
 
 def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
@@ -291,9 +291,11 @@ def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
 
     # A median is not below the least of its values: of a million numbers these names are kept alone.
     most = max((n.step for n in judged() if n.step), default=0.0) / _COARSE
-    names = {n.name for n in judged() if n.value <= most * (1 + 1e-9)} if most else set()
+    low = (n.name for n in judged() if n.value <= most * (1 + 1e-9)) if most else ()
+    names = set(itertools.islice(low, _FEW))
     if not names:
         return
+    some = len(names) == _FEW
     told = group_by((n for n in judged() if n.name in names), lambda n: n.name)
     cell = (  # the medians, as on the page
         replace(same[0], value=statistics.median(n.value for n in same))
@@ -303,7 +305,8 @@ def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
     coarse = [number for number in cell if number.resolution >= _COARSE]
     for metric, own in group_by(coarse, lambda number: number.name.tells_of).items():
         worst = max(own, key=lambda number: number.resolution)
-        more = f", and {fmt.plural(len(own) - 1, 'other row')}" if len(own) > 1 else ""
+        others = "thousands of other rows" if some else fmt.plural(len(own) - 1, "other row")
+        more = f", and {others}" if len(own) > 1 else ""
         yield Fault(
             level="warn" if len(runs) == 1 else "info", run=runs[0], metric=metric,
             text=f"{worst.name.words}: {fmt.quantity(worst.value, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}{more}",

@@ -99,7 +99,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     """
     for curve in curves(results):
         for row in curve.rows:
-            least = LINE / row.latency * 1e9
+            least = LINE / row.latency * 1e9 if row.latency > 0 else 0.0
             if row.bandwidth < 0.97 * least:
                 yield Fault(
                     level="error", run=curve.run,

@@ -155,6 +155,7 @@ class Figure:
     numbers: tuple[Table, ...] = ()  # closed, "Numbers"
     key: tuple[Key, ...] = ()
     note: str = ""
+    threes: bool = False  # do its panels come in threes, one cell's or one line's each?
     half: bool = False  # takes half of the page's width where there is room
     of: str = ""  # the name of the sweep whose runs it is drawn from; "": of all runs of its tool
     sweep: str = ""  # that sweep's title; said where a section has figures of several
@@ -176,6 +177,11 @@ class Figure:
         """Return the figure as it is read, where nobody asks any more whose numbers it shows."""
         tables, numbers = (tuple(replace(t, of=()) for t in own) for own in (self.tables, self.numbers))
         return replace(self, tables=tables, numbers=numbers, runs=())
+
+    @property
+    def across(self) -> int:
+        """How many panels stand abreast where there is room: three that come alone, or in threes, so that no quarter stays empty."""
+        return min(len(self.panels), 3 if self.threes or len(self.panels) == 3 else 2)
 
     @property
     def told(self) -> str:

@@ -19,11 +19,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One thing's number, as it is read, with its shade. `missing`: it has none. `marked`: outlined."""
+    """One thing's number, as it is read, with its shade. `missing`: it has none. `failed`: since its runs failed. `marked`: outlined."""
 
     text: str
     shade: int = 0
     missing: bool = False
+    failed: bool = False
     marked: bool = False
     tip: str = ""
 
@@ -52,10 +53,11 @@ class Grid:
 
     @property
     def marks(self) -> frozenset[str]:
-        """Return which marks need a legend: "missing", "marked", "worse", "better", "several"."""
+        """Return which marks need a legend: "missing", "failed", "marked", "worse", "better", "several"."""
         cells = [cell for row in self.rows for cell in row.cells]
         told = {
-            "missing": any(c.missing for c in cells),
+            "missing": any(c.missing and not c.failed for c in cells),
+            "failed": any(c.failed for c in cells),
             "marked": any(c.marked for c in cells),
             "worse": any(c.shade > 0 for c in cells),
             "better": any(c.shade < 0 for c in cells),

@@ -61,6 +61,11 @@ class Frame:
         return self.height - self.top - self.bottom
 
 
+def ordered(n: int) -> tuple[str, ...]:
+    """Return n colours, five at most, for levels that have an order: from dark blue to amber, as far apart as they can be."""
+    return tuple(ORDERED[round(i * (len(ORDERED) - 1) / max(n - 1, 1))] for i in range(n))
+
+
 def palette(n: int) -> tuple[str, ...]:
     """Return n colours: four hues, and grey for all beyond."""
     return SERIES[:n] + (GREY,) * max(0, n - len(SERIES))

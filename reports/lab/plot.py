@@ -16,7 +16,8 @@ import vl_convert
 
 TOOL, METRIC, X, BY = {tool!r}, {metric!r}, {x!r}, {by!r}
 
-data = pd.read_csv("data.csv", low_memory=False)
+here = Path(__file__).parent
+data = pd.read_csv(here / "data.csv", low_memory=False)
 data = data[(data["tool"] == TOOL) & (data["metric"] == METRIC)].rename(columns={{X: "x"}})
 data["line"] = data[BY].map(str).agg(", ".join, axis="columns")
 rows = data.groupby(["line", "x"])["value"].agg(["median", "min", "max"]).reset_index()  # of the repeats
@@ -25,8 +26,8 @@ bars = {{"mark": "rule", "encoding": {{"y": {{**y, "field": "min"}}, "y2": {{"fi
 lines = {{"mark": {{"type": "line", "point": True}}, "encoding": {{"y": {{**y, "field": "median"}}}}}}
 shared = {{"x": {{"field": "x", "type": "quantitative", "title": X{scale}}}, "color": {{"field": "line", "title": ", ".join(BY)}}}}
 spec = {{"width": 480, "height": 300, "data": {{"values": rows.to_dict("records")}}, "encoding": shared, "layer": [bars, lines]}}
-Path("plot.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
-Path("plot.pdf").write_bytes(vl_convert.vegalite_to_pdf(spec))
+(here / "plot.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+(here / "plot.pdf").write_bytes(vl_convert.vegalite_to_pdf(spec))
 '''
 
 _NO_AXIS = {

@@ -200,12 +200,12 @@ _MANY = 1000
 """Runs from which on what was read of a run for its one number is let go."""
 
 
-def leaders_of(cells: Sequence[Sequence[Run]]) -> list[list[tuple[str, float]]]:
-    """Return the `leaders` of the runs of each cell."""
+def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[str, float]]]]:
+    """Return the `leader` of each cell and the `leaders` of its runs, in one look at them."""
     many = sum(map(len, cells)) > _MANY
     told = []
     for own in cells:
-        told.append(leaders(own[0].tool, *(run.parsed for run in own)))
+        told.append((leader(own[0]), leaders(own[0].tool, *(run.parsed for run in own))))
         for run in own if many else ():
             if run.parsed:
                 run.parsed.let_go(but=_module(run.tool).leading)
@@ -257,9 +257,13 @@ class Leader(NamedTuple):
 def leader(run: Run) -> Leader:
     """Return what the `leading` number of a run is, in words, and which way is better."""
     told = leading(run.tool, run.parsed)
-    same = [n for n in each_number(run) if (n.name.unit, n.value) == told]
     leads = getattr(_module(run.tool), "LEADS", "")
-    found = next((n for n in same if n.name.metric == leads), same[0] if same else None)
+    found: Number | None = None
+    for n in each_number(run):  # a run may have a million, and all of them equal
+        if (n.name.unit, n.value) == told and (found is None or n.name.metric == leads):
+            found = n
+            if leads in ("", n.name.metric):
+                break
     if found is not None:
         known = found.name
         return Leader(

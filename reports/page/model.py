@@ -167,6 +167,7 @@ class Drawing:
     levels: tuple[Level, ...]
     packages: tuple[Part, ...]  # and memory without CPUs
     links: tuple[Part, ...]  # between nodes
+    lacking: str = ""  # what to do to know the shares of its numbers, in a sentence
     folded: bool  # are the links too many to be seen at once?
     disks: tuple[Part, ...]
 
@@ -180,6 +181,14 @@ class Drawing:
             numbers=tuple(number.without_runs() for number in self.numbers),
             packages=packages, links=links, disks=disks,
         )  # fmt: skip
+
+    @property
+    def measured(self) -> bool:
+        """Does a number stand on it?"""
+        parts = (*self.packages, *self.links, *self.disks)
+        return (
+            bool(self.numbers) or any(level.number for level in self.levels) or any(p.measured for p in parts)
+        )
 
     @property
     def squared(self) -> list[Node]:

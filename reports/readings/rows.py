@@ -11,7 +11,7 @@ import functools
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_type_hints
 
@@ -76,10 +76,18 @@ class Form(Generic[Row]):
         plan = _plan(self, head)
         if len(numbers) != len(plan.holding) or not all(map(isinstance, numbers, plan.holding)):
             raise ValueError("not the numbers of a reading")
-        if not all(math.isfinite(one) for one in numbers if one is not None):
+        if not all(map(math.isfinite, filter(None, numbers))):  # millions of them
             raise ValueError("numbers that are not finite")
         made, rest = self.row._make, iter(numbers)
-        return tuple(made([_given(field, rest) for field in row]) for row in plan.rows)
+        return tuple(
+            made([
+                next(rest) if field is _Number
+                else dict(zip(field, rest, strict=False)) if type(field) is _Keys
+                else field
+                for field in row
+            ])
+            for row in plan.rows
+        )  # fmt: skip
 
 
 class _Number:
@@ -90,12 +98,6 @@ class _Keys(tuple[Any, ...]):
     """Stands in a head for a mapping of these keys to numbers."""
 
     __slots__ = ()
-
-
-def _given(field: Any, rest: Iterator[Any]) -> Any:  # noqa: ANN401 (a field of any type)
-    if field is _Number:
-        return next(rest)
-    return dict(zip(field, rest, strict=False)) if type(field) is _Keys else field
 
 
 class _Plan(NamedTuple):

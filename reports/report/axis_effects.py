@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from reports import numbers
-from reports.charts import effects
+from reports.charts import effects, level_name
 from reports.charts.effects import Effect, Levels
 from reports.draw.figure import MARK, Figure, Table, row_of
 from reports.numbers import formulas
@@ -26,6 +26,7 @@ _AXES: Final = {
     "traffic": "mix",
     "l": "stride",
     "b": "buffer",
+    "L": "pages",
     "bs": "block size",
     "rw": "access",
 }
@@ -129,10 +130,9 @@ def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Eff
     cells = [own for own in group_by(runs, lambda r: r.record.point_id).values() if numbers.ranked(own[0])]
     if not cells or len({run.where for run in runs}) > 1 or any(run.source for run in runs):
         return
-    leaders = [numbers.leader(own[0]) for own in cells]
     axes = list(dict.fromkeys(axis for own in cells for axis in ("place", *own[0].cell.axes)))
     levels: list[Levels] = [tuple(_level(own[0], axis) for axis in axes) for own in cells]
-    told = numbers.leaders_of(cells)
+    leaders, told = zip(*numbers.leaders_of(cells), strict=True)
     units = {unit for of in told for unit, _ in of}
     directions = {leader.better for leader in leaders}
     if len(units) != 1 or len(directions) != 1 or "neither" in directions or len({*levels}) < len(levels):
@@ -167,7 +167,7 @@ def _level(run: Run, axis: str) -> str:
     value = run.options.get(axis)
     if value is None:
         return fmt.NOTHING
-    return naming.level_text(run.tool, axis, value)
+    return level_name(run.tool, axis, value)
 
 
 def _words(names: Sequence[str]) -> str:

@@ -43,10 +43,10 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
 def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     """Give the row of a sweep and whose numbers it has; nothing of a sweep whose cells have no number of one unit and direction."""
     cells = list(group_by(runs, lambda run: (run.host, run.record.point_id)).values())
-    told = numbers.leaders_of(cells)
-    leader = numbers.leader(cells[0][0])
+    leaders, told = zip(*numbers.leaders_of(cells), strict=True)
+    leader = leaders[0]
     units = {unit for own in told for unit, _ in own}
-    directions = {numbers.leader(own[0]).better for own in cells}
+    directions = {one.better for one in leaders}
     if len(units) != 1 or len(directions) != 1:
         return
     unit = leader.unit or units.pop()

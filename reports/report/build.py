@@ -255,7 +255,9 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
         )
     )
     measured = results.measured
-    for label, own in (("Measured", measured), ("Taken in", [m for m in machines if m not in measured])):
+    known = {(m.file, m.session.session) for m in measured}  # a file may have many sessions
+    others = [m for m in machines if (m.file, m.session.session) not in known]
+    for label, own in (("Measured", measured), ("Taken in", others)):
         times = sorted(_time(m.session.started_utc) for m in own)
         if times:
             pairs.append((label, times[0] + (f" to {times[-1]}" if times[-1] != times[0] else "")))
@@ -361,7 +363,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     if notes := [note.removesuffix(".") for tool in results.tools if (note := _stand_in_note(results, tool))]:
         yield Check(
             level="info",
-            subject=f"{'; '.join(notes)}.",
+            subject=f"{'; '.join([notes[0], *(note[0].lower() + note[1:] for note in notes[1:])])}.",
             text="Options and output are those of the tools; the numbers are not to be quoted as their results.",
         )
     spoken_of = {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags}

@@ -20,6 +20,7 @@ from reports.charts.soundness import is_hollow
 from reports.page.model import Drawing, KeyNumber, Level, Part
 from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
+from reports.report.possible import UNKNOWN
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.hardware import counted
@@ -41,8 +42,8 @@ Key = tuple[str | int, ...]
 
 
 def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> tuple[Drawing, ...]:
-    """Return the drawing of each machine that the runs are of, without those where no number has a place; where the topology is not
-    known, the nodes that a tool tells of itself, of each text alone."""
+    """Return the drawing of each machine that runs with numbers are of; where the topology is not known, the nodes that a tool tells of
+    itself, of each text alone."""
     sessions = [m.session for m in results.machines if m.session.topology and m.session.topology.cores]
     machines = {(s.host, s.topology_text): (s.host, _shape(s.topology)) for s in sessions if s.topology}
 
@@ -63,7 +64,7 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
                 session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty
             ).drawn()
             for machine, session in latest.items()
-            if machine in spots or machine in times
+            if machine in ran
         ),
         *_of_unknown(spots.get(None, ()), guilty),
     )
@@ -90,6 +91,7 @@ def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:
             levels=(),
             packages=tuple(_told_node(node, numbers.get(("node", node), ()), asks=any(a == node for a, _ in pairs)) for node in nodes),
             links=tuple(links),
+            lacking=_lacking(own),
             folded=len(links) > _MOST_LINKS,
             disks=tuple(Part(name=str(key[1]), numbers=of) for key, of in numbers.items() if key[:1] == ("disk",)),
         )  # fmt: skip
@@ -98,12 +100,10 @@ def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:
 def _unknown(spot: Spot) -> tuple[str, str]:
     """Return the host of its runs and, of a captured one, the name of the text; "" as host where they are of several, or where a
     topology is known."""
-    of = {
-        (run.host, run.record.capture.file if run.record.capture else "")
-        for run in spot.number.runs
-        if not (run.session.topology and run.session.topology.cores)
-    }
-    return of.pop() if len(of) == 1 else ("", "")
+    runs = spot.number.runs
+    of = {(run.host, run.record.capture.file if run.record.capture else "") for run in runs}
+    known = any(run.session.topology and run.session.topology.cores for run in runs)
+    return of.pop() if len(of) == 1 and not known else ("", "")
 
 
 def _told_node(node: int, numbers: tuple[KeyNumber, ...], *, asks: bool) -> Part:
@@ -164,7 +164,13 @@ def _int(node: int | None) -> int:
 def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber, ...]:
     """Return of each name, program and place the best, in the page's order."""
     alike = group_by(doubted(candidates, guilty), lambda n: (n.name, n.program, n.runs[0].place))
-    return tuple(sorted((best_of(same) for same in alike.values()), key=lambda n: n.rank))
+    best = sorted((best_of(same) for same in alike.values()), key=lambda n: n.rank)
+    return tuple(replace(n, possible="; ".join(said for said in n.possible.split("; ") if said != UNKNOWN)) for n in best)  # fmt: skip
+
+
+def _lacking(spots: Iterable[Spot]) -> str:
+    """Return what to do to know the shares of some numbers: once for all of them."""
+    return f"{fmt.sentence(UNKNOWN)}." if any(UNKNOWN in spot.number.possible for spot in spots) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +208,7 @@ class _Measured:
     times: Mapping[Key, Sequence[AccessTime]]
     together: _Reach  # of the numbers that are drawn
     ran: _Reach  # of every run that gave a number
+    lacking: str
     guilty: Guilty
 
     @classmethod
@@ -220,6 +227,7 @@ class _Measured:
             times=group_by(times, lambda time: _of_run(time.run, topology)),
             together=_Reach.of(shown, topology),
             ran=_Reach.of([run for run in ran if run.placed], topology),
+            lacking=_lacking(spots),
             guilty=guilty,
         )
 
@@ -249,6 +257,7 @@ class _Measured:
             ),
             packages=tuple(packages),
             links=tuple(links),
+            lacking=self.lacking,
             folded=len(links) > _MOST_LINKS,
             disks=tuple(
                 self._disk(str(key[1]), own) for key, own in self.numbers.items() if key[:1] == ("disk",)

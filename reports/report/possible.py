@@ -14,6 +14,9 @@ from reports.report.key_numbers import doubted
 from reports.results.convicted import Guilty
 from reports.text import format as fmt
 
+UNKNOWN = "share of the possible: needs the modules, read as root with dmidecode"
+"""What stands for the share of a number of memory whose modules are not recorded."""
+
 
 def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Chapter]:
     """Return the chapters, their key numbers with their share of what the machine could do, where that is known. guilty: what is
@@ -64,7 +67,7 @@ def _of_modules(number: KeyNumber) -> str:
         return _share(number.merit, peak.rate, f"of its modules{' (an even share)' if peak.shared else ''}")
     if any(run.session.facts.get("dimms") for run in number.runs):
         return ""
-    return "share of the possible: needs the modules, read as root with dmidecode"
+    return UNKNOWN
 
 
 def _of_best(number: KeyNumber, best: Iterable[KeyNumber]) -> str:

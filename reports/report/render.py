@@ -10,7 +10,8 @@ from pathlib import Path
 from reports.compare.section import Delta
 from reports.page.html import html
 from reports.page.model import Block, Page
-from reports.report import apart, build
+from reports.report import build
+from reports.results import apart
 from reports.results.load import Watched, load, printed
 from reports.results.write import write_whole
 
@@ -40,7 +41,7 @@ def render_report(
         texts = printed(results, build.with_output(results), build.EXCERPT)
         return _without_runs(build.build(results, comparison, texts))
 
-    large = comparison is None and sum(path.stat().st_size for path in paths if path.exists()) >= apart.LARGE
+    large = comparison is None and apart.are_large(paths)
     page = apart.apart(built) if large else built(watched)
     if large:
         deque(watched([(path, path.name) for path in paths]), maxlen=0)  # read by now

@@ -38,6 +38,14 @@ MOST_HELD: Final = 750_000
 """What the runs of one file that are held may weigh together (`Parsed.weight`): some 300 MB. What is beyond is not read: 24 runs of a
 million numbers are."""
 
+MOST_PRINTED: Final = 256 << 20
+"""Bytes of outputs that are unpacked to show beginning and end of each: a second of CPU time."""
+_NOT_SHOWN: Final = (
+    "(the outputs of the runs before it are too large for all to be shown: `pinsweep show FILE RUN --raw`)"
+)
+_WHOLE: Final = 1 << 20
+"""Bytes of an output that are read as one text, to show some of it."""
+
 Watched = Callable[[list[tuple[Path, str]]], Iterable[tuple[Path, str]]]
 """Hands on the files (and their short names) that are read, one after the other: as a caller does that shows how far it is."""
 
@@ -119,13 +127,26 @@ def load(
 def printed(results: Results, runs: Iterable[Run], limit: int) -> dict[Run, tuple[str, str]]:
     """Return run → (standard output, standard error), beginning and end of each, `limit` characters at most. Reads their files again.
 
-    Raises UserError for a file that is no longer there, Damaged.
+    Of runs behind MOST_PRINTED bytes nothing is read. Raises UserError for a file that is no longer there, Damaged.
     """
     found = {}
+    read = 0
+
+    def counted(pieces: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal read
+        for piece in pieces:
+            read += len(piece)
+            yield piece
+
     for file, own in group_by(runs, lambda run: run.file).items():
         with open_result(results.paths[file], known=True) as result:
             for run in own:
-                out, err = (_text(result, run.record, stream, limit) for stream in ("stdout", "stderr"))
+                if read > MOST_PRINTED:
+                    found[run] = _NOT_SHOWN, ""
+                    continue
+                out, err = (
+                    _text(result, run.record, stream, limit, counted) for stream in ("stdout", "stderr")
+                )
                 found[run] = out, err
     return found
 
@@ -380,8 +401,41 @@ def _cell(run: Run) -> tuple[str, str]:
     return run.file, run.record.point_id
 
 
-def _text(result: ResultFile, record: RunRecord, stream: str, limit: int) -> str:
+def _text(
+    result: ResultFile,
+    record: RunRecord,
+    stream: str,
+    limit: int,
+    through: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
+) -> str:
     try:
-        return excerpt(decode(result.output(record.run_id, stream)), limit)
+        return _excerpt(through(result.output_pieces(record.run_id, stream)), limit)
     except UserError:  # nothing was kept of it
         return ""
+
+
+def _excerpt(pieces: Iterable[bytes], limit: int) -> str:
+    """Return `excerpt` of an output that comes in pieces: of a large one no more than beginning and end is held, for it may be 256 MB, and
+    a GB as a text."""
+    most = max(_WHOLE, 4 * limit)
+    head, tail, size, ends = bytearray(), b"", 0, 0
+    for piece in pieces:
+        head += piece[: most - len(head)]
+        tail = (tail + piece)[-most:]
+        size, ends = size + len(piece), ends + piece.count(b"\n")
+    if size <= most:
+        return excerpt(decode(bytes(head)), limit)
+    first = decode(_cut(bytes(head)))[: limit // 2].rsplit("\n", 1)[0]
+    last = decode(_cut(tail[::-1], begins=True)[::-1])[-(limit // 2) :].split("\n", 1)[-1]
+    return f"{first}\n… {ends - first.count(chr(10)) - last.count(chr(10))} lines left out …\n{last}"
+
+
+def _cut(data: bytes, *, begins: bool = False) -> bytes:
+    """Return bytes without a character of UTF-8 that was cut at their end; `begins`: of reversed bytes, whose own end is rest of one."""
+    for n in range(1, 5):
+        byte = data[-n]
+        if byte < 0x80:
+            return data[: len(data) - n + 1]
+        if byte >= 0xC0:
+            return data[: len(data) - n + begins]
+    return data

@@ -88,6 +88,7 @@ class Run:
     stdout: str = ""  # an excerpt, of a captured text alone
     stderr: str = ""
     most_repeats: int = 0  # of a cell with `repeats: auto`: how many there may be; else 0
+    program_named: Any = field(default=None, init=False, repr=False)  # by `naming`, when first asked
 
     @property
     def slot(self) -> tuple[str, str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.tools import get_tool, tool_names
 from parsers import get_parser, parser_names
@@ -17,9 +17,42 @@ def tool_name(tool: str) -> str:
     return get_parser(tool).NAME if tool in parser_names() else tool
 
 
+class _Program(NamedTuple):
+    """What the program of a run is called."""
+
+    stands_in: bool
+    kind: str
+    name: str
+
+
+def _program(run: Run) -> _Program:
+    """Return what the program of a run is called, worked out the first time only: of a run it is asked a dozen times."""
+    if run.program_named is None:
+        facts = run.parsed.facts if run.parsed else {}
+        program = str(facts.get("program") or run.record.program or run.tool)
+        stands_in = run.stand_in and (run.tool not in tool_names() or bool(get_tool(run.tool).PROGRAMS))
+        words = program, run.tool, tool_name(run.tool), run.version, str(facts.get("suite") or "")
+        object.__setattr__(run, "program_named", _called(stands_in, *words))
+    found: _Program = run.program_named
+    return found
+
+
+@functools.lru_cache(maxsize=512)
+def _called(stands_in: bool, program: str, tool: str, tool_named: str, version: str, suite: str) -> _Program:
+    if stands_in:
+        name = f"pinsweep {program.removeprefix('pinsweep-').removeprefix('pinsweep ')}, not {tool_named}"
+        return _Program(stands_in=True, kind=name, name=name)
+    known = program if tool_named == tool else tool_named
+    for prefix in (program, known, "v", "-"):
+        version = version.removeprefix(prefix).strip()
+    if suite:  # whose version it is
+        known = f"{known} of {suite}"
+    return _Program(stands_in=False, kind=tool_named, name=f"{known} {version}".strip())
+
+
 def stands_in(run: Run) -> bool:
     """Did a kernel of pinsweep's make the numbers in the place of a tool? Where the tool is such a kernel itself, none did."""
-    return run.stand_in and (run.tool not in tool_names() or bool(get_tool(run.tool).PROGRAMS))
+    return _program(run).stands_in
 
 
 def by_program(runs: Iterable[Run]) -> list[Run]:
@@ -40,27 +73,13 @@ def program_name(run: Run) -> str:
 
     "fio 3.33", "pinsweep memlat, not Intel MLC"; "fio 3.33 (/opt/fio/bin/fio)" where the file has two of that version.
     """
-    return f"{_name(run)} ({run.build})" if run.build else _name(run)
+    name = _program(run).name
+    return f"{name} ({run.build})" if run.build else name
 
 
 def program_kind(run: Run) -> str:
     """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
-    return _name(run) if stands_in(run) else tool_name(run.tool)
-
-
-def _name(run: Run) -> str:
-    facts = run.parsed.facts if run.parsed else {}
-    program = str(facts.get("program") or run.record.program or run.tool)
-    if stands_in(run):
-        program = program.removeprefix("pinsweep-").removeprefix("pinsweep ")
-        return f"pinsweep {program}, not {tool_name(run.tool)}"
-    known = program if tool_name(run.tool) == run.tool else tool_name(run.tool)
-    version = run.version
-    for prefix in (program, known, "v", "-"):
-        version = version.removeprefix(prefix).strip()
-    if suite := facts.get("suite"):  # whose version it is
-        known = f"{known} of {suite}"
-    return f"{known} {version}".strip()
+    return _program(run).kind
 
 
 @functools.cache
@@ -104,6 +123,8 @@ def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
             return level
         case "b":
             return f"buffer {level}"
+        case "L" if isinstance(value, bool):
+            return level
     return f"{name} {level}"
 
 
@@ -115,9 +136,23 @@ def level_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
         return block(value)
     if name == "l":
         return f"{value} B"
-    if name == "b" and str(value).isdecimal():
-        return f"{value} KiB"
+    if name == "b":
+        return _exact_size(f"{value}k" if str(value).isdecimal() else str(value))
+    if name == "L" and isinstance(value, bool):
+        return "huge pages" if value else "small pages"
     return value_text(tool, name, value)
+
+
+def _exact_size(text: str) -> str:
+    """Return a size as written ("65536k") in the largest unit that it is a whole number of ("64 MiB"); what is none as it is."""
+    from parsers.units import size_bytes
+
+    try:
+        size = size_bytes(text)
+    except ValueError:
+        return text
+    power = next((p for p in (3, 2, 1) if size and size % 1024**p == 0), 0)
+    return f"{size // 1024**power} {('B', 'KiB', 'MiB', 'GiB')[power]}"
 
 
 def block(value: Any) -> str:  # noqa: ANN401

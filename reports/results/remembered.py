@@ -68,12 +68,13 @@ def remember(path: Path, question: str, of: str, answer: str) -> None:
 
 
 def is_to_be_made(path: Path, question: str) -> bool:
-    """Is an answer still to be made of a result file of many runs that can keep it? What is kept may be of other contents, or by another
-    program: telling that takes a look at all of the file. Raises UserError for a file that is none, Damaged."""
+    """Is an answer still to be made of a result file of many runs that can keep it, under whatever name of the file? What is kept by
+    another program, or of more runs or fewer, is none; of other contents it may be: telling that takes a look at all of the file.
+    Raises UserError for a file that is none, Damaged."""
     with open_result(path, known=True) as file:
-        return (
-            file.writable and file.runs_there() >= MANY and not file.has_answer(_asked(path, question), None)
-        )
+        if not file.writable or file.runs_there() < MANY:
+            return False
+        return not file.has_answer_like(json.dumps([question])[:-1], _program())
 
 
 def known_by(file: ResultFile) -> str:

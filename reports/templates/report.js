@@ -425,7 +425,7 @@ e.append(kept.get(e));
 kept.delete(e);
 }
 if (doc.getElementsByTagName("*").length > MOST_ELEMENTS) {
-all(".fig>details:not([open]),#runs>details:not([open])").forEach(d => {
+all(".data:not([open]):not(:has(.fig))").forEach(d => {
 keep(d);
 d.addEventListener("toggle", () => fill(d));
 });

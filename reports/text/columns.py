@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -19,13 +20,18 @@ def wrapped(
     """Return the lines of a text, `first` before the first of them and `rest` (None: as many blanks) before the others.
 
     A word longer than a line is not cut, as names and paths are copied; in a column, narrower than the terminal, it is (`whole` says
-    otherwise).
+    otherwise). A number and its unit stay together.
     """
     head = printable(first)
-    return textwrap.wrap(
-        printable(text), width, initial_indent=head,
+    lines = textwrap.wrap(
+        _BEFORE_UNIT.sub(_GLUE, printable(text)), width, initial_indent=head,
         subsequent_indent=" " * len(head) if rest is None else rest, break_long_words=width < WIDTH if whole is None else not whole, break_on_hyphens=False,
     )  # fmt: skip
+    return [line.replace(_GLUE, " ") for line in lines]
+
+
+_GLUE: Final = "\0"  # which no printable text has
+_BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|min|h|[kMGT]?i?B(?:/s)?|k?IOPS)(?!\w))")
 
 
 def cut(text: str, width: int = WIDTH) -> str:
@@ -44,11 +50,29 @@ def cut_apart(names: Iterable[str], width: int) -> dict[str, str]:
         head, tail = (_shared(ends) for ends in (long, [name[::-1] for name in long]))
         for name in long:
             rest = name[head : max(len(name) - tail, head + 1)]
-            found[name] = _middle(f"…{rest}{'…' if len(name) - tail > head else ''}", width)
+            found[name] = _words(name, head, len(name) - tail, width) or _middle(
+                f"…{rest}{'…' if len(name) - tail > head else ''}", width
+            )
     for name in (name for same in _alike(found) for name in same if len(name) > width):
         forms = (f"{found[name][: width - len(str(n)) - 1]}~{n}" for n in itertools.count(1))
         found[name] = next(form for form in forms if form not in found.values())
     return found
+
+
+def _words(name: str, start: int, end: int, width: int) -> str:
+    """Return the words of a name that lie between two places, with what fits of its beginning: "loaded late…delay 100…"; "" where there is no
+    room for them."""
+    first = name.rfind(" ", 0, start) + 1
+    last = name.find(" ", max(end, start + 1))
+    last = len(name) if last < 0 else last
+    told = f"{name[first:last].rstrip(' ,;:')}{'…' if last < len(name) else ''}"
+    room = width - len(told)
+    if first <= room:
+        return f"{name[:first]}{told}"
+    before = name.rfind(" ", 0, max(first - 1, 0)) + 1  # "delay" of "delay 100"
+    if before > 0 and first - before + 5 <= room:
+        told, room = f"{name[before:first]}{told}", room - (first - before)
+    return f"{name[: room - 1].rstrip()}…{told}" if room >= 1 and " " in name else ""
 
 
 def _shared(names: Sequence[str]) -> int:

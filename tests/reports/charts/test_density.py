@@ -46,6 +46,11 @@ def test_bins_hold_all_samples_and_are_not_finer_than_what_was_counted() -> None
     assert math.isclose(found[0].high - found[0].low, 256.0)
 
 
+def test_samples_that_are_one_number_are_one_bin() -> None:
+    """A clock that is too coarse gives 0 again and again."""
+    assert bins([Bucket(0.0, 0.0, 7)]) == [Bucket(0.0, 0.0, 7)]
+
+
 def test_what_hardly_differs_has_no_linear_histogram(make: Any, tmp_path: Path) -> None:
     found = of_samples(make, tmp_path / "r.db", [20.0] * 5000)
 

@@ -92,18 +92,33 @@ def test_a_mode_of_memory_is_the_cache_that_smaller_arrays_show(make: Any, tmp_p
     cells = [
         (array(2**19), {25.0: 1000}),
         (array(2**24), {60.0: 1000}),
-        (array(2**30), {61.0: 50, 120.0: 900, 300.0: 40, 2e6: 30}),
+        (array(2**30), {61.0: 25, 120.0: 925, 300.0: 40, 2e6: 30}),
     ]
     found = figure(make, tmp_path / "r.db", cells)
 
     rows = {(row[0].removeprefix("memory, "), row[3]): row[4:] for row in found.tables[0].rows}
     assert rows["512 KiB", "L2"] == ("all 512 KiB", "L2 1 MiB")
     assert rows["16 MiB", "L3"] == ("all 16 MiB", "L3 32 MiB")
-    assert rows["1 GiB", "L3"] == ("50 MiB", "L3 32 MiB")
+    assert rows["1 GiB", "L3"] == ("25 MiB", "L3 32 MiB")
     assert rows["1 GiB", "memory"] == ("–", "–")
     assert ("1 GiB", "memory, after a walk through the page tables") in rows
     assert ("1 GiB", "interrupted, by a page fault or by other work on this CPU") in rows
-    assert found.title == "Memory, 1 GiB: 4.9 % of the reads hit L3, so it held 50 MiB"
+    assert found.title == "Memory, 1 GiB: 2.5 % of the reads hit L3, so it held 25 MiB"
+
+
+@pytest.mark.parametrize(("size", "hits"), [(2**30, 50), (2**24, 600)])
+def test_no_cache_is_said_to_hold_what_its_size_speaks_against(
+    make: Any, tmp_path: Path, size: int, hits: int
+) -> None:
+    """50 MiB of 1 GiB are more than an L3 of 32 MiB; and of 16 MiB, which it has room for, it does not hold 60 %."""
+    small = ({"target": "memory", "bytes": 2**23}, {60.0: 1000})
+    found = figure(
+        make,
+        tmp_path / "r.db",
+        [small, ({"target": "memory", "bytes": size}, {61.0: hits, 120.0: 1000 - hits})],
+    )
+
+    assert "held" not in found.title
 
 
 def test_where_the_caches_are_not_known_nothing_is_called_one(make: Any, tmp_path: Path) -> None:

@@ -15,7 +15,12 @@ from reports.draw import label_placement, vega
 from reports.draw.figure import Figure
 from reports.results.load import load
 
-TIMES = {("memory", 1000): 50.0, ("file", 1000): 400.0, ("memory", 10**6): 100.0, ("file", 10**6): 700.0}
+TIMES = {("memory", 0): 40.0, ("file", 0): 300.0} | {
+    ("memory", 1000): 50.0,
+    ("file", 1000): 400.0,
+    ("memory", 10**6): 100.0,
+    ("file", 10**6): 700.0,
+}
 """ns, the mean of 100 samples of which one half takes 10 less and the other 10 more; the second repeat takes 2 % more."""
 
 
@@ -97,6 +102,24 @@ def test_a_way_of_access_of_one_size_is_no_picture(make: Any, tmp_path: Path) ->
     assert [panel.title for panel in found.panels] == ["Memory, read, 1 B blocks"]
 
 
+def test_an_access_to_nothing_has_its_row_and_its_place(make: Any, tmp_path: Path) -> None:
+    """A sweep from 0 B on began at 1 kB."""
+    maker = make.Maker(tmp_path / "r.db")
+    for target, size, takes in (("null", 0, 16.0), ("memory", 1000, 50.0), ("memory", 10**6, 100.0)):
+        text = make.poke_text([takes - 1, takes + 1] * 50, target=target, size=size)
+        maker.add("s", "poke", {"target": "memory", "bytes": size, "op": "read"}, text, axes=("bytes",))
+
+    (found,) = [f for f in poke.chapter(load([maker.write()])).figures if f.id == "moments"]
+
+    assert [row[:3] for row in found.tables[0].rows] == [
+        ("0 B", "read", "16 ns"), ("1000 B", "read", "50 ns"), ("1 MB", "read", "100 ns"),
+    ]  # fmt: skip
+    assert "0 B: the timer alone." in found.sub
+    (panel,) = found.panels
+    tips = [row["tip"] for row in panel.wide["datasets"]["points"] if row["series"] == "p50"]
+    assert [tip.split(" · ")[0] for tip in tips] == ["0 B", "1000 B", "1 MB"]
+
+
 @pytest.mark.parametrize("room", [60.0, 120.0, 180.0, 400.0])
 def test_names_of_many_sizes_do_not_touch(room: float) -> None:
     names = ["1000 B", "10 kB", "100 kB", "1 MB", "10 MB", "100 MB", "1 GB"]
@@ -107,3 +130,12 @@ def test_names_of_many_sizes_do_not_touch(room: float) -> None:
     for (a, left), (b, right) in itertools.pairwise(told):
         widths = label_placement.text_width(left) + label_placement.text_width(right)
         assert (b - a) * room / 6.25 > widths / 2
+
+
+def test_no_line_goes_to_the_size_of_nothing(make: Any, tmp_path: Path) -> None:
+    (found,) = moments(make, tmp_path / "r.db", (0, 1000, 10**6))
+
+    rows = [row for row in found.panels[1].wide["datasets"]["points"] if row["series"] == "p50"]
+    assert [row["tip"].split(" · ")[0] for row in rows] == ["0 B", "1000 B", "1 MB"]
+    empty, small, large = (row["segment"] for row in rows)
+    assert empty != small == large

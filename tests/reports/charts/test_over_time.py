@@ -113,6 +113,7 @@ def test_a_histogram_stands_in_for_a_log_that_was_cut(make: Any, tmp_path: Path)
     (row,) = figure.numbers[0].rows
     assert row[2:5] == ("1\u2009000", "10.0", "36.6 µs")
     assert "completion latency" in figure.sub
+    assert "lacks the last window" in figure.sub
 
 
 def test_windows_are_lines_of_all_jobs_together(make: Any, tmp_path: Path) -> None:

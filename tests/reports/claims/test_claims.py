@@ -205,7 +205,9 @@ def key_untied(number: KeyNumber, figures: Sequence[Figure]) -> list[str]:
     return lacking
 
 
-_PROGRAM = re.compile(r"(?:not )?Intel MLC [^,;]*|pinsweep \w+ [\d.]+|R:W [\d:]+|\d+:\d+(?: nt)?")
+_PROGRAM = re.compile(
+    r"buffer \d+ \w*B|(?:not )?Intel MLC [^,;]*|pinsweep \w+ [\d.]+|R:W [\d:]+|\d+:\d+(?: nt)?"
+)
 
 
 def figures_of(built: Page) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,36 @@ def test_an_axis_is_not_named_by_another_tool_s_words(make: Any, tmp_path: Path)
     assert finding.title.startswith("b=1, l=64, mode=y: 100 MB/s and 300 MB/s")
     assert "l 64, bs 4" not in str(built := figure(path, "command"))
     assert not any(word in str(built) for word in ("buffer", "stride", "blocks"))
+
+
+def test_levels_in_order_have_ordered_colours_and_the_best_cell_a_ring(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {
+        "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+        "wait": {"regex": r"wait ([\d.]+)", "unit": "us", "better": "lower"},
+    }
+    for threads, size in itertools.product((1, 2, 4, 8), (4096, 64, 1)):
+        rate = threads * (100 + size) / (4 if threads == 8 else 1)
+        options = {"command": "x", "metrics": metrics, "threads": threads, "size": size}
+        maker.add("s", "command", options, f"rate {rate}\nwait {1e5 / rate}\n", axes=("threads", "size"))
+    found = figure(maker.write(), "command")
+
+    for panel in found.panels:
+        scale = panel.wide["encoding"]["color"]["scale"]
+        assert dict(zip(scale["domain"], scale["range"], strict=True)) == dict(
+            zip(("size 1", "size 64", "size 4096"), vega.ordered(3), strict=True)
+        )
+    rings = [panel.wide["datasets"]["rings"] for panel in found.panels]
+    assert all((ring["series"], ring["x"]) == ("size 4096", 4) for (ring,) in rings)
+    assert " Ring: the best cell." in found.sub
+
+
+def test_of_two_cells_that_are_as_good_none_is_the_best(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    for threads, rate in ((1, 10), (2, 20), (4, 20)):
+        maker.add("s", "command", {"command": "x", "metrics": metrics, "threads": threads}, f"rate {rate}\n", axes=("threads",))  # fmt: skip
+    found = figure(maker.write(), "command")
+
+    assert [panel.wide["datasets"]["rings"] for panel in found.panels] == [[]]
+    assert "Ring" not in found.sub

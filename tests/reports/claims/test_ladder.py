@@ -93,7 +93,7 @@ def test_without_a_topology_no_level_is_named(make: Any, tmp_path: Path) -> None
 
     assert found is not None
     assert found.title == "Latency by working set"
-    assert "not recorded" in found.sub
+    assert "The caches are not recorded" in found.sub
     assert {row[1] for row in found.numbers[0].rows} == {"–"}
     assert found.key == ()
 
@@ -149,3 +149,15 @@ def test_what_the_repeats_do_not_tell_apart_is_not_said() -> None:
         titles.ladder([], [(MIB, Spread(6.001, 6.0, 6.01, 3), steady)])
         == "Small pages cost up to 3.01 × (1 MiB)"
     )
+
+
+def test_of_caches_that_are_known_it_is_the_core_that_is_not(make: Any, tmp_path: Path) -> None:
+    """Runs without a place: the page drew the machine with its caches, and called these not recorded."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for size, latency in STEPS.items():
+        options = {"mode": "idle_latency", "b": f"{size >> 10}k"}
+        maker.add("ladder", "mlc", options, text(size, latency, huge=False), axes=("b",))
+    built = build.build(load.load([maker.write()]))
+
+    (found,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("ladder")]
+    assert "On which core it ran is not recorded" in found.sub

@@ -271,3 +271,35 @@ def test_every_mix_of_mlc_has_a_share_of_reads(traffic: str) -> None:
 
     assert share is not None
     assert 0 <= share <= 1
+
+
+def test_of_many_knees_the_ends_say_their_value(make: Any, tmp_path: Path) -> None:
+    """Of more than three mixes no ring had a value beside it."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for mix, peak in (("R", 60e3), ("2", 50e3), ("3", 40e3), ("5", 30e3)):
+        text = make.mlc_text(rows(peak, 80.0, 250.0), traffic="" if mix == "R" else mix)
+        maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": mix}, text, axes=("W",), place="local", relation="local")  # fmt: skip
+
+    found = figure(maker.write())
+
+    said = [text for text in texts(found) if text.endswith("GB/s")]
+    offers = found.tables[0]
+    doubles = sorted(float(row[offers.columns.index("GB/s within 2 × floor")]) for row in offers.rows)
+    assert len(drawn(found, "rings")) == 4
+    assert said  # as far as there is room
+    assert {*said} <= {f"{v:.1f} GB/s" for v in (doubles[0], doubles[-1])}
+
+
+def test_mixes_are_called_one_thing_everywhere(make: Any, tmp_path: Path) -> None:
+    """The strip of what axes do called them 6 and R, beside a legend of "write only" and "read only"."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for place, mix, peak in (
+        ("local", "R", 60e3),
+        ("local", "6", 30e3),
+        ("remote", "R", 40e3),
+        ("remote", "6", 20e3),
+    ):
+        text = make.mlc_text(rows(peak, 80.0, 250.0), traffic="" if mix == "R" else mix)
+        maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": mix}, text, axes=("W", "place"), place=place, relation=place)  # fmt: skip
+
+    assert "mix × 2.00 from write nt to read only" in figure(maker.write()).axes

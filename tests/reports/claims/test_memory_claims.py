@@ -328,7 +328,7 @@ def test_buffers_of_several_sizes_are_several_numbers(make: Any, tmp_path: Path)
 
     assert (number.value, number.context) == ("307", "buffer 4 x L3; Intel MLC 3.9")
     assert sorted(time.median for time in times) == [3.4, 16.0, 307.0, 336.0]
-    assert "Idle latency, buffer 16k" in {time.name for time in times}
+    assert "Idle latency, buffer 16 KiB" in {time.name for time in times}
 
 
 def test_a_buffer_that_may_lie_in_a_cache_is_not_called_memory(make: Any, tmp_path: Path) -> None:
@@ -530,7 +530,7 @@ def test_a_caption_names_the_programs_that_are_drawn(make: Any, tmp_path: Path) 
     assert ("3.07" in curves.sub, "3.08" in curves.sub) == (True, False)
     assert ("3.01" in climb.sub, "3.02" in climb.sub) == (True, False)
     assert "8 more panels are in the numbers only." in climb.sub
-    assert [table.caption.rpartition(", ")[2] for table in climb.tables] == ["buffer 0 KiB", "buffer 1 KiB"]
+    assert [table.caption.rpartition(", ")[2] for table in climb.tables] == ["buffer 0 B", "buffer 1 KiB"]
 
 
 def test_all_cores_are_those_of_a_load_that_was_not_placed(make: Any, tmp_path: Path) -> None:

@@ -405,3 +405,26 @@ def test_groups_that_ran_at_once_are_said(make: Any, tmp_path: Path, fixture: st
     assert not any(
         re.search(r"(?<!groups of )\b2 ranks", name) for name in names if line.partition(",")[0] in name
     )
+
+
+def test_a_collective_without_bytes_is_told_and_takes_none_of_the_axis(make: Any, tmp_path: Path) -> None:
+    """IMB's Allgather of 0 B returns at once: the axis went over eight decades for it."""
+    head = (
+        "# Benchmarking Allgather \n# #processes = 4 \n#"
+        + "-" * 60
+        + "\n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+    )
+    rows = [
+        (0, 0.06, 0.11, 0.08),
+        *((2**p, 25.0 + 2**p / 9, 27.0 + 2**p / 9, 26.0 + 2**p / 9) for p in range(20)),
+    ]
+    text = make.imb_text({}).split("#" + "-" * 51 + "\n# Benchmarking")[0] + head
+    text += "".join(f"{size:13d} {1000:12d} {low:12.2f} {high:12.2f} {mean:12.2f}\n" for size, low, high, mean in rows)  # fmt: skip
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("c", "imb", {"benchmark": "Allgather"}, text + "\n\n# All processes entering MPI_Finalize\n\n")
+    (found,) = figures(maker.write())
+    (panel,) = found.panels
+    low, _ = panel.wide["encoding"]["y"]["scale"]["domain"]
+    assert low > 1
+    assert panel.wide["datasets"]["zero"] == panel.wide["datasets"]["slot"] == []
+    assert " 0 B, not drawn: 110 ns." in found.sub

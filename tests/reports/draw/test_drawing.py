@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import reports
 from reports.draw import axes, label_placement, svg, vega
+from reports.draw.figure import Figure, Panel
 
 TEMPLATES = Path(reports.__path__[0]) / "templates" / "charts"
 NAMES = sorted(path.name.removesuffix(".vl.json") for path in TEMPLATES.glob("*.vl.json"))
@@ -355,3 +356,12 @@ def test_a_long_text_is_cut_by_its_first_letters_alone(monkeypatch: pytest.Monke
 
     assert label_placement.fitting("node " * 400, 200).endswith("…")
     assert asked.times < 2100  # each letter once; one by one from the end it was 2 million
+
+
+@pytest.mark.parametrize(
+    ("panels", "threes", "across"), [(1, False, 1), (2, False, 2), (3, False, 3), (4, False, 2), (6, True, 3)]
+)
+def test_three_panels_stand_abreast(panels: int, threes: bool, across: int) -> None:
+    """The third stood alone in a row of its own: a quarter of the figure was empty."""
+    one = Panel(title="", wide={}, narrow={}, description="")
+    assert Figure(id="f", title="", sub="", panels=(one,) * panels, threes=threes).across == across

@@ -355,7 +355,9 @@ def test_the_script_draws_the_data(files: dict[str, bytes], tmp_path: Path) -> N
 
     (tmp_path / "plot.py").write_text(text, encoding="utf-8")
     (tmp_path / "data.csv").write_bytes(files["data.csv"])
-    subprocess.run([sys.executable, "plot.py"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [sys.executable, str(tmp_path / "plot.py")], cwd=tmp_path.parent, check=True
+    )  # from anywhere
     assert (tmp_path / "plot.pdf").stat().st_size > 1000
     drawn = ET.fromstring((tmp_path / "plot.svg").read_text(encoding="utf-8"))
     assert (

@@ -88,7 +88,7 @@ def test_large_files_that_nobody_audited_are_audited_before_they_are_compared(
         with sqlite3.connect(path) as db:
             db.execute("DELETE FROM kept_answer")
         db.close()
-    monkeypatch.setattr("reports.report.apart.LARGE", 0)
+    monkeypatch.setattr("reports.results.apart.LARGE", 0)
     pids = []
     parsed = ResultFile.parsed
     monkeypatch.setattr(ResultFile, "parsed", lambda *of, **how: pids.append(1) or parsed(*of, **how))

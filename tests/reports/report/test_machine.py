@@ -17,6 +17,7 @@ from reports.checks.audit import convicted
 from reports.checks.audited import audit_of
 from reports.page.model import Drawing, Part
 from reports.report import machine
+from reports.report.build import build
 from reports.report.render import render_report
 from reports.results.load import load
 from tests.conftest import Cli
@@ -274,3 +275,38 @@ def test_a_node_that_only_others_asked_is_not_told_as_not_measured(pinsweep: Cli
     assert node.memory
     assert not node.memory.numbers
     assert node.memory.instead == "asked for from other nodes alone"
+
+
+def test_a_machine_is_drawn_on_a_page_of_any_program(make: Any, tmp_path: Path) -> None:
+    """Its pages began with a table of what was recorded: the program's best cell has no place of its own, and is all of the machine's."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
+    metrics = {
+        "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+        "wait": {"regex": r"wait ([\d.]+)", "unit": "us", "better": "lower"},
+    }
+    for threads in (1, 2, 4):
+        options = {"command": "x", "metrics": metrics, "threads": threads}
+        maker.add("s", "command", options, f"rate {100 * threads}\nwait {8 / threads}\n", axes=("threads",))
+    built = build(load([maker.write()]))
+
+    told = [(n.name, n.value, n.unit, n.context) for n in built.key_numbers]
+    assert told == [
+        ("rate", "400", "MB/s", "threads 4; best of 3 cells"),
+        ("wait", "2.0", "µs", "threads 4; best of 3 cells"),
+    ]
+    (drawing,) = built.machines
+    assert [n.value for n in drawing.numbers] == ["400", "2.0"]
+
+
+def test_the_lowest_of_several_is_said_of_that_one_alone(make: Any, tmp_path: Path) -> None:
+    """The idle latency of the other node's memory stood on its link as "lowest of 2"."""
+    maker = two_sockets(make, tmp_path / "r.db")
+    for place, floor in (("local", 85.0), ("remote", 140.0)):
+        curve = [(d, floor + n, 1e3 + 500.0 * n) for n, d in enumerate((20000, 9000, 3500, 1700, 500, 0))]
+        maker.add("l", "mlc", {"mode": "loaded_latency"}, make.mlc_text(curve), axes=("place",), place=place, relation=place)  # fmt: skip
+    (drawing,) = machines(maker.write())
+
+    said = {n.value: n.context for part in parts(drawing) for n in part.numbers if n.name == "Memory, idle"}
+    assert len(said) == 2
+    assert sorted("lowest of 2" in text for text in said.values()) == [False, True]

@@ -295,6 +295,21 @@ def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path)
     assert all("Intel MLC" not in n.context.replace(name, "") for n in built.key_numbers)
 
 
+def test_two_stand_ins_are_one_sentence(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.programs = {
+        "mlc": {"name": "memlat", "stand_in": True, "version": "0.1"},
+        "stream": {"name": "stream", "stand_in": True, "version": "0.1"},
+    }
+    text = make.mlc_text([(0, 200.0, 10e3), (1000, 100.0, 1e3)])
+    maker.add("load", "mlc", {"mode": "loaded_latency"}, text, program="memlat")
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(10e3, 1), program="stream")
+
+    (said,) = {c.subject for c in build.build(load([maker.write()])).checks if "Numbers from" in c.subject}
+
+    assert re.search(r"Numbers from pinsweep \w+, not [\w ]+; numbers from pinsweep \w+, not [\w ]+\.", said)
+
+
 def test_a_tool_and_its_stand_in_share_no_panel(make: Any, tmp_path: Path) -> None:
     for host, program, stand_in in (("a", "stream", False), ("b", "stream", True)):
         maker = make.Maker(tmp_path / f"{host}.db", host="node")

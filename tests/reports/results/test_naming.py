@@ -18,6 +18,11 @@ from reports.results.naming import option_value
         ("fio", "direct", 1, "direct 1"),
         ("command", "fast", True, "fast True"),  # what stands in the command, as the experiment writes it
         ("fio", "bs", "4k", "4 KiB blocks"),
+        ("mlc", "L", True, "huge pages"),
+        ("mlc", "L", False, "small pages"),
+        ("mlc", "b", "65536k", "buffer 64 MiB"),
+        ("mlc", "b", 100, "buffer 100 KiB"),
+        ("mlc", "b", "100001k", "buffer 100001 KiB"),  # no digit is lost: names tell cells apart
     ],
 )
 def test_a_flag_is_set_or_not(tool: str, name: str, value: Any, said: str) -> None:

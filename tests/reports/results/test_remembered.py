@@ -179,6 +179,28 @@ def test_another_pinsweep_asks_again(file: Path, reads: Reads, monkeypatch: pyte
     assert len(reads) == 2
 
 
+@pytest.mark.usefixtures("reads")
+def test_an_audit_by_another_pinsweep_or_of_other_runs_is_none(
+    file: Path, monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    """Its digests are not read: a comparison would read all texts itself."""
+    assert remembered.is_to_be_made(file, "audit")
+    audited([file])
+    assert not remembered.is_to_be_made(file, "audit")
+    monkeypatch.chdir(file.parent)
+    assert not remembered.is_to_be_made(
+        Path(file.name), "audit"
+    )  # what a comparison reads is not kept by the name
+
+    with monkeypatch.context() as later:
+        later.setattr(remembered, "_program", lambda: "another")
+        assert remembered.is_to_be_made(file, "audit")
+    make.Maker(file).add(
+        "s", "command", {"command": "x", "metrics": METRICS, "n": 3}, "rate 7\n", axes=["n"]
+    ).write()
+    assert remembered.is_to_be_made(file, "audit")
+
+
 def test_the_program_is_all_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("parsers", "orchestrator", "reports"):
         (tmp_path / name / "sub").mkdir(parents=True)

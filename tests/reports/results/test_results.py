@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -16,6 +18,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import reports.results.load as loading
 from orchestrator.store.result_file import ResultFile
 from parsers import get_parser
 from parsers.errors import UserError
@@ -92,15 +95,20 @@ def test_an_output_that_cannot_be_read_is_a_failed_run_with_its_cause(make: Any,
     assert [run.unreadable for run in results.failed] != [""]
 
 
+def of_four_runs(make: Any, path: Path) -> tuple[Path, str]:
+    text = (Path(__file__).parents[2] / "fixtures" / "stream" / "stream_omp2.out").read_text()
+    maker = make.Maker(path)
+    for repeat in range(1, 5):
+        maker.add("s", "stream", {}, text, repeat=repeat)
+    maker.write()
+    return path, text
+
+
 def test_of_runs_that_hold_too_much_together_the_first_are_read(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """48 runs of a file of 2 MB held 5 GB of tables."""
-    text = (Path(__file__).parents[2] / "fixtures" / "stream" / "stream_omp2.out").read_text()
-    maker = make.Maker(tmp_path / "a.db")
-    for repeat in range(1, 5):
-        maker.add("s", "stream", {}, text, repeat=repeat)
-    path = maker.write()
+    path, _ = of_four_runs(make, tmp_path / "a.db")
     (weight,) = {run.parsed.weight for run in load([path]).runs if run.parsed}
     monkeypatch.setattr("reports.results.load.MOST_HELD", 2 * weight + 1)
     read = []
@@ -114,6 +122,64 @@ def test_of_runs_that_hold_too_much_together_the_first_are_read(
         "it and the runs before it hold more numbers than are read of one file at once"
     }
     assert len(read) == 3  # behind the one that is too much nothing is
+
+
+def test_of_texts_that_unpack_to_far_more_than_their_file_the_first_are_read(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """30 KB may stand for 32 MiB, and each of them is 0.6 s of CPU time and more."""
+    path, text = of_four_runs(make, tmp_path / "a.db")
+    assert len(load([path]).good("stream")) == 4  # real ones are far from it; and now they lie in the cache
+    monkeypatch.setattr("orchestrator.store.bounds.FREE", 2 * len(text.encode()) + 1)
+    monkeypatch.setattr("orchestrator.store.bounds.RATIO", 0)
+
+    results = load([path])
+
+    assert [run.record.repeat for run in results.good("stream")] == [1, 2]
+    (why,) = {run.unreadable for run in results.failed}
+    assert why.startswith("its text and those of the runs before it unpack to more than")
+
+
+def test_behind_texts_that_take_far_too_long_none_is_read(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An expression in a file may backtrack for 5 s a text, in thousands of runs."""
+    path, _ = of_four_runs(make, tmp_path / "a.db")
+    seconds = itertools.count(0, 5)
+    monkeypatch.setattr("orchestrator.store.bounds.time", SimpleNamespace(thread_time=lambda: next(seconds)))
+
+    results = load([path])
+
+    assert len(results.good("stream")) == 2  # 5 s each, and 1 s is usual
+    assert {run.unreadable for run in results.failed} == {
+        "the runs before it took far too long to read: not read"
+    }
+
+
+@pytest.mark.parametrize("text", ["ab\n" * 5000, "é€😀\n" * 2000, "😀" * 5000, "a\n" + "é" * 9000 + "\nzz\n"])
+@pytest.mark.parametrize("piece", [7, 1000])
+def test_a_large_output_is_cut_as_a_small_one_and_not_held(
+    text: str, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """256 MB of an output were 552 MiB to show 3000 characters of, and a GB of one with a single emoji."""
+    data = text.encode()
+    monkeypatch.setattr(loading, "_WHOLE", 0)
+    pieces = (data[at : at + piece] for at in range(0, len(data), piece))
+
+    assert loading._excerpt(pieces, 600) == model.excerpt(text, 600)
+
+
+def test_behind_very_large_outputs_none_is_read_to_be_shown(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, text = of_four_runs(make, tmp_path / "a.db")
+    results = load([path])
+    monkeypatch.setattr(loading, "MOST_PRINTED", len(text.encode()))
+
+    shown = [out for out, _ in printed(results, results.runs, 3000).values()]
+
+    assert "show FILE RUN --raw" in shown[2]
+    assert shown[2] == shown[3] != shown[1] == shown[0]
 
 
 def test_wide_keeps_rows_whose_labels_are_not_all_there(full_result: Path) -> None:

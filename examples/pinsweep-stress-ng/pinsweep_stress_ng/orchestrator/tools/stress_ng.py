@@ -6,7 +6,7 @@ from orchestrator.tools._plain import FATAL, KERNEL, complaint, default_place, p
 
 PROGRAMS, SIGNATURE = ("stress-ng",), b"stress-ng"
 INSTALL = "apt-get install stress-ng"
-STARTER = "fixed: {stressor: matrix, seconds: 2}\nmatrix: {workers: [1, cores]}\n"
+STARTER = "fixed: {stressor: matrix, seconds: 2, place: all}\nmatrix: {workers: [1, cores]}\n"
 
 
 def options():

@@ -1,0 +1,111 @@
+"""What a result file holds that no run of pinsweep's puts there, looked for where something could not be made of it. I/O.
+
+`orchestrator.store.rows` takes what may have been written; here it is asked whether it was: whether what is cached is what the text
+says, and whether the numbers and options are some that a tool has. That takes as long as reading all texts anew.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from orchestrator.model import Cell, RunRecord
+from orchestrator.store.result_file import Damaged, ResultFile, open_result
+from orchestrator.tools import get_tool, tool_names
+from parsers.errors import ParseError, PinsweepError, UserError
+from parsers.measurement import Parsed
+from reports.text.plain import printable
+
+LARGEST: Final = 1e24
+"""No base unit has a number beyond it: a year is 3e16 ns, and all memory there is some 1e22 bytes."""
+_PATIENCE_S: Final = 30.0
+"""CPU time after which no more texts are read."""
+
+
+def damage(path: Path) -> Damaged | None:
+    """Return what is the first strange thing in a result file; None where nothing is, or it is no result file, or lasts too long."""
+    try:
+        with open_result(path) as file:
+            cells = {stored.cell.point_id: stored.cell for stored in file.cells()}
+            until = time.thread_time() + _PATIENCE_S
+            every = file.runs()
+            for record in every:
+                if time.thread_time() > until:
+                    break
+                if what := next(_of_run(file, record, cells[record.point_id]), ""):
+                    return Damaged(path, f"run {record.run_id}, {what}")
+            asked = dict.fromkeys(record.point_id for record in every if not record.capture)
+            for what in filter(None, (_of_options(cells[point]) for point in asked)):
+                return Damaged(path, what)
+    except Damaged as error:
+        return error
+    except (PinsweepError, OSError):
+        return None
+    return None
+
+
+def _of_options(cell: Cell) -> str:
+    if cell.tool not in tool_names():
+        return ""
+    known = get_tool(cell.tool).options()
+    for name, value in cell.options.items():
+        option = known.get(name)
+        values = value if isinstance(value, tuple) and (option is None or option.inner) else (value,)
+        for one in values:
+            wrong = (
+                option.problem(one) if option else "" if isinstance(one, str | int | float) else "is no value"
+            )
+            if wrong or (isinstance(one, str) and cell.tool != "command" and printable(one) != one):
+                return f"point {cell.point_id!r:.40}: its option {name!r:.40} is {one!r:.60}, which {cell.tool} does not take"
+    return ""
+
+
+def _of_run(file: ResultFile, record: RunRecord, cell: Cell) -> Iterator[str]:
+    if record.status not in ("ok", "disturbed"):
+        return
+    try:
+        said = file.parsed_anew(record, cell)
+    except (ParseError, UserError):  # it is said to be unreadable
+        said = None
+    try:
+        kept = file.parsed(record, cell)
+    except (ParseError, UserError):
+        kept = None
+    if kept is not None and (said is None or not _is_same(kept, said)):
+        yield "parsed is not what its text says"
+    if said is not None:
+        yield from _of_numbers(said, signed=cell.tool == "command")
+
+
+def _is_same(a: Parsed, b: Parsed) -> bool:
+    return (
+        {**a.facts} == {**b.facts}
+        and a.flags == b.flags
+        and [*a.tables] == [*b.tables]
+        and all(
+            table.columns == b.tables[name].columns and table.rows == b.tables[name].rows
+            for name, table in a.tables.items()
+        )
+    )
+
+
+def _of_numbers(said: Parsed, *, signed: bool) -> Iterator[str]:
+    for name, table in said.tables.items():
+        for row in table.rows:
+            for value in row:
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    small = isinstance(value, float) and 0 < abs(value) < 1 / LARGEST
+                    if (
+                        abs(value) > LARGEST
+                        or small
+                        or (isinstance(value, float) and not math.isfinite(value))
+                    ):
+                        yield f"its text says {value!s:.40} ({name}), which nothing measures"
+                    if value < 0 and name == "measurements" and not signed:
+                        yield f"its text says {value!s:.40} ({name}), and no figure of its tool is negative"
+
+
+__all__ = ["damage"]

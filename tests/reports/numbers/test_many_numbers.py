@@ -1,0 +1,50 @@
+"""A run may print a million numbers, all of them equal: what one number is asked of does not hold them all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports import numbers
+from reports.checks import general
+from reports.checks.audit import audit
+from reports.numbers.model import Number
+from reports.results.load import load
+
+METRICS = {"wait": {"regex": r"wait ([0-9.]+)", "unit": "ns", "better": "lower"}}
+
+
+@pytest.fixture
+def path(make: Any, tmp_path: Path) -> Path:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "command", {"command": "x", "metrics": METRICS}, "wait 2\n" * 50)
+    made: Path = maker.write()
+    return made
+
+
+def test_the_number_that_leads_is_read_and_no_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (run,) = load([path]).good("command")
+    read = numbers.each_number
+
+    def first(of: Any) -> Iterator[Number]:
+        yield from itertools.islice(read(of), 1)
+        pytest.fail("another one is read")
+
+    monkeypatch.setattr(numbers, "each_number", first)
+
+    assert numbers.leader(run).better == "lower"
+
+
+def test_of_very_many_coarse_numbers_the_first_are_held(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> list[str]:
+        return [line for f in audit(load([path])) for _, line in f.cells if "in steps of" in line]
+
+    (whole,) = said()
+    assert "and 49 other rows" in whole
+    monkeypatch.setattr(general, "_FEW", 10)
+    (some,) = said()
+    assert some == whole.replace("49", "thousands of")
