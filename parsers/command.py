@@ -26,13 +26,14 @@ import math
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final
 
 from parsers import text as texts
-from parsers._bounds import check_json
+from parsers._bounds import MOST_NUMBERS, check_json
 from parsers.errors import ParseError, UserError
 from parsers.expressions import Path, path, problems
 from parsers.measurement import Counted, Flag, Metric, Parsed, Scalar, Table
@@ -53,14 +54,16 @@ _PIECE: Final = 4096
 _LONGEST_WORD: Final = 8
 """`false`, or a character that is escaped by its number: an error so near to the end of a piece may be the cut's."""
 
-MOST: Final = 2_000_000
-"""Numbers that are taken from one text: what an output holds beyond that is its raw data, and no result."""
+MOST: Final = MOST_NUMBERS
+"""Numbers that are taken from one text."""
 
 _MOST_POWER: Final = 290
 """Of ten, for a last digit in base units that is a float."""
 
 LONGEST_S: Final = 5.0
 """CPU time of one metric's search in one text. A sound pattern reads a megabyte in some milliseconds."""
+_MOST_SEARCHES: Final = 2
+"""How many times as long all metrics of a text may take together."""
 
 
 def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
@@ -98,14 +101,17 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     printed: list[tuple[Scalar, ...]] = []
     taken = 0
     flags: list[Flag] = []
+    left_s = _MOST_SEARCHES * LONGEST_S
     for name, spec in specs.items():
-        if "regex" in spec:
-            # The raw text is for patterns that name what the cleaning takes off (indentation, "> ").
-            with _limited(f"metrics.{name}", spec["regex"]):
+        began = time.thread_time()
+        with _limited(f"metrics.{name}", spec, min(LONGEST_S, left_s)):
+            if "regex" in spec:
+                # The raw text is for patterns that name what the cleaning takes off (indentation, "> ").
                 words: list[object] = list(_matches(spec["regex"], cleaned) or _matches(spec["regex"], text))
-        else:
-            found = (value for document in documents for value in _walk(document, path(spec["json"])))
-            words = list(islice(found, MOST + 1))
+            else:
+                found = (value for document in documents for value in _walk(document, path(spec["json"])))
+                words = list(islice(found, MOST + 1))
+        left_s = max(0.001, left_s - (time.thread_time() - began))
         factor, _ = to_base(spec.get("unit", ""))
         taken += len(words)
         if taken > MOST:
@@ -150,18 +156,20 @@ def _matches(pattern: str, text: str) -> list[str]:
 
 
 @contextmanager
-def _limited(place: str, pattern: str) -> Iterator[None]:
-    """Give a search LONGEST_S of CPU time. Raises ParseError beyond it. Only the main thread has a clock to be woken by."""
+def _limited(place: str, spec: Mapping[str, Any], seconds: float) -> Iterator[None]:
+    """Give a search so much CPU time. Raises ParseError beyond it. Only the main thread has a clock to be woken by."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(*_: object) -> None:
-        cause = f"its regular expression {pattern!r} found no end in {LONGEST_S:g} s"
+        what = f"regular expression {spec['regex']!r}" if "regex" in spec else f"JSON path {spec['json']!r}"
+        before_it = "" if seconds == LONGEST_S else ", with the metrics before it"
+        cause = f"its {what} found no end in {LONGEST_S:g} s{before_it}"
         raise ParseError(place, cause, "name less of the line, or use possessive repeats (\\w++)")
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_S)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:

@@ -23,7 +23,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from parsers._bounds import Parts, check_lines
+from parsers._bounds import MOST_ROWS, Parts, check_lines
 from parsers._mlc_lines import Reader, Run
 from parsers._mlc_words import DEFAULT_DELAYS as DEFAULT_DELAYS
 from parsers._mlc_words import SECTIONS as SECTIONS
@@ -115,7 +115,9 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
     A run without a figure is no error but the flag `no_figures`: MLC ends so, with exit status 0, when a mode does
     not know an option. Raises ParseError if nothing in the text is MLC's.
     """
-    check_lines(text)
+    check_lines(
+        text, MOST_ROWS // 2
+    )  # 700 000 of a curve, with two figures each, took 1.1 GB before they were too many
     runs: list[Run] = Parts()
     for rank, part in split_ranks(text):
         reader = Reader(rank, traffic_of(context))

@@ -95,6 +95,15 @@ class TestLock:
         assert missing == set(), "scripts/lock.sh remakes the locks"
 
 
+def test_the_licence_of_each_dependency_is_told() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    extras = (names for extra, names in project["optional-dependencies"].items() if extra != "all")
+    wanted = {re.split(r"[^\w.-]", name)[0] for names in (project["dependencies"], *extras) for name in names}
+
+    told = (PROJECT / "THIRD_PARTY.md").read_text("utf-8")
+    assert {name for name in wanted if not re.search(rf"\b{re.escape(name)}\b", told)} == set()
+
+
 def test_the_locks_agree() -> None:
     pin = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
     node, base, dev = (

@@ -21,11 +21,23 @@ from orchestrator.store import database
 TABLES: Final = ("session", "experiment", "point", "run", "output", "skipped", "alias")
 """All that is no cache."""
 
+LONGEST: Final = 64 << 20
+"""Bytes of an answer that is kept: those of 100 000 runs have 4 MB."""
+MOST_VALUES: Final = 4_000_000
+"""Values in it, if it is JSON."""
+
 _DIGEST: Final = hashlib.sha256().digest_size
 
 
+def made_by(db: sqlite3.Connection, program: str) -> str:
+    """Return how `fingerprint` begins: it tells the program, and how many runs there are, without a look at them. Raises sqlite3.Error."""
+    (runs,) = db.execute("SELECT count(*) FROM run").fetchone()
+    return f"{hashlib.sha256(program.encode()).hexdigest()[:16]} {runs} "
+
+
 def fingerprint(db: sqlite3.Connection, program: str) -> str:
-    """Return a SHA-256 over all rows that are no cache, and over `program`, which tells what reads them. Raises sqlite3.Error."""
+    """Return `made_by` and a SHA-256 over all rows that are no cache, and over `program`, which tells what reads them. Raises sqlite3.Error."""
+    begin = made_by(db, program)
     found = hashlib.sha256(program.encode())
     (version,) = db.execute("PRAGMA user_version").fetchone()
     found.update(marshal.dumps((version, program), 2))  # 2: equal values are equal bytes
@@ -48,7 +60,7 @@ def fingerprint(db: sqlite3.Connection, program: str) -> str:
                     found.update(marshal.dumps(row, 2))
     finally:
         db.text_factory = texts
-    return found.hexdigest()
+    return begin + found.hexdigest()
 
 
 def kept(db: sqlite3.Connection, question: str, of: str) -> str | None:
@@ -66,20 +78,30 @@ def kept(db: sqlite3.Connection, question: str, of: str) -> str | None:
     ):
         return None
     try:
-        said = database.inflate(row[0][_DIGEST:], database.LONGEST_PARSED).decode(errors="surrogatepass")
+        packed = row[0][_DIGEST:]
+        said = database.inflate(packed, database.most_of(packed, LONGEST)).decode(errors="surrogatepass")
     except ValueError:
+        return None
+    if said.count(",") + said.count("[") > MOST_VALUES:
         return None
     head = _head(question, of)
     return said.removeprefix(head) if said.startswith(head) else None
 
 
-def is_kept(db: sqlite3.Connection, question: str, of: str | None) -> bool:
-    """Is something kept for a question of contents with that fingerprint, None: of any? It may be damaged."""
+def is_kept(db: sqlite3.Connection, question: str, of: str) -> bool:
+    """Is something kept for a question of contents with that fingerprint? It may be damaged."""
+    return _is_there(db, "question = ? AND of = ?", question, of)
+
+
+def is_kept_like(db: sqlite3.Connection, question: str, of: str) -> bool:
+    """Is something kept for a question that begins so, of contents whose fingerprint begins so (`made_by`)? It may be damaged."""
+    begins = "substr(question, 1, length(?1)) = ?1 AND substr(of, 1, length(?2)) = ?2"
+    return _is_there(db, f"question >= ?1 AND {begins}", question, of)
+
+
+def _is_there(db: sqlite3.Connection, where: str, *values: str) -> bool:
     try:
-        found = db.execute(
-            "SELECT 1 FROM kept_answer WHERE question = ? AND of = ifnull(?, of)", (question, of)
-        )
-        return found.fetchone() is not None
+        return db.execute(f"SELECT 1 FROM kept_answer WHERE {where} LIMIT 1", values).fetchone() is not None
     except sqlite3.Error:
         return False
 
@@ -87,7 +109,11 @@ def is_kept(db: sqlite3.Connection, question: str, of: str | None) -> bool:
 def keep(db: sqlite3.Connection, of: str, kept: Iterable[tuple[str, str]]) -> None:
     """Keep some answers (question, answer), all or none; those of other contents go. Raises sqlite3.Error where the file cannot be
     written."""
-    packed = [(question, of, _packed(_head(question, of) + answer)) for question, answer in kept]
+    packed = [
+        (question, of, data)
+        for question, answer in kept
+        if len(data := _packed(_head(question, of) + answer)) < database.LONGEST_TEXT // 2
+    ]
     with db:
         db.execute(database.KEPT_ANSWER)
         db.execute("DELETE FROM kept_answer WHERE of <> ?", (of,))
@@ -100,5 +126,6 @@ def _head(question: str, of: str) -> str:
 
 
 def _packed(text: str) -> bytes:
-    data = zlib.compress(text.encode(errors="surrogatepass"), 6)
+    raw = text.encode(errors="surrogatepass")
+    data = database.not_thin(zlib.compress(raw, 6), len(raw))
     return hashlib.sha256(data).digest() + data

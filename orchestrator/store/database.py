@@ -91,13 +91,13 @@ _BESIDE = ("alias", "kept_answer")
 
 LONGEST_TEXT: Final = 16 << 20
 """Bytes of a text in a row: the largest that there is, an XML of hwloc, has some of them."""
-LONGEST_PARSED: Final = 128 << 20
+LONGEST_PARSED: Final = 96 << 20
 """Bytes of what a parser returned of one run: a million numbers with their labels."""
 LONGEST_OUTPUT: Final = 256 << 20
 """Bytes of an output, as it was printed and as it is kept: pinsweep kept no more of any run."""
 
-MOST_LEFT_OUT: Final = 500_000
-"""Cells that a file may name as skipped, or as others: those of five of the largest sweeps."""
+MOST_LEFT_OUT: Final = 300_000
+"""Cells that a file may name as skipped, or as others: those of three of the largest sweeps. 490 000 others are 605 MiB."""
 
 _STEPS: Final = 100_000
 """SQLite's own steps between two looks at how a query goes: about a millisecond."""
@@ -314,6 +314,23 @@ def texts_up_to(database: sqlite3.Connection, size_bytes: int) -> Iterator[None]
         yield
     finally:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+
+
+THIN: Final = 24
+"""How many times its packed size a cache may be, beyond some KB: what pinsweep keeps is some 15 times as large at most, and 30 KB that
+stand for 30 MB are a second of who reads them."""
+
+
+def most_of(packed: bytes, most_bytes: int) -> int:
+    """Return how many bytes a packed cache may hold."""
+    return min(most_bytes, 4096 + THIN * len(packed))
+
+
+def not_thin(packed: bytes, size_bytes: int) -> bytes:
+    """Return what zlib packed of so many bytes so that `most_of` holds: as it is, or not compressed (a million equal numbers)."""
+    if size_bytes <= most_of(packed, size_bytes):
+        return packed
+    return zlib.compress(inflate(packed, size_bytes), 0)
 
 
 def inflate(packed: bytes, most_bytes: int) -> bytes:

@@ -35,6 +35,8 @@ from parsers.measurement import Flag, Parsed, Scalar, Table
 from parsers.measurement import Told as TablesTold
 
 _AT_ONCE: Final = 1000
+_CHARACTERS_KEPT: Final = 2000
+"""What is kept of a run, on an average: some 120 of what tools print."""
 _MOST_OPEN: Final = 100
 """Files that are held open; of more, one is opened when somebody asks."""
 _HELD: Final = 1000
@@ -129,10 +131,12 @@ def kept(result: ResultFile, of: str) -> Told | None:
     """Return what is kept of the runs of contents with that fingerprint; None if it is not kept of all, or not what `keep` kept."""
     ids = result.run_ids()
     found: dict[int, InShort] = {}
+    left = _CHARACTERS_KEPT * (len(ids) + _AT_ONCE)
     try:
         for n in range(-(-len(ids) // _AT_ONCE)):
             text = result.kept_answer(f"in short {n}", of)
-            if text is None:
+            left -= len(text or "")
+            if text is None or left < 0:
                 return None
             found.update(_loaded(text))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):

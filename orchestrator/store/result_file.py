@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 import sqlite3
@@ -32,7 +33,8 @@ from typing import Any, Self, TypeVar
 
 from orchestrator.machine.near_files import near_files
 from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Skipped, Tried
-from orchestrator.store import answers, cache, claims, database, rows
+from orchestrator.store import answers, cache, claims, database, folders, rows
+from orchestrator.store.bounds import Bounds
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
 from parsers import get_parser, reads_stderr, text_to_parse
@@ -65,6 +67,7 @@ class ResultFile:
         self._tried: dict[tuple[str, int], Tried] | None = None
         self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
         self._unsaved_bytes = 0
+        self._bounds = Bounds(self._rows)
 
     def __enter__(self) -> Self:
         return self
@@ -232,7 +235,8 @@ class ResultFile:
         with self._transaction() as db:
             run_id = _insert_run(db, run, record, outputs)
         if parsed is not None:
-            self._remember(run_id, _how(record, run.cell)[0], cache.dump_parsed(parsed))
+            with contextlib.suppress(ParseError):  # more than is read: who reads it says so
+                self._remember(run_id, _how(record, run.cell)[0], cache.dump_parsed(parsed))
         return run_id
 
     def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, bytes]]) -> int:
@@ -346,7 +350,11 @@ class ResultFile:
             "''" if rest and name in rows.REST else name for name in rows.RUN if name != "warm_up"
         )
         query = f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id"
-        return self._read(lambda row: shortened(rows.run(row, rest=rest)), query)
+        found = self._read(lambda row: shortened(rows.run(row, rest=rest)), query)
+        for one, other in itertools.pairwise(found):
+            if one.run_id == other.run_id:  # of a table without a key
+                raise database.Damaged(self.path, f"run {one.run_id} is there twice")
+        return found
 
     def run_ids(self) -> tuple[int, ...]:
         """Return the number of every run, in the order in which they were started."""
@@ -419,15 +427,13 @@ class ResultFile:
 
         Raises ParseError if it cannot be read. The cache is written where the file can be written.
         """
-        name, context = _how(record, cell)
+        name, _ = _how(record, cell)
         parser, damaged = get_parser(name), functools.partial(Damaged, self.path)
+        self._bounds.refuse(record.run_id)
         if record.run_id in self._unsaved:
             self._save_parsed()
-        row = self._first(
-            "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?",
-            record.run_id,
-            cache.FORM + parser.VERSION,
-        )
+        of = "WHERE run_id = ? AND version = ?"
+        row = self._first(f"SELECT zlib FROM parsed {of}", record.run_id, cache.FORM + parser.VERSION)
         if row is not None:
             name = f"run {record.run_id}, parsed"
             if type(row[0]) is not bytes:
@@ -436,13 +442,21 @@ class ResultFile:
                 return cache.load_parsed(row[0], name, damaged)
             except rows.Strange as error:
                 raise damaged(error) from error
-        logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
-        there = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
-        streams = (self._to_parse(record.run_id, of) if read else b"" for of, read in there.items())
-        parsed = parser.parse(text_to_parse(cell.tool, *streams), context)
+        parsed = self.parsed_anew(record, cell)
         dumped = cache.dump_parsed(parsed)
         self._remember(record.run_id, name, dumped)
         return cache.load_parsed(dumped, name, damaged) if to_hold else parsed
+
+    def parsed_anew(self, record: RunRecord, cell: Cell) -> Parsed:
+        """Return what a run's output says, whatever is cached of it. Raises ParseError if it cannot be read."""
+        name, context = _how(record, cell)
+        self._bounds.refuse(record.run_id)
+        logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
+        there = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
+        streams = (self._to_parse(record.run_id, of) if read else b"" for of, read in there.items())
+        text = text_to_parse(cell.tool, *streams)
+        with self._bounds.timed(len(text)):
+            return get_parser(name).parse(text, context)
 
     def _to_parse(self, run_id: int, stream: str) -> bytes:
         """Return what a run printed. Raises ParseError for more than is parsed, without unpacking it: a KB may stand for 256 MB."""
@@ -471,9 +485,13 @@ class ResultFile:
         """Return what was kept as the answer to a question, of contents with that fingerprint; None if nothing was, or it is damaged."""
         return answers.kept(self._db, question, of)
 
-    def has_answer(self, question: str, of: str | None) -> bool:
-        """Is something kept as the answer to a question of contents with that fingerprint, None: of any?"""
+    def has_answer(self, question: str, of: str) -> bool:
+        """Is something kept as the answer to a question of contents with that fingerprint?"""
         return answers.is_kept(self._db, question, of)
+
+    def has_answer_like(self, question: str, program: str) -> bool:
+        """Is something kept as the answer to a question that begins so, by `program`, when there were as many runs?"""
+        return answers.is_kept_like(self._db, question, answers.made_by(self._db, program))
 
     def keep_answers(self, of: str, kept: Iterable[tuple[str, str]]) -> None:
         """Keep some answers (question, answer), where the file can be written."""
@@ -533,6 +551,8 @@ def _insert_run(
 
 
 def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, dumped: bytes) -> None:
+    if len(dumped) > database.LONGEST_TEXT // 2:  # a cache: the text is read again
+        return
     db.execute(
         "INSERT OR REPLACE INTO parsed (run_id, version, zlib) VALUES (?,?,?)",
         (run_id, cache.FORM + get_parser(parser).VERSION, dumped),
@@ -582,9 +602,9 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
         if path.exists() and not path.is_file():
             raise UserError(str(path), "is not a file", "name a file with -o")
         folder = Path(os.path.realpath(path)).parent
-        _make_folder(folder)
+        folders.make(folder)
         if not os.access(folder, os.W_OK):
-            raise UserError(str(path), *_no_place(path, folder))
+            raise UserError(str(path), *folders.refused(path, folder))
         claim = claims.claim(path)
     except claims.Taken as taken:
         raise UserError(
@@ -615,28 +635,6 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
             raise database.unusable(path, error) from error
         raise
     return ResultFile(path, connection, claim, stopped)
-
-
-def _no_place(path: Path, folder: Path) -> tuple[str, str]:
-    """Return why nothing can be written into a folder, and what to do."""
-    named = "the working folder" if path.parent == Path() else f"its folder {path.parent}"
-    read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
-    why = "is on a file system that is mounted read-only" if read_only else "is closed to you for writing"
-    beside = ", and each commit needs a journal beside the file" if path.exists() else ""
-    return f"{named} {why}{beside}", "name a file in another folder with -o"
-
-
-def _make_folder(folder: Path) -> None:
-    """Make a folder and its parents; their entries are on the disk before a run is said to be."""
-    if folder.is_dir():
-        return
-    _make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(parent)
-    finally:
-        os.close(parent)
 
 
 def _opened(path: Path, *, known: bool = False) -> ResultFile | None:

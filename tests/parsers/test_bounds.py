@@ -30,6 +30,12 @@ def test_what_is_read_line_by_line_has_an_end(tool: str) -> None:
         get_parser(tool).parse(f"{NORMAL}{LSCPU}available: 1 nodes (0)\n" + "\n" * _bounds.MOST_LINES)
 
 
+def test_a_curve_of_more_rows_than_its_figures_may_be_is_not_begun() -> None:
+    """700 000 rows of two figures each took 1.1 GB and 13 s before they were too many."""
+    with pytest.raises(ParseError, match="more than 175,000 lines are not read one by one"):
+        get_parser("mlc").parse(MLC + "00000\t1.00\t100.0\n" * (_bounds.MOST_ROWS // 2))
+
+
 @pytest.mark.parametrize(
     ("tool", "line"),
     [

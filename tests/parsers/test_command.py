@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import itertools
 import json
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -277,3 +281,20 @@ def test_a_number_of_an_extreme_exponent_has_a_last_digit(word: str, unit: str) 
     parsed = command.parse(f"a {word}\nb 1\n", {"metrics": metrics})
 
     assert all(0 <= step < float("inf") for step in parsed.printed().values())
+
+
+def test_all_metrics_of_a_text_together_have_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 000 expressions of a stranger's file, and a text of 5 MB, were hours."""
+    seconds, given = itertools.count(0, 4), []
+    monkeypatch.setattr(command, "time", SimpleNamespace(thread_time=lambda: next(seconds)))
+
+    @contextmanager
+    def limited(_: str, __: object, most_s: float) -> Iterator[None]:
+        given.append(most_s)
+        yield
+
+    monkeypatch.setattr(command, "_limited", limited)
+    specs = {name: {"regex": "v ([0-9])"} for name in "ab"} | {"c": {"json": "v"}}
+    command.parse("v 1\n", {"metrics": specs})
+
+    assert given == [5, 5, 2]

@@ -1,0 +1,69 @@
+"""How much of the texts of one result file is read, of all its runs together: small files may stand for much work. I/O."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from parsers.errors import ParseError
+from parsers.text import LARGEST
+
+FREE: Final = 32 << 20
+"""Bytes of texts that are read of any file."""
+RATIO: Final = 20
+"""How many times their packed size texts may be beyond that: those of a real file are 4 to 7 times as large, the most regular output
+of a tool that is known 17 times. 30 KB that stand for 32 MiB take 0.6 s and more to read, and a MB holds dozens."""
+SLOW_S: Final = 6.0
+"""CPU time that all texts of a file may take beyond _TEXT_S each and _MIB_S for each MiB: three times what fio's normal text takes, the
+slowest. An expression that backtracks takes `parsers.command.LONGEST_S` a text."""
+_TEXT_S: Final = 1.0
+_MIB_S: Final = 1.0
+
+_SIZE: Final = f"CASE WHEN typeof(size_bytes) = 'integer' AND size_bytes BETWEEN 1 AND {LARGEST} THEN size_bytes ELSE 0 END"
+"""What of an output is unpacked: what is larger is refused by its size."""
+
+
+class Bounds:
+    """What is read of the texts of a file. `ask` gives the rows that a query finds."""
+
+    def __init__(self, ask: Callable[[str], list[Any]]) -> None:
+        self._ask = ask
+        self._beyond: float | None = None  # the first run that is not read; infinity: each is
+        self._slow_s = 0.0
+
+    def refuse(self, run_id: int) -> None:
+        """Raise ParseError for a run that is not read because of those before it."""
+        if self._beyond is None:
+            self._beyond = self._first_beyond()
+        if run_id >= self._beyond:
+            what = f"its text and those of the runs before it unpack to more than {FREE >> 20} MiB and {RATIO} times the file"
+            raise ParseError("output", f"{what}: not read")
+
+    def _first_beyond(self) -> float:
+        ((packed, size),) = self._ask(f"SELECT total(length(zlib)), total({_SIZE}) FROM output")
+        left = FREE + RATIO * packed
+        if size <= left:
+            return float("inf")
+        query = f"SELECT run_id, total({_SIZE}) FROM output JOIN run USING (run_id) WHERE status IN ('ok', 'disturbed')"
+        for run_id, own in self._ask(f"{query} GROUP BY run_id ORDER BY run_id"):
+            left -= own
+            if left < 0 and own:
+                return float(run_id)
+        return float("inf")
+
+    @contextmanager
+    def timed(self, size_bytes: int) -> Iterator[None]:
+        """Take note of how long a text takes to read. Raises ParseError where those before it took too long."""
+        if self._slow_s > SLOW_S:
+            raise ParseError("output", "the runs before it took far too long to read: not read")
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            usual = _TEXT_S + _MIB_S * size_bytes / (1 << 20)
+            self._slow_s += max(0.0, time.thread_time() - began - usual)
+
+
+__all__ = ["FREE", "RATIO", "SLOW_S", "Bounds"]
