@@ -51,15 +51,16 @@ class Peak:
     shared: bool  # of some of the machine's NUMA nodes: their part of the modules, taken as spread evenly
 
 
-def memory_peak(run: Run) -> Peak | None:
-    """Return channels × MT/s × 8 B of the nodes whose memory a run used; None where `module_peak` is, and where its place is not known
-    on a machine of several nodes."""
+def memory_peak(run: Run, node: int | None = None) -> Peak | None:
+    """Return channels × MT/s × 8 B of the nodes whose memory a run used, or of one of them; None where `module_peak` is, and where its
+    place is not known on a machine of several nodes."""
     most, at, machine = module_peak(run), spot(run), run.session.topology
     if most is None:
         return None
     filled = frozenset(n.os_index for n in machine.numa_nodes if n.has_memory) if machine else frozenset()
     if len(filled) < 2:
         return Peak(rate=most, shared=False)
-    if at is None or not at.memory <= filled:
+    memory = at.memory if at and node is None else frozenset({node})
+    if at is None or not memory <= filled:
         return None
-    return Peak(rate=most * len(at.memory) / len(filled), shared=at.memory != filled)
+    return Peak(rate=most * len(memory) / len(filled), shared=memory != filled)

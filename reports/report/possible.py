@@ -32,7 +32,7 @@ def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Ch
                 replace(n, possible=_told(n, chapter.device, best)) for n in chapter.key_numbers
             ),
             between_nodes=tuple(
-                replace(s, number=replace(s.number, possible=_of_modules(s.number)))
+                replace(s, number=replace(s.number, possible=_of_modules(s.number, s.target)))
                 if s.source == s.target
                 else s
                 for s in chapter.between_nodes
@@ -57,11 +57,11 @@ def _told(number: KeyNumber, device: str, best: Sequence[KeyNumber]) -> str:
     return _of_link(number, device) if number.moves else ""
 
 
-def _of_modules(number: KeyNumber) -> str:
-    """Say "82 % of the 85.3 GB/s of its modules"; where they are not recorded, what to do to know."""
+def _of_modules(number: KeyNumber, node: int | None = None) -> str:
+    """Say "82 % of the 85.3 GB/s of its modules"; where they are not recorded, what to do to know. node: the one that it is of."""
     if not _moves_memory(number):
         return ""
-    peaks = {memory_peak(run) for run in number.runs}
+    peaks = {memory_peak(run, node) for run in number.runs}
     peak = peaks.pop() if len(peaks) == 1 else None
     if peak:
         return _share(number.merit, peak.rate, f"of its modules{' (an even share)' if peak.shared else ''}")
