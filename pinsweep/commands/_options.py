@@ -200,13 +200,22 @@ def standing(tool: str, repeats: Sequence[Parsed]) -> Sequence[float]:
 
 
 def left_out(plan: Plan) -> None:
-    """Say on stderr which cells are not started, and why: what this machine cannot host, what is another cell here; and what was guessed."""
+    """Say on stderr which cells are not started, and why: what this machine cannot host, what is another cell here; and what was guessed.
+
+    A line a sweep and reason: a program that is missing would be said once for each of its cells. JSON and the result file have each.
+    """
+    from reports.text.format import plural
+
     for warning in plan.warnings:
         say(f"warning  {warning}", fg="yellow", err=True)
     for word, items in (("skipped", plan.skipped), ("same cell", plan.aliases)):
+        alike: dict[tuple[str, str], list[str]] = {}
         for item in items:
             labels = " ".join(f"{key}={value}" for key, value in item.cell.items())
-            say(f"{word}  {item.sweep}  {labels}: {item.reason}", fg="yellow", err=True)
+            alike.setdefault((item.sweep, item.reason), []).append(labels)
+        for (sweep, reason), (first, *others) in alike.items():
+            more = f" and {plural(len(others), 'more cell')}" if others else ""
+            say(f"{word}  {sweep}  {first}{more}: {reason}", fg="yellow", err=True)
 
 
 def percent(text: str) -> float:

@@ -644,3 +644,13 @@ def test_repeats_of_one_cell_come_from_one_program_and_one_host(pinsweep: Cli, t
     assert "the one was another one" in other_program.stderr
     assert "holds runs of the host elsewhere" in other_host.stderr
     assert len(statuses(tmp_path / "s.db")) == 1
+
+
+def test_cells_that_are_skipped_for_one_reason_are_told_in_one_line(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(ECHO.replace("n: [1, 2, 3, 4]", "n: [1, 2, 3]\n  place: [core 4095, core 0]"))
+
+    told = pinsweep("plan", "s.yaml").stderr.splitlines()
+
+    assert [line.partition(": ")[0] for line in told if line.startswith("skipped")] == [
+        "skipped  s  n=1 place=core 4095 and 2 more cells"
+    ]
