@@ -94,7 +94,7 @@ def options() -> Mapping[str, Option]:
         "W": Option(
             kind="word",
             choices=_TRAFFIC,
-            help="traffic type: R read only, 2-5 with ordinary stores, 6-10 with non-temporal stores",
+            help="traffic type: R read only (if not given); with ordinary stores 2-5, 11, 12, with non-temporal ones 6-10",
         ),
         "b": Option(
             kind="text",

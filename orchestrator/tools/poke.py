@@ -43,8 +43,12 @@ def options() -> Mapping[str, Option]:
             help="what is accessed; null is the cost of the timer alone",
         ),
         "bytes": Option(kind="size", low=0, help="size of the array or file; 0 is the same as target null"),
-        "op": Option(kind="word", choices=("read", "write", "write+fence"), help="what one access does"),
-        "count": Option(kind="int", low=1, high=100_000_000, help="timed accesses"),
+        "op": Option(
+            kind="word",
+            choices=("read", "write", "write+fence"),
+            help="what one access does; read if not given",
+        ),
+        "count": Option(kind="int", low=1, high=100_000_000, help="timed accesses; 100000 if not given"),
         "block": Option(
             kind="size",
             low=1,
@@ -54,7 +58,11 @@ def options() -> Mapping[str, Option]:
         "direct": Option(kind="flag", help="O_DIRECT: past the page cache"),
         "fsync": Option(kind="flag", help="fdatasync after each write"),
         "window": Option(kind="size", low=1, help="access only the first bytes of the array or file"),
-        "loop": Option(kind="word", choices=("empty", "muladd", "sine"), help="what target compute computes"),
+        "loop": Option(
+            kind="word",
+            choices=("empty", "muladd", "sine"),
+            help="what target compute computes; empty if not given",
+        ),
         "iterations": Option(
             kind="int", low=1, high=4_000_000_000, help="turns of the loop in one sample; 1000 if not given"
         ),
@@ -69,7 +77,7 @@ def options() -> Mapping[str, Option]:
             high=1_000_000,
             help="how many of the longest samples are listed; 1000 if not given",
         ),
-        "seed": Option(kind="int", low=0, help="of the random positions"),
+        "seed": Option(kind="int", low=0, help="of the random positions; 1 if not given"),
     }
 
 

@@ -49,10 +49,12 @@ def options() -> Mapping[str, Option]:
         ),
         "array_size": Option(
             kind="text",
-            help="elements of one array, or a size (4 x LLC, 512M); auto: 4 × the last-level caches in use, as memory allows",
+            help="elements of one array, or a size (4 x LLC, 512M); auto, also if not given: 4 × the last-level caches in use, as memory allows",
             examples=("auto", "4 x LLC", 80_000_000),
         ),
-        "ntimes": Option(kind="int", low=2, high=100, help="passes; the first is not counted"),
+        "ntimes": Option(
+            kind="int", low=2, high=100, help="passes, of which the first is not counted; 10 if not given"
+        ),
         "stores": Option(
             kind="word", choices=("auto", "cached", "nt"), help="store instructions of our kernel"
         ),

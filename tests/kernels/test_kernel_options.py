@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,17 @@ def test_a_buffer_is_told_in_kib(written: Any, given: str) -> None:
     cell = Cell(sweep="s", tool="mlc", options={"mode": "idle_latency", "b": written}, place=None)
 
     assert given in mlc.command(cell, None, site, Program(name="mlc", path="mlc")).argv
+
+
+@pytest.mark.parametrize("tool", ["poke", "stream"])
+def test_what_is_said_of_an_option_that_is_not_given_is_what_the_kernel_says(tool: str) -> None:
+    usage = subprocess.run([kernels.build(tool), "--help"], capture_output=True, text=True, check=True).stdout
+    said = {
+        name: found[1]
+        for name, option in get_tool(tool).options().items()
+        if (found := re.search(r"; (\d+) if not given", option.help))
+    }
+
+    assert said
+    for name, number in said.items():
+        assert re.search(rf"--{name} [^\n]*?(\({number}\)|\b{number} by default)", usage), name

@@ -376,7 +376,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (
             "schema: 1\ntool: mlc\nmatrix: {mode: [loaded_latency, idle_latency], W: [R, 2]}",
             ("3:48: matrix.W: has no effect on idle_latency: it measures reads (in the cell mode=idle_latency W=R and 1 more) | "
-            "W: traffic type: R read only, 2-5 with ordinary stores, 6-10 with non-temporal stores"),
+            "W: traffic type: R read only (if not given); with ordinary stores 2-5, 11, 12, with non-temporal ones 6-10"),
         ),
         (
             'schema: 1\ntool: command\nfixed: {command: "x {sise}", metrics: {m: {regex: "(.)", unit: "1"}}}',
