@@ -647,7 +647,9 @@ def test_repeats_of_one_cell_come_from_one_program_and_one_host(pinsweep: Cli, t
 
 
 def test_cells_that_are_skipped_for_one_reason_are_told_in_one_line(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(ECHO.replace("n: [1, 2, 3, 4]", "n: [1, 2, 3]\n  place: [core 4095, core 0]"))
+    (tmp_path / "s.yaml").write_text(
+        ECHO.replace("n: [1, 2, 3, 4]", "n: [1, 2, 3]\n  place: [core 4095, core 0]")
+    )
 
     told = pinsweep("plan", "s.yaml").stderr.splitlines()
 
