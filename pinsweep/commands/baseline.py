@@ -25,7 +25,10 @@ def command() -> None:
     """
 
 
-@command.command(epilog="Example: pinsweep baseline add node07-good monday.db tuesday.db")
+@command.command(
+    short_help="Copy result files into a baseline; a new name makes one.",
+    epilog="Example: pinsweep baseline add node07-good monday.db tuesday.db",
+)
 @_NAME
 @_options.results
 @_options.table_or_json

@@ -13,7 +13,10 @@ def command() -> None:
     """The C kernels that measure where MLC and STREAM are absent."""
 
 
-@command.command(epilog="Example: pinsweep kernels build")
+@command.command(
+    short_help="Compile the kernels for this CPU, for hosts that lack a compiler.",
+    epilog="Example: pinsweep kernels build",
+)
 @_options.table_or_json
 def build(form: str) -> None:
     """Compile the kernels for this CPU, where hosts without a compiler find them.

@@ -85,3 +85,41 @@ def test_no_help_shows_what_is_meant_for_its_formatter() -> None:
 
     assert "\\b" not in help_of_all  # a paragraph that is to be left as it is, in a docstring that is raw
     assert "\nbash  eval" in help_of_all.replace("\n  ", "\n")
+
+
+@pytest.mark.parametrize("group", [[], ["baseline"], ["kernels"]], ids=" ".join)
+def test_no_summary_of_a_command_is_cut(group: list[str], home: Mapping[str, str]) -> None:
+    command = [sys.executable, "-m", "pinsweep", *group, "--help"]
+    told = subprocess.run(
+        command, text=True, capture_output=True, check=True, env={**os.environ, **home, "COLUMNS": "80"}
+    )
+
+    _, _, listed = told.stdout.partition("\nCommands:\n")
+    summaries = [line for line in listed.partition("\n\n")[0].splitlines() if line.startswith("  ")]
+    assert summaries
+    assert [line for line in summaries if not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("pinsweep rep", ["report"]),
+        ("pinsweep run quick", ["quickstart"]),
+        ("pinsweep plan own.yaml --only s", ["scaling"]),
+        ("pinsweep show ", ["old.db"]),
+    ],
+)
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_tab_offers_the_same_in_fish(
+    line: str, words: list[str], tmp_path: Path, home: Mapping[str, str]
+) -> None:
+    (tmp_path / "own.yaml").write_text(OWN)
+    (tmp_path / "old.db").touch()
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", "pinsweep completion fish | source; complete -C $argv[1]", line],
+        cwd=tmp_path, env={**os.environ, **home, "PATH": path}, text=True, capture_output=True, check=True,
+    )  # fmt: skip
+
+    assert [found.partition("\t")[0] for found in done.stdout.splitlines()] == words
