@@ -14,6 +14,7 @@ PAGES = (
     "how-to/compare-settings",
     "how-to/take-in-old-outputs",
     "how-to/measure-every-hour",
+    "how-to/use-the-numbers",
     "faq",
     "../README",
 )
