@@ -107,9 +107,10 @@ def _whose(names: Sequence[str], of: int) -> str:
         return {1: "the only cell", 2: "both cells"}.get(of, f"all {fmt.count(of)} cells")
     if not told:
         return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}"
-    more = f" and {fmt.count(len(names) - _MOST_NAMED)} more" if len(names) > _MOST_NAMED else ""
-    listed = "; ".join(told[:_MOST_NAMED])
-    return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}: {listed}{more}"
+    shown = list(dict.fromkeys(told))[:_MOST_NAMED]  # cells of several sessions have one name
+    left = sum(name not in shown for name in names)
+    more = f" and {fmt.count(left)} more" if left else ""
+    return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}: {'; '.join(shown)}{more}"
 
 
 def _names(runs: Sequence[Run]) -> dict[CellKey, str]:

@@ -106,7 +106,7 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Drawn | None:
     panels = tuple(_panel(metric, axis, group, y) for group in groups)
     figure = Figure(
         id=f"compare-{sweep}-{metric}",
-        title=f"{sweep}: {metric}, {texts.tally(shown, 'point')}",
+        title=f"{sweep}: {metric}, {texts.tally(rows, 'point')}",
         sub=f"B against A, {texts.TYPICAL[:1].lower()}{texts.TYPICAL[1:]}; {texts.direction(rows[0])}. "
         f"Every tested value has its place. {'Bars: 95 % interval; grey' if ends else 'Grey'} band: changes that do not count."
         + (" Bars that leave the picture end at its edge." if cut else "")
@@ -114,7 +114,7 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Drawn | None:
         + (f" Without a ratio, in the table only: {fmt.plural(lost, 'point')}." if lost else ""),
         panels=panels,
         half=len(panels) == 1,
-        doubt=doubt_of(shown),
+        doubt=doubt_of(rows),
     )
     return Drawn(
         figure=figure, moved=any(row.verdict in ("regressed", "improved") and not row.once for row in rows)

@@ -187,12 +187,29 @@ def direction(row: Row) -> str:
 def sentence(comparison: Comparison) -> str:
     """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …".
 
-    With one session a side it begins with "Provisional, one session a side: ". Metrics whose better direction
-    nobody told stand at the end.
+    With one session a side it begins with "Provisional, one session a side: ". What has no partner follows; metrics whose better
+    direction nobody told stand at the end.
     """
     return " ".join(
-        filter(None, (_judged(comparison), _sized(comparison.sizes), _undirected(comparison.undirected)))
+        filter(
+            None,
+            (
+                _judged(comparison),
+                _lost(comparison.unmatched),
+                _sized(comparison.sizes),
+                _undirected(comparison.undirected),
+            ),
+        )
     )
+
+
+def _lost(unmatched: Sequence[Unmatched]) -> str:
+    """Return "7 cells of A and 2 of B have no partner."; "" where each has one. A side of which all runs failed has not stayed the same."""
+    cells = Counter(one.side for one in unmatched if one.side != "both" and not one.part)
+    said = [f"{fmt.plural(n, 'cell') if i == 0 else fmt.count(n)} of {name}" for i, (name, n) in enumerate(sorted(cells.items()))]  # fmt: skip
+    if not said:
+        return ""
+    return f"{fmt.words(said)} {'has' if cells.total() == 1 else 'have'} no partner."
 
 
 def _sized(sizes: Sequence[tuple[float, float, float]]) -> str:

@@ -41,8 +41,9 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
 
 
 def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
-    """Give the row of a sweep and whose numbers it has; nothing of a sweep whose cells have no number of one unit and direction."""
-    cells = list(group_by(runs, lambda run: (run.host, run.record.point_id)).values())
+    """Give the row of a sweep and whose numbers it has; nothing of a sweep whose cells have no number of one unit and direction. What two files
+    measured is two cells."""
+    cells = list(group_by(runs, lambda run: (run.where, run.record.point_id)).values())
     leaders, told = zip(*numbers.leaders_of(cells), strict=True)
     leader = leaders[0]
     units = {unit for own in told for unit, _ in own}
@@ -66,11 +67,12 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     best = [i for i, of in spreads.items() if of.median == value]
     of, own = spreads[best[0]], cells[best[0]]
     as_good = f" and {fmt.plural(len(best) - 1, 'more cell')}" if len(best) > 1 else ""
+    whose = f"{own[0].where}: " if len({cell[0].where for cell in cells}) > 1 else ""
     ends = dict.fromkeys(fmt.quantity(end, unit) for end in (of.low, of.high))
     ranged = " to ".join(ends) if of.n > 1 else fmt.NOTHING
     yield (
         (
-            *head, f"{leader.better} is better", fmt.count(len(cells)), f"{own[0].cell.describe()}{as_good}", fmt.quantity(value, unit),
+            *head, f"{leader.better} is better", fmt.count(len(cells)), f"{whose}{own[0].cell.describe()}{as_good}", fmt.quantity(value, unit),
             ranged,
         ),
         own,

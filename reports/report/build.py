@@ -80,7 +80,8 @@ def build(
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results, found), *_checks(results, found)),
-        sections=tuple(_sections(results, chapters, guilty)) or (_nothing(results),),
+        sections=tuple(_sections(results, chapters, guilty, compared=comparison is not None))
+        or (_nothing(results),),
         machines=() if comparison else drawings(results, chapters.values(), guilty),
         placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results, chapters)),
@@ -99,14 +100,18 @@ def build(
     )
 
 
-def _sections(results: Results, chapters: Mapping[str, Chapter], guilty: Guilty) -> Iterable[Section]:
-    """guilty: the cells that a check convicts; what shows their numbers says so."""
+def _sections(
+    results: Results, chapters: Mapping[str, Chapter], guilty: Guilty, *, compared: bool = False
+) -> Iterable[Section]:
+    """guilty: the cells that a check convicts; what shows their numbers says so. compared: is there a comparison's table, which has what
+    each sweep gave on both sides?"""
     if strips := host_figures(results, guilty):
         yield Section(
             title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=_marked(strips, guilty)),)
         )
     every = [figure for chapter in chapters.values() for figure in chapter.figures]
-    if best := best_cells(results, every):
+    best = None if compared else best_cells(results, every)
+    if best:
         yield Section(
             title="Summary",
             anchor="summary",

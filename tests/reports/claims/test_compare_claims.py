@@ -199,6 +199,11 @@ def headline(case: Case) -> None:
         assert not case.document["cells"]
         return
     text = re.sub(r" ?Not compared: .*", "", text)
+    alone = Counter(one.side for one in case.comparison.unmatched if one.side != "both" and not one.part)
+    if told := re.search(r" (\d+) cells? of ([AB])(?: and (\d+) of B)? ha(?:s|ve) no partner\.$", text):
+        assert alone == {told[2]: int(told[1])} | ({"B": int(told[3])} if told[3] else {})
+        text = text[: told.start()]
+    assert bool(told) == bool(alone)
     if not judged:
         assert (
             text

@@ -169,6 +169,22 @@ def test_an_unchanged_machine_is_not_accused(before: Path, again: Path) -> None:
     assert f"0 of {len(found.rows)} numbers regressed, 0 improved" in texts.sentence(found)
 
 
+def test_the_sentence_says_what_has_no_partner(make: Any, tmp_path: Path) -> None:
+    """Of B all runs of a sweep failed, and A never had one of its cells: none of it stayed the same."""
+    sides = []
+    for name, place in (("a", "local"), ("b", "remote")):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads, own in ((1, "local"), (2, "local"), (4, place)):
+            failed = name == "b" and threads == 2
+            for _ in range(2):
+                text = "" if failed else make.stream_text(5000.0 * threads, threads)
+                maker.add("s", "stream", {"threads": threads}, text, axes=("threads", "place"), place=own, relation=own, status="failed" if failed else "ok")  # fmt: skip
+        sides.append(of(name.upper(), maker.write()))
+
+    assert texts.sentence(compare(*sides)).endswith("2 cells of A and 1 of B have no partner.")
+    assert texts.sentence(compare(*sides[::-1])).endswith("1 cell of A and 2 of B have no partner.")
+
+
 def test_one_run_a_side_gives_values_and_no_verdict(make: Any, tmp_path: Path) -> None:
     a = stream_file(make, tmp_path / "a.db", flat, repeats=1)
     b = stream_file(make, tmp_path / "b.db", lambda n, p: 0.5, repeats=1)

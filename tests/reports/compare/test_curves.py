@@ -89,3 +89,29 @@ def test_points_of_one_run_a_side_have_no_interval(make: Any, tmp_path: Path) ->
 
     assert drawn.wide["datasets"]["ranges"] == []
     assert len(drawn.wide["datasets"]["points"]) == 2 * len(SIZES)
+
+
+def test_a_title_counts_the_points_of_curves_that_are_not_drawn_too(make: Any, tmp_path: Path) -> None:
+    """Twelve curves of four points, of which eight are drawn, the worst: one alone regressed."""
+    sides = []
+    for name in "ab":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        spec = {"rate": {"regex": r"(\S+)", "unit": "MB/s", "better": "higher"}}
+        for level in range(12):
+            for threads in (1, 2, 4, 8):
+                for repeat in range(3):
+                    rate = (
+                        threads
+                        * 100
+                        * (1 + level + repeat / 1000)
+                        * (0.7 if name == "b" and level == 5 else 1)
+                    )
+                    options = {"command": ["x"], "metrics": spec, "level": level, "threads": threads}
+                    maker.add("s", "command", options, f"{rate:.3f}\n", axes=("level", "threads"))
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+
+    (figure,) = delta(compare(*sides)).curves
+
+    assert figure.title == "s: rate, 4 of 48 points regressed, 44 the same"
+    assert "In the table only: 4 other curves." in figure.sub

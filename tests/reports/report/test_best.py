@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from reports.compare.comparison import compare
+from reports.compare.section import delta
+from reports.compare.sides import side
 from reports.page.html import html
 from reports.page.model import Page
 from reports.report import build
@@ -64,6 +67,27 @@ def test_each_sweep_has_its_best_cell_as_its_metric_says(
         assert (rows[0]["Value"], rows[0]["Repeats"]) == ("400 MB/s", "400 MB/s to 401 MB/s")
     if metric == "lat":
         assert (rows[0]["Value"], rows[0]["Repeats"]) == ("100 µs", "98.0 µs to 102 µs")
+
+
+def test_what_two_files_of_a_host_measured_has_no_median_of_both(make: Any, tmp_path: Path) -> None:
+    """Two sessions of 4 threads at 400 and 401 MB/s, and at 900: the best is that of the second file, and says so."""
+    page(make, tmp_path / "a.db")
+    maker = make.Maker(tmp_path / "b.db")
+    options = {"command": "c0", "metrics": {"rate": METRICS["rate"]}, "threads": 4}
+    maker.add("s0", "command", options, "rate 900\n", axes=("threads",), sweep_title="Sweep 0")
+    results = load([tmp_path / "a.db", maker.write()])
+
+    first, second, *_ = summary(build.build(results))
+
+    assert (first["Best cell"], first["Value"], first["Repeats"]) == (
+        "node07, b.db: threads=4",
+        "900 MB/s",
+        "–",
+    )
+    assert first["Cells"] == "5"
+    assert second["Best cell"] == "threads=4"
+    a, b = (side(name, name, load([tmp_path / f"{name}.db"])) for name in "ab")
+    assert summary(build.build(results, delta(compare(a, b)))) == []  # its table has both sides
 
 
 def test_six_figures_have_no_summary_and_no_contents(make: Any, tmp_path: Path) -> None:
