@@ -5,18 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from reports.draw.figure import MARK, Table
 from reports.draw.grid import SHADES, Cell, Column, Grid, Row
 from reports.fleet.families import Family, Known, Typical, chosen, counted, families, middle_of
 from reports.fleet.outliers import ACCUSED, WORDS, Group, Report
+from reports.fleet.text import FAILED, SAID
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import folded
 from reports.verdicts.fleet import BROKEN, SLOW_Z
-
-SAID: Final = {"unknown": "not judged"}
 
 MOST_FAMILIES = 10
 """Columns: so many can be read side by side on a page 1184 px wide. Those that show why hosts are odd are all there."""
@@ -201,7 +199,7 @@ def _row(
     )
     return Row(
         name=hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), "host"),
-        word=SAID.get(status, status) + (", runs failed" if failed and status == "ok" else ""),
+        word=SAID.get(status, status) + (FAILED if failed and status == "ok" else ""),
         cells=tuple(
             _cell(one, [t for host in hosts if (t := one.typical.get(host))], told, failed=any((host, one.family.sweep) in report.failed for host in hosts))
             for one, told in zip(shown, doubted, strict=True)

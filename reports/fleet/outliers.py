@@ -230,6 +230,11 @@ class Report:
         """Hosts that are slow or broken, in three sessions or more: what page, table, JSON and exit status say alike."""
         return tuple(host for host, status in self.statuses.items() if status in ACCUSED)
 
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """Hosts of which runs gave no number: of what failed nobody can say that it is ok."""
+        return tuple(sorted({host for host, _ in self.failed} & {*self.statuses}))
+
     def by_status(self) -> dict[Status, list[str]]:
         return {word: [n for n, s in self.statuses.items() if s == word] for word in WORDS}
 

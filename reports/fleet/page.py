@@ -126,6 +126,8 @@ def sentence(report: Report) -> str:
         parts.append(f"None of {fmt.plural(total, 'host')} is known to be slow")
     if report.rerun:
         parts.append(f"{_named(list(report.rerun))} looked slow and should be measured again")
+    if report.failing:
+        parts.append(f"runs of {_named(report.failing)} failed")
     halves = [halves for group in report.groups for halves in group.halves]
     if halves:
         parts.append(

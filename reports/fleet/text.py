@@ -47,9 +47,13 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
 
 
 def summary(report: Report) -> str:
-    """Return "40 hosts: 36 ok, 3 slow, 1 suspicious", the worst first."""
+    """Return "40 hosts: 3 slow, 1 suspicious, 36 ok (runs of 2 failed)", the worst first."""
     counts = {word: len(names) for word, names in report.by_status().items()}
-    told = ", ".join(f"{n} {SAID.get(word, word)}" for word, n in counts.items() if n)
+    bad = sum(report.statuses[host] == "ok" for host in report.failing)
+    of_ok = f" (runs of {fmt.count(bad)} failed)" if bad else ""
+    told = ", ".join(
+        f"{n} {SAID.get(word, word)}{of_ok if word == 'ok' else ''}" for word, n in counts.items() if n
+    )
     return f"{fmt.plural(len(report.statuses), 'host')}: {told}"
 
 
@@ -61,13 +65,28 @@ def doubtful(report: Report) -> str:
 
 
 def _verdict(report: Report, screen: Screen) -> str:
-    found = [(SAID.get(word, word), word, names) for word, names in report.by_status().items() if names]
+    found = [
+        (f"{SAID.get(word, word)}{more}", word, own)
+        for word, names in report.by_status().items()
+        for more, own in _apart(word, names, report)
+        if own
+    ]
     wide = max((len(said) for said, *_ in found), default=0)
     rows = [
         line for said, word, names in found for line in _hosts(f"  {said:<{wide}}  ", names, word, screen)
     ]
     doubt = wrapped(doubtful(report), first="  ", width=screen.width, whole=True)
     return "\n".join([summary(report), *rows, *doubt])
+
+
+def _apart(word: Status, names: Sequence[str], report: Report) -> Iterable[tuple[str, list[str]]]:
+    """Give the hosts of a word and what stands behind it: of those that are ok apart whose runs failed."""
+    failing = {*report.failing} if word == "ok" else set()
+    yield FAILED, [name for name in names if name in failing]
+    yield "", [name for name in names if name not in failing]
+
+
+FAILED: Final = ", runs failed"
 
 
 def _hosts(head: str, names: Sequence[str], word: Status, screen: Screen) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,7 +45,7 @@ def lacking(
     of: Sequence[Series], metrics: Sequence[Metric], members: Sequence[str]
 ) -> tuple[list[Unmatched], list[tuple[str, tuple[str, ...]]]]:
     """Return the cells that some hosts of a group ran in another way than most, and the numbers that hosts lack
-    otherwise: a whole cell as one."""
+    otherwise: a whole cell as one, and so all cells of a sweep."""
     have = {id(one): metric.values.keys() for one, metric in zip(of, metrics, strict=True)}
     cells = [
         _Cell(numbers=tuple(own), hosts=frozenset(host for one in own for host in have[id(one)]))
@@ -54,7 +55,7 @@ def lacking(
     ]
     cells.sort(key=lambda cell: -len(cell.hosts))
     rows: list[tuple[tuple[str, ...], str, str]] = []
-    missing: list[tuple[str, tuple[str, ...]]] = []
+    missing: list[tuple[str, str, tuple[str, ...]]] = []  # of a whole cell its sweep, else ""
     for i, cell in enumerate(cells):
         others = [other for other in cells[:i] if cell.instead_of(other)]
         smaller = [other for other in cells[i + 1 :] if other.instead_of(cell)]
@@ -70,14 +71,26 @@ def lacking(
         for without, same in by_hosts.items():
             if without:
                 names = [one.name for one in same]
-                missing.append(
-                    (cell.numbers[0].cell if len(by_hosts) == 1 else _and_more(names, "number"), without)
-                )
+                whole = len(by_hosts) == 1
+                what = cell.numbers[0].cell if whole else _and_more(names, "number")
+                missing.append((cell.key.sweep if whole else "", what, without))
     unmatched = [
         Unmatched(what=_and_more([cell for *_, cell in same], "cell"), hosts=hosts, reason=reason)
         for (hosts, reason), same in group_by(rows, lambda row: row[:2]).items()
     ]
-    return unmatched, missing
+    of_sweep = Counter(cell.key.sweep for cell in cells)
+    return unmatched, [row for own in group_by(missing, lambda m: (m[0] or m[1], m[2])).values() for row in _whole(own, of_sweep)]  # fmt: skip
+
+
+def _whole(
+    missing: Sequence[tuple[str, str, tuple[str, ...]]], of_sweep: Mapping[str, int]
+) -> Iterable[tuple[str, tuple[str, ...]]]:
+    """Give what the same hosts lack: all cells of a sweep as one."""
+    sweep, _, hosts = missing[0]
+    if sweep and len(missing) == of_sweep[sweep] > 1:
+        yield f"all {fmt.count(len(missing))} cells of {sweep}", hosts
+    else:
+        yield from ((what, hosts) for _, what, hosts in missing)
 
 
 def _otherwise(cell: _Cell, others: Sequence[_Cell]) -> str:

@@ -255,12 +255,17 @@ def headline(case: Case) -> None:
         assert not slow
         assert len(unknown) < total
     assert bool(document["rerun"]) == any("should be measured again" in part for part in parts)
+    assert bool(case.truth.failed) == any(part.endswith(" failed") for part in parts)
     for part in parts:
         if found := re.fullmatch(r"(.+) looked slow and should be measured again", part):
             n, names = hosts_of(found[1])
             assert n == len(document["rerun"])
             assert not names or names == set(document["rerun"])
             assert set(document["rerun"]) <= case.hosts("suspicious")
+        elif found := re.fullmatch(r"runs of (.+) failed", part):
+            n, names = hosts_of(found[1])
+            assert n == len(case.truth.failed)
+            assert not names or names == set(case.truth.failed)
         elif found := re.fullmatch(r"two groups of hosts differ: (.+) worse than (.+)", part):
             worse, better = (hosts_of(found[i]) for i in (1, 2))
             rows = [n["worse_half"] for g in document["groups"] for n in g["numbers"] if n["worse_half"]]
@@ -620,7 +625,7 @@ def terminal(case: Case) -> None:
             "no such number, or of some repeats only, from",
         ):
             heading = line
-        elif found := re.fullmatch(r"  (s, a=\d+): (\S+)", line):
+        elif found := re.fullmatch(r"  (s, a=\d+|all \d+ cells of s): (\S+)", line):
             assert heading.startswith("no such number")
         else:
             raise AssertionError(f"no reader for {line!r}")

@@ -53,9 +53,35 @@ def test_a_host_whose_runs_failed_has_crosses_and_is_named(make: Any, tmp_path: 
     assert told["Missing numbers."] == "n[03,05] lack what others have."
 
 
-def test_nodesets_of_a_terminal_end_at_a_comma(make: Any, tmp_path: Path) -> None:
-    """ "n[001-005,01…3-030]": half a name is another host."""
+def test_a_host_whose_runs_failed_is_not_among_the_good_ones(make: Any, tmp_path: Path) -> None:
+    """ "12 ok" and "ok n[00-11]" were all that the head of a fleet said of it."""
     report = fleet(make, tmp_path, 12)
+
+    for screen in (Screen(), Screen(width=60, terminal=True)):
+        first, failed, good, *_ = fleet_text.as_text(report, screen=screen).splitlines()
+        assert first == "12 hosts: 12 ok (runs of 1 failed)"
+        assert (failed, good) == ("  ok, runs failed  n03", "  ok               n[00-02,04-11]")
+    assert fleet_page.sentence(report).endswith("; runs of n03 failed.")
+
+
+def test_a_host_without_a_sweep_has_a_line_and_not_one_a_cell(make: Any, tmp_path: Path) -> None:
+    files = []
+    for i in range(9):
+        maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i}")
+        for sweep, most in (("scaling", 4 if i != 3 else 0), ("other", 4 if i != 5 else 2)):
+            for threads in range(1, most + 1):
+                maker.add(
+                    sweep, "stream", {"threads": threads}, make.stream_text(20e3, threads), axes=("threads",)
+                )
+        files.append(maker.write())
+
+    assert {*outliers.build(load(files)).missing} == {
+        ("all 4 cells of scaling", ("n3",)), ("other, threads=3", ("n5",)), ("other, threads=4", ("n5",)),
+    }  # fmt: skip
+
+
+def test_nodesets_of_a_terminal_end_at_a_comma() -> None:
+    """ "n[001-005,01…3-030]": half a name is another host."""
     names = tuple(f"node{i:03d}" for i in range(1, 200, 2))
     for word in ("slow", "ok"):
         lines = fleet_text._hosts(f"  {word}  ", names, word, Screen(width=60, terminal=True))  # type: ignore[arg-type]
@@ -65,4 +91,3 @@ def test_nodesets_of_a_terminal_end_at_a_comma(make: Any, tmp_path: Path) -> Non
             assert re.findall(r"\d+", "".join(lines)) == [name[4:] for name in names]
         else:
             assert lines == ["  ok  100 hosts"]
-    assert "  ok  n[00-11]" in fleet_text.as_text(report, screen=Screen(width=60, terminal=True))
