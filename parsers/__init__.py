@@ -98,23 +98,29 @@ def _recognised(text: str) -> list[str]:
 
 
 def guess_parser(text: str) -> str:
-    """Return the name of the one parser that recognises the text. Raises ParseError if none or several do.
+    """Return the name of the one parser that recognises the text. Raises ParseError if none or several do."""
+    found = guess_parsers(text)
+    if len(found) == 1:
+        return found[0]
+    what = f"looks like the output of {' and of '.join(found)}"
+    hint = f"name the tool, {' or '.join(found)}, to read its part, or give each output a file of its own"
+    raise ParseError("", what, hint)
+
+
+def guess_parsers(text: str) -> tuple[str, ...]:
+    """Return the names of the parsers that recognise the text: of a report, those of all tools whose output is in it. Raises ParseError
+    if none does.
 
     A job's script that prints lscpu or numactl before it measures makes a text of what it measures.
     """
     found = next(filter(None, map(_recognised, _looks(text))), [])
     measured = [name for name in found if name not in DESCRIPTIONS]
-    if len(found) == 1 or len(measured) == 1:
-        return (measured or found)[0]
-    if not found:
-        for kin in (kin for name in parser_names() for kin in taken(name).not_yet):
-            if re.search(kin.known_by, text, re.MULTILINE | re.IGNORECASE):
-                raise ParseError("", f"the output of {kin.name}, which is not read yet", kin.hint)
-    seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "")
     if found:
-        what = f"looks like the output of {' and of '.join(found)}"
-        hint = f"name the tool, {' or '.join(found)}, to read its part, or give each output a file of its own"
-        raise ParseError("", what, hint)
+        return tuple(measured or found)
+    for kin in (kin for name in parser_names() for kin in taken(name).not_yet):
+        if re.search(kin.known_by, text, re.MULTILINE | re.IGNORECASE):
+            raise ParseError("", f"the output of {kin.name}, which is not read yet", kin.hint)
+    seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "")
     if not seen:
         hint = "a tool that is killed, or writes to standard error, leaves such a file: capture it again"
         what = "nothing but blanks" if text else "the file is empty"

@@ -33,7 +33,7 @@ from orchestrator.store.result_file import (
     open_begun,
 )
 from orchestrator.store.rows import LARGEST
-from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table, taken
+from parsers import DESCRIPTIONS, get_parser, guess_parsers, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed, Scalar, Table
 from parsers.text import by_host, decode
@@ -64,6 +64,9 @@ class IntakeOptions:
     axes: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # searched in the name of each file
     settings: Mapping[str, str] = field(default_factory=dict)  # of every cell
     columns: tuple[str, ...] = ()  # of the plain tables of the tool, one description for each form
+    whole: bool = (
+        False  # a report: beside these tables what tools themselves printed is read, of whatever tool
+    )
     command: str = ""  # the command line that printed it, as it was typed
 
 
@@ -110,11 +113,15 @@ def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left
             continue
         for host, part in _by_host(source, asked):
             try:
-                yield replace(_read(part, asked), named=part.named, host=host)
+                outputs = _outputs(part, asked)
             except ParseError as error:
-                # a hint for each of a hundred files helps nobody
-                reason = _said(error) if part.named else str(error)
-                yield Left(name=part.name, reason=reason, failed=part.named)
+                yield _unread(part, error)
+                continue
+            for own in outputs:
+                try:
+                    yield replace(_read(part, own), named=part.named, host=host)
+                except ParseError as error:
+                    yield _unread(part, error, f", {own.tool}" if len(outputs) > 1 else "")
             del part
         del source  # its bytes, before the next are read
 
@@ -137,9 +144,37 @@ def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
 
 def _known(text: str) -> bool:
     try:
-        return bool(guess_parser(text))
+        return bool(guess_parsers(text))
     except ParseError:
         return False
+
+
+def _unread(part: Source, error: ParseError, which: str = "") -> Left:
+    # a hint for each of a hundred files helps nobody
+    return Left(name=part.name + which, reason=_said(error) if part.named else str(error), failed=part.named)
+
+
+def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
+    """Return how a text is read: once for each tool whose output it holds, then for the tables. Raises ParseError if it holds none."""
+    text = decode(part.data)
+    tables = [replace(asked, whole=False)] if asked.columns else []
+    if (tables and not asked.whole) or (asked.tool and not tables):
+        return [asked]
+    if not tables and (is_console(text) or _is_hwloc(text)):
+        return [replace(asked, tool="hwloc")]
+    try:
+        tools = guess_parsers(text)
+    except ParseError:
+        if not tables:
+            raise
+        tools = ()
+    return [*(_of_tool(tool, asked) for tool in tools), *tables]
+
+
+def _of_tool(tool: str, asked: IntakeOptions) -> IntakeOptions:
+    """Return what was said of the output of a tool: of a report with tables, what describes these is said of them alone."""
+    own = replace(asked, tool=tool, columns=(), whole=False)
+    return replace(own, settings={}, command="") if asked.whole else own
 
 
 def _said(error: PinsweepError) -> str:
@@ -155,11 +190,11 @@ def _read(source: Source, asked: IntakeOptions) -> Captured:
         return Captured(
             name=source.name, tool=tool, data=source.data, parsed=replace(parsed[0], flags=flags), tables=True
         )
-    if asked.tool in (None, "hwloc") and is_console(text):
-        raise ParseError("", "lstopo's text for people, which does not say all", XML_HINT)
-    if asked.tool == "hwloc" or (asked.tool is None and _is_hwloc(text)):
-        return Captured(name=source.name, tool="hwloc", data=source.data, parsed=_hwloc(text, source.name))
-    tool = asked.tool or guess_parser(text)
+    tool = str(asked.tool)
+    if tool == "hwloc":
+        if is_console(text):
+            raise ParseError("", "lstopo's text for people, which does not say all", XML_HINT)
+        return Captured(name=source.name, tool=tool, data=source.data, parsed=_hwloc(text, source.name))
     return Captured(
         name=source.name, tool=tool, data=source.data, parsed=get_parser(tool).parse(text, dict(asked.settings))
     )  # fmt: skip
@@ -228,7 +263,12 @@ def _hwloc(text: str, name: str) -> Parsed:
 
 
 def intake_options(
-    tool: str | None, axes: Sequence[str], settings: Sequence[str], columns: str | Sequence[str], command: str
+    tool: str | None,
+    axes: Sequence[str],
+    settings: Sequence[str],
+    columns: str | Sequence[str],
+    command: str,
+    whole: bool = False,
 ) -> IntakeOptions:
     """Read what the user typed. Raises UserError for what cannot be meant."""
     patterns = {}
@@ -252,7 +292,9 @@ def intake_options(
         table.read_columns(form, str(tool))
     if tool is not None and tool != "hwloc" and tool not in parser_names():
         get_parser(tool)  # raises
-    return IntakeOptions(tool=tool, axes=patterns, settings=given, columns=forms, command=command)
+    return IntakeOptions(
+        tool=tool, axes=patterns, settings=given, columns=forms, command=command, whole=whole
+    )
 
 
 def _pair(option: str, text: str, example: str) -> tuple[str, str]:
@@ -303,7 +345,8 @@ class _Item:
     repeat: int | None
     added: tuple[str, ...]  # axes that the user named
     reading: Mapping[str, Any]
-    digest: str
+    digest: str  # of the text, what was said of it, and the tool
+    before: str  # without the tool: what files have that an older pinsweep wrote
     heading: str  # above it in its text, "" if there is none
 
     @property
@@ -331,8 +374,10 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
     if not runs and not (holds_runs and described):  # what describes a machine is of the runs beside it
         return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left), machine=len(machine))
     with create_result(path) as result:
-        seen = {r.capture.digest for r in result.runs() if r.capture}
-        fresh = list({item.digest: item for item in reversed(runs) if item.digest not in seen}.values())[::-1]
+        tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
+        seen = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
+        new = [item for item in runs if seen.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})]
+        fresh = list({item.digest: item for item in reversed(new)}.values())[::-1]
         known = len(runs) - len(fresh)
         if fresh or described:
             cells = _cells(fresh, result, notes)
@@ -359,7 +404,9 @@ def _taken(
             machine.append(item)
             continue
         try:
-            runs += _items(item, asked, notes)
+            runs += _items(
+                item, asked if item.tables or not asked.whole else _of_tool(item.tool, asked), notes
+            )
         except ParseError as error:
             left.append(Left(name=item.name, reason=_said(error), failed=item.named))
         except UserError as error:  # its name does not hold an axis
@@ -445,7 +492,7 @@ def _item(
 ) -> _Item:
     """above: the part of `data` in which its command is looked for."""
     named, repeat = from_name
-    labels = get_parser(item.tool).LABELS if asked.columns else ()
+    labels = get_parser(item.tool).LABELS if item.tables else ()
     given: dict[str, Any] = {
         n: number_value(v) for n, v in asked.settings.items() if n not in labels and n != "place"
     }
@@ -457,6 +504,8 @@ def _item(
     said = json.dumps([reading, given, place, repeat], sort_keys=True, default=str)
     digest = hashlib.sha256(data)
     digest.update(said.encode())
+    before = digest.hexdigest()[:32]
+    digest.update(item.tool.encode())
     typed = asked.command or str(reading.get("command", ""))
     argv = tuple(_lines(typed).split()) or (
         () if item.tables else text_of.command_of(item.tool, above, parsed)
@@ -466,7 +515,7 @@ def _item(
         program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
         stand_in=parsed.has("stand_in"), argv=argv, options=_kept({**given, **options}), place=place, repeat=repeat,
         added=(*(("place",) if place else ()), *(("source",) if item.host else ()), *given), reading=reading,
-        digest=digest.hexdigest()[:32], heading=heading,
+        digest=digest.hexdigest()[:32], before=before, heading=heading,
     )  # fmt: skip
 
 

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--columns", multiple=True,
-    help="With TOOL table: what each column holds; once for each form of table in the text. See docs/parsing.md.",
+    help="What each column of a plain table holds; once for each form of table in the text. See docs/parsing.md.",
 )  # fmt: skip
-@click.option("--tool", help="With TOOL table: whose numbers they are.")
+@click.option("--tool", help="With --columns: whose numbers the tables hold.")
 @click.option(
     "--command",
     "typed",
@@ -75,9 +75,10 @@ def command(
     named, files = (
         (words[0], words[1:]) if words[0] in (*parser_names(), "hwloc") and len(words) > 1 else (None, words)
     )
-    if columns and named != "table":
+    whole = bool(columns and named is None and tool)
+    if columns and named != "table" and not whole:
         raise click.UsageError(
-            "--columns describes a table: pinsweep parse table FILE --tool TOOL --columns …"
+            "--columns describes plain tables, and --tool says whose: pinsweep parse FILE --tool TOOL --columns …"
         )
     if named == "table" and not columns:
         raise click.UsageError(
@@ -87,7 +88,7 @@ def command(
         raise click.UsageError(f"{named} and --tool {tool}: name the tool once")
     if output is None and axes:
         raise click.UsageError("--axis makes cells of a result file: name it with -o")
-    asked = intake_options(tool if named == "table" else tool or named, axes, settings, columns, typed)
+    asked = intake_options(tool if named == "table" else tool or named, axes, settings, columns, typed, whole)
     return _print(files, asked, form) if output is None else _keep(files, asked, output, form)
 
 
@@ -117,6 +118,7 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path, form: str)
     from reports.text import format as fmt
 
     left: list[Left] = []
+    names: set[str] = set()  # of a text that holds the output of two tools, once
     count = 0
 
     def readable() -> Iterator[Captured]:
@@ -126,6 +128,7 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path, form: str)
                 left.append(item)
             else:
                 count += 1
+                names.add(item.name)
                 yield item
             del item  # a text and its tables, before the next are read
 
@@ -151,7 +154,8 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path, form: str)
         return status or 1
     was = "was" if kept.known == 1 else "were"
     before = f", {fmt.plural(kept.known, 'run')} {was} there already" if kept.known else ""
-    taken = f"{fmt.plural(kept.added, 'run')} of {fmt.plural(count - len(kept.left) - kept.machine, 'text')}"
+    texts = max(1, len(names) - len({one.name for one in kept.left}) - kept.machine)
+    taken = f"{fmt.plural(kept.added, 'run')} of {fmt.plural(texts, 'text')}"
     say(f"{taken} taken into {output}{before}", err=True)
     if kept.added:
         path = shlex.quote(str(output))

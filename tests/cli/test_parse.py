@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import tarfile
 from pathlib import Path
 
@@ -258,7 +260,7 @@ def test_a_table_with_named_columns(pinsweep: Cli, tmp_path: Path) -> None:
         (["t.txt", "--axis", "n=(.)"], "name it with -o"),
         (["table", "t.txt", "--tool", "stream"], "a table needs its columns"),
         (["table", "t.txt", "--columns", "threads, bandwidth[MB/s]"], "does not say whose numbers"),
-        (["t.txt", "--columns", "threads"], "pinsweep parse table FILE"),
+        (["t.txt", "--columns", "threads"], "--tool says whose: pinsweep parse FILE --tool TOOL"),
         (
             ["table", "t.txt", "--tool", "stram", "--columns", "threads, bandwidth[MB/s]"],
             "no parser of that name",
@@ -531,16 +533,14 @@ def test_each_place_of_a_table_has_its_own_command(pinsweep: Cli, tmp_path: Path
 
 
 @needs_seeds
-def test_the_published_reports_are_taken_in_by_two_commands_each(pinsweep: Cli, tmp_path: Path) -> None:
+def test_a_published_report_is_taken_in_by_one_command(pinsweep: Cli, tmp_path: Path) -> None:
     for number in ("003", "004"):
         shutil.copy(next(SEEDS.glob(f"{number}_*.txt")), tmp_path / f"{number}.txt")
     fio = "iodepth, bs, size, numjobs, runtime, "
 
     for words in (
-        ("003.txt", "-o", "3.db"),
-        ("table", "003.txt", "--tool", "stream", "--columns", "threads, local:bandwidth[MB/s], remote:bandwidth[MB/s]", "-o", "3.db"),
-        ("004.txt", "-o", "4.db"),
-        ("table", "004.txt", "--tool", "fio", "-o", "4.db", "--columns", fio + "iops.min, iops.max, iops, disk_util[%], lat[us]",
+        ("003.txt", "--tool", "stream", "--columns", "threads, local:bandwidth[MB/s], remote:bandwidth[MB/s]", "-o", "3.db"),
+        ("004.txt", "--tool", "fio", "-o", "4.db", "--columns", fio + "iops.min, iops.max, iops, disk_util[%], lat[us]",
          "--columns", fio + "direction=write:iops, direction=write:lat[us], direction=read:iops, direction=read:lat[us], disk_util[%]"),
     ):  # fmt: skip
         done = pinsweep("parse", *words)
@@ -556,3 +556,59 @@ def test_the_published_reports_are_taken_in_by_two_commands_each(pinsweep: Cli, 
     ]
     assert len(fourth) == 40
     assert all(fourth.values())
+
+
+FIO = '{"fio version": "fio-3.36", "jobs": [{"jobname": "a", "read": {"iops": 5000.0, "total_ios": 5000, "bw_bytes": 20480000}}]}\n'
+
+
+def test_the_outputs_of_two_tools_in_one_text_are_both_taken(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "report.txt").write_text(f"# Memory\n{stream(2, 9000.0)}\n# Disk\n{FIO}")
+
+    both = pinsweep("parse", "report.txt", "-o", "both.db")
+    again = pinsweep("parse", "stream", "report.txt", "-o", "both.db")
+    for tool in ("fio", "stream"):  # the second was told to be there already
+        pinsweep("parse", tool, "report.txt", "-o", "one-by-one.db")
+
+    assert both.returncode == 0, both.stderr
+    assert "2 runs of 1 text taken into both.db" in both.stderr
+    assert "0 runs of 1 text taken into both.db, 1 run was there already" in again.stderr
+    assert sorted(cells(tmp_path / "both.db")) == sorted(cells(tmp_path / "one-by-one.db"))
+    assert len(cells(tmp_path / "both.db")) == 2
+
+
+def test_what_is_said_of_the_tables_of_a_report_is_not_said_of_the_outputs_in_it(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "report.txt").write_text(
+        f"# Memory\n{stream(2, 9000.0)}\n# Disk\n\niodepth  IOPS\n1  5000\n4  9000\n"
+    )
+
+    done = pinsweep(
+        "parse", "report.txt", "--tool", "fio", "--columns", "iodepth, iops", "--set", "rw=randread",
+        "--command", "fio --rw=randread", "-o", "r.db",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "3 runs of 1 text taken into r.db" in done.stderr
+    found = runs(tmp_path / "r.db")
+    (memory,) = [cell for cell in found if "threads" in cell]
+    assert "rw" not in memory
+    assert found[memory] == ""
+    assert [found[cell] for cell in found if cell != memory] == ["fio --rw=randread"] * 2
+
+
+def test_a_text_that_an_older_pinsweep_took_is_known(pinsweep: Cli, tmp_path: Path) -> None:
+    """Its digest was without the tool."""
+    (tmp_path / "s.txt").write_text(stream(2, 9000.0))
+    pinsweep("parse", "s.txt", "-o", "s.db")
+    said = json.dumps([{}, {}, None, None], sort_keys=True)
+    before = hashlib.sha256((tmp_path / "s.txt").read_bytes() + said.encode()).hexdigest()[:32]
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        ((now,),) = db.execute("SELECT json_extract(seen, '$.digest') FROM run").fetchall()
+        db.execute("UPDATE run SET seen = replace(seen, ?, ?)", (now, before))
+    db.close()
+
+    again = pinsweep("parse", "s.txt", "-o", "s.db")
+
+    assert now != before
+    assert "1 run was there already" in again.stderr
