@@ -26,6 +26,9 @@ class AccessTime:
     bound: bool = False  # more than half of it is the timer: the access itself takes less
     plain: bool = True  # a load of one cache line: what a cache takes to answer
     statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
+    words: tuple[
+        str, ...
+    ] = ()  # that its name is made of, where that is of several: what was timed, of what, …
     size: float | None = None  # of memory: the bytes that are accessed; None where nothing tells
     metric: str = (
         ""  # which of its cell's numbers it is, as `Name.tells_of`; "": any doubt of the cell is one of it

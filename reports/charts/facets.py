@@ -204,4 +204,9 @@ def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run], *, within
 
 def facet_title(of: Facet, tool: str) -> str:
     """Return "64 B stride, node n001", for people."""
-    return ", ".join(option_value(tool, key, value) for key, value in of if value is not None)
+    return ", ".join(facet_words(of, tool))
+
+
+def facet_words(of: Facet, tool: str) -> list[str]:
+    """Return what `facet_title` says, one by one."""
+    return [option_value(tool, key, value) for key, value in of if value is not None]

@@ -689,11 +689,11 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
             context = ", ".join(filter(None, [f"{at}{cold}", near.name, facets.facet_title(of, "imb")]))
             beside = [(line, said[1]) for line, said in known if said[0] == at]
             far, most = max(beside, key=lambda pair: pair[1].median)
-            apart = formulas.differs(time, most)
+            apart, alone = formulas.differs(time, most), context
             if apart:
                 context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
             number = wording.key_number("MPI, one way", time, "ns", context, 13, near.cell, metric=_TIME)
-            yield replace(number, beside=far.cell if apart else ())
+            yield replace(number, beside=far.cell if apart else (), alone=alone)
 
 
 def _access_times(panels: Panels) -> list[AccessTime]:

@@ -138,7 +138,7 @@ def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
 class Idle:
     """An idle latency: of one cell, of those pairs of nodes in a matrix that are equally far, or the floor of a curve."""
 
-    which: str  # what tells it from the page's others: "local", "buffer 16k"; "" of the only one
+    words: tuple[str, ...]  # what tells it from the page's others: "local", "buffer 16k"; () of the only one
     value: Spread  # ns, over the repeats; of several pairs of nodes over the pairs, each by its median
     said: str  # how it was taken, and by which program
     runs: tuple[Run, ...]  # of its cell
@@ -151,6 +151,10 @@ class Idle:
     def name(self) -> str:
         return idle_name(self.runs, self.buffer)
 
+    @property
+    def which(self) -> str:
+        return ", ".join(self.words)
+
 
 def _quiet(found: Iterable[Idle]) -> list[Idle]:
     """Return those of which statements may be made."""
@@ -159,7 +163,7 @@ def _quiet(found: Iterable[Idle]) -> list[Idle]:
 
 def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
-        name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory", size=idle.buffer if idle.home and idle.buffer < math.inf else None,
+        name=", ".join((idle.name, *idle.words)), words=(idle.name, *idle.words), group="memory", size=idle.buffer if idle.home and idle.buffer < math.inf else None,
         run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric="latency",
     )  # fmt: skip
 
@@ -208,7 +212,7 @@ def _floors(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
         cell = load.cell
         found.append(
             Idle(
-                which=facets.facet_title(of, "mlc"), value=load.floor, said=f"{said}; {program_name(cell[0])}",
+                words=_but_program(of), value=load.floor, said=f"{said}; {program_name(cell[0])}",
                 buffer=buffer_of(cell), runs=cell, traffic=load.traffic,
             )
         )  # fmt: skip
@@ -245,6 +249,11 @@ def _place_words(runs: Iterable[Run]) -> dict[Run, str]:
     }
 
 
+def _but_program(of: facets.Facet) -> tuple[str, ...]:
+    """Return the words of a panel but for its program, which `said` tells in any case."""
+    return tuple(facets.facet_words(tuple(pair for pair in of if pair[0] != "program"), "mlc"))
+
+
 _OWN = frozenset({"", "local", "nearest", "all", "interleave", "mixed"})
 """Relations of memory that is not another place's (remote, HBM, CXL); "" claims nothing."""
 
@@ -256,7 +265,7 @@ def _cell_idle(of: facets.Facet, place: str, found: pd.DataFrame) -> Idle:
     size = runs[0].options.get("b")  # a fixed one tells no cells apart, and is still what was measured
     asked = naming.option_value("mlc", "b", size) if size is not None and "b" not in dict(of) else ""
     return Idle(
-        which=", ".join(filter(None, [place, facets.facet_title(of, "mlc"), asked])),
+        words=tuple(filter(None, [place, *_but_program(of), asked])),
         value=formulas.spread(list(found["value"]), mlc.PRINTED["latency"]), said=program_name(runs[0]), buffer=buffer_of(runs), runs=tuple(runs),
         home=runs[0].relation != "remote" and runs[0].derived_relation in _OWN,
     )  # fmt: skip
@@ -300,7 +309,7 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
         said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
         idle.append(
             Idle(
-                which=", ".join(filter(None, [which, facets.facet_title(of, "mlc")])), value=value, pairs=len(same),
+                words=tuple(filter(None, [which, *_but_program(of)])), value=value, pairs=len(same),
                 said=f"{said}{program_name(runs[0])}", buffer=buffer_of(runs), runs=tuple(runs), home=which == "local",
             )
         )  # fmt: skip

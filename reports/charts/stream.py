@@ -446,11 +446,12 @@ def _key_numbers(
             words = [_counted(at) if at else "", line.name if line.name not in _ANYWHERE else ""]
             context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream")]))
             beside = remote.get(at) if line.name == "local" and at else None
+            alone = context
             other: tuple[Run, ...] = ()
             if beside and formulas.differs(top, beside):  # as in the title
                 context += f"; remote {fmt.number(beside.median / top.median)} ×"
                 other = tuple(run for run in members if threads(run) == at and _line(run) == "remote")
-            yield replace(wording.key_number(name, top, "B/s", context, 12, cell), beside=other)
+            yield replace(wording.key_number(name, top, "B/s", context, 12, cell), beside=other, alone=alone)
 
 
 def _name(runs: Sequence[Run], kernel: str) -> str:

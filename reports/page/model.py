@@ -28,6 +28,7 @@ class KeyNumber:
     doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
     moves: float = 0.0  # B/s that go with it, where it is no rate of bytes itself
     possible: str = ""  # its share of what the parts could do, or what to do to know that
+    alone: str | None = None  # its context without what that holds it against
 
     def without_runs(self) -> KeyNumber:
         """Return the number as it is read."""
@@ -121,6 +122,7 @@ class Level:
     name: str
     size: str
     number: KeyNumber | None = None
+    told: str = ""  # in which circumstances it was timed, but for those that hold of all levels
 
     def without_runs(self) -> Level:
         return replace(self, number=self.number and self.number.without_runs())
@@ -165,6 +167,7 @@ class Drawing:
     machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
     numbers: tuple[KeyNumber, ...]  # of all of it
     levels: tuple[Level, ...]
+    timed: str = ""  # in which circumstances all times of caches were taken, in a sentence
     packages: tuple[Part, ...]  # and memory without CPUs
     links: tuple[Part, ...]  # between nodes
     lacking: str = ""  # what to do to know the shares of its numbers, in a sentence

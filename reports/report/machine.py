@@ -162,8 +162,9 @@ def _int(node: int | None) -> int:
 
 
 def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber, ...]:
-    """Return of each name, program and place the best, in the page's order."""
-    alike = group_by(doubted(candidates, guilty), lambda n: (n.name, n.program, n.runs[0].place))
+    """Return of each name, program and place the best, in the page's order. What it is held against has a place of its own."""
+    here = (replace(n, context=n.alone, beside=()) if n.alone is not None else n for n in candidates)
+    alike = group_by(doubted(here, guilty), lambda n: (n.name, n.program, n.runs[0].place))
     best = sorted((best_of(same) for same in alike.values()), key=lambda n: n.rank)
     return tuple(replace(n, possible="; ".join(said for said in n.possible.split("; ") if said != UNKNOWN)) for n in best)  # fmt: skip
 
@@ -196,6 +197,15 @@ class _Reach:
 
     def touches(self, pus: Cpus, memory: frozenset[int]) -> bool:
         return not (self.pus.isdisjoint(pus) and self.memory.isdisjoint(memory))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cache:
+    """The caches of a level, and the time of one access to what fits in them, where it was measured."""
+
+    name: str
+    size: str
+    time: AccessTime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,12 +245,18 @@ class _Measured:
         """Return packages with their nodes, and beside them memory without CPUs (CXL, HBM) and nodes that lie in several packages."""
         boxes = self._boxes()
         inside = {node.os_index for own in boxes.values() for node, _ in own if node}
-        timed = [level.number for own in boxes.values() for box in own for level in self._levels(*box) if level.number]  # fmt: skip
-        used = self.together.pus | _Reach.of([run for n in timed for run in n.runs], self.topology).pus
-        packages = [
-            self._package(index, [self._node(*box, used) for box in own]) for index, own in boxes.items()
+        every = [
+            *self._timed(self.topology.allowed_cpus, self.times.get((), ())),
+            *(cache for own in boxes.values() for box in own for cache in self._caches(*box)),
         ]
-        packages += [self._node(n, (), used) for n in self.topology.numa_nodes if n.os_index not in inside]
+        timed = [cache.time for cache in every if cache.time]
+        common = _common(timed)
+        used = self.together.pus | _Reach.of([time.run for time in timed], self.topology).pus
+        packages = [
+            self._package(index, [self._node(*box, used, common) for box in own])
+            for index, own in boxes.items()
+        ]
+        packages += [self._node(n, (), used, common) for n in self.topology.numa_nodes if n.os_index not in inside]  # fmt: skip
         links = [
             Part(name=_link(key), numbers=own)
             for key, own in sorted(self.numbers.items(), key=lambda item: tuple(map(str, item[0])))
@@ -251,10 +267,11 @@ class _Measured:
             machine=fmt.words(counted(self.topology)),
             numbers=self.numbers.get((), ()),
             levels=tuple(
-                level
-                for level in self._timed(self.topology.allowed_cpus, self.times.get((), ()))
-                if level.number
+                self._level(cache, common)
+                for cache in self._timed(self.topology.allowed_cpus, self.times.get((), ()))
+                if cache.time
             ),
+            timed=f"In a cache: {common[0][:1].lower()}{', '.join(common)[1:]}." if common else "",
             packages=tuple(packages),
             links=tuple(links),
             lacking=self.lacking,
@@ -291,9 +308,9 @@ class _Measured:
         cpus = frozenset(next(p.cpus for p in self.topology.packages if p.index == index))
         return Part(name=name, numbers=own, parts=tuple(nodes), instead=self._instead(cpus, frozenset()))
 
-    def _node(self, node: NumaNode | None, cores: Sequence[Core], used: Cpus) -> Part:
+    def _node(self, node: NumaNode | None, cores: Sequence[Core], used: Cpus, common: Sequence[str]) -> Part:
         """node: None of cores whose node is no part of their package; cores: () of a node that is none of one package; used: the PUs of
-        all numbers that are drawn."""
+        all numbers that are drawn; common: what holds of all times of caches."""
         cpus = _cpus(cores)
         found = group_by(self.numbers.get(("node", node.os_index), ()) if node else (), _is_of_memory)
         of_memory = tuple(found.get(True, ()))
@@ -310,7 +327,7 @@ class _Measured:
             name=f"node {node.os_index}" if node else _CORES,
             detail=named_cpus(near) if near else "no CPUs",
             squares=squares.node("", cores, self.topology, dict.fromkeys(used, _MEASURED), bound=False) if cores else None,
-            levels=self._levels(node, cores),
+            levels=tuple(self._level(cache, common) for cache in self._caches(node, cores)),
             numbers=tuple(found.get(False, ())),
             memory=memory if size or of_memory else None,
             instead=self._instead(near, own),
@@ -322,7 +339,7 @@ class _Measured:
             return "measured only together with other parts"
         return "has no number here; see the figures" if self.ran.touches(cpus, memory) else "not measured"
 
-    def _levels(self, node: NumaNode | None, cores: Sequence[Core]) -> tuple[Level, ...]:
+    def _caches(self, node: NumaNode | None, cores: Sequence[Core]) -> list[_Cache]:
         """Return the caches of these cores, with the times of what was asked for by their PUs alone."""
         cpus = _cpus(cores)
         if node:
@@ -330,7 +347,7 @@ class _Measured:
         near = (t for key, own in self.times.items() if key[:1] == ("node",) for t in own)
         return self._timed(cpus, [t for t in near if _Reach.of([t.run], self.topology).pus <= cpus])
 
-    def _timed(self, cpus: Cpus, times: Sequence[AccessTime]) -> tuple[Level, ...]:
+    def _timed(self, cpus: Cpus, times: Sequence[AccessTime]) -> list[_Cache]:
         """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that fits in it
         and in none below, where there is one; of several such the lowest. None where that is mostly the timer."""
         caches = [
@@ -338,7 +355,8 @@ class _Measured:
             for cache in self.topology.caches
             if cache.kind != "instruction" and cache.size_bytes and not cpus.isdisjoint(cache.cpus)
         ]
-        out, below = [], 0
+        out: list[_Cache] = []
+        below = 0
         for level, alike in sorted(group_by(caches, lambda c: c[0]).items()):
             sizes = sorted(size for _, size in alike)
             inside = [t for t in times if t.size and below < t.size <= sizes[0] and t.plain]
@@ -346,23 +364,37 @@ class _Measured:
             found = None if found and found.bound else found
             each = " to ".join(dict.fromkeys((fmt.size(sizes[0]), fmt.size(sizes[-1]))))
             count = f"{len(sizes)} × " if len(sizes) > 1 else ""
-            out.append(Level(name=f"L{level}", size=f"{count}{each}", number=self._time(found)))
+            found = None if found and found.repeats is None else found
+            out.append(_Cache(name=f"L{level}", size=f"{count}{each}", time=found))
             below = sizes[-1]
-        return tuple(out)
+        return out
 
-    def _time(self, time: AccessTime | None) -> KeyNumber | None:
+    def _level(self, cache: _Cache, common: Sequence[str]) -> Level:
+        time = cache.time
         if time is None or time.repeats is None:
-            return None
+            return Level(name=cache.name, size=cache.size)
         number = wording.key_number(
             time.name, time.repeats, "ns", time.source, 0, [time.run], metric=time.metric
         )
-        return next(doubted([number], self.guilty))
+        told = ", ".join(word for word in _circumstances(time) if word not in common)
+        return Level(name=cache.name, size=cache.size, number=next(doubted([number], self.guilty)), told=told)
 
     def _disk(self, name: str, numbers: tuple[KeyNumber, ...]) -> Part:
         node = next((d.numa_node for d in self.topology.devices if d.name == name), None)
         several = len(self.topology.numa_nodes) > 1
         detail = f"at node {node}" if several and node is not None else ""
         return Part(name=name, detail=detail, numbers=numbers)
+
+
+def _common(times: Sequence[AccessTime]) -> tuple[str, ...]:
+    """Return the circumstances that all of some times share: they are told once."""
+    every = [_circumstances(time) for time in times]
+    return tuple(word for word in every[0] if all(word in of for of in every)) if every else ()
+
+
+def _circumstances(time: AccessTime) -> tuple[str, ...]:
+    """Return what was timed, of what, and by which program."""
+    return (*(time.words or (time.name,)), time.source)
 
 
 def _cpus(cores: Iterable[Core]) -> Cpus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reports.charts import facets, titles, wording
@@ -10,6 +10,7 @@ from reports.charts.chapter import AccessTime
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Table, panel, row_of
 from reports.draw.vega import Frame, Rows, Spec
+from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.text import format as fmt
 
@@ -18,12 +19,13 @@ _MOST_ROWS = 14
 
 
 def figure(times: Sequence[AccessTime]) -> Figure | None:
-    """Draw the rows, fastest first; None where there are fewer than two. Beyond 14 rows, some of each kind are left to the table."""
-    known = sorted((t for t in _named_apart(times) if t.median > 0), key=lambda t: t.median)
+    """Draw the rows, fastest first; None where there are fewer than two. Beyond 14 rows, some of the sweeps of many are left to the table."""
+    times = [t for t in times if t.median > 0]
+    common = _common(times)
+    known = sorted(_named_apart(_shortened(times, common)), key=lambda t: t.median)
     if len(known) < 2:
         return None
-    step = max(1.0, (len(known) - 1) / (_MOST_ROWS - 1))
-    shown = [known[round(i * step)] for i in range(min(len(known), _MOST_ROWS))]
+    shown = _some(known)
     told = list(dict.fromkeys(t.statistic for t in shown))
     spoken = [t for t in known if t.group != "timer" and t.run.sound]
     head = "Median" if told == ["median"] else "Time"
@@ -35,6 +37,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         id="overview",
         title=titles.overview([(t.name, t.median, t.bound) for t in spoken], [t.step for t in spoken]),
         sub="Time for one access, by the tool that the table names."
+        + "".join(f" {what}: {', '.join(words)}." for what, words in common.items())
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
         + f" Dot: {_dots(told)}."
@@ -44,6 +47,39 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         numbers=(_table(known),),
         half=True,
     )  # fmt: skip
+
+
+def _common(times: Sequence[AccessTime]) -> dict[str, list[str]]:
+    """Return what was timed → the circumstances that all of several such times share: they are told once."""
+    found = {}
+    for what, same in group_by((t.words for t in times if t.words), lambda words: words[0]).items():
+        words = [word for word in same[0][1:] if all(word in of for of in same)]
+        if words and len(same) > 1:
+            found[what] = words
+    return found
+
+
+def _shortened(times: Iterable[AccessTime], common: Mapping[str, Sequence[str]]) -> list[AccessTime]:
+    """Name the rows by what they do not have in common."""
+    return [
+        replace(t, name=", ".join(word for word in t.words if word not in common[t.words[0]]))
+        if t.words and t.words[0] in common
+        else t
+        for t in times
+    ]
+
+
+def _some(known: Sequence[AccessTime]) -> list[AccessTime]:
+    """Return as many rows as are drawn, in order: of each sweep its fastest and its slowest and some between, so that a ladder of forty
+    buffers leaves room for the others."""
+    sweeps = list(group_by(known, lambda t: (t.run.file, t.run.cell.sweep)).values())
+    room, chosen = _MOST_ROWS, set()
+    for i, same in enumerate(sorted(sweeps, key=len)):
+        most = min(len(same), max(1, room // (len(sweeps) - i)))
+        room -= most
+        step = (len(same) - 1) / max(1, most - 1)
+        chosen |= {id(same[round(at * step)]) for at in range(most)}
+    return [t for t in known if id(t) in chosen][:_MOST_ROWS]
 
 
 def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:

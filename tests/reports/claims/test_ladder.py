@@ -161,3 +161,21 @@ def test_of_caches_that_are_known_it_is_the_core_that_is_not(make: Any, tmp_path
 
     (found,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("ladder")]
     assert "On which core it ran is not recorded" in found.sub
+
+
+def test_a_ladder_leaves_room_in_the_overview_for_the_others(make: Any, tmp_path: Path) -> None:
+    """Of 16 buffers and one time of messages those were 14 rows, each with a name that was cut to the same."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for pages in (False, True):
+        for size, latency in STEPS.items():
+            options = {"mode": "idle_latency", "b": f"{size >> 10}k", "L": pages, "D": 0}
+            maker.add("ws", "mlc", options, text(size, latency, huge=pages), axes=("b", "L"), place="local", relation="local")  # fmt: skip
+    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.19, 64: 0.2}))
+    built = build.build(load.load([maker.write()]))
+    (found,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+
+    names = [row["name"] for row in found.panels[0].wide["datasets"]["rows"]]
+    assert len(names) == 14
+    assert names[-1].startswith("MPI 0 B")
+    assert "Idle latency, small pages, buffer 16 KiB" in names
+    assert "Idle latency: local." in found.sub

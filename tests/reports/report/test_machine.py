@@ -124,6 +124,29 @@ def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> 
     }
 
 
+def test_what_is_said_beside_a_number_is_what_tells_it_from_the_others(make: Any, tmp_path: Path) -> None:
+    """Of caches the circumstances that all share are said once; what a number is held against has its own place."""
+    maker = two_sockets(make, tmp_path / "r.db")
+    maker.groups["one core"] = (Group(cpus=(0,), membind=(0,)),)
+    for size, latency in ((16, 1.5), (256, 4.4)):
+        text = (
+            f"pinsweep memlat 0.2 (MLC-style; not Intel MLC)\nCommand line parameters: --idle_latency -b{size}\n\n"
+            f"Using buffer size of {size / 1024:.3f}MiB\nEach iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
+        )
+        maker.add("l", "mlc", {"mode": "idle_latency", "b": f"{size}k"}, text, axes=("b",), place="one core")
+
+    drawing = drawn(maker.write())
+
+    (near,) = [part for part in parts(drawing) if part.name == "Package 0, node 0"]
+    timed = {level.name: level.told for level in near.levels if level.number}
+    assert timed == {"L1": "buffer 16 KiB", "L2": "buffer 256 KiB"}
+    assert drawing.timed == "In a cache: idle latency, one core, pinsweep memlat, not Intel MLC."
+    assert near.memory
+    assert [number.context for number in near.memory.numbers] == [
+        "1 thread, local"
+    ]  # and not "; remote 0.600 ×"
+
+
 def test_the_best_of_a_name_stands_with_the_check_that_doubts_it(make: Any, tmp_path: Path) -> None:
     maker = two_sockets(make, tmp_path / "r.db")
     maker.add("s", "stream", {"threads": 4}, make.stream_text(30e3, 4), place="local", axes=("place", "threads"))  # fmt: skip
