@@ -23,7 +23,7 @@ from reports.results.grouping import group_by
 from reports.results.model import Machine, Results, Run
 from reports.results.sessions import SessionKey, When, clock_warnings, minute, of_hosts, overlapping, timeline
 from reports.text import format as fmt
-from reports.verdicts.history import MATTERS, Change, changes, is_worse
+from reports.verdicts.history import MATTERS, Change, Drift, changes, drift, is_worse
 from reports.verdicts.model import STEPS
 
 LEAST = 10
@@ -64,6 +64,7 @@ class History:
         Change, ...
     ]  # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
     regressed: bool  # it did, and is still worse than before that
+    drift: Drift | None = None  # it moved little by little: then no change of it is news
 
     @property
     def judged(self) -> bool:
@@ -91,8 +92,22 @@ class History:
         return not self.news and any(not change.before for change in self.changes)
 
     @property
+    def moved(self) -> float:
+        """By how much it changed at most, relative; 0 where it did not."""
+        ratios = [change.ratio for change in self.news] + ([self.drift.ratio] if self.drift else [])
+        return max((abs(ratio - 1) for ratio in ratios), default=0.0)
+
+    @property
     def news(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.word != "changed")
+
+
+def line_of(history: History) -> list[float]:
+    """Return where the line of a number that drifts is at each session: straight over time."""
+    first, last = history.moments[0].at, history.moments[-1].at
+    d = history.drift
+    assert d
+    return [d.before + (d.after - d.before) * (m.at - first) / (last - first) for m in history.moments]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +158,11 @@ class Report:
     def regressed(self) -> tuple[History, ...]:
         """Histories that regressed and have not come back."""
         return tuple(h for h in self.histories if h.regressed)
+
+    def drifting(self, host: str = "") -> tuple[History, ...]:
+        """Histories (of a host) that moved little by little, the farthest first."""
+        found = [(h, h.drift) for h in self.histories if h.drift and host in ("", h.host)]
+        return tuple(h for h, _ in sorted(found, key=lambda row: -abs(row[1].ratio - 1)))
 
     def of(self, host: str) -> tuple[History, ...]:
         return tuple(h for h in self.histories if h.host == host)
@@ -239,6 +259,9 @@ def _histories(
         medians = tuple(map(statistics.median, values))
         least = max(threshold, STEPS * one.resolution)
         found = changes(medians, one.better, threshold=least) if len(medians) >= LEAST else ()
+        times = [moments[host][i].at for _, i in indexes]
+        line = drift(medians, times, found, one.better, threshold=least)
+        found = () if line and line.straight else found
         yield History(
             host=host,
             series=one,
@@ -247,7 +270,10 @@ def _histories(
             runs=tuple(map(len, values)),
             doubts=doubts,
             changes=found,
-            regressed=any(
+            drift=line,
+            regressed=line.word == "regressed"
+            if line
+            else any(
                 c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, least)
                 for c in found
             ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from reports.checks.doubts import mark
 from reports.draw import axes, label_placement, vega
@@ -10,11 +11,11 @@ from reports.draw import figure as model
 from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
-from reports.history.changes import History, Report, Step
+from reports.history.changes import History, Report, Step, line_of
 from reports.history.lanes import MOST, grouped, lanes
-from reports.history.text import counts_text, difference_text
+from reports.history.text import counts_text, difference_text, drift_text, nothing_text, zero_text
 from reports.text import format as fmt
-from reports.verdicts.history import Change
+from reports.verdicts.history import Change, Drift
 
 MOST_PANELS = 24
 """Charts of all hosts together, an even share of them each, at least four: of each kind the number that moved most; the rest is in the table."""
@@ -23,15 +24,15 @@ _LEAST_PANELS = 4
 
 
 def figure(host: str, report: Report, number: int) -> Figure | None:
-    """Draw the numbers of a host that changed; None where none did."""
+    """Draw the numbers of a host: a line a kind, and a chart of those that changed; None of one of many hosts on which nothing did."""
     steps = [step for step in report.steps if step.host == host]
-    changed = [h for h in report.of(host) if h.news]
-    if not changed:
-        return None
-    changed.sort(key=lambda h: -max(abs(c.ratio - 1) for c in h.news))
+    changed = [h for h in report.of(host) if h.moved]
+    changed.sort(key=lambda h: -h.moved)
     found = grouped(report.of(host))
-    drawn = len({step.host for step in report.steps})
-    shown = [own[0] for _, own in found if own[0].news][: max(MOST_PANELS // drawn, _LEAST_PANELS)]
+    drawn = len({h.host for h in report.histories if h.moved})
+    shown = [own[0] for _, own in found if own[0].moved][: max(MOST_PANELS // max(drawn, 1), _LEAST_PANELS)]  # fmt: skip
+    if not changed and len(report.moments) > _MANY:
+        return None
     more = len(changed) - len(shown)
     left_out = f" {fmt.plural(more, 'more number', 'more numbers')} in the table." if more else ""
     dropped = f" {fmt.plural(len(found) - MOST, 'more kind')} not drawn." if len(found) > MOST else ""
@@ -40,25 +41,40 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         id=f"history-{number}",
         title=_finding(host, report, steps),
         sub="A line is a kind of number, of several that which changed most; it spans a tenth of its value at least, so that noise is flat. Thick: the "
-        f"level between changes, orange where it became worse, blue better. Numbered: what was recorded differently of the machine.{dropped}",
+        f"level between changes, or the line of what moved little by little; orange where it became worse, blue better. Numbered: what was recorded differently of the machine.{dropped}",
         lanes=lanes(host, report, found, links),
-        note="In the charts a dot is the median of a session’s repeats, the line the level between changes. Dashed: the session from which on it was "
+        note=""
+        if not changed
+        else "In the charts a dot is the median of a session’s repeats, the line the level between changes. Dashed: the session from which on it was "
         f"another; what changed on the machine then is written there, where it was recorded.{left_out}",
         panels=tuple(_panel(history, steps) for history in shown),
-        tables=(_steps(steps),),
-        numbers=(_numbers(changed),),
+        tables=(_steps(steps),) if steps else (),
+        numbers=(_numbers(changed),) if changed else (),
         key=(
-            model.Key(name="median of a session", colour=vega.SERIES[0]),
-            model.Key(name="change", colour=vega.SERIES[1], dashed=True),
+            *([model.Key(name="median of a session", colour=vega.SERIES[0])] if changed else []),
+            *([model.Key(name="change", colour=vega.SERIES[1], dashed=True)] if steps else []),
         ),
     )
 
 
+_MANY = 8
+"""Hosts that have a figure each though nothing changed on them."""
+
+
 def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
-    total = len(report.of(host))
+    own, drifts = report.of(host), drift_text(report.drifting(host))
+    total = len(own)
+    if host in report.short:
+        return f"{host}: {fmt.plural(report.short[host], 'session')}, too few to tell a change"
+    if not steps:
+        kept = [h for h in own if h.judged and not h.left_zero and not h.drift]
+        quiet = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
+        return f"{host}: {', '.join(filter(None, (drifts, quiet, zero_text(own)))) or 'too few sessions to tell'}"
     worst = max(steps, key=lambda s: (s.regressed, s.improved))
-    return f"{host}: {counts_text(worst)} of {fmt.plural(total, 'number')} on {worst.moment.date}" + (
-        f", and {fmt.plural(len(steps) - 1, 'other change')}" if len(steps) > 1 else ""
+    return (
+        f"{host}: {counts_text(worst)} of {fmt.plural(total, 'number')} on {worst.moment.date}"
+        + (f", and {fmt.plural(len(steps) - 1, 'other change')}" if len(steps) > 1 else "")
+        + (f"; {drifts}" if drifts else "")
     )
 
 
@@ -68,7 +84,6 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     values = [v / scale.factor for v in history.medians]
     better = {"higher": "more is better", "lower": "less is better"}.get(one.better, "")
     y = axes.around(values, ", ".join(filter(None, (scale.unit, better))))
-    cuts = [0, *(c.index for c in history.changes), len(values)]
     at = {(step.moment.key, step.before.key): step for step in steps}
 
     def build(width: int) -> Spec:
@@ -79,15 +94,14 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
         left = max(left_margin(y), round(first - (width - 20) / (2 * len(values) + 1)))
         frame = Frame(width=width, height=height(width, 250, 230), left=left, right=20)
         plot = Plot(frame=frame, x=x, y=y)
-        levels = [history.changes[0].before, *(c.after for c in history.changes)]
         data: dict[str, Rows] = {
             "points": [
                 {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.said_unit, 4, step=one.step)} · {fmt.plural(n, 'run')}{mark(ids)}"}
                 for i, (v, m, n, ids) in enumerate(zip(values, history.moments, history.runs, history.doubts, strict=True))
             ],
             "levels": [
-                {"series": "median", "x": a + 0.5, "x2": b + 0.5, "y": level / scale.factor}
-                for a, b, level in zip(cuts, cuts[1:], levels, strict=False)
+                {"series": "median", "x": x, "x2": x2, "y": y1 / scale.factor, "y2": y2 / scale.factor}
+                for x, x2, y1, y2 in _levels(history)
             ],
             "changes": [{"series": "change", "x": c.index + 0.5, "y": y.low, "y2": y.high} for c in history.news],
             "notes": [],
@@ -105,7 +119,20 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     told = "; ".join(
         f"{c.word}, {fmt.change(c.ratio - 1)}, on {history.moments[c.index].date}" for c in history.news
     )
+    if d := history.drift:
+        told = f"{d.word}, {fmt.change(d.ratio - 1)}, little by little"
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
+
+
+def _levels(history: History) -> Iterable[tuple[float, float, float, float]]:
+    """Give (x, x2, y, y2) of the level between each two changes; of what drifts the line, from session to session: they are not spread over the
+    calendar."""
+    if history.drift and history.drift.straight:
+        yield from ((i + 1, i + 2, y, y2) for i, (y, y2) in enumerate(pairwise(line_of(history))))
+        return
+    cuts = [0, *(c.index for c in history.changes), len(history.moments)]
+    levels = [history.changes[0].before, *(c.after for c in history.changes)]
+    yield from ((a + 0.5, b + 0.5, y, y) for a, b, y in zip(cuts, cuts[1:], levels, strict=False))
 
 
 def _note(change: Change, step: Step, plot: Plot, before: float, after: float) -> dict[str, object]:
@@ -150,17 +177,24 @@ def _steps(steps: Sequence[Step]) -> Table:
     )
 
 
+def _moves(changed: Sequence[History]) -> Iterable[tuple[History, Change | Drift, str]]:
+    """Give each change of some numbers and since when; of what drifts that it has no day."""
+    for h in changed:
+        yield from ((h, c, h.moments[c.index].date) for c in h.news)
+        if h.drift:
+            yield h, h.drift, "little by little"
+
+
 def _numbers(changed: Sequence[History]) -> Table:
     return Table(
         columns=("Number", "From", "Verdict", "Before", "After", "Change"),
         rows=tuple(
             (
-                h.series.name, h.moments[c.index].date, c.word, fmt.quantity(c.before, h.series.said_unit, step=h.series.step),
+                h.series.name, since, c.word, fmt.quantity(c.before, h.series.said_unit, step=h.series.step),
                 fmt.quantity(c.after, h.series.said_unit, step=h.series.step), fmt.change(c.ratio - 1),
             )
-            for h in changed
-            for c in h.news
+            for h, c, since in _moves(changed)
         ),
         numeric=frozenset({3, 4, 5}),
-        of=tuple(row_of(h.all_runs) for h in changed for _ in h.news),
+        of=tuple(row_of(h.all_runs) for h, *_ in _moves(changed)),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Final
 
 from reports.checks.doubts import mark
 from reports.draw.lanes import Event, Lane, Lanes, path, place, reach
-from reports.history.changes import History, Moment, Report, between
+from reports.history.changes import History, Moment, Report, between, line_of
 from reports.history.text import bound_text, told_from
 from reports.numbers.families import Family, families
 from reports.results.sessions import SessionKey
@@ -32,14 +32,10 @@ def grouped(own: Sequence[History]) -> list[tuple[Family, tuple[History, ...]]]:
     """Return the families of a host's numbers: those that are worse than before, then those that changed, the most first; in each the number that
     changed most."""
     found = [
-        (family, tuple(sorted((own[i] for i in family.members), key=lambda h: -_moved(h))))
+        (family, tuple(sorted((own[i] for i in family.members), key=lambda h: -h.moved)))
         for family in families([h.series for h in own])
     ]
-    return sorted(found, key=lambda row: (not row[1][0].regressed, -_moved(row[1][0]), not row[0].drawn))
-
-
-def _moved(history: History) -> float:
-    return max((abs(c.ratio - 1) for c in history.news), default=0.0)
+    return sorted(found, key=lambda row: (not row[1][0].regressed, -row[1][0].moved, not row[0].drawn))
 
 
 def lanes(host: str, report: Report, found: Groups, links: Mapping[int, str]) -> Lanes:
@@ -76,7 +72,7 @@ def _events(moments: Sequence[Moment]) -> list[Event]:
 def _lane(
     family: Family, own: Sequence[History], at: Mapping[SessionKey, int], link: str, threshold: float
 ) -> Lane:
-    shown, changed = own[0], sum(bool(h.news) for h in own)
+    shown, changed = own[0], sum(h.moved > 0 for h in own)
     unit, better = shown.series.said_unit, shown.series.better
     places = [at[moment.key] for moment in shown.moments]
     known: list[tuple[float, float] | None] = [None] * len(at)
@@ -91,9 +87,12 @@ def _lane(
         for word, level, a, b in zip(words, heights, cuts, cuts[1:], strict=False)
     )  # fmt: skip
     steps = tuple((c.word, f"{fmt.change(c.ratio - 1)} on {shown.moments[c.index].date}") for c in shown.news)
-    now = fmt.quantity(
-        heights[-1] if heights else statistics.median(shown.medians), unit, step=shown.series.step
-    )
+    last = heights[-1] if heights else statistics.median(shown.medians)
+    if d := shown.drift:
+        line = [(place(i, len(at)), y) for i, y in zip(places, line_of(shown), strict=True)]
+        levels = ((d.word, path(line, low, high)),) if d.straight else (*levels[:-1], (d.word, levels[-1][1]))
+        steps, last = ((d.word, f"{fmt.change(d.ratio - 1)} little by little"),), d.after
+    now = fmt.quantity(last, unit, step=shown.series.step)
     note = f"now {now}" if steps else f"{now}, {_nothing(shown, threshold)}"
     cell = shown.series.name.removesuffix(f": {shown.series.key.name.words}")
     row = ", ".join(filter(None, (cell, shown.series.key.name.row)))

@@ -11,6 +11,7 @@ from reports.history.figure import figure as host_figure
 from reports.history.text import (
     alike_text,
     difference_text,
+    drift_text,
     few_text,
     found_text,
     nothing_text,
@@ -24,6 +25,7 @@ from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.write import write_whole
 from reports.text import format as fmt
 from reports.text.hostlist import folded
+from reports.verdicts.history import NEARER
 
 
 def render_history(report: Report, out: Path, *, title: str, static: bool = False) -> Path:
@@ -39,6 +41,7 @@ def build(report: Report, *, title: str) -> Page:
         if (figure := host_figure(host, report, number))
     ]
     block = Block(tool="history", figures=tuple(figures))
+    changed = any(h.moved for h in report.histories)
     sessions = [session for own in report.moments.values() for moment in own for session in moment.sessions]
     return Page(
         title=title,
@@ -46,7 +49,11 @@ def build(report: Report, *, title: str) -> Page:
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
-        sections=(Section(title="Changes", anchor="changes", blocks=(block,)),) if figures else (),
+        sections=(
+            Section(title="Changes" if changed else "Numbers over time", anchor="changes", blocks=(block,)),
+        )
+        if figures
+        else (),
         methods=(_method(report),),
         version=max((s.pinsweep_version for s in sessions), default=""),
         several_files=len(
@@ -61,23 +68,27 @@ def sentence(report: Report) -> str:
     judged = [h for h in report.histories if h.judged]
     if not judged:
         return f"Too few sessions: it takes {LEAST} to tell a change from day-to-day noise."
+    drifts = drift_text(report.drifting())
     if not report.steps:
-        kept = [h for h in judged if not h.left_zero]
+        kept = [h for h in judged if not h.left_zero and not h.drift]
         found = (
             f"{nothing_text(report, kept).capitalize()} in {fmt.plural(len(kept), 'number')}" if kept else ""
         )
         zero = zero_text(judged)
         return (
-            "; ".join(filter(None, [found, zero, unseen_text(report, kept), few_text(report.histories)]))
+            "; ".join(
+                filter(None, [drifts, found, zero, unseen_text(report, kept), few_text(report.histories)])
+            )
             + "."
         )
     last = max(report.steps, key=lambda s: s.moment.at)
     changes = fmt.plural(len(report.steps), "change")
     alike = alike_text(report, last)
     if alike:
-        return f"{changes}; the last {alike}."
+        return " ".join(filter(None, (f"{changes}; the last {alike}.", drifts and f"{drifts}.")))
     where = f" on {last.host}" if len(report.moments) > 1 else ""
-    return f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}: {difference_text(last)}."
+    told = f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}: {difference_text(last)}."
+    return " ".join(filter(None, (told, drifts and f"{drifts}.")))
 
 
 def _method(report: Report) -> str:
@@ -86,18 +97,19 @@ def _method(report: Report) -> str:
         "by kernel change-point detection on these medians (radial basis kernel, at least three sessions between changes, penalty 3), of "
         f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints. What changed on the machine is "
         "what both sessions recorded and recorded differently, right before and after the step, else one session to either side of it: "
-        "when two things change together, the history cannot tell which one it was. A number that regressed has come back when it is "
+        "when two things change together, the history cannot tell which one it was. A number drifts that a straight line over time (the median of the "
+        f"slopes of all pairs of sessions) leaves at most {NEARER:g} of what the levels between the steps leave, in absolute deviations: then no session is named. A number that regressed has come back when it is "
         "no longer worse by as much than it was before."
     )
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
-    changed = sum(bool(h.news) for h in report.histories)
+    drifting = report.drifting()
     for rank, (name, value, context) in enumerate(
         (
             ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
             ("Numbers", len(report.histories), few_text(report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
-            ("Changed", changed, f"in {fmt.plural(len(report.steps), 'step')}"),
+            ("Changed", sum(h.moved > 0 for h in report.histories), f"in {fmt.plural(len(report.steps), 'step')}{f'; {fmt.count(len(drifting))} little by little' if drifting else ''}"),
             ("Regressed", len(report.regressed), f"and still worse than before{_by_name(report)}"),
         )
     ):  # fmt: skip

@@ -17,7 +17,7 @@ from reports.text.hostlist import folded
 from reports.text.json_text import json_text
 from reports.text.screen import PLAIN, Screen, prose, sparkline, table
 from reports.verdicts.fleet import centre
-from reports.verdicts.history import Change
+from reports.verdicts.history import Change, Drift
 from reports.verdicts.model import STEPS
 
 _NUMBERS = 8
@@ -38,19 +38,20 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         own = report.of(host)
         steps = [step for step in report.steps if step.host == host]
         found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
-        zero = zero_text(own)
-        found += " of the others" if zero and found and not steps else ""
-        told = folds and all(id(step) in above for step in steps)
+        zero, drifts = zero_text(own), drift_text(report.drifting(host))
+        found += " of the others" if (zero or drifts) and found and not steps else ""
+        told = folds and all(id(step) in above for step in steps) and not drifts
         if told and steps:
             found += ", told above"
         head = f"{len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
-        said = f"{head}: {'; '.join(filter(None, [zero, found, unseen_text(report, own), few_text(own)]))}"
+        said = f"{head}: {'; '.join(filter(None, [zero, found, drifts, unseen_text(report, own), few_text(own)]))}"
         if told:
             heads.setdefault(said, []).append(host)
         else:
             blocks += [
                 _lines([f"{host}: {said}"], screen),
                 *(_step(step, everything, screen) for step in steps),
+                _drifts(report, host, everything, screen),
             ]
     together = [
         f"{folded(hosts)}: {_each(said) if len(hosts) > 1 else said}" for said, hosts in heads.items()
@@ -62,7 +63,8 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
             screen,
         )
     )
-    blocks.append(LEGEND if any(step.doubt for step in report.steps) else "")
+    doubted = any(step.doubt for step in report.steps) or any(h.doubt for h in report.drifting())
+    blocks.append(LEGEND if doubted else "")
     blocks.append(_lines([f"warning: {text}" for text in report.warnings], screen))
     return "\n\n".join(filter(None, blocks))
 
@@ -152,9 +154,20 @@ def short_text(report: Report) -> list[str]:
 def nothing_text(report: Report, own: Iterable[History]) -> str:
     """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged, or all that was
     left 0."""
-    judged = [h for h in own if h.judged and not h.left_zero]
+    judged = [h for h in own if h.judged and not h.left_zero and not h.drift]
     small = [told_from(h, report.threshold) for h in judged if h.changes]
     return "" if not judged else f"no change of {bound_text(max(small))} or more" if small else "no change"
+
+
+def drift_text(drifting: Iterable[History]) -> str:
+    """Return "26 numbers drift: 26 regressed little by little"; "" of none."""
+    words = [h.drift.word for h in drifting if h.drift]
+    counted = _counts((words.count(word), word) for word in ("regressed", "improved"))
+    return (
+        f"{fmt.plural(len(words), 'number drifts', 'numbers drift')}: {counted} little by little"
+        if words
+        else ""
+    )
 
 
 def told_from(history: History, threshold: float) -> float:
@@ -190,7 +203,11 @@ def unseen_text(report: Report, own: Iterable[History]) -> str:
     blind = [
         least
         for h in own
-        if h.judged and not h.news and not h.left_zero and (least := _unseen(h)) > report.threshold
+        if h.judged
+        and not h.news
+        and not h.drift
+        and not h.left_zero
+        and (least := _unseen(h)) > report.threshold
     ]
     if not blind:
         return ""
@@ -242,20 +259,39 @@ def _step(step: Step, everything: bool, screen: Screen) -> str:
         *prose(f"{step.moment.minute}  {found_text(step)}", screen, rest="  "),
         *prose(difference_text(step), screen, first="  "),
     ]
+    return "\n".join([*lines, *_moved(step.changed, everything, screen)])
+
+
+def _drifts(report: Report, host: str, everything: bool, screen: Screen) -> str:
+    """Return the numbers of a host that moved little by little, from its first session to its last."""
+    moved = [(h, h.drift) for h in report.drifting(host) if h.drift]
+    if not moved:
+        return ""
+    moments = report.moments[host]
+    words = [change.word for _, change in moved]
+    counted = _counts((words.count(word), word) for word in ("regressed", "improved"))
+    head = f"{moments[0].date} to {moments[-1].date}  {counted} little by little, from no day on"
+    return "\n".join([*prose(head, screen, rest="  "), *_moved(moved, everything, screen)])
+
+
+def _moved(
+    changed: Sequence[tuple[History, Change | Drift]], everything: bool, screen: Screen
+) -> Iterable[str]:
+    """Yield the numbers that moved; on a terminal a line a kind of number."""
     if screen.terminal and not everything:
-        return "\n".join([*lines, *_kinds(step, screen)])
-    shown = step.changed if everything else step.changed[:_NUMBERS]
+        yield from _kinds(changed, screen)
+        return
+    shown = changed if everything else changed[:_NUMBERS]
     rows = [_row(history, change, screen) for history, change in shown]
     if screen.terminal:
-        lines += table(rows, screen, right=frozenset({3, 5, 6}), indent=2, give=1, spare=(2, 3, 4))
+        yield from table(rows, screen, right=frozenset({3, 5, 6}), indent=2, give=1, spare=(2, 3, 4))
     else:
-        lines += columns(rows, right=frozenset({2, 4, 5}), indent=2)
-    if len(shown) < len(step.changed):
-        lines.append(f"  and {len(step.changed) - len(shown)} more (--all lists them)")
-    return "\n".join(lines)
+        yield from columns(rows, right=frozenset({2, 4, 5}), indent=2)
+    if len(shown) < len(changed):
+        yield f"  and {len(changed) - len(shown)} more (--all lists them)"
 
 
-def _row(history: History, change: Change, screen: Screen) -> tuple[str, ...]:
+def _row(history: History, change: Change | Drift, screen: Screen) -> tuple[str, ...]:
     unit, step = history.series.said_unit, history.series.step
     return (
         change.word, f"{history.series.name}{mark(history.doubt)}", *([_spark(history)] if screen.terminal else []),
@@ -263,13 +299,13 @@ def _row(history: History, change: Change, screen: Screen) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _kinds(step: Step, screen: Screen) -> list[str]:
+def _kinds(changed: Sequence[tuple[History, Change | Drift]], screen: Screen) -> list[str]:
     """Return a line a kind of number, as the page has them, with the line of the one that moved most; several of a kind by the range of their
     changes: "regressed  pingpong: PingPong time at 0 B to 2 KiB, 26 numbers  +18 to +19 %"."""
     rows: list[tuple[str, ...]] = []
     left = 0
-    for family in families([history.series for history, _ in step.changed]):
-        for own in group_by((step.changed[i] for i in family.members), lambda row: row[1].word).values():
+    for family in families([history.series for history, _ in changed]):
+        for own in group_by((changed[i] for i in family.members), lambda row: row[1].word).values():
             if len(rows) == _NUMBERS:
                 left += len(own)
                 continue
@@ -282,7 +318,7 @@ def _kinds(step: Step, screen: Screen) -> list[str]:
             by = " to ".join([*(text.removesuffix(" %") for text in first), last])
             rows.append((change.word, f"{told}{mark(joined(one.doubt for one, _ in own))}", _spark(history), now, by))  # fmt: skip
     lines = table(rows, screen, right=frozenset({3, 4}), indent=2, give=1, spare=(3, 2))
-    if left or len(rows) < len(step.changed):
+    if left or len(rows) < len(changed):
         lines.append(f"  {f'and {left} more numbers; ' if left else ''}--all lists the numbers")
     return lines
 
@@ -334,7 +370,14 @@ def _series_json(history: History) -> dict[str, Any]:
             }
             for c in history.changes
         ],
+        "drift": _drift_json(history.drift),
     }  # fmt: skip
+
+
+def _drift_json(drift: Drift | None) -> dict[str, Any] | None:
+    if drift is None:
+        return None
+    return {"word": drift.word, "before": drift.before, "after": drift.after, "ratio": drift.ratio}
 
 
 def _sessions_json(history: History) -> Iterable[dict[str, Any]]:

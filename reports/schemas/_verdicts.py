@@ -134,6 +134,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             "A number over time.", host=text("The host."), **_SERIES, judged=flag("It has enough sessions."), regressed=flag("It is down, and has not come back."),
             sessions=listed(record("A session.", started_utc=text("When."), value=number("Median of its runs, in the unit."), runs=integer("Runs."), doubtful=DOUBTFUL)),
             changes=listed(record("A change.", started_utc=text("The first session after it."), session=integer("Its index, from 0."), word=text("regressed, improved, changed."), before=number("In the unit."), after=number("In the unit."), ratio=null(number("After / before.")))),
+            drift=null(record("It moved little by little; then none of its changes regressed or improved.", word=one_of("What it did.", "regressed", "improved"), before=number("At the first session, in the unit."), after=number("At the last one."), ratio=number("After / before."))),
         )),
         warnings=listed(text("A warning.")),
     ),

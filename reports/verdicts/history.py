@@ -56,6 +56,56 @@ def changes(values: Sequence[float], better: Direction, *, threshold: float = MA
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """A series that moved little by little: no session is the first of a step that counts."""
+
+    before: float  # of the line through it at the first session, or the first level
+    after: float  # at the last one, or the last level
+    ratio: float
+    word: Literal["regressed", "improved"]
+    straight: bool  # is it a line, and not small steps?
+
+
+def drift(
+    values: Sequence[float], at: Sequence[float], found: Sequence[Change], better: Direction, *, threshold: float = MATTERS
+) -> Drift | None:  # fmt: skip
+    """Return the drift of a series in which steps were found, if one straight line over time (median of the slopes of all pairs) is nearer to its values
+    than the levels between the steps and leaves little more than noise, and moves by the threshold; or if no step does, and all of them together do.
+    `at`: when each session was, s."""
+    if not found or at[0] == at[-1]:
+        return None
+    import numpy as np
+
+    y, x = np.array(values, dtype=float), np.array(at, dtype=float)
+    first, second = np.triu_indices(len(y), 1)
+    apart = x[second] - x[first]
+    slope = float(np.median((y[second] - y[first])[apart != 0] / apart[apart != 0]))
+    line = float(np.median(y - slope * (x - x[0]))) + slope * (x - x[0])
+    cuts = [0, *(change.index for change in found), len(y)]
+    levels = np.concatenate(
+        [np.full(b - a, median(values[a:b])) for a, b in itertools.pairwise(cuts) if b > a]
+    )
+    off = np.abs(y - line)
+    straight = bool(off.sum() <= NEARER * np.abs(y - levels).sum())
+    straight = straight and bool(off.mean() <= ROUGH * np.median(np.abs(np.diff(y))))
+    if not straight and any(change.word != "changed" for change in found):
+        return None
+    ends = line if straight else levels
+    moved = _change(0, float(ends[0]), float(ends[-1]), better, threshold)
+    if moved.word == "changed":
+        return None
+    return Drift(
+        before=moved.before, after=moved.after, ratio=moved.ratio, word=moved.word, straight=straight
+    )
+
+
+NEARER = 0.9
+"""A line has to leave so much less than the levels do: of noisy steps some would be lines by chance."""
+ROUGH = 1.25
+"""What a line leaves on average, by what neighbours usually differ by: of noise 0.84, of steps of which one was not found more."""
+
+
 def _kernel_cpd() -> type:
     try:
         from ruptures import KernelCPD

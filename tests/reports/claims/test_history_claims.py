@@ -139,6 +139,9 @@ def facts(case: Case) -> None:
             moved = sign * (levels[i + 1] / levels[i] - 1)
             assert (moved <= -0.03) if change["word"] == "regressed" else (moved >= 0.03) if change["word"] == "improved" else True  # fmt: skip
         down = [sign * (levels[-1] / levels[i] - 1) <= -0.03 for i, c in enumerate(row["changes"]) if c["word"] == "regressed"]  # fmt: skip
+        if drift := row["drift"]:
+            drifts(row, told, drift)
+            down = [drift["word"] == "regressed"]
         assert not row["regressed"] or any(down)
     for step in case.document["steps"]:
         own = [(s, c) for s, c in case.changed(step["host"]) if c["started_utc"] == step["started_utc"]]
@@ -154,10 +157,31 @@ def facts(case: Case) -> None:
     assert regressed == sum(c["word"] == "regressed" for _, c in case.changed())
 
 
+def drifts(row: Mapping[str, Any], told: list[tuple[str, float]], drift: Mapping[str, Any]) -> None:
+    """A line through the values by the median of the slopes of all pairs, without steps; or steps of which none counts, and all together do."""
+    if row["changes"]:
+        assert {change["word"] for change in row["changes"]} == {"changed"}
+        assert (drift["before"], drift["after"]) == (row["changes"][0]["before"], row["changes"][-1]["after"])
+        assert abs(drift["ratio"] - 1) >= 0.029
+        return
+    days = [
+        (datetime.fromisoformat(start) - datetime.fromisoformat(told[0][0])).total_seconds()
+        for start, _ in told
+    ]
+    pairs = itertools.combinations(zip(days, [v for _, v in told], strict=True), 2)
+    slope = statistics.median((b - a) / (t - s) for (s, a), (t, b) in pairs)
+    start = statistics.median(v - slope * t for t, (_, v) in zip(days, told, strict=True))
+    assert drift["before"] == pytest.approx(start)
+    assert drift["after"] == pytest.approx(start + slope * days[-1])
+    assert drift["ratio"] == pytest.approx(drift["after"] / drift["before"])
+    better = METRICS[number_of(row)[1]]["better"]
+    assert (drift["word"] == "improved") == ((drift["ratio"] > 1) == (better == "higher"))
+
+
 def unseen(case: Case, text: str, hosts: set[str]) -> None:
     """ "steps of up to 18 % may go unseen in 4 numbers": rounded up, and no number of more is left out."""
     most, n = re.fullmatch(r"steps of up to ([\d.]+) % may go unseen in (\d+) numbers?", text).groups()  # type: ignore[union-attr]
-    own = [h for h in case.report.histories if h.judged and not h.news and h.host in hosts]
+    own = [h for h in case.report.histories if h.judged and not h.news and not h.drift and h.host in hosts]
     bounds = [history_text._unseen(h) for h in own]
     assert max(bounds) * 100 <= float(most) * (1 + 1e-9) < max(bounds) * 110
     assert int(n) == sum(bound > 0.03 for bound in bounds)
@@ -179,6 +203,13 @@ def parts_of(case: Case, parts: list[str], hosts: set[str]) -> None:
         elif part == "no change of 3 % or more":
             words = [c["word"] for row in rows if row["judged"] for c in row["changes"]]
             assert set(words) == {"changed"}
+        elif part in ("no change of the others", "no change of 3 % or more of the others"):
+            assert any(row["drift"] for row in rows)
+            assert not any(c["word"] != "changed" for row in rows for c in row["changes"])
+        elif found := re.fullmatch(r"(\d+) numbers? drifts?: (.+) little by little", part):
+            words = Counter(row["drift"]["word"] for row in rows if row["drift"])
+            assert int(found[1]) == words.total() > 0
+            assert dict(words) == {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", found[2])}
         elif part.startswith("steps of up to"):
             unseen(case, part, hosts)
         elif found := re.fullmatch(r"(\d+) numbers? in fewer than 10 sessions, too few to tell", part):
@@ -194,10 +225,18 @@ def headline(case: Case) -> None:
         return
     if not steps:
         first, *rest = text.removesuffix(".").split("; ")
+        if "drift" in first:
+            parts_of(
+                case, [first, *(part for part in rest if "o change" not in part)], set(case.truth.sessions)
+            )
+            return
         said, n = re.fullmatch(r"(No change.*) in (\d+) numbers?", first).groups()  # type: ignore[union-attr]
         assert int(n) == len(case.judged())
         parts_of(case, [said[0].lower() + said[1:], *rest], set(case.truth.sessions))
         return
+    if found := re.search(r" (\d+ numbers? drifts?: [^.]+)\.$", text):
+        parts_of(case, [found[1]], set(case.truth.sessions))
+        text = text[: found.start()]
     n, told = re.fullmatch(r"(\d+) changes?; the last (.+)\.", text).groups()  # type: ignore[union-attr]
     assert int(n) == len(steps)
     hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d), ([^:(]+)(?: \(⚠ .*?\))?: (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
@@ -303,6 +342,29 @@ def terminal(case: Case) -> None:
             assert not found[4] or int(found[4]) == len(step["numbers"]) >= int(found[3])
         elif step and line.strip() == difference(step):
             pass
+        elif found := re.fullmatch(r"(\S+) to (\S+)  (.+) little by little, from no day on", line):
+            dated = [day(start) for start, values, _ in case.truth.sessions[host] if any(values.values())]
+            assert (found[1], found[2]) == (dated[0], dated[-1])
+            parts_of(
+                case,
+                [
+                    f"{sum(map(int, re.findall(r'[0-9]+', found[3])))} numbers drift: {found[3]} little by little"
+                ],
+                {host},
+            )
+            step = None
+        elif (
+            found := re.fullmatch(
+                r"  (regressed|improved)  +(s, a=\d+: \w+)(?: ⚠ .*?)?  +(\S.*?)  +→ +(\S.*?)  +(\S+ %)", line
+            )
+            if step is None
+            else None
+        ):
+            (row,) = [
+                r for r in case.document["series"] if r["host"] == host and number_of(r) == key_of(found[2])
+            ]
+            assert found[1] == row["drift"]["word"]
+            row_holds(found.groups()[2:], row, row["drift"])
         elif step and (
             found := re.fullmatch(
                 r"  (regressed|improved)  +(s, a=\d+: \w+)(?: ⚠ .*?)?  +(\S.*?)  +→ +(\S.*?)  +(\S+ %)", line
@@ -336,13 +398,22 @@ def page(case: Case) -> None:
     if found := re.match(r"(\d+) numbers? in fewer", shown["Numbers"][1]):
         assert int(found[1]) == sum(not row["judged"] for row in series) > 0
     news = [row for row in series if any(c["word"] != "changed" for c in row["changes"])]
-    assert shown["Changed"] == (len(news), f"in {len(steps)} step{'s' * (len(steps) != 1)}")
+    slow = [row for row in series if row["drift"]]
+    little = f"; {len(slow)} little by little" if slow else ""
+    assert shown["Changed"] == (
+        len(news) + len(slow),
+        f"in {len(steps)} step{'s' * (len(steps) != 1)}{little}",
+    )
     assert shown["Regressed"][0] == sum(row["regressed"] for row in series)
     drawn = [f for s in case.page.sections for b in s.blocks for f in b.figures]
-    assert len(drawn) == len({row["host"] for row in news})
+    assert len(drawn) == hosts
     for figure in drawn:
+        if not figure.tables:
+            quiet(case, figure)
+            continue
         host, counts, total, date, others = re.fullmatch(
-            r"(n\d): (.+?) of (\d+) numbers? on (\S+?)(?:, and (\d+) other changes?)?", figure.title
+            r"(n\d): (.+?) of (\d+) numbers? on (\S+?)(?:, and (\d+) other changes?)?(?:; \d+ numbers? drift.*)?",
+            figure.title,
         ).groups()  # type: ignore[union-attr]
         own = [step for step in steps if step["host"] == host]
         at = [step for step in own if day(step["started_utc"]) == date]
@@ -353,13 +424,18 @@ def page(case: Case) -> None:
         changed = case.changed(host)
         (left,) = re.findall(r"(\d+) more numbers? in the table", figure.note) or [0]
         lanes(case, figure, host)
-        assert len(figure.panels) + int(left) == len({row["number"] for row, _ in changed})
+        drifting = {row["number"]: row for row in slow if row["host"] == host}
+        assert len(figure.panels) + int(left) == len({row["number"] for row, _ in changed}) + len(drifting)
         (table,), (numbers,) = figure.tables, figure.numbers
         assert [(row[0][:10], row[1], row[2]) for row in table.rows] == [
             (day(step["started_utc"]), counts_of(step), difference(step)) for step in own
         ]
-        assert len(numbers.rows) == len(changed)
+        assert len(numbers.rows) == len(changed) + len(drifting)
         for name, start, word, *cells in numbers.rows:
+            if start == "little by little":
+                assert word == drifting[name]["drift"]["word"]
+                row_holds(tuple(cells), drifting[name], drifting[name]["drift"])
+                continue
             ((row, change),) = [
                 (r, c) for r, c in changed if r["number"] == name and day(c["started_utc"]) == start
             ]
@@ -367,6 +443,9 @@ def page(case: Case) -> None:
             row_holds(tuple(cells), row, change)
         for panel in figure.panels:
             name, n, told = re.fullmatch(r"(.+) over (\d+) sessions: (.+)\.", panel.description).groups()  # type: ignore[union-attr]
+            if name in drifting:
+                assert told.endswith(", little by little")
+                continue
             (row,) = [r for r, _ in {r["number"]: (r, c) for r, c in changed}.values() if r["number"] == name]
             assert int(n) == len(row["sessions"])
             for part, (_, change) in zip(told.split("; "), [(r, c) for r, c in changed if r["number"] == name], strict=True):  # fmt: skip
@@ -380,6 +459,24 @@ def page(case: Case) -> None:
     assert unfolded(told.get("Hosts") or told["Host"]) == set(sessions)
     dates = sorted(day(s[0]) for own in sessions.values() for s in own)
     assert told["Measured"] == f"{dates[0]} to {dates[-1]}"
+
+
+def quiet(case: Case, figure: Any) -> None:
+    """A host on which nothing changed on some day."""
+    host, said = re.fullmatch(r"(n\d): (.+)", figure.title).groups()  # type: ignore[union-attr]
+    rows = [row for row in case.document["series"] if row["host"] == host]
+    lanes(case, figure, host)
+    assert not any(step["host"] == host for step in case.document["steps"])
+    assert len(figure.panels) <= sum(bool(row["drift"]) for row in rows)
+    if found := re.fullmatch(r"(\d+) sessions?, too few to tell a change", said):
+        assert {len(row["sessions"]) < 10 for row in rows} == {True}
+        assert int(found[1]) == max(len(row["sessions"]) for row in rows)
+        return
+    for part in said.split(", "):
+        if found := re.fullmatch(r"(no change.*) in (\d+) numbers?", part):
+            assert int(found[2]) == sum(row["judged"] and not row["drift"] for row in rows)
+            part = found[1]
+        parts_of(case, [part], {host})
 
 
 def lanes(case: Case, figure: Any, host: str) -> None:
@@ -405,6 +502,7 @@ def lanes(case: Case, figure: Any, host: str) -> None:
     for lane in drawn.lanes:
         kind = kinds[lane.name.partition(" ⚠")[0]]
         own = {row["number"]: [c for c in row["changes"] if c["word"] != "changed"] for row in kind}
+        own |= {row["number"]: [row["drift"]] for row in kind if row["drift"]}
         most = {number: max((abs(c["ratio"] - 1) for c in of), default=0.0) for number, of in own.items()}
         (row,) = [
             row
@@ -421,13 +519,15 @@ def lanes(case: Case, figure: Any, host: str) -> None:
             "less is better" if METRICS[row["metric"]]["better"] == "lower" else "more is better"
         )
         for (word, text), change in zip(lane.steps, own[row["number"]], strict=True):
-            percent, start = text.split(" on ")
-            assert (word, start) == (change["word"], day(change["started_utc"]))
+            percent, start = re.fullmatch(r"(\S+ %) (?:on )?(.+)", text).groups()  # type: ignore[union-attr]
+            since = day(change["started_utc"]) if "started_utc" in change else "little by little"
+            assert (word, start) == (change["word"], since)
             assert stands(percent.removeprefix("+"), (change["ratio"] - 1) * 100, digits=2)
         values = [session["value"] for session in row["sessions"]]
         now = re.fullmatch(r"now (.+)", lane.note) or re.match(r"([^,]+), (?:no change|too few)", lane.note)
         assert now, lane.note
-        assert stands(now[1], row["changes"][-1]["after"] if row["changes"] else statistics.median(values))
+        end = row["drift"] or (row["changes"] or [{"after": statistics.median(values)}])[-1]
+        assert stands(now[1], end["after"])
         assert ("too few" in lane.note) == (not row["judged"])
         assert bool(lane.link) == bool(lane.steps)
         if scatter := re.search(r"scatters by (.+)$", lane.note):

@@ -102,6 +102,43 @@ def test_a_step_is_found_where_the_kernel_changed(nightly: Nightly) -> None:
     assert "2026-01-08 03:00  4 regressed\n  microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0" in text
 
 
+def test_what_drifts_is_no_step_of_any_day_and_no_kernels_doing(nightly: Nightly) -> None:
+    """1 % less a night, and a new kernel in the middle: it was told as steps, one of them on the kernel's day."""
+    rates = [20e3 * (1 - 0.01 * i) for i in range(20)]
+    report = nightly.add(rates, [OLD] * 10 + [NEW] * 10).report()
+    page = history_page.build(report, title="t")
+
+    assert report.steps == ()
+    assert len(report.regressed) == len(report.drifting("node07")) == 4
+    said = "4 numbers drift: 4 regressed little by little"
+    assert page.sentence == f"{said}."
+    text = history_text.as_text(report)
+    assert text.startswith(f"node07: 20 sessions, 2026-01-01 to 2026-01-20, 4 numbers: {said}\n")
+    assert "2026-01-01 to 2026-01-20  4 regressed little by little, from no day on\n" in text
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.title == f"node07: {said}"
+    assert {lane.steps for lane in figure.lanes.lanes} == {(("regressed", "−19 % little by little"),)}
+    (panel, *_) = figure.panels
+    levels = panel.wide["datasets"]["levels"]
+    assert len(levels) == 19
+    assert all(one["y2"] < one["y"] for one in levels)
+    assert panel.wide["datasets"]["changes"] == []
+    assert "kernel" not in text
+
+
+def test_a_quiet_host_has_its_lines_too(nightly: Nightly) -> None:
+    """Of hosts on which nothing changed the page had nothing to see."""
+    report = nightly.add([20e3] * 12, [OLD] * 12).add([20e3] * 3, [OLD] * 3, "node08").report()
+
+    (section,) = history_page.build(report, title="t").sections
+
+    quiet, short = section.blocks[0].figures
+    assert section.title == "Numbers over time"
+    assert (quiet.title, short.title) == ("node07: no change in 4 numbers", "node08: 3 sessions, too few to tell a change")  # fmt: skip
+    assert [len(figure.lanes.lanes) for figure in (quiet, short)] == [4, 4]
+    assert (quiet.panels, quiet.tables, quiet.numbers, quiet.note) == ((), (), (), "")
+
+
 @pytest.mark.parametrize(("after", "word"), [("26", ""), ("27", "regressed")])
 def test_one_step_of_the_last_digit_is_no_change(make: Any, tmp_path: Path, after: str, word: str) -> None:
     """A program prints whole ms: 25 and 26 may be 25.49 and 25.51. What it cannot show is said, too."""

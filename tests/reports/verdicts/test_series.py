@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import random
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from parsers.errors import UserError
 from reports.numbers.formulas import Bucket
 from reports.verdicts.distribution import Shapes, distance, judge_shapes
-from reports.verdicts.history import changes
+from reports.verdicts.history import changes, drift
 
 
 def series(seed: int, *steps: tuple[int, float]) -> list[float]:
@@ -161,3 +162,51 @@ def test_shapes_without_enough_runs_or_samples() -> None:
 
     (only,) = judge_shapes([none, one])
     assert (only.key, only.p, only.q) == (1, None, None)
+
+
+@pytest.mark.usefixtures("ruptures")
+@pytest.mark.parametrize(("share", "word"), [(0.24, "regressed"), (-0.24, "improved")])
+def test_what_moves_little_by_little_has_no_day(share: float, word: str) -> None:
+    """Steps were told of a latency that rose by 0.9 % from session to session, each with a day, some with a kernel; also over a gap."""
+    chance = random.Random(3)
+    at = [86400.0 * (i + 20 * (i > 14)) for i in range(27)]
+    values = [80 * (1 + share * t / at[-1]) * chance.gauss(1, 0.004) for t in at]
+    found = changes(values, "lower")
+
+    line = drift(values, at, found, "lower")
+
+    assert any(change.word == word for change in found)
+    assert line
+    assert (line.word, line.straight) == (word, True)
+    assert line.ratio == pytest.approx(1 + share, abs=0.01)
+    assert line.before == pytest.approx(80, rel=0.01)
+
+
+@pytest.mark.usefixtures("ruptures")
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("steps", [{13: 1.05}, {6: 1.05}, {9: 1.05, 18: 1.05}, {9: 1.1, 18: 1 / 1.1}])
+def test_steps_are_no_drift(steps: dict[int, float], seed: int) -> None:
+    chance = random.Random(seed)
+    level, values = 80.0, []
+    for i in range(27):
+        level *= steps.get(i, 1.0)
+        values.append(level * chance.gauss(1, 0.01))
+    found = changes(values, "lower")
+
+    assert [change.index for change in found if change.word != "changed"]
+    assert drift(values, [86400.0 * i for i in range(27)], found, "lower") is None
+
+
+@pytest.mark.usefixtures("ruptures")
+def test_small_steps_that_sum_up_are_told() -> None:
+    """Three steps of 2 %, each below the threshold: "no change of 3 % or more" of what fell by 6 %."""
+    chance = random.Random(1)
+    values = [80 * 0.98 ** min(3, i // 10) * chance.gauss(1, 0.002) for i in range(60)]
+    found = changes(values, "higher")
+    assert {change.word for change in found} == {"changed"}
+
+    told = drift(values, [86400.0 * i for i in range(60)], found, "higher")
+
+    assert told
+    assert (told.word, told.straight) == ("regressed", False)
+    assert told.ratio == pytest.approx(0.98**3, abs=0.004)
