@@ -22,7 +22,7 @@ from typing import Any
 from reports.draw import vega
 from reports.draw.vega import Spec
 
-_NUMBER = "replace(format(datum.value, ',.6~g'), /,/g, '\u2009')"
+_NUMBER = "replace(format(datum.value, ',.6~g'), /,/g, '\u202f')"
 
 
 def answering(spec: Spec) -> Spec:

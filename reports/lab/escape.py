@@ -115,8 +115,7 @@ def typst(text: str) -> str:
     """Return Typst markup that shows `text`, in a paragraph or between brackets."""
     escaped = _TYPST.sub(r"\\\1", line(text))
     escaped = re.sub(r"\.(?=\.)", r"\\.", escaped)  # three make an ellipsis
-    escaped = re.sub(r"(?<=\d)\.(?=\s|$)", r"\\.", escaped)  # 1. begins a list
-    return escaped.replace("\u2009", "\u202f")  # else a number may be broken between its thousands
+    return re.sub(r"(?<=\d)\.(?=\s|$)", r"\\.", escaped)  # 1. begins a list
 
 
 def typst_code(text: str) -> str:

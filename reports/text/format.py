@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-THIN = "\u2009"
+THIN = "\u202f"  # between thousands; a line is not broken at it, as it is at U+2009
 MINUS = "\u2212"
 NOTHING = "\u2013"  # stands where a number is missing
 

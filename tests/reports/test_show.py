@@ -173,7 +173,7 @@ def test_the_rate_of_a_loop_says_of_which(kept: str, said: str, make: Any, tmp_p
     assert said in show.show_result(path)
 
 
-_QUANTITY = re.compile(r"([\d.\u2009]+)(?:(?: to |/)([\d.\u2009]+))? ?([kMGTµnm]?(?:B/s|IOPS|/s|s))\b")
+_QUANTITY = re.compile(r"([\d.\u202f]+)(?:(?: to |/)([\d.\u202f]+))? ?([kMGTµnm]?(?:B/s|IOPS|/s|s))\b")
 _FACTORS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -182,7 +182,7 @@ def told(text: str) -> list[float]:
     found = []
     for low, high, unit in _QUANTITY.findall(text):
         factor = _FACTORS[re.sub("B/s|IOPS|/s", "", unit) if unit not in _FACTORS else unit]
-        found += [float(digits.replace("\u2009", "")) * factor for digits in (low, high) if digits]
+        found += [float(digits.replace("\u202f", "")) * factor for digits in (low, high) if digits]
     return found
 
 

@@ -134,7 +134,7 @@ def test_where_the_caches_are_not_known_nothing_is_called_one(make: Any, tmp_pat
 @pytest.mark.parametrize("share", [0.001, 0.0204, 0.06, 0.5, 0.97, 0.9996])
 @pytest.mark.parametrize("size", [8 * 10**9, 2**30, 512 * 1024, 10**6])
 def test_a_part_of_a_size_is_said_in_its_own_units(share: float, size: int) -> None:
-    number, unit = re.fullmatch(r"([\d.]+) (\w+)", part(share, size).replace("\u2009", "")).groups()  # type: ignore[union-attr]
+    number, unit = re.fullmatch(r"([\d.]+) (\w+)", part(share, size).replace("\u202f", "")).groups()  # type: ignore[union-attr]
     factor = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
     assert float(number) * factor == pytest.approx(share * size, rel=0.06)
     assert part(1.0, 2**30) == "all 1 GiB"

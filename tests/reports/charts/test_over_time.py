@@ -111,7 +111,7 @@ def test_a_histogram_stands_in_for_a_log_that_was_cut(make: Any, tmp_path: Path)
     figure = figures(make, tmp_path / "a.db", logs, log_hist_msec="1000")["fio-time-s"]
 
     (row,) = figure.numbers[0].rows
-    assert row[2:5] == ("1\u2009000", "10.0", "36.6 µs")
+    assert row[2:5] == ("1\u202f000", "10.0", "36.6 µs")
     assert "completion latency" in figure.sub
     assert "lacks the last window" in figure.sub
 

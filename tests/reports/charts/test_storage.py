@@ -60,14 +60,14 @@ def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> Non
     assert list(zip(column(table, "Target"), column(table, "Files"), strict=True)) == [
         ("files, 1 of 10 MB, write", "3"),
         ("files, 1 of 10 MB, read", "3"),
-        ("files, 1000 of 10 kB, write", "3\u2009000"),
-        ("files, 1000 of 10 kB, read", "3\u2009000"),
+        ("files, 1000 of 10 kB, write", "3\u202f000"),
+        ("files, 1000 of 10 kB, read", "3\u202f000"),
     ]
     assert column(table, "SD")[:2] == [fmt.NOTHING] * 2  # of one file a run
     assert column(table, "Median")[:2] == [fmt.NOTHING] * 2  # ten beyond it, says the caption
     assert (
         totals.title
-        == "10 MB as 1\u2009000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes"
+        == "10 MB as 1\u202f000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes"
     )
     assert column(totals.tables[0], "Median over repeats") == [
         "12.0 ms", "1.2 ns", "4.00 ms", "0.4 ns", "600 ms", "60 ns", "200 ms", "20 ns",
@@ -80,7 +80,7 @@ def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> Non
         (
             (4e5, 4e5, 4e5),
             True,
-            "10 MB as 1\u2009000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes",
+            "10 MB as 1\u202f000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes",
         ),
         (
             (4e5, 4e6, 1e5),
@@ -117,7 +117,7 @@ def test_an_edited_count_begins_cells_that_say_so(make: Any, tmp_path: Path) -> 
 
     (table,) = figure.numbers
     assert column(table, "Target") == ["memory, 1 GiB, count 2000", "memory, 1 GiB, count 100"]
-    assert column(table, "Accesses") == ["4\u2009000", "200"]
+    assert column(table, "Accesses") == ["4\u202f000", "200"]
     assert [m.split(" ")[0] for m in column(table, "Median")] == ["270", "897"]
 
 
@@ -162,9 +162,9 @@ def test_a_loop_is_no_access(make: Any, tmp_path: Path) -> None:
 
     drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
     assert drawn["tail-loop"].title.startswith(
-        "Multiply-add, 1\u2009000\u2009000 turns: one sample in a thousand takes over "
+        "Multiply-add, 1\u202f000\u202f000 turns: one sample in a thousand takes over "
     )
-    assert "20\u2009000 samples a curve" in drawn["tail-loop"].sub
+    assert "20\u202f000 samples a curve" in drawn["tail-loop"].sub
     assert "access" not in " ".join([drawn["tail-loop"].title, drawn["tail-loop"].sub, *(p.description for p in drawn["tail-loop"].panels)])  # fmt: skip
     overview = drawn["overview"]
     assert column(overview.numbers[0], "Access") == ["Timer alone", "Memory, 1 MiB", "Memory, 1 GiB"]
@@ -209,7 +209,7 @@ def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
     figure, _ = figures(maker.write(), "poke")
 
     assert figure.sub.startswith("pinsweep poke 0.1, 1 to 3 repeats a cell with numbers; ")
-    assert "2\u2009000 to 6\u2009000 single accesses a curve, the repeats together" in figure.sub
+    assert "2\u202f000 to 6\u202f000 single accesses a curve, the repeats together" in figure.sub
 
 
 # --- fio ---------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def test_a_table_has_samples_bandwidth_and_utilisation(make: Any, tmp_path: Path
 
     _, table = figure.numbers
     of = {name: column(table, name)[0] for name in table.columns}
-    assert (of["IOPS min"], of["IOPS max"], of["Bandwidth, MB/s"]) == ("9\u2009700", "10\u2009200", "41.0")
+    assert (of["IOPS min"], of["IOPS max"], of["Bandwidth, MB/s"]) == ("9\u202f700", "10\u202f200", "41.0")
     assert of["Utilisation"] == "100 %"
     assert "100 % at depth 1 does not say that an NVMe device can do no more" in table.caption
     assert all(columns.shape(t.columns, t.rows, t.numeric).fits for t in figure.numbers)  # on paper
@@ -297,7 +297,7 @@ def test_what_a_published_table_tells_of_all_jobs_stands_in_the_table(tmp_path: 
     _, table = figures(tmp_path / "t.db", "fio")[0].numbers
 
     assert table.columns == ("Access", "iodepth", "IOPS", "IOPS min", "IOPS max", "Utilisation")
-    assert column(table, "IOPS min") == ["68\u2009820", "129\u2009900"]
+    assert column(table, "IOPS min") == ["68\u202f820", "129\u202f900"]
     assert table.caption.startswith("IOPS min and max: as the text’s table has them; ")
 
 
@@ -834,7 +834,7 @@ def test_a_table_says_how_many_jobs_where_no_panel_does(make: Any, tmp_path: Pat
 
     for table in figure.numbers:
         assert sorted(zip(column(table, "Jobs"), column(table, "IOPS"), strict=True)) == [
-            ("1", "10\u2009000"), ("1", "20\u2009000"), ("64", "640\u2009000"),
+            ("1", "10\u202f000"), ("1", "20\u202f000"), ("64", "640\u202f000"),
         ]  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def test_tails_need_ten_thousand_samples() -> None:
         titles.tail("memory", formulas.quantile(few, 0.5), formulas.quantile(few, 0.999), 900, 1000)
         == "Latency tails"
     )
-    assert "over 3.11 × the median, the slowest of 100\u2009000 took 1.49 ms" in titles.tail(
+    assert "over 3.11 × the median, the slowest of 100\u202f000 took 1.49 ms" in titles.tail(
         "memory", 270, 840, 1.49e6, 100_000
     )
 

@@ -1097,7 +1097,7 @@ def test_a_run_that_did_not_have_its_cpus(
 
     texts = [text for _, text in found(findings(maker.write()), "G12", "warn")]
 
-    assert texts == ["2.66 s of CPU time in 16.4 s on 1 CPU, put off them 3\u2009113 times"] * found_it
+    assert texts == ["2.66 s of CPU time in 16.4 s on 1 CPU, put off them 3\u202f113 times"] * found_it
 
 
 def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: Path) -> None:

@@ -740,7 +740,7 @@ def test_tables_have_no_more_decimals_than_their_programs_printed(make: Any, tmp
 
     figures = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
     rows = {f.of: [row for t in (*f.tables, *f.numbers) for row in t.rows] for f in figures}
-    assert [row[1] for row in rows["mpi"]] == ["30", "400", "1\u2009100"]
+    assert [row[1] for row in rows["mpi"]] == ["30", "400", "1\u202f100"]
     assert "630" in rows["own"][0]
     assert "226" in rows["disk"][0]
     assert "630 µs" in CliRunner().invoke(cli, ["show", str(path)]).output

@@ -37,7 +37,7 @@ UNITS = {
     **{f"{p}B": ("B", f) for p, f in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))},
 }  # fmt: skip
 _UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
-_DIGITS = "\\d{1,3}(?:\u2009\\d{3})+(?:\\.\\d+)?|\\d+(?:\\.\\d+)?"
+_DIGITS = "\\d{1,3}(?:\u202f\\d{3})+(?:\\.\\d+)?|\\d+(?:\\.\\d+)?"
 _NUMBER = re.compile(
     rf"(?<![\w.:÷/-])(?P<sign>[−-]?)(?P<digits>{_DIGITS})(?:\s?(?P<unit>{_UNIT})(?!\w))?(?![\w:])"
 )
@@ -83,7 +83,7 @@ def said(text: str, unit: str = "") -> Iterator[Said]:
             between = text[match.end() : behind.start()] if behind else ""
             own = (behind["unit"] if behind and between in (" to ", "–", " and ") else "") or unit
         kind, factor = UNITS.get(own, ("", 1.0))
-        digits = match["digits"].replace("\u2009", "")
+        digits = match["digits"].replace("\u202f", "")
         places = len(digits.partition(".")[2])
         before = text[: match.start()]
         bound = 1 if _AT_LEAST.search(before) else -1 if _AT_MOST.search(before) else 0

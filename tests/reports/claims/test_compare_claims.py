@@ -153,7 +153,7 @@ def bounds(case: Case) -> None:
     for row in case.comparison.rows:
         if row.interval is None:
             continue
-        low, high = (text.replace("\u2009", "").replace("−", "-") for text in texts.interval(row.interval).split(" to "))  # fmt: skip
+        low, high = (text.replace("\u202f", "").replace("−", "-") for text in texts.interval(row.interval).split(" to "))  # fmt: skip
         for text, end, out in ((low, row.interval[0], 1), (high, row.interval[1], -1)):
             if text == "∞":
                 assert end >= 1e4
@@ -182,7 +182,7 @@ def holds(cells: tuple[str, ...], row: Mapping[str, Any], unit: str = "") -> Non
 
 def said_of(text: str) -> str:
     return (
-        text.replace("\u2009", "")
+        text.replace("\u202f", "")
         .replace("−", "-")
         .replace("+", "")
         .replace("∞", "inf")
@@ -259,11 +259,11 @@ def terminal(case: Case) -> None:
             metric, unit, runs_of = found[1], found[2] or "", found[4] and (int(found[4]), int(found[5]))
             assert found[3] == {"higher": "more", "lower": "less"}.get(SPECS[metric]["better"], "neither")
         elif verdict and (
-            found := re.fullmatch(r" +(\S+ %|–)  (.*?) +([\d.\u2009]+) +→ +([\d.\u2009]+)(?:  (.*))?", line)
+            found := re.fullmatch(r" +(\S+ %|–)  (.*?) +([\d.\u202f]+) +→ +([\d.\u202f]+)(?:  (.*))?", line)
         ):
             about = re.sub(r" ⚠.*", "", found[5] or "").strip()
             own_runs = re.search(r"(\d+) \+ (\d+) runs", about)
-            medians = re.search(r"medians ([+−]?[\d.\u2009]+ %)", about)
+            medians = re.search(r"medians ([+−]?[\d.\u202f]+ %)", about)
             cell = re.sub(r"\s*\(.*\)", "", about)
             (row,) = [r for r in cells if r["cell"] == cell and r["metric"] == metric]
             assert row["verdict"] == verdict

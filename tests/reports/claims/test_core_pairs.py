@@ -123,7 +123,7 @@ def test_a_pair_that_was_measured_both_ways_has_both(make: Any, tmp_path: Path) 
         (row[0], c): text for row in table.rows for c, text in zip(table.columns[1:], row[1:], strict=True)
     }
     shown = {pair: cells[pair] for pair in (("0", "1"), ("1", "0"), ("0", "2"), ("2", "0"))}
-    assert list(shown.values()) == ["400", "500", "1\u2009100", "1\u2009100"]
+    assert list(shown.values()) == ["400", "500", "1\u202f100", "1\u202f100"]
     assert found.title.startswith("A short message takes 400 to 500 ns in one cache, 1.10 µs in one package")
 
 

@@ -23,7 +23,7 @@ from reports.report import build
 from reports.results.load import load
 
 SHOWN = re.compile(
-    r"(?<![\w.\u2009–-])(\d[\d\u2009]*\.\d*0)(?=(?: to | \(| ?–|/)[\d.\u2009]+\)? |(?: \(| ?)(?:ns|µs|ms|s|[kM]?IOPS|[kMG]?B/s|/s)\b)"
+    r"(?<![\w.\u202f–-])(\d[\d\u202f]*\.\d*0)(?=(?: to | \(| ?–|/)[\d.\u202f]+\)? |(?: \(| ?)(?:ns|µs|ms|s|[kM]?IOPS|[kMG]?B/s|/s)\b)"
 )
 BINS = re.compile(r"% under |(?:access(?:es)?|I/Os?)$")
 """Ends of bins are no numbers that were printed."""

@@ -387,7 +387,7 @@ def figures(case: Case) -> None:
             apart = statistics.median(abs(v - middle) for v in values.values()) * 1.4826 / middle * 100
             told = cells["Hosts differ by (robust SD)"]
             if told.startswith("≤ "):
-                assert apart <= float(told[2:].removesuffix(" %").replace("\u2009", "")) * 1.05
+                assert apart <= float(told[2:].removesuffix(" %").replace("\u202f", "")) * 1.05
             else:
                 assert stands(told, apart, digits=2)
             assert int(cells["Hosts"]) == len(values)
@@ -406,7 +406,7 @@ def figures(case: Case) -> None:
 
 
 def signed(text: str) -> float:
-    return float(text.removeprefix("⚠ ").replace("\u2009", "").replace("−", "-"))
+    return float(text.removeprefix("⚠ ").replace("\u202f", "").replace("−", "-"))
 
 
 def spans_of(figure: Figure, column: int) -> tuple[float, float]:
@@ -486,7 +486,7 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
                 continue
             assert cell.marked == any(is_odd for _, is_odd in told)
             ends = [
-                float(t.replace("\u2009", "").replace("−", "-"))
+                float(t.replace("\u202f", "").replace("−", "-"))
                 for t in cell.text.removeprefix("⚠ ").split(" to ")
             ]
             for end, change in zip((ends[0], ends[-1]), (min(told)[0], max(told)[0]), strict=True):

@@ -389,7 +389,7 @@ def terminal(case: Case) -> None:
 
 def page(case: Case) -> None:
     """Key numbers, titles, both tables of each figure, what its panels say to those who do not see them."""
-    shown = {n.name: (int(n.value.replace("\u2009", "")), n.context) for n in case.page.key_numbers}
+    shown = {n.name: (int(n.value.replace("\u202f", "")), n.context) for n in case.page.key_numbers}
     series, steps = case.document["series"], case.document["steps"]
     sessions = {h: [s for s in own if any(s[1].values())] for h, own in case.truth.sessions.items()}
     hosts = len(sessions)

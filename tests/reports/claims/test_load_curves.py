@@ -87,13 +87,13 @@ def test_latency_begins_at_zero_and_no_point_is_cut_unsaid(make: Any, tmp_path: 
     assert len(inside) + len(above) == len(curve)
     assert {r["y"] for r in above} <= {high}
     assert all(low <= r["y"] <= high for r in inside)
-    said = re.search(r"(\d+) points? lies? above the axis \(▲\), up to ([\d.\u2009]+) (ns|µs)", found.sub)
+    said = re.search(r"(\d+) points? lies? above the axis \(▲\), up to ([\d.\u202f]+) (ns|µs)", found.sub)
     assert bool(said) == bool(above)
     if said:
         assert int(said[1]) == len(above)
         assert float(said[2]) * {"ns": 1, "µs": 1e3}[said[3]] >= top
     numbers = [text for table in found.numbers for row in table.rows for text in row]
-    assert any(str(int(top)) in text.replace("\u2009", "") for text in numbers)
+    assert any(str(int(top)) in text.replace("\u202f", "") for text in numbers)
 
 
 def test_a_line_that_leaves_the_picture_comes_back_where_it_left(make: Any, tmp_path: Path) -> None:

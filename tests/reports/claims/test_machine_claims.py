@@ -413,7 +413,7 @@ def _levels(top: Box, of: Made) -> Iterator[str]:
     for box in top.every():
         below = 0
         for (level, sizes, *number), grey in box.levels:
-            ends = [size_bytes(size) for size in sizes.split("× ")[-1].replace("\u2009", "").split(" to ")]
+            ends = [size_bytes(size) for size in sizes.split("× ")[-1].replace("\u202f", "").split(" to ")]
             inside = [one for one in times if below < one.size <= ends[0] and _is_near(one, box, top, of)]
             below = ends[-1]
             largest = max(inside, key=lambda one: one.size, default=None)

@@ -151,7 +151,7 @@ def checks(case: Case) -> None:
     told: Counter[str] = Counter()
     for check in case.page.checks:
         if check.counted:
-            n = int(check.counted.split()[0].replace("\u2009", ""))
+            n = int(check.counted.split()[0].replace("\u202f", ""))
             assert n == len(check.items) or ("the first" in check.counted and n > len(check.items))
         if more := re.search(r"; and (\d+) more", check.subject):
             assert check.counted.startswith(f"{int(more[1]) + 1} ")
@@ -209,7 +209,7 @@ def ranges(every: Iterable[Table]) -> Iterator[tuple[Said, Said, Said]]:
         for row, _ in cells(table):
             for text in row:
                 if found := re.fullmatch(
-                    r"([\d.\u2009]+)(?: [^ (]+)? \(([\d.\u2009]+)–([\d.\u2009]+)\)", str(text)
+                    r"([\d.\u202f]+)(?: [^ (]+)? \(([\d.\u202f]+)–([\d.\u202f]+)\)", str(text)
                 ):
                     yield tuple(next(said(found[i])) for i in (1, 2, 3))  # type: ignore[misc]
 
@@ -236,7 +236,7 @@ def effect(case: Case, text: str) -> None:
     """What an axis does, reckoned anew: the ratio of each pair of cells that differ in it alone, and their geometric mean."""
     sweep, _, parts = text.partition(", ")
     for axis, factor, last, best in re.findall(
-        r"(\w[\w ]*) × ([\d.\u2009]+) from (.+?) to (.+?)(?= \(|, \w[\w ]* × |$)", parts
+        r"(\w[\w ]*) × ([\d.\u202f]+) from (.+?) to (.+?)(?= \(|, \w[\w ]* × |$)", parts
     ):
         cells: dict[tuple[str, ...], list[float]] = {}
         for run in (r for tool in case.results.tools for r in case.results.good(tool)):
@@ -262,7 +262,7 @@ def lab(case: Case) -> None:
     assert made_of.sentence == case.page.sentence
     findings = [f.text for s in made_of.sections for f in s.findings]
     told = [f for f in figures_of(case.page) if f.title not in (f.sweep, f.of) and re.search(r"\d", f.title)]
-    of_axes = [text for text in findings if re.search(r" × [\d.\u2009]+ from ", text)]
+    of_axes = [text for text in findings if re.search(r" × [\d.\u202f]+ from ", text)]
     for text in of_axes:
         effect(case, text.removeprefix("⚠ "))
     assert findings[len(of_axes) :] == [

@@ -23,7 +23,7 @@ from reports.text import format as fmt
 
 pytestmark = pytest.mark.slow
 
-TAIL = re.compile(r"(.+): one (?:access|I/O) in a thousand takes over ([\d. ]+) × the median( in each repeat)?, the slowest of (.+) took (.+)")  # fmt: skip
+TAIL = re.compile(r"(.+): one (?:access|I/O) in a thousand takes over ([\d. ]+) × the median( in each repeat)?, the slowest of (.+) took (.+)")  # fmt: skip
 MODES = re.compile(r"(.+): \w+ speeds, (.+)")
 
 
@@ -130,7 +130,7 @@ def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
         assert (f"{key.value} {key.unit}", median) == (row["99.9 %"], row["Median"])
     if overview := _overview.figure(chapter.access_times):
         times = {row["Time"].removeprefix("≤ ") for row in rows(overview.numbers[0])}
-        assert set(re.findall(r"([\d.\u2009]+ [nµm]?s)\b", overview.title)) <= times
+        assert set(re.findall(r"([\d.\u202f]+ [nµm]?s)\b", overview.title)) <= times
 
 
 LIMITS = {"100 µs": 100e3, "1 ms": 1e6, "10 ms": 10e6}

@@ -26,7 +26,7 @@ from reports.results.load import load
 
 WORDS = {"same": "the same", "one run": "without a verdict"}
 MIRROR = {"regressed": "improved", "improved": "regressed"}
-NUMBER = re.compile(r"[+−]?\d[\d\u2009]*(?:\.\d+)?|∞")
+NUMBER = re.compile(r"[+−]?\d[\d\u202f]*(?:\.\d+)?|∞")
 
 
 # --- made-up results ---------------------------------------------------------------------------------------
@@ -433,7 +433,7 @@ def test_the_axis_of_the_intervals_says_where_its_ends_are(make: Any, tmp_path: 
 
 def test_an_interval_holds_its_number(make: Any, tmp_path: Path) -> None:
     """A hundred thousand times the time: "∞ to ∞" holds nothing."""
-    assert texts.interval((99_999.0, 100_001.0)) == "1\u2009000\u2009000 to ∞"
+    assert texts.interval((99_999.0, 100_001.0)) == "1\u202f000\u202f000 to ∞"
     assert texts.interval((99.0, float("inf"))).endswith(" to ∞")
     assert texts.interval((-0.5, 2.0)) == "−50.0 to 200"
 

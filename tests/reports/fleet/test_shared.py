@@ -40,7 +40,7 @@ def test_suspects_of_one_switch(suspects: list[str], places: dict[str, list[str]
     lines = told(suspects, places)
 
     assert len(lines) == (said is not None)
-    assert not said or lines[0].replace("\u2009", "").startswith(said)
+    assert not said or lines[0].replace("\u202f", "").startswith(said)
 
 
 def test_a_slow_kind_of_host_that_fills_a_rack_accuses_no_rack() -> None:

@@ -40,7 +40,7 @@ from reports.text import format as fmt
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 HOSTILE = (
     r"\input{/etc/passwd} $x$ #let a=1 @ref *b* _c_ `d` <img src=x> [l](u) 50 % & ~ ^ {e} | \\ // /* -- ... 'q' \"r\" "
-    "≥ → σ × µ ½ 10⁹ 1\u2009230 − – é ł 中 \u202e \x07 https://example.org www.example.org a@example.org"
+    "≥ → σ × µ ½ 10⁹ 1\u202f230 − – é ł 中 \u202e \x07 https://example.org www.example.org a@example.org"
 )
 SAMPLES = (
     HOSTILE, "= heading", "- item", "+ item", "1. item", "12) item", "/ term: x", "> quote", "# title #", "---", "***", "```", "    code",
@@ -125,9 +125,7 @@ def test_typst_shows_the_text_itself(tmp_path: Path) -> None:
 
     seen = json.loads(typst.query(path, "<t>", field="value"))
 
-    assert [flat(c).strip() for c in seen] == [
-        re.sub(" +", " ", escape.line(t)).strip().replace("\u2009", "\u202f") for t in texts
-    ]
+    assert [flat(c).strip() for c in seen] == [re.sub(" +", " ", escape.line(t)).strip() for t in texts]
 
 
 def test_typst_strings_hold_the_text_itself(tmp_path: Path) -> None:
@@ -167,7 +165,7 @@ def test_a_number_is_read_back_as_it_was_written(value: float, digits: int) -> N
     assert cell.plain == cell.replace(fmt.THIN, "").replace(fmt.MINUS, "-")
     assert (cell.low, cell.high, cell.after) == ("", "", "")
     ranged = cell.within(fmt.number(1.0), fmt.number(-2000.0))
-    assert ranged == f"{cell} (1.00–−2\u2009000)"
+    assert ranged == f"{cell} (1.00–−2\u202f000)"
     assert (ranged.plain, ranged.low, ranged.high) == (cell.plain, "1.00", "-2000")
 
 
@@ -203,7 +201,7 @@ def test_columns_of_numbers_say_how_many_digits_they_need() -> None:
 
     _, rate, change = shape.columns
     assert (rate.align, rate.integers, rate.decimals, rate.signed) == ("number", 4, 1, False)
-    assert rate.after == "(1\u2009200–1\u2009300)"
+    assert rate.after == "(1\u202f200–1\u202f300)"
     assert (change.integers, change.decimals, change.signed) == (2, 2, True)
 
 
