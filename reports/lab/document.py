@@ -339,7 +339,7 @@ def _place(run: Run) -> str:
 def _key_table(built: Page) -> Iterable[Table]:
     if built.key_numbers:
         rows = tuple(
-            (k.name, k.value, k.unit, f"{k.repeats}{', unsteady' if k.unsteady else ''}" or fmt.NOTHING, f"{k.context}{f'; ⚠ doubtful: {k.doubt}' if k.doubt else ''}")
+            (k.name, k.value, k.unit, f"{k.repeats}{', unsteady' if k.unsteady else ''}" or fmt.NOTHING, "; ".join(filter(None, (k.context, k.possible, f"⚠ doubtful: {k.doubt}" if k.doubt else ""))))
             for k in built.key_numbers
         )  # fmt: skip
         table = model.Table(

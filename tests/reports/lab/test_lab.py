@@ -154,6 +154,14 @@ def test_latex_has_no_command_that_is_not_ours(text: str) -> None:
     assert len(re.findall(r"(?<!\\)\{", escaped)) == len(re.findall(r"(?<!\\)\}", escaped))
 
 
+def test_what_pages_write_themselves_has_a_sign_in_latex() -> None:
+    """Each doubtful number of a PDF began with "U+26A0", and a fit was "t = U+03B1 + n ÷ B"."""
+    from reports.charts import imb, mlc
+
+    written = f"⚠↔⌈⌉{imb.METHODS}{mlc.METHODS}α½≈≥≤−×÷±…’“”"
+    assert r"\pinsweepsign" not in escape.latex(written)
+
+
 # --- tables ------------------------------------------------------------------------------------------------
 
 
@@ -251,6 +259,15 @@ def test_the_three_texts_have_the_same_figures_tables_and_gaps(
     assert md.count(f"{words.GAP}:") == gaps
     assert tex.count(r"\yours{") == gaps
     assert typ.count("#yours[") == gaps
+
+
+def test_the_shares_of_the_possible_are_in_the_key_numbers(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.facts = {**maker.facts, "dimms": "2 × 32 GB DDR4 3200 MT/s"}
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(40960, 1))
+    CliRunner().invoke(cli, ["report", str(maker.write()), "--lab", str(tmp_path / "lab")])
+
+    assert "; 80 % of the 51.2 GB/s of its modules" in (tmp_path / "lab" / "report.md").read_text("utf-8")
 
 
 def test_neighbours_that_are_turned_share_a_page(made: Document) -> None:
@@ -568,7 +585,7 @@ def latexmk(where: Path) -> str:
     """Compile with plain latexmk; return what TeX said. Skips where TeX or a package is not installed."""
     if not shutil.which("latexmk"):
         pytest.skip("no latexmk here")
-    for name in ("siunitx.sty", "booktabs.sty", "placeins.sty", "microtype.sty", "lmodern.sty"):
+    for name in ("siunitx.sty", "booktabs.sty", "placeins.sty", "microtype.sty"):
         if subprocess.run(["kpsewhich", name], capture_output=True, check=False).returncode:
             pytest.skip(f"no {name} here")
     done = subprocess.run(
