@@ -11,7 +11,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -225,33 +225,91 @@ def draw(spec: Spec, uid: str, description: str) -> str:
 def compiled(spec: Spec) -> Spec:
     """Return a specification as Vega, with the theme: what draws, here or in a page; to be read only. Raises UserError as `draw`.
 
-    Vega-Lite looks at neither data nor sizes: charts that differ in nothing else, as both widths of a panel, are compiled once."""
+    Vega-Lite hands on data, sizes, titles, domains, ticks and colours as they are: charts that differ in nothing else, as both widths of a
+    panel and most panels of a template, are compiled once."""
     spec = _as_scripts_have_it(spec)
-    data, x = spec.get("datasets", {}), spec.get("encoding", {}).get("x") or {}
-    shape = {**spec, "datasets": {key: [] for key in data}} | {name: 1 for name in _SIZES if name in spec}
-    if "usermeta" in spec:
-        shape["usermeta"] = {}
-    if placed := "titleX" in (x.get("axis") or {}):
-        shape["encoding"] = {**spec["encoding"], "x": {**x, "axis": {**x["axis"], "titleX": 1}}}
-    out = {**_shape(json.dumps(shape))}
+    data = spec.get("datasets", {})
+    shape, blanks = _blanked({**spec, "datasets": {key: [] for key in data}})
+    text = _BLANK.sub(lambda found: _written(found, blanks), _shape(json.dumps(shape)))
+    out: Spec = json.loads(text)
     out |= {name: spec[name] for name in (*_SIZES, "usermeta") if name in spec}
     out["data"] = [{**own, "values": data[own["name"]]} if "values" in own else own for own in out["data"]]
-    if placed:
-        out["axes"] = [
-            {**axis, "titleX": x["axis"]["titleX"]} if axis["scale"] == "x" and "titleX" in axis else axis
-            for axis in out["axes"]
-        ]
     return out
 
 
 _SIZES = ("width", "height", "padding")
 
+_BLANK = re.compile(r'\["(pinsweep_blank_\d+)_"\]|"(pinsweep_blank_\d+)_"|(pinsweep_blank_\d+)_')
+"""A blank in JSON: alone in a list, which stands for all of it, alone in a text, or as a part of one."""
+
+
+def _written(found: re.Match[str], blanks: Mapping[str, Any]) -> str:
+    """Return as JSON what stood where a blank is now; what somebody else has named so stays."""
+    name = found[1] or found[2] or found[3]
+    if name not in blanks:
+        return found[0]
+    value, text = blanks[name], json.dumps(blanks[name])
+    if found[3]:
+        return text[1:-1]
+    return f"[{text}]" if found[1] and not isinstance(value, list) else text
+
+
+def _blanked(spec: Spec) -> tuple[Spec, dict[str, Any]]:
+    """Return a specification with blanks for what Vega-Lite hands on as it is, and what stood there, by blank."""
+    out: Spec = {**spec, **{name: 1 for name in _SIZES if name in spec}}
+    if "usermeta" in spec:
+        out["usermeta"] = {}
+    blanks: dict[str, Any] = {}
+
+    def blank(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
+        name = f"pinsweep_blank_{len(blanks)}"
+        blanks[name] = value
+        return f"{name}_"
+
+    if "params" in spec:
+        out["params"] = [
+            {**param, "value": blank(param["value"])} if isinstance(param.get("value"), list) else param
+            for param in spec["params"]
+        ]
+    if "encoding" in spec:
+        out["encoding"] = {
+            name: _channel(channel, blank) if name in ("x", "y", "color") else channel
+            for name, channel in spec["encoding"].items()
+        }
+    return out, blanks
+
+
+def _channel(channel: Spec, blank: Callable[[Any], str]) -> Spec:
+    """Return a channel of an encoding with its blanks."""
+    out = {**channel}
+    if isinstance(channel.get("title"), str) and channel["title"]:
+        out["title"] = blank(channel["title"])
+    for part, names in (("scale", ("domain", "range")), ("axis", ("values", "labelExpr", "titleX"))):
+        own = channel.get(part)
+        if not own:
+            continue
+        out[part] = {**own}
+        for name in names:
+            looked_at = name == "domain" and channel.get("type") == "quantitative" and "zero" not in own
+            if own.get(name) is not None and not looked_at:  # Vega-Lite looks whether it holds 0
+                out[part][name] = _blank_of(own[name], blank)
+    return out
+
+
+def _blank_of(value: Any, blank: Callable[[Any], str]) -> Any:  # noqa: ANN401 (anything JSON holds)
+    if isinstance(value, dict):
+        return {name: blank(own) if name == "expr" else own for name, own in value.items()}
+    if not isinstance(value, list):
+        return blank(value)
+    if any(isinstance(item, dict) for item in value):
+        return [_blank_of(item, blank) for item in value]
+    return [blank(value)] if value else value
+
 
 @functools.lru_cache(maxsize=256)
-def _shape(text: str) -> Spec:
-    """Return a specification without data as Vega."""
-    out: Spec = _converter().vegalite_to_vega(json.loads(text), vl_version=VEGA_LITE, config=theme())
-    return out
+def _shape(text: str) -> str:
+    """Return a specification without data as Vega, as text: each chart fills its own copy."""
+    return json.dumps(_converter().vegalite_to_vega(json.loads(text), vl_version=VEGA_LITE, config=theme()))
 
 
 def draw_compiled(chart: Spec, uid: str, description: str) -> str:

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reports
-from reports.draw import axes, label_placement, svg, vega
+from reports.draw import axes, interactive, label_placement, svg, vega
 from reports.draw.figure import Figure, Panel
 
 TEMPLATES = Path(reports.__path__[0]) / "templates" / "charts"
@@ -239,6 +239,39 @@ def test_charts_that_differ_in_data_and_size_are_compiled_once_and_are_what_vega
     assert compiled == told(json.loads(json.dumps(spec).replace("\\u0000", "\ufffd")))
     assert list(compiled) == [*told(spec)]
     assert other == told(narrow)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_charts_that_differ_in_titles_domains_ticks_and_colours_are_compiled_once_too(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a page of 28 panels, 22 were compiled each on its own, 20 ms each."""
+
+    def told(title: str, low: float, ticks: dict[str, str], series: list[str]) -> vega.Spec:
+        spec = vega.template(name)
+        for channel in (spec["encoding"]["x"], spec["encoding"]["y"]):
+            if channel.get("type") == "quantitative":
+                channel["title"] = title
+                channel.setdefault("scale", {}).update({"domain": [low, 40.5], "nice": False, "zero": False})
+                if channel.get("axis"):
+                    channel["axis"] |= {"values": [float(t) for t in ticks], "labelExpr": vega.text_of_tick(ticks), "titleX": low}  # fmt: skip
+        if "color" in spec["encoding"]:
+            spec["encoding"]["color"]["scale"] = {"domain": series, "range": ["#2B7BBF", "#D4620F"][: len(series)]}  # fmt: skip
+        return interactive.answering(spec) if low == 1 else spec
+
+    converter = vega._converter()
+    for low in (0.25, 1):  # as it stands in the page without scripts, and with them
+        one = told("Time in µs", low, {"2": "two"}, ["local"])
+        other = told(
+            'pinsweep_blank_0_ "quoted" \\', low, {"3": "a\\b", "30": '"'}, ["near", "pinsweep_blank_1_"]
+        )
+        vega.compiled(one)
+        with monkeypatch.context() as patched:
+            patched.setattr(vega, "_converter", None)
+            compiled = vega.compiled(other)
+        plain = json.loads(json.dumps(vega._as_scripts_have_it(other)))
+
+        assert compiled == converter.vegalite_to_vega(plain, vl_version=vega.VEGA_LITE, config=vega.theme())
 
 
 @pytest.mark.parametrize("name", NAMES)
