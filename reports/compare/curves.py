@@ -160,9 +160,9 @@ def ratio_axis(rows: Sequence[Row]) -> axes.Axis:
     ]
     half = max(2 * band, 1.15 * min(most, max([*ratios, *ends])))
     low, high = math.exp(-half), math.exp(half)
-    return axes.Axis(
-        kind="log", low=low, high=high, ticks=tuple(_ratio_ticks(low, high)), title="B against A (log)"
-    )
+    way = {"higher": ", down is worse", "lower": ", up is worse"}.get(rows[0].better, "")
+    title = f"B against A (log){way}"
+    return axes.Axis(kind="log", low=low, high=high, ticks=tuple(_ratio_ticks(low, high)), title=title)
 
 
 def _ratio_ticks(low: float, high: float) -> Iterable[tuple[float, str]]:

@@ -17,6 +17,7 @@ from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
 from reports.page.model import KeyNumber, Section
+from reports.text import format as fmt
 from reports.verdicts.model import Verdict
 
 WIDTH: Final = 176
@@ -75,6 +76,7 @@ class Delta(Section):
     agreed: str  # what does not differ, and what nobody can tell
     lines: tuple[Line, ...]
     reading: str  # how the table is read
+    ground: str  # what its verdicts rest on
     axis: tuple[tuple[float, str], ...]  # ticks of the pictures: x in px, text
     rest: Table | None  # the numbers that are not among the lines
     left_out: int  # numbers that are in neither
@@ -108,6 +110,7 @@ def delta(comparison: Comparison) -> Delta:
         sentence=texts.sentence(comparison),
         lead=tuple(_lead(comparison)),
         reading=_reading(comparison, clip),
+        ground=_ground(comparison),
         differing=_differing(comparison),
         differences=_differences(comparison),
         agreed=_agreed(comparison),
@@ -140,11 +143,20 @@ def _reading(comparison: Comparison, clip: float) -> str:
     ends = [text for _, text in _ticks(clip)]
     if len(comparison.once) == len(comparison.rows):
         return "A and B: medians of the runs, and the shift of the typical pair. One run on a side: there is no interval, and no verdict."
+    return (
+        f"Worst first, a curve in one line; left is worse, right is better, from {ends[0]} to {ends[1]} (log). Dot and bar: shift of the typical "
+        "pair of runs, with its 95 % interval; grey band: changes that do not count."
+    )
+
+
+def _ground(comparison: Comparison) -> str:
+    """Say what the columns are and what a verdict takes; "" where there is none."""
+    if len(comparison.once) == len(comparison.rows):
+        return ""
     beyond = texts.BEYOND if any(map(texts.reaches_beyond, comparison.of("same"))) else ""
     return (
-        f"Worst first, a curve in one line; left is worse, right is better, from {ends[0]} to {ends[1]} (log). A and B: medians of the runs. "
-        f"{texts.TYPICAL}: dot and bar, with its 95 % interval{beyond}; "
-        "grey band: changes that do not count. A verdict needs both a change beyond the band and one that stands out of the noise "
+        f"A and B: medians of the runs. {texts.TYPICAL}: the median over all pairs of a run of A and one of B, with its 95 % interval{beyond}. "
+        "A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
     )
 
@@ -316,13 +328,26 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
         )
         a, b, unit = texts.values(best)
         moved = f" ({texts.interval(best.interval)})" if best.interval else ""
+        changed = _changed(first)
         yield KeyNumber(
             name=best.number.title,
             value=f"{a} → {b}",
             unit=unit,
-            context=", ".join(filter(None, (best.place, best.number.row))),
+            context="; ".join(
+                filter(None, (", ".join(filter(None, (best.place, best.number.row))), changed))
+            ),
             rank=rank,
             runs=(*best.pair.a.runs, *best.pair.b.runs),
             doubt=best.doubt,
             repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
         )
+
+
+def _changed(rows: Sequence[Row]) -> str:
+    """Return "4 of 12 regressed, 1 improved": what the best cell alone does not tell; "" where none is known to have changed."""
+    judged = [row for row in rows if not row.once]
+    counts = [(sum(row.verdict == word for row in judged), word) for word in ("regressed", "improved")]
+    told = [f"{fmt.count(n)} {word}" for n, word in counts if n]
+    if not told or len(judged) < 2:
+        return ""
+    return ", ".join([told[0].replace(" ", f" of {fmt.count(len(judged))} ", 1), *told[1:]])

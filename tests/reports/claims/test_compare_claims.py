@@ -365,7 +365,8 @@ def page(case: Case) -> None:
     assert shown == words
     assert built.left_out == 0
     for key in built.key_numbers:
-        (row,) = [r for r in case.document["cells"] if place(r) == key.context and r["metric"] == key.name]
+        where, _, changed = key.context.partition("; ")
+        (row,) = [r for r in case.document["cells"] if place(r) == where and r["metric"] == key.name]
         a, b = key.value.split(" → ")
         moved, ends, word = re.fullmatch(
             r"(\S+ %|–)(?: \(medians \S+ %\))?(?: \((.*?)\))?, ([\w ]+)", key.repeats
@@ -374,6 +375,11 @@ def page(case: Case) -> None:
         assert word.replace("one run", "no_verdict") == row["verdict"]
         better = SPECS[key.name]["better"]
         alike = [r for r in case.document["cells"] if r["metric"] == key.name]
+        counts = Counter(r["verdict"] for r in alike if r["verdict"] != "no_verdict")
+        told = {word: int(n) for n, word in re.findall(r"(\d+) (?:of \d+ )?(regressed|improved)", changed)}
+        of = {word: counts[word] for word in ("regressed", "improved") if counts[word]}
+        assert told == (of if counts.total() > 1 else {})
+        assert not told or f" of {counts.total()} " in changed
         sound = [r for r in alike if not r["doubtful"]] or alike
         assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
     for figure in (*built.curves, *built.unmoved):
