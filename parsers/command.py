@@ -163,7 +163,7 @@ def _limited(place: str, spec: Mapping[str, Any], seconds: float) -> Iterator[No
         return
 
     def stop(*_: object) -> None:
-        what = f"regular expression {spec['regex']!r}" if "regex" in spec else f"JSON path {spec['json']!r}"
+        what = f"regular expression `{spec['regex']}`" if "regex" in spec else f"JSON path `{spec['json']}`"
         before_it = "" if seconds == LONGEST_S else ", with the metrics before it"
         cause = f"its {what} found no end in {LONGEST_S:g} s{before_it}"
         raise ParseError(place, cause, "name less of the line, or use possessive repeats (\\w++)")
@@ -261,7 +261,7 @@ def _last_digit(word: object) -> int:
 
 
 def _sought(spec: Mapping[str, Any]) -> str:
-    return f"regex {spec['regex']!r}" if "regex" in spec else f"json {spec['json']!r}"
+    return f"regex `{spec['regex']}`" if "regex" in spec else f"json `{spec['json']}`"
 
 
 def _shown(word: object) -> str:

@@ -61,6 +61,9 @@ def load_experiment(path: Path | str) -> Experiment:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = (getattr(error, "strerror", None) or str(error)).lower()
         raise UserError(str(path), why, shipped.hint(path)) from error
+    if data.startswith(b"SQLite format 3\0"):
+        hint = "`pinsweep show` and `report` read it; to go on with its sweep, name the experiment, and this with -o"
+        raise UserError(str(path), "is a result file, and no experiment", hint)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -79,9 +79,11 @@ class OptionReader:
         if part not in entries:
             return {}
         found: dict[str, tuple[Any, ...]] = {}
-        for name, (name_node, node) in self.reader.filled(entries[part][1], self.shown_key(part)).items():
+        named = self.reader.filled(entries[part][1], self.shown_key(part))
+        meant = _meant(named)
+        for name, (name_node, node) in named.items():
             key = f"{part}.{name}"
-            if not self._known(name, name_node, node, key):
+            if not self._known(name, name_node, node, key, meant):
                 continue
             nodes = [node]
             if isinstance(node, SequenceNode):
@@ -182,9 +184,10 @@ class OptionReader:
     def _values(self, entries: Entries, part: str, places: Sequence[Place] = ()) -> dict[str, Any]:
         """Read options that have one value each."""
         found: dict[str, Any] = {}
+        meant = _meant(entries)
         for name, (name_node, node) in entries.items():
             key = f"{part}.{name}"
-            if not self._known(name, name_node, node, key):
+            if not self._known(name, name_node, node, key, meant):
                 continue
             raw = self._value(name, node, key, places)
             if raw is BAD:
@@ -216,8 +219,8 @@ class OptionReader:
 
     # -- one option --
 
-    def _known(self, name: str, name_node: Node, node: Node, key: str) -> bool:
-        """Note where an option stands; report one that the tool does not have."""
+    def _known(self, name: str, name_node: Node, node: Node, key: str, meant: Mapping[str, str]) -> bool:
+        """Note where an option stands; report one that the tool does not have. meant: as `_meant`."""
         self.marks[key] = self.reader.mark(name_node)
         if name == "place" or name in self.options:
             return True
@@ -232,10 +235,9 @@ class OptionReader:
             self.wrong(key, "is not for experiments to set", reasons[0])
         else:
             listed = f"it has {', '.join(self.options)}" if len(self.options) <= MOST_LISTED else ""
-            near = nearest(name, ("place", *self.options))
-            if isinstance(node, ScalarNode) and not node.value:  # what `{iodepth: 1,4,8}` is to YAML
-                near = near or f"a list has brackets: [1, {name}]"
-            self.wrong(key, f"{self.name} has no option {shown(name)}", near or listed)
+            near = nearest(name, ("place", *self.options)) or meant.get(name)
+            if near != _TOLD:
+                self.wrong(key, f"{self.name} has no option {shown(name)}", near or listed)
         return False
 
     def _value(self, name: str, node: Node, key: str, places: Sequence[Place] = ()) -> Any:  # noqa: ANN401
@@ -359,9 +361,9 @@ class OptionReader:
     def _placeable(self, place: Place, nodes: Mapping[str, Node], key: str) -> Any:  # noqa: ANN401
         found = [(field, what) for field, what in place_problems(place) if field in nodes or "" in nodes]
         for field, what in found:
-            self.wrong(
-                f"{key}.{field}" if field in nodes else key, what, where=nodes.get(field, nodes.get(""))
-            )
+            where = nodes.get(field, nodes.get(""))
+            hint = _COMMA if isinstance(where, ScalarNode) and _is_cut(where) else ""
+            self.wrong(f"{key}.{field}" if field in nodes else key, what, hint, where)
         return BAD if found else place
 
     def _names_differ(self, places: Sequence[Place], key: str) -> None:
@@ -421,3 +423,32 @@ class OptionReader:
             if not isinstance(raw, Place) and self._depends(name, raw):
                 found.setdefault(name, set()).update(map(expand.text_of, self._resolved(name, raw)))
         return found
+
+
+_TOLD: Final = "told before"
+_COMMA: Final = 'a text with a comma needs quotes here: "core 0,7"'
+
+
+def _meant(entries: Entries) -> dict[str, str]:
+    """Return name → what was meant with keys that have no value: `{iodepth: 1,4,8}` has 4 and 8 as such keys to YAML. Of several after one
+    value the first has the hint, the others _TOLD."""
+    found: dict[str, str] = {}
+    base, before, torn = "", "", list[str]()
+    for name, (_, node) in entries.items():
+        if isinstance(node, ScalarNode) and not node.value and is_plain(node) and base:
+            torn.append(name)
+            together = ",".join([before, *torn])
+            listed = f"a list has brackets: [{', '.join([before, *torn])}]"
+            text = f'a text with a comma needs quotes here: {base}: "{together}"'
+            found |= dict.fromkeys(torn[1:], _TOLD) | {torn[0]: text if base == "place" else listed}
+        else:
+            base, before, torn = (name, node.value, []) if is_plain(node) else ("", "", [])
+    return found
+
+
+def _is_cut(node: ScalarNode) -> bool:
+    """May it be a part of a text that a comma within brackets cuts in two: "pair of cores 0" and "1" of [pair of cores 0,1]?"""
+    after = node.end_mark.buffer[node.end_mark.pointer :].lstrip(" ") if node.end_mark.buffer else ""
+    return is_plain(node) and (
+        node.value.isdecimal() or (after[:1] == "," and after[1:].lstrip(" ")[:1].isdecimal())
+    )

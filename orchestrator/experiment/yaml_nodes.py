@@ -122,6 +122,18 @@ def _syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str
     problem = str(error.problem or error)
     if indented := _indented(error, lines):
         return indented
+    context, mark = error.context_mark, error.problem_mark
+    if (
+        "expected ',' or" in problem
+        and "stream end" not in problem
+        and context
+        and mark
+        and context.line == mark.line
+    ):
+        return (
+            "a `,` or a `: ` is missing before this",
+            "in braces it is {key: value, key: value}; a text that holds any of , [ ] { } needs quotes",
+        )
     opened = f"; it begins in line {error.context_mark.line + 1}" if error.context_mark else ""
     for words, what, hint in (
         (r"'\t'", "a tab, where YAML allows blanks only", "indent with blanks"),

@@ -126,8 +126,28 @@ def make_plan(
             if sweeps[one.cell.sweep].settle
         },
         seed=seed,
-        warnings=_guessed(placed.values(), machine.site.topology),
+        warnings=(*_guessed(placed.values(), machine.site.topology), *_without_effect(placed.values())),
     )
+
+
+def _without_effect(placed: Iterable[_Placed]) -> Iterable[str]:
+    """Tell the axes of a user's own program that change nothing of what is started, all other axes the same."""
+    sweeps: dict[str, list[_Placed]] = {}
+    for one in placed:
+        if is_open(get_tool(one.cell.tool)):
+            sweeps.setdefault(one.cell.sweep, []).append(one)
+    for sweep, cells in sweeps.items():
+        labels = [one.cell.labels() for one in cells]
+        for axis in cells[0].cell.swept:
+            levels = dict.fromkeys(str(own[axis]) for own in labels if axis in own)
+            started: dict[object, set[object]] = {}
+            for own, one in zip(labels, cells, strict=True):
+                others = tuple((name, str(value)) for name, value in own.items() if name != axis)
+                started.setdefault(others, set()).add((one.command.argv, tuple(one.command.env.items())))
+            if axis != "place" and len(levels) > 1 and all(len(same) == 1 for same in started.values()):
+                yield (
+                    f"{sweep}: {axis} {', '.join(levels)} all start the same command: put {{{axis}}} where its value belongs, or remove the axis"
+                )
 
 
 def _guessed(placed: Iterable[_Placed], topology: Topology) -> tuple[str, ...]:

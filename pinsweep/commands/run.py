@@ -305,10 +305,12 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     were = "was" if summary.done_before == 1 else "were"
     before = f"; {summary.done_before} {were} done before" if summary.done_before else ""
     say(f"{counts}{before}", err=True)
-    if summary.disturbed_before:
+    given_up = summary.counts["disturbed"] - len(summary.unrepeated)
+    if disturbed := given_up + summary.disturbed_before:
+        these = f"{disturbed} of them {'was' if disturbed == 1 else 'were'}"
         say(
-            f"{summary.disturbed_before} of them {'was' if summary.disturbed_before == 1 else 'were'} disturbed at every attempt, and no"
-            " more is made in this file; on a quiet machine, measure them into a new one (-o)",
+            f"{these} disturbed at every attempt, and no more is made in this file; measure them into a new one (-o), on a quiet machine"
+            " or with --allow-disturbed",
             fg="yellow",
             err=True,
         )

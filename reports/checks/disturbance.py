@@ -29,8 +29,8 @@ def disturbed(results: Results) -> Iterator[Fault]:
     not repeated yet. They are in no median, no chart's title and no verdict; what the last attempt found is told with a mark. Where
     disturbed runs were allowed (`--allow-disturbed`), their numbers are used all the same, and every cell with such a run has the mark.
 
-    Do: find out who that is (`ps`, a cron job, a neighbour in a virtual machine) and run the same command again on a quiet machine, into
-    a new file.
+    Do: find out who that is (`ps`, a cron job, a neighbour in a virtual machine) and run the same command again, into a new file, on a
+    quiet machine or with `--allow-disturbed`.
     """
     counted, unrepeated = _counted(results), set(results.unrepeated)
     for run in results.disturbed:

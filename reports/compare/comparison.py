@@ -25,6 +25,7 @@ from reports.compare.sides import Side, SideName, other_programs, refuse_axes, r
 from reports.numbers import Name, Number
 from reports.numbers.formulas import Bucket
 from reports.numbers.kept import Kept, Shapes
+from reports.numbers.series import what_helps
 from reports.results import differences
 from reports.results.grouping import group_by
 from reports.results.model import Run, natural
@@ -42,9 +43,11 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     ask = ask or Ask()
     for one in (a, b):
         if not one.runs:
-            what = "undisturbed runs" if one.results.disturbed else "runs"
+            disturbed = one.results.disturbed
             raise UserError(
-                one.title, f"has no {what} that give numbers", "`pinsweep show FILE` says what became of them"
+                one.title,
+                f"has no {'undisturbed runs' if disturbed else 'runs'} that give numbers",
+                what_helps(one.results) if disturbed else "`pinsweep show FILE` says what became of them",
             )
         refuse_machines(one)
     across = other_programs(a, b, allowed=ask.across_programs or by == "program")

@@ -36,6 +36,7 @@ from parsers import get_parser
 from parsers.measurement import Measurement, Parsed
 from parsers.units import size_bytes
 from reports.results.grouping import group_by
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -356,8 +357,11 @@ class Results:
 
     @property
     def numbers(self) -> str:
-        """What the runs that count gave, in a word: disturbed ones that do not count gave some, too."""
-        return "undisturbed numbers" if self.disturbed else "numbers"
+        """What the runs that count gave, in words: disturbed ones that do not count gave some, too, and others were allowed to be."""
+        allowed = sum(bool(run.disturbance) for tool in self.tools for run in self.good(tool))
+        if not allowed:
+            return "undisturbed numbers" if self.disturbed else "numbers"
+        return f"numbers ({fmt.count(allowed)} disturbed, as was allowed)"
 
     def shown(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count; of cells that have none, those that were disturbed, to be shown with a mark."""

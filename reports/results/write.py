@@ -1,4 +1,4 @@
-"""Writing files whole: a reader sees the old file or the new one, never a part. No result file is ever replaced. I/O."""
+"""Writing files whole: a reader sees the old file or the new one, never a part. No result file and no experiment is ever replaced. I/O."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ ANOTHER: Final = "name another file with -o"
 
 
 def refuse_output(output: Path, inputs: Iterable[Path] = (), *, hint: str = ANOTHER) -> None:
-    """Raise UserError, with `hint`, if the output would replace what it is made of, a result file or any other SQLite database.
+    """Raise UserError, with `hint`, if the output would replace what it is made of, an experiment, a result file or any other SQLite
+    database.
 
     For commands to call before long work; `write_whole` looks once more.
     """
     if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
         raise UserError(str(output), "is what is read: it would be replaced", hint)
-    _refuse_database(output, hint)
+    _refuse_what_is_there(output, hint)
 
 
-def _refuse_database(path: Path, hint: str) -> None:
+def _refuse_what_is_there(path: Path, hint: str) -> None:
     real = os.path.realpath(path)
+    if real.endswith((".yaml", ".yml")) and os.path.isfile(real):  # noqa: PTH113 (`real` is a text)
+        raise UserError(str(path), "is a YAML file, as experiments are: it would be replaced", hint)
     if _is_database(Path(real)):
         kind = "a result file" if is_result_file(path) else "an SQLite database"
         raise UserError(str(path), f"is {kind}: it would be replaced", hint)
@@ -55,7 +58,7 @@ def _is_database(path: Path) -> bool:
 def write_whole(path: Path, data: str | bytes | Iterable[str], *, hint: str = ANOTHER) -> None:
     """Write text (UTF-8), whole or in pieces, or bytes to `path`, replacing what is there in one step; a symbolic link keeps to its target.
 
-    Folders that are missing are made. Raises UserError, with `hint`, if it cannot be written, and for a result file.
+    Folders that are missing are made. Raises UserError, with `hint`, if it cannot be written, and for a result file or an experiment.
     """
     pieces = [data] if isinstance(data, str | bytes) else data
     try:
@@ -64,7 +67,7 @@ def write_whole(path: Path, data: str | bytes | Iterable[str], *, hint: str = AN
             return
     except OSError as error:
         raise _not_written(path, error, hint) from error
-    _refuse_database(path, hint)
+    _refuse_what_is_there(path, hint)
     with _replacing(path, hint) as temporary:
         _write(temporary, pieces)
 

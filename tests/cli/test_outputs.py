@@ -100,6 +100,20 @@ def test_it_is_refused_before_anything_is_read(called: Cli, here: Path) -> None:
         assert "it would be replaced" in called(*words.split(), "b.db").stderr, words
 
 
+@pytest.mark.parametrize(
+    "words", ["report a.db -o e.yaml", "export a.db -o e.yaml", "compare a.db b.db -o e.yml"]
+)
+def test_no_experiment_is_replaced(called: Cli, here: Path, words: str) -> None:
+    experiment = here / words.split()[-1]
+    experiment.write_text("schema: 1\n")
+
+    done = called(*words.split())
+
+    assert done.returncode == 2
+    assert "it would be replaced" in done.stderr
+    assert experiment.read_text() == "schema: 1\n"
+
+
 def test_the_default_name_of_a_page_may_be_a_result_file(called: Cli, here: Path) -> None:
     shutil.move(here / "a.db", here / "a")
     shutil.move(here / "b.db", here / "a.html")

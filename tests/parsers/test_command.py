@@ -114,7 +114,7 @@ def test_what_is_missing_is_flagged_and_nothing_at_all_is_an_error() -> None:
 
     assert parsed.measurements.rows == ((0, "a", "", 1.0),)
     assert [flag.id for flag in parsed.flags] == ["not_a_number:a", "not_finite", "missing:b"]
-    with pytest.raises(ParseError, match=r"no metric was found .*regex 'a=.*saw 'hello'"):
+    with pytest.raises(ParseError, match=r"no metric was found .*regex `a=.*saw 'hello'"):
         command.parse("hello\n", context)
     with pytest.raises(ParseError, match="nothing says which metrics"):
         command.parse("a=1\n")

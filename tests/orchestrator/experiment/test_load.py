@@ -327,6 +327,10 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (fio("matrix: {iodepth: [1, 2]}\nexclude: [{iodepth: 1..2}]"), "1:1: exclude: takes away every cell of the sweep"),
         (fio("matrix:\n  iodepth: 1,4,8"), '4:12: matrix.iodepth: \'1,4,8\' is one value | a list has brackets: [1, 4, 8]; if one value is meant: "1,4,8"'),
         (fio("matrix: {iodepth: 1,4}"), "3:21: matrix.4: fio has no option '4' | a list has brackets: [1, 4]"),
+        (fio("matrix: {iodepth: 2,4,16}"), "3:21: matrix.4: fio has no option '4' | a list has brackets: [2, 4, 16]"),
+        (fio("fixed: {place: core 0,1}"), "3:23: fixed.1: fio has no option '1' | a text with a comma needs quotes here: place: \"core 0,1\""),
+        (fio("matrix: {iodepth: [1]}\nfixed: {rw: read size: 1M}"), "4:22: a `,` or a `: ` is missing before this | in braces it is {key: value, key: value}; a text that holds any of , [ ] { } needs quotes"),
+        (fio("matrix: {iodepth [1,4]}"), "3:18: a `,` or a `: ` is missing before this | in braces it is {key: value, key: value}; a text that holds any of , [ ] { } needs quotes"),
         (fio("fixed:\n  runtime: 0.7"), "4:3: fixed.runtime: '0.7' has a fraction, which fio cuts | write 700ms"),
         (fio("fixed:\n  runtime: 0.5s"), "4:3: fixed.runtime: '0.5s' has a fraction, which fio cuts | write 500ms"),
         (fio("fixed:\n  runtime: 1.5m"), "4:3: fixed.runtime: '1.5m' has a fraction, which fio cuts | write 90s"),
@@ -656,3 +660,23 @@ def test_any_value_of_any_option_loads_or_says_why_not(tool: str, data: st.DataO
     base = {"mlc": "mode: idle_latency", "poke": "target: memory", "command": 'command: "x {a}"'}.get(tool)
     head = f"schema: 1\ntool: {tool}\n" + (f"include: [{{{base}}}]\n" if base else "")
     settled(f"{head}{part}: {{{option}: {value}}}\n")
+
+
+def test_a_place_that_a_comma_cuts_in_two_needs_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "e.yaml"
+    path.write_text(fio("matrix: {place: [pair of cores 0,1]}"), "utf-8")
+
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(path)
+
+    assert [mistake.hint for mistake in caught.value.mistakes] == [
+        'a text with a comma needs quotes here: "core 0,7"'
+    ] * 2
+
+
+def test_a_result_file_is_told_from_an_experiment(tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    path.write_bytes(b"SQLite format 3\0" + bytes(100))
+
+    with pytest.raises(UserError, match="is a result file, and no experiment"):
+        load_experiment(path)

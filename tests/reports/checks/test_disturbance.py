@@ -123,7 +123,10 @@ def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
     assert line[1] == f"allowed, and its numbers are used: {BUSY}"
     assert "into a new file" in d1.todo  # this one holds them
     assert set(convicted(audit(results)).values()) == {"D1"}
-    assert "D1" in next(iter(build.build(results).key_numbers)).doubt
+    page = build.build(results)
+    assert "D1" in next(iter(page.key_numbers)).doubt
+    assert page.sentence == "The one planned run on node07 gave numbers (1 disturbed, as was allowed)."
+    assert "1 of 1 runs gave numbers (1 disturbed, as was allowed)" in show.show_result(tmp_path / "a.db")
 
 
 def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make: Any, tmp_path: Path) -> None:
@@ -131,8 +134,13 @@ def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make:
     text, rest = make.stream_text(9e3, 1), {"counters": SEEN, "repeats": 2}
     maker.add("s", "stream", {}, text, repeat=1, status="disturbed", reason=BUSY, **rest)
     maker.add("s", "stream", {}, text, repeat=2, **rest)
-    (line,) = found(load([maker.write()]), "D2").cells
+    results = load([maker.write()])
+    (line,) = found(results, "D2").cells
     assert line[1].endswith("; the other repeats of its cell are used")
+    assert (
+        "1 of 2 planned runs on node07 gave numbers (1 disturbed, as was allowed)"
+        in build.build(results).sentence
+    )
 
 
 def test_where_nothing_watched_nothing_is_claimed(make: Any, tmp_path: Path) -> None:
