@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -275,12 +275,10 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
     for of, lines in zip(shown, ranked, strict=True):
         where = facets.facet_title(of, "imb")
         axis = "One-way time" if is_pingpong else f"Time{f', {whose}' if whose else ''}"
-        drawn.append(
-            _time_panel(lines, f"Time{', ' + where if where else ''}", axis, curve_rows.colours(ranked))
-        )
+        drawn.append(_time_panel(lines, ranked, f"Time{', ' + where if where else ''}", axis))
         if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
             title = f"Bandwidth{', ' + where if where else ''}"
-            drawn.append(_rate_panel(lines, title, curve_rows.colours(ranked)))
+            drawn.append(_rate_panel(lines, ranked, title))
     told = _sound(panels)
     first = next(iter(told.values()), [])
     rest = wording.not_drawn(len(panels), len(shown))
@@ -359,13 +357,19 @@ def _said(lines: Sequence[Line]) -> dict[str, tuple[str, formulas.Spread, formul
     return {line.name: (*line.latency, line.most) for line in lines if line.latency}
 
 
-def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, str]) -> Panel:
+def _drawn_times(lines: Sequence[Line]) -> list[float]:
+    """Return all times (ns) that a panel of these lines draws."""
+    drawn = [_positive(line) for line in lines] if _undrawn(lines) else lines
+    return [v for line in drawn for _, y in line.points for v in (y.low, y.high)]
+
+
+def _time_panel(lines: Sequence[Line], panels: Sequence[Sequence[Line]], title: str, axis: str) -> Panel:
+    """panels: the lines of all panels of its figure, which share their y axis."""
+    colours = curve_rows.colours(panels)
     positive = [_positive(line) for line in lines]
     zero = {} if _undrawn(lines) else dict(_empty(lines))
     sizes = [size for line in lines for size, _ in line.points if size or zero]
-    everything = [
-        v for line in (lines if zero else positive) for _, y in line.points for v in (y.low, y.high)
-    ]
+    everything = [v for own in panels for v in _drawn_times(own)]
     scale = fmt.scale_for(everything, "ns")
     y = axes.decades(
         [v / scale.factor for v in everything],
@@ -482,9 +486,11 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
     return rows
 
 
-def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -> Panel:
+def _rate_panel(times: Sequence[Line], panels: Sequence[Sequence[Line]], title: str) -> Panel:
+    """panels: the times of all panels of its figure, which share their y axis."""
+    colours = curve_rows.colours(panels)
     lines = [rates(line) for line in times]
-    everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
+    everything = [v for own in panels for line in own for _, y in rates(line).points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(everything, "B/s")
     y = axes.decades(
         [v / scale.factor for v in everything], f"Bandwidth, {scale.unit} (log scale)", margin=1.4

@@ -149,3 +149,19 @@ def test_an_axis_is_as_wide_as_its_picture_without_a_slot_for_zero() -> None:
             "pingpong-time", frame=frame, x=x, y=y, series=curve_rows.series_of([line], {}), data={}
         )
         assert spec["encoding"]["x"]["scale"]["range"] == [0, frame.plot_width]
+
+
+def test_panels_of_messages_share_their_axis_of_time_and_of_bandwidth(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for np, slower in ((2, 1.0), (4, 90.0)):
+        times = {0: 0.2 * slower} | {2**p: (0.2 + 2**p / 9e3) * slower for p in range(12)}
+        maker.add("p", "imb", {"benchmark": "PingPong", "np": np}, make.imb_text(times), axes=("np",))
+    built = build.build(load([maker.write()]))
+    (found,) = [
+        f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("imb-PingPong")
+    ]
+
+    axes = [panel.wide["encoding"]["y"]["scale"]["domain"] for panel in found.panels]
+    assert len(axes) == 4
+    assert axes[0] == axes[2]  # times
+    assert axes[1] == axes[3]  # bandwidths
