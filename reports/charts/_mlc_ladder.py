@@ -197,8 +197,11 @@ def _bands(steps: Sequence[Step], plot: Plot) -> dict[str, Rows]:
             uprights.append({"x": step.high, "y": plot.y.low, "y2": plot.y.high})
         left, right = (plot.at(v, plot.y.high)[0] for v in (low, high))
         size = f" {fmt.size(step.high)}" if step.high else ""
-        texts = (f"{step.name}{size}", step.name)
-        text = next((t for t in texts if label_placement.text_width(t) <= right - left), "")
+        texts = (
+            (f"{step.name}{size}", 0),
+            (step.name, 4),
+        )  # a bare name may reach beyond its band, by less than its neighbour leaves
+        text = next((t for t, more in texts if label_placement.text_width(t) <= right - left + more), "")
         if text:
             heads.append({"x": (low * high) ** 0.5, "text": text, "y_px": -4})
     return {"bands": bands, "uprights": uprights, "heads": heads}
