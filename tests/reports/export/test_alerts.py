@@ -20,7 +20,9 @@ from reports.results.load import load
 from tests.waits import until
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "openmetrics.md"
-GROUPS = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0])
+GROUPS, GRAFANA = map(
+    yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+)
 HOSTS = [f"node{n:02}" for n in range(1, 13)]
 SLOW, OTHER = "node03", "node12"
 
@@ -152,3 +154,14 @@ def test_node_exporter_passes_on_what_is_written(texts: tuple[str, str], tmp_pat
             assert sorted((sorted(labels.items()), value) for labels, value in scraped[name]) == sorted(
                 (sorted(labels.items()), value) for labels, value in own
             )
+
+
+def test_the_rule_for_grafana_asks_what_that_of_prometheus_asks() -> None:
+    of_prometheus = {rule["alert"]: rule for rule in GROUPS["groups"][0]["rules"] if "alert" in rule}
+    (rule,) = GRAFANA["groups"][0]["rules"]
+    asked, decided = rule["data"]
+
+    assert asked["model"]["expr"] == of_prometheus[rule["title"]]["expr"]
+    assert rule["annotations"] == of_prometheus[rule["title"]]["annotations"]
+    assert decided["model"]["expression"] == asked["refId"] == asked["model"]["refId"]
+    assert rule["condition"] == decided["refId"] == decided["model"]["refId"]
