@@ -52,6 +52,7 @@ EXAMPLES: Final[Mapping[str, list[Any]]] = {
     "repeats": [5, "auto"],
     "timeout": [90, "90s", "2 min"],
     "requires": [{"numa_nodes": 2, "memory": ">= 8G"}],
+    "sweeps": [[{"name": "reads", "matrix": {"place": ["core 0", "all"]}}]],
     "place": ["numa_node 0", {"name": "remote", "cpus": "numa_node 0", "memory": "remote"}],
     "cpus": ["core 0-3", "numa_node 0", "same cache"],
     "memory": ["local", "remote", "interleave"],
@@ -181,7 +182,7 @@ def _requires() -> Schema:
 
 def _place() -> Schema:
     text: Schema = {"type": "string", "minLength": 1}
-    fields = {"name": {**text, "description": "what tables and charts show"}}
+    fields = {"name": {**text, "description": "what tables and charts show", "examples": ["remote"]}}
     fields |= _described({"cpus": text, "memory": text, "spread": {"enum": ["compact", "spread"]}})
     return {
         "description": TEXTS["place"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,31 @@ def test_every_option_of_every_tool_is_in_it_with_its_help(schema: dict[str, Any
         properties = schema["$defs"][name]["properties"]
         for option, about in get_tool(name).options().items():
             assert properties[option]["description"] == about.help
+
+
+def test_every_key_has_a_description_and_an_example(schema: dict[str, Any]) -> None:
+    """Of options as axes the values stand in a list; what an editor shows of it is what it shows of the option."""
+
+    def lacking(node: Any, where: str) -> Iterator[str]:
+        for key, member in node.get("properties", {}).items() if isinstance(node, dict) else ():
+            told = schema["$defs"][member["$ref"].rpartition("/")[2]] if "$ref" in member else member
+            if "description" not in {**told, **member}:
+                yield f"{where}.{key}: no description"
+            if (
+                not {"examples", "enum", "const"} & {**told, **member}.keys()
+                and told.get("type") != "boolean"
+            ):
+                yield f"{where}.{key}: no example"
+            yield from lacking(member, f"{where}.{key}")
+        for key in ("anyOf", "allOf"):
+            for part in node.get(key, ()) if isinstance(node, dict) else ():
+                yield from lacking(part, where)
+
+    top = {"properties": schema["properties"]}
+    own = {name: part for name, part in schema["$defs"].items() if ":" not in name and name != "sweep"}
+    sweep = {"properties": schema["$defs"]["sweep"]["properties"]}
+    found = [line for name, part in {"": top, "sweep": sweep, **own}.items() for line in lacking(part, name)]
+    assert found == []
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
