@@ -99,7 +99,7 @@ def say(
     text: str = "", *, err: bool = False, nl: bool = True, fg: str | None = None, bold: bool | None = None
 ) -> None:
     """Print lines for people; colours only on a terminal. Raises PinsweepError if an answer cannot be written."""
-    styled = click.style(plain(text), fg=fg, bold=bold) if fg or bold else plain(text)
+    styled = click.style(plain(text), fg=fg, bold=bold) if (fg or bold) and _has_styles() else plain(text)
     if not err:
         _answer(styled, nl=nl)
         return
@@ -107,10 +107,24 @@ def say(
         click.echo(styled, err=True, nl=nl)
 
 
+def _has_styles() -> bool:
+    """May anything be coloured or bold? Not where NO_COLOR or a dumb terminal says no; into a pipe click writes neither."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say_prose(text: str, *, indent: int, fg: str | None = None) -> None:
+    """Print a line for people that goes on in further lines, indented, where a terminal is too narrow for it; into a pipe as it is."""
+    from reports.text.screen import prose
+
+    for line in prose(text, screen(), first=" " * indent, rest=" " * (indent + 2)):
+        say(line, fg=fg)
+
+
 def say_lines(lines: Iterable[tuple[str, bool]]) -> None:
     """Print the lines of a long answer at once: each with whether it is bold. Raises PinsweepError if it cannot be written."""
+    styles = _has_styles()
     text = "".join(
-        f"{click.style(plain(line), bold=True) if bold else plain(line)}\n" for line, bold in lines
+        f"{click.style(plain(line), bold=True) if bold and styles else plain(line)}\n" for line, bold in lines
     )
     _answer(text, nl=False)
 

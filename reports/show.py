@@ -519,7 +519,7 @@ def _columns(
 
 def _whole(text: str, width: int) -> str:
     """Return a line's numbers as far as they fit, none of them in part or without its unit."""
-    ends = [found.end() for found in re.finditer(r"\d\S* [^\d\s,]+", text)] if len(text) > width else []
+    ends = [found.end() for found in re.finditer(r"\d\S* (?!to\b)[^\d\s,]+", text)] if len(text) > width else []
     fitting = [end for end in ends if end <= width - 2]
     return f"{text[: fitting[-1]]} …" if fitting else cut(text, width)
 

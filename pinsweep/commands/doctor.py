@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say
+from pinsweep.terminal import data, say, say_prose
 
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
@@ -93,17 +93,16 @@ def _survey(topology: Topology, facts: Mapping[str, Any], scratch: Path) -> Surv
 
 def _say_machine(topology: Topology, found: Mapping[str, Any], scratch: Path) -> None:
     from orchestrator.machine import facts, file_system, probe
-    from reports.text.plain import printable
 
     say("Machine", bold=True)
     for line in _describe(topology):
-        say(f"  {line}")
+        say_prose(line, indent=2)
     for label, text in facts.lines(found).items():
-        say(f"  {label.lower()}: {text or 'not readable'}")
+        say_prose(f"{label.lower()}: {text or 'not readable'}", indent=2)
     if system := file_system.file_system_of(scratch):
-        say(printable(f"  scratch: {system}"))
+        say_prose(f"scratch: {system}", indent=2)
     for contradiction in probe.contradictions():
-        say(f"  warn disagreement, {contradiction}", fg="yellow")
+        say_prose(f"warn disagreement, {contradiction}", indent=2, fg="yellow")
 
 
 def _parts() -> Iterator[Part]:
@@ -191,16 +190,13 @@ def _say_part(part: Part) -> bool:
 def _say_noise(facts: Mapping[str, Any], scratch: Path) -> None:
     """Say what may disturb a measurement here."""
     from orchestrator.run import preflight
-    from reports.text.plain import printable
 
     findings = preflight.examine(facts, scratch)
     for finding in findings:
-        say(
-            printable(f"  {finding.level:4} {finding.what}: {finding.why}"),
-            fg="yellow" if finding.level == "warn" else None,
-        )
+        colour = "yellow" if finding.level == "warn" else None
+        say_prose(f"{finding.level:4} {finding.what}: {finding.why}", indent=2, fg=colour)
         if finding.fix:
-            say(printable(f"       fix: {finding.fix}"))
+            say_prose(f"fix: {finding.fix}", indent=7)
     if not findings:
         say("  nothing found")
 

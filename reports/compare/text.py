@@ -512,22 +512,20 @@ def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Scre
             if screen.terminal
             else cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
         )
-        yield from fitted_table(
-            [
-                _of_fold(entry) if isinstance(entry, Fold) else
-                (
-                    change(entry.change), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
-                    scale.number(entry.median_b, 4, step=entry.step),
-                    " ".join(filter(None, (entry.cell, entry.number.row, _aside(entry, "" if common else runs(entry))))),
-                )
-                for entry in own
-            ],
-            screen,
-            right=frozenset((0, 1, 2, 4)),
-            indent=4,
-            give=5,
-            spare=(1,),
-        )  # fmt: skip
+        rows = [
+            _of_fold(entry) if isinstance(entry, Fold) else
+            (
+                change(entry.change), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
+                scale.number(entry.median_b, 4, step=entry.step),
+                " ".join(filter(None, (entry.cell, entry.number.row, _aside(entry, "" if common else runs(entry))))),
+            )
+            for entry in own
+        ]  # fmt: skip
+        if all(isinstance(entry, Fold) for entry in own):
+            lines = fitted_table([(by, ends, said) for by, ends, *_, said in rows], screen, right=frozenset((0, 1)), indent=4, give=2, spare=(1,))  # fmt: skip
+        else:
+            lines = fitted_table(rows, screen, right=frozenset((0, 1, 2, 4)), indent=4, give=5, spare=(1,))
+        yield from lines
     if left := _numbers(entries[len(shown) :]):
         yield f"    and {fmt.count(left)} more (--all lists them)"
 

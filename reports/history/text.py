@@ -316,7 +316,8 @@ def _kinds(changed: Sequence[tuple[History, Change | Drift]], screen: Screen) ->
             ends = dict.fromkeys(fmt.change(end([c.ratio for _, c in own]) - 1) for end in (min, max))
             *first, last = ends
             by = " to ".join([*(text.removesuffix(" %") for text in first), last])
-            rows.append((change.word, f"{told}{mark(joined(one.doubt for one, _ in own))}", _spark(history), now, by))  # fmt: skip
+            doubt = joined(ids for one, _ in own for ids in one.doubts)
+            rows.append((change.word, f"{told}{mark(doubt)}", _spark(history), now, by))  # fmt: skip
     lines = table(rows, screen, right=frozenset({3, 4}), indent=2, give=1, spare=(3, 2))
     if left or len(rows) < len(changed):
         lines.append(f"  {f'and {left} more numbers; ' if left else ''}--all lists the numbers")

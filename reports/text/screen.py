@@ -45,12 +45,21 @@ def shortened(text: str, width: int) -> str:
 
 
 def fitted(text: str, screen: Screen) -> str:
-    """Return a text in lines that are as long as the screen is wide, at most; for a pipe as it is."""
+    """Return a text in lines that are as long as the screen is wide, at most; for a pipe as it is. What is longer goes on in a next line, but
+    for rows of a table, which are cut."""
     if not screen.terminal:
         return text
-    return "\n".join(
-        line if len(line) <= screen.width else shortened(line, screen.width) for line in text.split("\n")
-    )
+    return "\n".join(part for line in text.split("\n") for part in _parts(line, screen.width))
+
+
+def _parts(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    told = line.lstrip(" ")
+    if GAP in told:
+        return [shortened(line, width)]
+    indent = " " * (len(line) - len(told))
+    return wrapped(told, first=indent, rest=f"{indent}  ", width=width, whole=True)
 
 
 def prose(text: str, screen: Screen, *, first: str = "", rest: str | None = None) -> list[str]:

@@ -93,6 +93,27 @@ def test_colours_are_on_a_terminal_and_words_stay(pinsweep: Cli, made: Path, wor
     assert SGR.sub("", forced) == plain
 
 
+def test_doctor_keeps_to_the_width_and_to_no_colour(pinsweep: Cli, made: Path) -> None:
+    """Lines of 141 characters were broken by the terminal, inside a word; NO_COLOR had ten coloured lines."""
+    shown = ask(pinsweep, made, ["doctor"], COLUMNS="60", **COLOURED)
+    assert SGR.search(shown)
+    lines = SGR.sub("", shown).splitlines()
+    tools = lines.index("Tools"), lines.index("Noise")  # paths are whole, to be copied
+    words = [
+        word for line in (*lines[: tools[0]], *lines[tools[1] :]) for word in line.split() if len(line) > 60
+    ]
+    assert not words or max(map(len, words)) > 50
+    for bare in ({"NO_COLOR": "1", **COLOURED}, {"TERM": "dumb"}):
+        assert not SGR.search(ask(pinsweep, made, ["doctor"], COLUMNS="60", **bare))
+
+
+def test_a_reason_that_is_too_long_goes_on_in_the_next_line(pinsweep: Cli, made: Path) -> None:
+    """It ended in "…" where it says what happened."""
+    shown = ask(pinsweep, made, ["fleet", "hosts"], COLUMNS="60", NO_COLOR="1", TERM="xterm")
+    told = " ".join(shown.split())
+    assert "3 runs failed, exit status 1: no numbers in what it printed" in told
+
+
 def coloured(text: str) -> Iterator[str]:
     yield from re.findall(r"\x1b\[[0-9;]*m(.*?)\x1b\[0m", text)
 

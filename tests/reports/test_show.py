@@ -345,3 +345,10 @@ def test_a_metric_that_is_missing_is_said(make: Any, tmp_path: Path) -> None:
     assert "s 1 run with numbers: alpha is not in the output" in " ".join(
         show.show_result(maker.write()).split()
     )
+
+
+def test_a_range_is_not_cut_in_its_middle() -> None:
+    """ "others’ 139 to …" is no number, and no range."""
+    told = "own memory 80.8 to 81.6 ns, others’ 139 to 140 ns  ±0.8 %"
+    assert show._whole(told, 45) == "own memory 80.8 to 81.6 ns …"
+    assert show._whole(told, len(told)) == told
