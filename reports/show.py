@@ -7,7 +7,6 @@ Returns texts; prints nothing.
 from __future__ import annotations
 
 import itertools
-import re
 import shlex
 import statistics
 from collections import Counter
@@ -500,10 +499,12 @@ def show_run(path: Path, number: int) -> str:
 def _columns(
     rows: Sequence[tuple[str, ...]], indent: int = 2, *, fitted: bool = False, width: int = WIDTH
 ) -> list[str]:
-    """Align in columns, lines cut at `width` characters; the widest column gives way first, if they are not `fitted` yet."""
+    """Align in columns of `width` characters together; the widest column gives way first, if they are not `fitted` yet. Of indented ones,
+    tables of numbers, the last goes on below, so that none is cut."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     if widths:
-        over = indent + sum(widths) + 2 * (len(widths) - 1) - width
+        last = min(widths[-1], _LEAST_NUMBER) if indent else widths[-1]
+        over = indent + sum(widths[:-1]) + last + 2 * (len(widths) - 1) - width
         if over > 0 and indent and not fitted:
             longest = max(range(len(widths) - 1), key=lambda i: widths[i]) if len(widths) > 1 else 0
             widths[longest] = max(12, widths[longest] - over)
@@ -511,17 +512,13 @@ def _columns(
     for row in rows:
         cells = [cut(cell, wide).ljust(wide) for cell, wide in zip(row[:-1], widths[:-1], strict=True)]
         head = " " * indent + "".join(f"{cell}  " for cell in cells)
-        out.append(
-            (head + _whole(row[-1], width - len(head)) if fitted else cut(head + row[-1], width)).rstrip()
-        )
+        room = width - len(head)
+        wraps = indent and len(row[-1]) > room >= _LEAST_NUMBER // 2
+        lines = wrapped(row[-1], width=room) if wraps else [cut(row[-1], max(room, 1))]
+        out += [
+            f"{head if i == 0 else ' ' * len(head)}{line}".rstrip() for i, line in enumerate(lines or [""])
+        ]
     return out
-
-
-def _whole(text: str, width: int) -> str:
-    """Return a line's numbers as far as they fit, none of them in part or without its unit."""
-    ends = [found.end() for found in re.finditer(r"\d\S* (?!to\b)[^\d\s,]+", text)] if len(text) > width else []
-    fitting = [end for end in ends if end <= width - 2]
-    return f"{text[: fitting[-1]]} …" if fitting else cut(text, width)
 
 
 def _width(rows: Sequence[tuple[str, ...]]) -> int:
