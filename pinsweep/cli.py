@@ -30,6 +30,17 @@ class _Group(click.Group):
             _names(), key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
         )
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _names():
+            import difflib
+
+            near = difflib.get_close_matches(args[0], _names(), n=1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{meant}")
+        return super().resolve_command(ctx, args)
+
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         if name not in _names():
             return None

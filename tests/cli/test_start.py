@@ -146,6 +146,13 @@ def test_mistakes_get_a_sentence_and_exit_status_2(pinsweep: Cli, tmp_path: Path
     assert [entry.name for entry in tmp_path.iterdir()] == ["c.yaml"]
 
 
+def test_a_command_that_is_nearly_one_is_named(pinsweep: Cli) -> None:
+    done = pinsweep("shwo", "x.db")
+
+    assert done.returncode == 2
+    assert done.stderr.endswith("Error: No such command 'shwo'. Did you mean 'show'?\n")
+
+
 def test_names_that_are_not_utf_8_get_a_sentence_or_are_kept_as_far_as_they_can_be_read(
     pinsweep: Cli, tmp_path: Path
 ) -> None:
