@@ -347,8 +347,9 @@ def test_a_metric_that_is_missing_is_said(make: Any, tmp_path: Path) -> None:
     )
 
 
-def test_a_range_is_not_cut_in_its_middle() -> None:
+def test_numbers_that_do_not_fit_go_on_below() -> None:
     """ "others’ 139 to …" is no number, and no range."""
     told = "own memory 80.8 to 81.6 ns, others’ 139 to 140 ns  ±0.8 %"
-    assert show._whole(told, 45) == "own memory 80.8 to 81.6 ns …"
-    assert show._whole(told, len(told)) == told
+    lines = show._columns([("place", ""), ("local", told)], width=50)
+    assert lines[1:] == ["  local  own memory 80.8 to 81.6 ns, others’ 139", "         to 140 ns  ±0.8 %"]
+    assert " ".join(" ".join(lines[1:]).split()) == " ".join(f"local {told}".split())
