@@ -26,7 +26,7 @@ from reports.text.columns import wrapped as columns_wrapped
 from reports.text.screen import PLAIN, Screen, shortened
 from reports.text.screen import table as fitted_table
 from reports.verdicts.estimate import TAU_LEAST
-from reports.verdicts.model import TauSource, Verdict
+from reports.verdicts.model import TauSource, Verdict, relative
 
 TYPICAL: Final = "Shift of the typical pair of runs"
 """What a change is: the median of B's runs through A's over all pairs of them. That of the medians may differ."""
@@ -109,7 +109,7 @@ def _medians(row: Row) -> str:
     against = medians * typical < 0 and change(row.change) != change(0.0)
     larger = max(abs(medians), abs(typical))
     far = abs(medians - typical) > max(math.log1p(row.decision.threshold), larger / 2)
-    return f"medians {change(row.median_b / row.median_a - 1)}" if against or far else ""
+    return f"medians {change(relative(row.median_b, row.median_a))}" if against or far else ""
 
 
 def tally(rows: Sequence[Row], noun: str) -> str:

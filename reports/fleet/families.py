@@ -13,6 +13,7 @@ from reports.numbers.families import families as by_family
 from reports.numbers.series import Series
 from reports.text import format as fmt
 from reports.verdicts.fleet import Host, Strip, centre
+from reports.verdicts.model import relative
 
 Known = tuple[Series, Strip]
 """A number, and what the hosts have in it."""
@@ -75,7 +76,7 @@ def _typical(own: Sequence[tuple[Series, Strip, Host]], worst: Sequence[str]) ->
 def _change(row: tuple[Series, Strip, Host]) -> float:
     _, strip, host = row
     assert strip.middle
-    return host.value / strip.middle - 1
+    return relative(host.value, strip.middle)
 
 
 def _halves(one: Series) -> Iterable[float]:

@@ -47,6 +47,7 @@ from reports.verdicts.fleet import (
     judge_fleet,
     worst,
 )
+from reports.verdicts.model import relative
 
 WORDS: Final[tuple[Status, ...]] = ("broken", "slow", "suspicious", "fast", "ok", "unknown")
 """The words of a verdict, the worst first."""
@@ -70,7 +71,7 @@ class Odd:
     def change(self) -> float | None:
         """Relative distance from the median in the number's own sign; None: there is no median."""
         middle = self.strip.middle
-        return self.found.value / middle - 1 if middle else None
+        return relative(self.found.value, middle) if middle else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from reports.text import format as fmt
 from reports.text.columns import cut_apart
 from reports.text.hostlist import folded
 from reports.verdicts.fleet import Host, Status, Strip
+from reports.verdicts.model import relative
 
 MOST_ROWS = 24
 """Rows of a figure; the numbers with the worst hosts come first, the rest is in the table."""
@@ -181,7 +182,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
 def _at(strip: Strip, host: Host) -> float:
     """Return where a host lies: per cent of the median, better above 0. What is written is the number's own change."""
     assert strip.middle
-    return (1.0 if strip.metric.better == "higher" else -1.0) * (host.value / strip.middle - 1) * 100
+    return (1.0 if strip.metric.better == "higher" else -1.0) * relative(host.value, strip.middle) * 100
 
 
 def _is_odd(host: Host) -> bool:
@@ -258,7 +259,7 @@ def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> st
         return fmt.plural(len(hosts), "host")
     middle = strip.middle or 1.0
     each = ", ".join(
-        f"{n.name} {fmt.change(n.value / middle - 1)}" if abs(_at(strip, n)) > reach + 1e-9 else n.name
+        f"{n.name} {fmt.change(relative(n.value, middle))}" if abs(_at(strip, n)) > reach + 1e-9 else n.name
         for n in hosts
     )
     if label_placement.text_width(each) <= width:
@@ -327,7 +328,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         best = max(strip.hosts, key=lambda n: _at(strip, n))
         assert strip.middle
         marked = [
-            f"{n.name} {fmt.change(n.value / strip.middle - 1)}"
+            f"{n.name} {fmt.change(relative(n.value, strip.middle))}"
             for n in strip.hosts
             if _word(n, mild) != "others"
         ]

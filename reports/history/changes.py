@@ -94,8 +94,8 @@ class History:
     @property
     def moved(self) -> float:
         """By how much it changed at most, relative; 0 where it did not."""
-        ratios = [change.ratio for change in self.news] + ([self.drift.ratio] if self.drift else [])
-        return max((abs(ratio - 1) for ratio in ratios), default=0.0)
+        moves = (*self.news, *([self.drift] if self.drift else []))
+        return max((abs(move.change) for move in moves), default=0.0)
 
     @property
     def news(self) -> tuple[Change, ...]:
@@ -162,7 +162,7 @@ class Report:
     def drifting(self, host: str = "") -> tuple[History, ...]:
         """Histories (of a host) that moved little by little, the farthest first."""
         found = [(h, h.drift) for h in self.histories if h.drift and host in ("", h.host)]
-        return tuple(h for h, _ in sorted(found, key=lambda row: -abs(row[1].ratio - 1)))
+        return tuple(h for h, _ in sorted(found, key=lambda row: -abs(row[1].change)))
 
     def of(self, host: str) -> tuple[History, ...]:
         return tuple(h for h in self.histories if h.host == host)
@@ -298,7 +298,7 @@ def _steps(
             host=host,
             moment=own[i],
             before=own[before],
-            changed=tuple(sorted((c for _, c in at[host, i, before]), key=lambda c: -abs(c[1].ratio - 1))),
+            changed=tuple(sorted((c for _, c in at[host, i, before]), key=lambda c: -abs(c[1].change))),
             differences=found.differences,
             one_sided=found.one_sided,
             off_by=off_by,

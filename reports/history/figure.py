@@ -117,10 +117,10 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
         return vega.fill("history", frame=frame, x=x, y=y, series=series, data=data)
 
     told = "; ".join(
-        f"{c.word}, {fmt.change(c.ratio - 1)}, on {history.moments[c.index].date}" for c in history.news
+        f"{c.word}, {fmt.change(c.change)}, on {history.moments[c.index].date}" for c in history.news
     )
     if d := history.drift:
-        told = f"{d.word}, {fmt.change(d.ratio - 1)}, little by little"
+        told = f"{d.word}, {fmt.change(d.change)}, little by little"
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
 
 
@@ -139,7 +139,7 @@ def _note(change: Change, step: Step, plot: Plot, before: float, after: float) -
     """Say how far it moved and what is new, beside the line: above where the number fell, below where it rose, so that
     the level does not run through it; to the left where there is more room. `before`, `after`: the changes beside this one, or the ends."""
     px, first, last = (plot.at(x, plot.y.low)[0] for x in (change.index + 0.5, before, after))
-    text = f"{fmt.change(change.ratio - 1)}  {_short(step)}".strip()
+    text = f"{fmt.change(change.change)}  {_short(step)}".strip()
     rooms = last - px - 10, px - first - 10
     right = (
         rooms[0] >= min(label_placement.text_width(text), 0.4 * plot.frame.plot_width) or rooms[0] >= rooms[1]
@@ -191,7 +191,7 @@ def _numbers(changed: Sequence[History]) -> Table:
         rows=tuple(
             (
                 h.series.name, since, c.word, fmt.quantity(c.before, h.series.said_unit, step=h.series.step),
-                fmt.quantity(c.after, h.series.said_unit, step=h.series.step), fmt.change(c.ratio - 1),
+                fmt.quantity(c.after, h.series.said_unit, step=h.series.step), fmt.change(c.change),
             )
             for h, c, since in _moves(changed)
         ),

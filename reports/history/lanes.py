@@ -86,12 +86,12 @@ def _lane(
         (word, path([(place(places[a] - 0.5, len(at)), level), (place(places[b - 1] + 0.5, len(at)), level)], low, high))
         for word, level, a, b in zip(words, heights, cuts, cuts[1:], strict=False)
     )  # fmt: skip
-    steps = tuple((c.word, f"{fmt.change(c.ratio - 1)} on {shown.moments[c.index].date}") for c in shown.news)
+    steps = tuple((c.word, f"{fmt.change(c.change)} on {shown.moments[c.index].date}") for c in shown.news)
     last = heights[-1] if heights else statistics.median(shown.medians)
     if d := shown.drift:
         line = [(place(i, len(at)), y) for i, y in zip(places, line_of(shown), strict=True)]
         levels = ((d.word, path(line, low, high)),) if d.straight else (*levels[:-1], (d.word, levels[-1][1]))
-        steps, last = ((d.word, f"{fmt.change(d.ratio - 1)} little by little"),), d.after
+        steps, last = ((d.word, f"{fmt.change(d.change)} little by little"),), d.after
     now = fmt.quantity(last, unit, step=shown.series.step)
     note = f"now {now}" if steps else f"{now}, {_nothing(shown, threshold)}"
     cell = shown.series.name.removesuffix(f": {shown.series.key.name.words}")

@@ -295,7 +295,7 @@ def _row(history: History, change: Change | Drift, screen: Screen) -> tuple[str,
     unit, step = history.series.said_unit, history.series.step
     return (
         change.word, f"{history.series.name}{mark(history.doubt)}", *([_spark(history)] if screen.terminal else []),
-        fmt.quantity(change.before, unit, step=step), "→", fmt.quantity(change.after, unit, step=step), fmt.change(change.ratio - 1),
+        fmt.quantity(change.before, unit, step=step), "→", fmt.quantity(change.after, unit, step=step), fmt.change(change.change),
     )  # fmt: skip
 
 
@@ -313,7 +313,7 @@ def _kinds(changed: Sequence[tuple[History, Change | Drift]], screen: Screen) ->
             name = family.title if family.sweep in family.title else f"{family.sweep}: {family.title}"
             told = f"{name}, {len(own)} numbers" if len(own) > 1 else history.series.name
             now = "" if len(own) > 1 else fmt.quantity(change.after, history.series.said_unit, step=history.series.step)  # fmt: skip
-            ends = dict.fromkeys(fmt.change(end([c.ratio for _, c in own]) - 1) for end in (min, max))
+            ends = dict.fromkeys(fmt.change(end([c.change for _, c in own])) for end in (min, max))
             *first, last = ends
             by = " to ".join([*(text.removesuffix(" %") for text in first), last])
             doubt = joined(ids for one, _ in own for ids in one.doubts)
@@ -356,7 +356,7 @@ def _step_json(step: Step) -> dict[str, Any]:
         "host": step.host, "started_utc": _started(step.moment), "regressed": step.regressed,
         "improved": step.improved, "off_by_sessions": step.off_by,
         "differences": [{"what": d.what, "before": d.a, "after": d.b} for d in step.differences], "one_sided": list(step.one_sided),
-        "numbers": [{"number": h.series.name, "word": c.word, "ratio": c.ratio} for h, c in step.changed],
+        "numbers": [{"number": h.series.name, "word": c.word, "change": c.change, "ratio": c.ratio} for h, c in step.changed],
     }  # fmt: skip
 
 
@@ -367,7 +367,7 @@ def _series_json(history: History) -> dict[str, Any]:
         "changes": [
             {
                 "started_utc": _started(history.moments[c.index]), "session": c.index, "word": c.word,
-                "before": c.before, "after": c.after, "ratio": c.ratio,
+                "before": c.before, "after": c.after, "change": c.change, "ratio": c.ratio,
             }
             for c in history.changes
         ],
@@ -378,7 +378,13 @@ def _series_json(history: History) -> dict[str, Any]:
 def _drift_json(drift: Drift | None) -> dict[str, Any] | None:
     if drift is None:
         return None
-    return {"word": drift.word, "before": drift.before, "after": drift.after, "ratio": drift.ratio}
+    return {
+        "word": drift.word,
+        "before": drift.before,
+        "after": drift.after,
+        "change": drift.change,
+        "ratio": drift.ratio,
+    }
 
 
 def _sessions_json(history: History) -> Iterable[dict[str, Any]]:

@@ -128,13 +128,13 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         steps=listed(record(
             "Numbers of a host that changed at once.", host=text("The host."), started_utc=text("The first session after it."), regressed=integer("Numbers that are worse."), improved=integer("Numbers that are better."),
             off_by_sessions=integer("It may have been so many sessions earlier or later."), differences=listed(record("What changed on the machine then.", what=text("What."), before=text("Before."), after=text("After."))),
-            one_sided=listed(text("What is known of one side alone.")), numbers=listed(record("A number.", number=text("Its name."), word=text("regressed, improved, changed."), ratio=null(number("After / before.")))),
+            one_sided=listed(text("What is known of one side alone.")), numbers=listed(record("A number.", number=text("Its name."), word=text("regressed, improved, changed."), change=null(number("After - before, as a share of the size of before.")), ratio=null(number("After / before; null: one of both is 0 or below.")))),
         )),
         series=listed(record(
             "A number over time.", host=text("The host."), **_SERIES, judged=flag("It has enough sessions."), regressed=flag("It is down, and has not come back."),
             sessions=listed(record("A session.", started_utc=text("When."), value=number("Median of its runs, in the unit."), runs=integer("Runs."), doubtful=DOUBTFUL)),
-            changes=listed(record("A change.", started_utc=text("The first session after it."), session=integer("Its index, from 0."), word=text("regressed, improved, changed."), before=number("In the unit."), after=number("In the unit."), ratio=null(number("After / before.")))),
-            drift=null(record("It moved little by little; then none of its changes regressed or improved.", word=one_of("What it did.", "regressed", "improved"), before=number("At the first session, in the unit."), after=number("At the last one."), ratio=number("After / before."))),
+            changes=listed(record("A change.", started_utc=text("The first session after it."), session=integer("Its index, from 0."), word=text("regressed, improved, changed."), before=number("In the unit."), after=number("In the unit."), change=null(number("After - before, as a share of the size of before.")), ratio=null(number("After / before; null: one of both is 0 or below.")))),
+            drift=null(record("It moved little by little; then none of its changes regressed or improved.", word=one_of("What it did.", "regressed", "improved"), before=number("At the first session, in the unit."), after=number("At the last one."), change=number("After - before, as a share of the size of before."), ratio=null(number("After / before; null: one of both is 0 or below.")))),
         )),
         warnings=listed(text("A warning.")),
     ),

@@ -23,7 +23,7 @@ from statistics import fmean, median, median_low
 from typing import Final, Literal
 
 from parsers.measurement import Direction
-from reports.verdicts.model import STEPS
+from reports.verdicts.model import STEPS, relative
 
 Status = Literal["ok", "suspicious", "slow", "broken", "fast", "unknown"]
 """suspicious: too few runs to accuse, or runs that disagree; slow, broken: 3 % and 10 % worse, beyond the spread of the others; fast: better by
@@ -290,8 +290,8 @@ def _host(
     off, far = [0.0], threshold  # of each session; what each must be off by
     if middle is not None and spread:
         own = max(spread, noise * _of_median(len(runs)))
-        z, worse = sign * (value - middle) / own, sign * (value - middle) / abs(middle)
-        off = [sign * (run - middle) / abs(middle) for run in runs]
+        z, worse = sign * (value - middle) / own, sign * relative(value, middle)
+        off = [sign * relative(run, middle) for run in runs]
         far = max(threshold, beyond * own / abs(middle) / 2)
     status, reason = _status(metric, value, len(runs), z, worse, sign, threshold)
     if reason in _RULES or z is None or worse is None:

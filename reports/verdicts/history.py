@@ -14,6 +14,7 @@ from typing import Literal
 
 from parsers.errors import UserError
 from parsers.measurement import Direction
+from reports.verdicts.model import relative
 
 SHORTEST = 3  # sessions between two changes
 PENALTY = 3.0
@@ -21,13 +22,28 @@ MATTERS = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A step in a series."""
+class Move:
+    """From where to where a series went."""
+
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """Relative to the size of `before`, above 0 where it rose; NaN where `before` is 0."""
+        return relative(self.after, self.before) if self.before else math.nan
+
+    @property
+    def ratio(self) -> float | None:
+        """After / before; None where one of both is 0 or below, as of a gain in dB."""
+        return self.after / self.before if min(self.before, self.after) > 0 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Move):
+    """A step in a series: between the medians of the session medians from one change to the next."""
 
     index: int  # the first session after it, from 0
-    before: float  # median of the session medians from the change before to this one
-    after: float
-    ratio: float  # after / before; NaN where `before` is 0
     word: Literal[
         "regressed", "improved", "changed"
     ]  # "changed": smaller than the threshold, or no direction is better
@@ -57,12 +73,10 @@ def changes(values: Sequence[float], better: Direction, *, threshold: float = MA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
-    """A series that moved little by little: no session is the first of a step that counts."""
+class Drift(Move):
+    """A series that moved little by little, from the first session to the last by the line through it, or by its levels: no session is the first of a
+    step that counts."""
 
-    before: float  # of the line through it at the first session, or the first level
-    after: float  # at the last one, or the last level
-    ratio: float
     word: Literal["regressed", "improved"]
     straight: bool  # is it a line, and not small steps?
 
@@ -95,9 +109,7 @@ def drift(
     moved = _change(0, float(ends[0]), float(ends[-1]), better, threshold)
     if moved.word == "changed":
         return None
-    return Drift(
-        before=moved.before, after=moved.after, ratio=moved.ratio, word=moved.word, straight=straight
-    )
+    return Drift(before=moved.before, after=moved.after, word=moved.word, straight=straight)
 
 
 NEARER = 0.9
@@ -129,7 +141,10 @@ def _change(index: int, before: float, after: float, better: Direction, threshol
     ):
         word = "improved"
     return Change(
-        index=index, before=before, after=after, ratio=after / before if before else math.nan, word=word
+        index=index,
+        before=before,
+        after=after,
+        word=word,
     )
 
 
@@ -137,5 +152,5 @@ def is_worse(before: float, after: float, better: Direction, threshold: float) -
     """Is a level worse than another by the threshold? Never where neither direction is better, or nothing was before."""
     if better == "neither" or not before:
         return False
-    moved = (after - before) / abs(before)
+    moved = relative(after, before)
     return (-moved if better == "higher" else moved) >= threshold

@@ -18,6 +18,13 @@ VERDICTS: tuple[Verdict, ...] = ("regressed", "improved", "same", "inconclusive"
 STEPS = 1.5
 """Of a last printed digit, what it takes to be a change: 25 and 26 may be 25.49 and 25.51."""
 
+
+def relative(value: float, of: float) -> float:
+    """Return how far a value is from another, as a share of that one's size, with the value's own sign: `relative(-26.0, -20.0)` is -0.3,
+    for it is less. `of` is not 0. Of positive values it is their ratio - 1."""
+    return (value - of) / abs(of)
+
+
 Method = Literal["t", "moderated t", "mann-whitney", "none"]
 """How p was found. "none": there is no test (a single run on a side, zeros, no runs)."""
 

@@ -27,6 +27,8 @@ METRICS = {
     "rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"},
     "took": {"regex": r"took (\S+)", "unit": "us", "better": "lower"},
     "errors": {"regex": r"errors (\S+)", "better": "lower"},
+    "gain": {"regex": r"gain (\S+)", "unit": "dB", "better": "higher"},
+    "off": {"regex": r"off (\S+)", "unit": "us", "better": "lower"},
 }
 
 Add = Callable[..., list[Path]]
@@ -64,6 +66,31 @@ def told(files: Sequence[Path]) -> tuple[history.Report, Page, str]:
 
 def noisy(value: float, i: int) -> float:
     return round(value * random.Random(i).gauss(1, 0.002), 3)
+
+
+def test_a_change_of_a_negative_number_has_its_own_sign(nights: Add) -> None:
+    """A gain that fell from −20.0 to −26.0 dB was "+30 %", an offset that rose from −3.00 to −1.00 µs "−67 %"."""
+    files = nights(
+        "n1",
+        [{"gain": noisy(-20.0 if i < 12 else -26.0, i), "off": noisy(-3.0 if i < 12 else -1.0, i)} for i in range(24)],
+    )  # fmt: skip
+    report, page, text = told(files)
+
+    words = {h.series.key.name.quantity: h.changes[-1] for h in report.histories}
+    assert (words["gain"].word, words["off"].word) == ("regressed", "regressed")
+    assert words["gain"].change == pytest.approx(-0.3, abs=0.02)
+    assert words["off"].change == pytest.approx(0.67, abs=0.02)
+    assert re.search(r"gain.* −20\.\d+ dB +→ +−2[56]\.\d+ dB +−30 %", text)
+    assert re.search(r"off.* −3\.\d+ µs +→ +−1\.\d+ µs +\+67 %", text)
+    (figure,) = (f for s in page.sections for b in s.blocks for f in b.figures)
+    assert figure.lanes
+    assert {word for lane in figure.lanes.lanes for _, word in lane.steps} == {
+        "−30 % on 2026-01-13",
+        "+67 % on 2026-01-13",
+    }
+    changes = [c for one in json.loads(history_text.as_json(report))["series"] for c in one["changes"]]
+    assert [c["ratio"] for c in changes] == [None, None]
+    assert {c["change"] for c in changes} == {one.change for one in words.values()}
 
 
 def test_a_number_that_left_zero_is_not_told_as_unchanged(nights: Add) -> None:

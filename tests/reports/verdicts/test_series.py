@@ -35,7 +35,7 @@ def test_steps_are_found_where_they_are() -> None:
 
     assert (abs(down.index - 12) <= 1, abs(up.index - 28) <= 1) == (True, True)
     assert (down.word, up.word) == ("regressed", "improved")
-    assert down.ratio == pytest.approx(0.9, abs=0.02)
+    assert down.change == pytest.approx(-0.1, abs=0.02)
     assert up.before == pytest.approx(90, rel=0.02)
     assert [c.word for c in changes(series(1, (12, 0.9)), "lower")] == ["improved"]
     assert [c.word for c in changes(series(1, (12, 0.9)), "neither")] == ["changed"]
