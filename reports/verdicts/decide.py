@@ -73,6 +73,7 @@ class _Cells:
     tested: NDArray[np.bool_]
     shift: Array  # of b against a, its sign turned: above 0 is worse
     variance: Array  # of one run about its session
+    resolution: Array  # the last printed digit, of all cells
     df: Array
     per_run: Array  # what the variance of a run counts for: 1/n_A + 1/n_B
     per_tau: Array  # what τ² counts for: 1/K_A + 1/K_B; 0: interleaved, or the variance holds it already
@@ -85,9 +86,10 @@ class _Cells:
     def empty(cls, cells: int) -> _Cells:
         import numpy as np
 
-        nothing = (np.full(cells, np.nan) for _ in range(8))
-        shift, variance, df, per_run, per_tau, rank_p, low, high = nothing
-        return cls(np.zeros(cells, dtype=bool), shift, variance, df, per_run, per_tau, rank_p, low, high, {})
+        nothing = (np.full(cells, np.nan) for _ in range(9))
+        shift, variance, resolution, df, per_run, per_tau, rank_p, low, high = nothing
+        tested = np.zeros(cells, dtype=bool)
+        return cls(tested, shift, variance, resolution, df, per_run, per_tau, rank_p, low, high, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ def _measured(name: str, samples: Sequence[Sample], rules: Rules) -> _Measured:
     variance, df = cells.variance[at], cells.df[at]
     known = rules.prior or estimate.prior(variance, df)
     variance, df = estimate.moderate(variance, df, known)
+    # what the other cells show is no news of what this one's digits hide
+    variance = np.maximum(variance, _of_digits(cells.resolution[at]))
     return _Measured(name, samples, cells, at, variance, df, known)
 
 
@@ -193,17 +197,22 @@ def _intervals(
     cells: _Cells, at: NDArray[np.int_], total: Array, total_df: Array, of_sessions: Array, tau_df: float
 ) -> tuple[Array, Array]:
     """Return the ends of the 95 % intervals of the shifts: where ranks decide those of the ranks, which know nothing of sessions, with
-    the noise between sessions."""
+    the noise between sessions. No end is nearer than the last digit: repeats do not show what all of them hide."""
     import numpy as np
 
     shift, low, high = cells.shift[at], cells.rank_low[at], cells.rank_high[at]
     reach = np.sqrt(total) * estimate.t_quantile(total_df, 0.975)
     more = np.sqrt(of_sessions) * estimate.t_quantile(np.full_like(shift, tau_df), 0.975)
     by_t = np.isnan(low)
-    return (
-        np.where(by_t, shift - reach, shift - np.hypot(shift - low, more)),
-        np.where(by_t, shift + reach, shift + np.hypot(high - shift, more)),
-    )
+    below = np.where(by_t, reach, np.hypot(shift - low, more))
+    above = np.where(by_t, reach, np.hypot(high - shift, more))
+    step = cells.resolution[at]
+    return shift - np.maximum(below, step), shift + np.maximum(above, step)
+
+
+def _of_digits(resolution: Array) -> Array:
+    """Return the variance that a last digit of such a size makes."""
+    return resolution**2 / 12
 
 
 def _measure(samples: Sequence[Sample]) -> _Cells:
@@ -233,8 +242,9 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
                 estimate.squares(b, [0] * n_b),
             )
             per_tau = 0.0
-        quantum = np.array([samples[i].resolution for i in members]) / math.sqrt(12)
-        variance = np.maximum((squares_a + squares_b) / (df_a + df_b), quantum**2)
+        cells.resolution[rows] = [samples[i].resolution for i in members]
+        of_digits = _of_digits(cells.resolution[rows])
+        variance = np.maximum((squares_a + squares_b) / (df_a + df_b), of_digits)
         cells.variance[rows] = np.where(
             variance > 1e-24, variance, estimate.unseen(np.concatenate([a, b], axis=1))
         )
@@ -247,7 +257,7 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
             about = np.concatenate(
                 [a - np.median(a, axis=1, keepdims=True), b - np.median(b, axis=1, keepdims=True)], axis=1
             )
-            outlying = estimate.outliers(about, quantum)
+            outlying = estimate.outliers(about, np.sqrt(of_digits))
             if outlying.any():
                 far = rows[outlying]
                 cells.rank_p[far] = estimate.p_of_ranks(a[outlying], b[outlying])

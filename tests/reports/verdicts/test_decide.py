@@ -263,6 +263,26 @@ def test_digits_that_the_tool_does_not_print_are_no_evidence() -> None:
     assert one((190.0,) * 5, (220.0,) * 5, resolution=0.053, better="lower").verdict == "regressed"
 
 
+@pytest.mark.parametrize("runs", [2, 5, 12])
+@pytest.mark.parametrize("others", [0, 40])
+def test_an_interval_is_no_finer_than_what_the_digits_hide(others: int, runs: int) -> None:
+    """IMB's 0.05 µs on both sides, of 46 and 54 ns: −1.8 to +1.8 % beside "a step is 20 %", where 57 cells with finer digits shared their noise."""
+    coarse = sample((50.0,) * runs, (50.0,) * runs, key=-1, better="lower", resolution=0.2)
+    (family,) = judge([coarse, *sweep(7, others, runs, sd=0.004)])
+    found = family.decisions[0]
+
+    assert (found.verdict, str(found.advice)) == (
+        "inconclusive",
+        "the tool prints too few digits: a step is 20 %",
+    )
+    assert found.sd is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.sd >= 0.2 / math.sqrt(12)
+    assert found.low <= 46 / 54
+    assert found.high >= 54 / 46
+
+
 @pytest.mark.parametrize("n", [2, 3, 50])
 def test_equal_repeats_are_not_certain(n: int) -> None:
     """Nobody says how many digits there are: what was seen to differ is all that is known of them, and 2 + 2 runs say little."""
@@ -457,6 +477,11 @@ def test_no_word_without_its_evidence(cells: list[Sample]) -> None:
                 assert d.q < 0.05
                 assert abs(d.shift) >= max(delta, 1.5 * d.resolution)
             assert (d.verdict == "inconclusive") == bool(d.advice)
+            if d.low is not None:
+                assert d.ratio is not None
+                assert d.high is not None
+                assert d.low <= d.ratio * math.exp(-d.resolution) * (1 + 1e-9)
+                assert d.high >= d.ratio * math.exp(d.resolution) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(("runs", "most"), [(2, 0.20), (3, 0.15)])
