@@ -188,6 +188,9 @@ def _samples(drafts: Sequence[Draft], a: Side, b: Side) -> Iterator[Sample]:
             session_b=evidence(draft.b.runs, b),
             resolution=draft.resolution,
             interleaved=_took_turns(draft, a, b),
+            disturbed=tuple(
+                s.name for s, own in ((a, draft.a), (b, draft.b)) if all(run.disturbance for run in own.runs)
+            ),
         )
 
 

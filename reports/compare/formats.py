@@ -102,7 +102,7 @@ def _row(row: Row) -> dict[str, Any]:
         "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": _listed(row.doubts[1]), "point_ids": _cells(row.pair.b)},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
         "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
-        "need_sessions": d.need_sessions, "advice": str(d.advice or ""), "matched": row.pair.said,
+        "need_sessions": d.need_sessions, "advice": str(d.advice or ""), "disturbed": list(d.unsure), "matched": row.pair.said,
         "doubtful": list(dict.fromkeys(key for ids in row.doubts for key in _listed(ids))),
     }  # fmt: skip
 

@@ -256,6 +256,7 @@ def _judged(comparison: Comparison) -> str:
     parts.append(f"{fmt.count(counts['same'])} {_are(counts['same'])} the same")
     parts.append(f"{fmt.count(counts['inconclusive'])} {_are(counts['inconclusive'])} inconclusive")
     text = ", ".join(parts) + "."
+    text += _disturbed(comparison, judged)
     if once:
         text += f" {fmt.plural(once, 'more has', 'more have')} one run on a side, and no verdict."
     for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved")[::-1], "Best")):
@@ -264,6 +265,16 @@ def _judged(comparison: Comparison) -> str:
             text += f" {word}: {first.name}, {shift(first)} ({interval(first.interval)}){', ⚠ doubtful by the checks that its row names' if first.doubt else ''}."
             break
     return f"{text} {comparison.confirmed}".rstrip()
+
+
+def _disturbed(comparison: Comparison, judged: int) -> str:
+    """Return " Every run of A and B behind 4 numbers was disturbed, which decides nothing."; "" where no verdict lacks for that."""
+    unsure = [row.decision.unsure for row in comparison.rows if row.decision.unsure and not row.once]
+    if not unsure:
+        return ""
+    sides = " and ".join(unsure[0]) if len({*unsure}) == 1 else "A or B"
+    of = "" if len(unsure) == judged else f" behind {fmt.plural(len(unsure), 'number')}"
+    return f" Every run of {sides}{of} was disturbed, which decides nothing."
 
 
 def _are(n: int) -> str:

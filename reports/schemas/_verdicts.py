@@ -64,7 +64,7 @@ _COMPARED: Final = record(
     tau=number("Standard deviation of the logs between sessions."), threshold=number("What counts as a change, as a share: 0.03."),
     resolution=number("The last printed digit through the value."),
     need_repeats=null(integer("Repeats a side, in all, that would decide.")), need_sessions=null(integer("Sessions a side, in all, that would decide.")),
-    advice=text('What it takes to decide; "": nothing.'), matched=text("How the cells were matched, where they are not the same."), doubtful=DOUBTFUL,
+    advice=text('What it takes to decide; "": nothing.'), disturbed=listed(one_of("A side whose every run was disturbed: inconclusive.", "A", "B")), matched=text("How the cells were matched, where they are not the same."), doubtful=DOUBTFUL,
 )  # fmt: skip
 
 _SESSION: Final = record(

@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.verdicts import estimate
-from reports.verdicts.model import STEPS, VERDICTS, Decision, Family, Prior, Rules, Sample, TauSource, Verdict
+from reports.verdicts.model import (
+    LEAST_SESSIONS,
+    STEPS,
+    VERDICTS,
+    Decision,
+    Family,
+    Prior,
+    Rules,
+    Sample,
+    TauSource,
+    Verdict,
+)
 from reports.verdicts.need import NOTHING, advise
 
 if TYPE_CHECKING:
@@ -307,7 +318,7 @@ def _tau(measured: _Measured, rules: Rules, common: float) -> tuple[float, TauSo
         for i, v in zip(at.tolist(), variance.tolist(), strict=True)
         if i in cells.between
     ]
-    enough = [(b, v) for b, v in known if b.most >= estimate.LEAST_SESSIONS]
+    enough = [(b, v) for b, v in known if b.most >= LEAST_SESSIONS]
     if enough:
         return _seen(enough), "sessions", float(min(b.df for b, _ in enough))
     rows = at[apart]
@@ -380,6 +391,7 @@ def _decision(
         else "moderated t"
         if moderated
         else "t",
+        unsure=sample.unsure,
         need_repeats=need.repeats,
         need_sessions=need.sessions,
         advice=need.advice,
@@ -387,7 +399,7 @@ def _decision(
 
 
 def _verdict(sample: Sample, shift: float, test: _Test | None, alpha: float, delta: float) -> Verdict:
-    if test is None:
+    if test is None or sample.unsure:
         return "inconclusive"
     if abs(shift) + sample.resolution + test.bound < delta:
         return "same"

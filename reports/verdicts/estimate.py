@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 LEAST_CELLS = 20
 """From so many cells on, a sweep says something of the variance of each and of the noise between sessions."""
 
-LEAST_SESSIONS = 5
-"""From so many sessions of one side on, their own spread says what session noise is; that of fewer only how much it is at
-least."""
-
 TAU_ASSUMED = 0.01
 TAU_LEAST = 0.005
 TAU_DF = 30.0

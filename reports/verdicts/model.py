@@ -15,6 +15,10 @@ from parsers.measurement import Direction
 Verdict = Literal["regressed", "improved", "same", "inconclusive"]
 VERDICTS: tuple[Verdict, ...] = ("regressed", "improved", "same", "inconclusive")
 
+LEAST_SESSIONS = 5
+"""From so many sessions of one side on, their own spread says what session noise is; that of fewer only how much it is at
+least."""
+
 STEPS = 1.5
 """Of a last printed digit, what it takes to be a change: 25 and 26 may be 25.49 and 25.51."""
 
@@ -51,6 +55,18 @@ class Sample:
         0.0  # size of the last printed digit, or of a histogram's bin, through the value; 0: fine
     )
     interleaved: bool = False  # A and B took turns in one session: there is no session noise between them
+    disturbed: tuple[Literal["A", "B"], ...] = ()  # sides whose every run something else disturbed
+
+    @property
+    def unsure(self) -> tuple[Literal["A", "B"], ...]:
+        """The sides of which nobody can tell the machine from what disturbed it: both sides had it alike where they took turns, and the
+        sessions of a side that has enough of them show what it makes."""
+        sessions = {"A": self.session_a, "B": self.session_b}
+        return (
+            ()
+            if self.interleaved
+            else tuple(s for s in self.disturbed if len({*sessions[s]}) < LEAST_SESSIONS)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +132,9 @@ class Decision:
     threshold: float  # relative
     resolution: float
     method: Method
+    unsure: tuple[
+        Literal["A", "B"], ...
+    ] = ()  # sides whose every run was disturbed: why there is no firm verdict
     need_repeats: int | None = None  # a side, in all
     need_sessions: int | None = None  # a side, in all
     advice: Advice | None = None

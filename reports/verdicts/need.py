@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from reports.verdicts.model import Advice, Sample
+from reports.verdicts.model import LEAST_SESSIONS, Advice, Sample
 
 POWER = 2.8
 """z(.975) + z(.80): a change of δ is found in 80 % of the cases where the standard error is δ through this."""
@@ -49,6 +49,14 @@ def advise(
         return Need(advice=Advice("holds values of 0 or below, which have no ratio"))
     if test is None:
         return Need(repeats=least, advice=Advice("a single run on a side: needs {} repeats a side", (least,)))
+    if sample.unsure:
+        sides = " and ".join(sample.unsure)
+        return Need(
+            advice=Advice(
+                f"every run of {sides} was disturbed: measure on a quiet machine, or in {{}} sessions",
+                (LEAST_SESSIONS,),
+            )
+        )
     if sample.resolution + abs(shift) >= delta and 1.5 * sample.resolution > max(delta, abs(shift)):
         return Need(advice=Advice(f"the tool prints too few digits: a step is {_percent(sample.resolution)}"))
     if sample.better == "neither" and (test.q < alpha or abs(shift) >= delta):
