@@ -12,7 +12,7 @@ from reports.checks.audit import joined
 from reports.numbers.families import families as by_family
 from reports.numbers.series import Series
 from reports.text import format as fmt
-from reports.verdicts.fleet import Host, Strip, centre
+from reports.verdicts.fleet import MAD, Host, Strip
 from reports.verdicts.model import relative
 
 Known = tuple[Series, Strip]
@@ -48,12 +48,15 @@ class Family:
                 of.setdefault(host.name, []).append((one, strip, host))
         return {name: _typical(own, worst) for name, own in of.items()}
 
-    def scatter(self, typical: Mapping[str, Typical]) -> float:
-        """Return what hosts usually are apart by, one robust standard deviation, relative: of those that no verdict names, if there are any.
-        Of a few hosts it says little."""
+    def scatter(self, typical: Mapping[str, Typical]) -> float | None:
+        """Return what hosts usually are apart by, one robust standard deviation of their changes: of those that no verdict names, if there are any.
+        Of a few hosts it says little, None of one."""
         usual = [one.change for one in typical.values() if one.odd is None]
-        every = [one.change for one in typical.values()]
-        return centre(usual or every)[1] if every else 0.0
+        known = usual or [one.change for one in typical.values()]
+        if len(known) < 2:
+            return None
+        middle = statistics.median(known)
+        return MAD * statistics.median(abs(change - middle) for change in known)
 
     def repeats(self) -> float | None:
         """Return half of what the repeats of a host within a session differ by, relative: of the number in the middle; None of single

@@ -34,13 +34,13 @@ class Shown:
 
     family: Family
     typical: Mapping[str, Typical]
-    scatter: float
+    scatter: float | None  # None: of one host nothing is known
     repeats: float | None  # None: of single runs nothing is known
     coloured: bool  # of few hosts nobody knows what is usual
 
     @property
     def quiet(self) -> float:
-        return max(LEAST, SLOW_Z * self.scatter, self.repeats or 0.0)
+        return max(LEAST, SLOW_Z * (self.scatter or 0.0), self.repeats or 0.0)
 
     @property
     def full(self) -> float:
@@ -299,8 +299,8 @@ def differ_by(share: float | None) -> str:
 def _scales(every: Sequence[Shown]) -> Table:
     """Return what stands behind the colours of each family."""
     return Table(
-        caption="Kinds of number: what is no colour, and from where on it is full.",
-        columns=("Kind", "Numbers", "Better", "Hosts", "Hosts differ by (robust SD)", "Repeats differ by (half the range)", "No colour below", "Full colour from"),
+        caption="Kinds of number: what is no colour, and from where on it is full. Usual hosts are those that no verdict names; what they differ by is of their cells in the map.",
+        columns=("Kind", "Numbers", "Better", "Hosts", "Usual hosts differ by (robust SD)", "Repeats differ by (half the range)", "No colour below", "Full colour from"),
         rows=tuple(
             (
                 one.family.title, fmt.count(len(one.family.numbers)), one.family.better, fmt.count(len(one.typical)),

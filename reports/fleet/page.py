@@ -22,6 +22,7 @@ from reports.results.sessions import minute
 from reports.results.write import write_whole
 from reports.text import format as fmt
 from reports.text.hostlist import folded
+from reports.verdicts.fleet import ASSUMED_SPREAD, LEAST_HOSTS
 
 _MOST_SUSPECTS = 60
 _NAMED = 12
@@ -251,7 +252,8 @@ def _methods(report: Report) -> Iterable[str]:
     least = f"{report.threshold * 100:.3g} %"
     yield (
         "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median, what the last printed digit makes, and what "
-        "the scatter of the hosts' own sessions makes of a host's median (beside a baseline, of a session); z is the distance in such spreads, above 0 worse."
+        "the scatter of the hosts' own sessions makes of a host's median (beside a baseline, of a session, and at least "
+        f"{ASSUMED_SPREAD * 100:.3g} % where that has fewer than {LEAST_HOSTS} sessions of the number); z is the distance in such spreads, above 0 worse."
     )
     yield (
         f"Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three sessions; in more, z above 3 and {least} worse in "

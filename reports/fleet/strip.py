@@ -21,7 +21,7 @@ from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import cut_apart
 from reports.text.hostlist import folded
-from reports.verdicts.fleet import Host, Status, Strip
+from reports.verdicts.fleet import MAD, Host, Status, Strip
 from reports.verdicts.model import relative
 
 MOST_ROWS = 24
@@ -309,7 +309,7 @@ def _spread(strip: Strip) -> str:
     if not strip.spread or not strip.middle:
         return fmt.NOTHING
     values = strip.metric.baseline or [host.value for host in strip.hosts]
-    seen = 1.4826 * statistics.median(abs(value - strip.middle) for value in values)
+    seen = MAD * statistics.median(abs(value - strip.middle) for value in values)
     said = fmt.percent(strip.spread / abs(strip.middle))
     return f"≤ {said}" if seen < strip.spread * (1 - 1e-9) else said
 

@@ -14,7 +14,7 @@ from reports.history.text import bound_text, told_from
 from reports.numbers.families import Family, families
 from reports.results.sessions import SessionKey
 from reports.text import format as fmt
-from reports.verdicts.fleet import centre
+from reports.verdicts.fleet import MAD, centre
 
 MOST: Final = 24
 """Lines of one host: all that changed, and then those that did not."""
@@ -117,7 +117,7 @@ def _nothing(history: History, threshold: float) -> str:
     if history.left_zero:
         return "left 0: no change from 0 is judged"
     middle, sd = centre(history.medians)
-    seen = 1.4826 * statistics.median(abs(value - middle) for value in history.medians)
+    seen = MAD * statistics.median(abs(value - middle) for value in history.medians)
     least = "≤ " if seen < sd * (1 - 1e-9) else ""
     scatter = (
         f"; scatters by {least}{fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""

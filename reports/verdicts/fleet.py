@@ -43,6 +43,9 @@ HALF = 0.4
 FALSE, FALSE_EVERYWHERE = 0.05, 0.01
 """The share of fleets of equal hosts in which chance alone may accuse one: in a number, and of being slow everywhere."""
 
+MAD: Final = 1.4826
+"""Standard deviations in a median absolute deviation, of normal noise."""
+
 LEAST_SPREAD = 0.003  # of the median: nobody is accused for less than this times z
 ASSUMED_SPREAD = 0.01  # of a baseline with fewer than LEAST_HOSTS values
 LEAST_METRICS = 3
@@ -188,7 +191,7 @@ def centre(values: Sequence[float], resolution: float = 0.0) -> tuple[float, flo
     """Return (median, robust sd): 1.4826 MAD, at least 0.3 % of the median and what the last digit makes."""
     middle = median(values)
     mad = median([abs(v - middle) for v in values])
-    return middle, max(1.4826 * mad, LEAST_SPREAD * abs(middle), resolution * abs(middle) / math.sqrt(12))
+    return middle, max(MAD * mad, LEAST_SPREAD * abs(middle), resolution * abs(middle) / math.sqrt(12))
 
 
 def _strip(metric: Metric, threshold: float, false: float) -> Strip:
@@ -361,7 +364,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
     if len(means) < LEAST_HOSTS:
         return ()
     middle = median(means.values())
-    between = 1.4826 * median([abs(z - middle) for z in means.values()])
+    between = MAD * median([abs(z - middle) for z in means.values()])
     sessions = {name: _sessions([z for z, _ in of_host[name]]) for name in means}
     noise, df = scatter(sessions.values())
     beyond = max(EVERYWHERE_Z, _beyond(FALSE_EVERYWHERE / len(means), len(means), df))

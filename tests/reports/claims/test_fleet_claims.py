@@ -466,8 +466,9 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
             spans.clear()
         else:
             (scale,) = [dict(zip(scales.columns, r, strict=True)) for r in scales.rows if r[0] == metric]
-            between = scale["Hosts differ by (robust SD)"]
-            assert (between == "no difference seen") == (sd == 0)
+            between = scale["Usual hosts differ by (robust SD)"]
+            assert (between == "no difference seen") == (sd == 0 and len(usual) > 1)
+            assert (between == "–") == (len(usual) == 1)
             assert sd < 0.0005 or stands(between, sd * 100, digits=2)
             told = scale["Repeats differ by (half the range)"]
             assert (told == "no difference seen") == (bool(halves) and repeats == 0)

@@ -1107,11 +1107,15 @@ def test_beside_a_baseline_the_table_says_what_the_baseline_scatters_by(make: An
 
     past = load(files("past", [20e3, 20.001e3] * 3))
     report = outliers.build(load(files("n", [20e3] * 3 + [19e3] * 3 + [18e3] * 3)), baseline=past)
-    (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
+    page = fleet_page.build(report, title="t", links={})
+    (figure,) = page.sections[0].blocks[0].figures
 
-    table = figure.numbers[0]
+    table, kinds = figure.numbers
     assert "The baseline scatters by (robust SD)" in table.columns
     assert {row[2] for row in table.rows} == {"≤ 1.0 %"}
+    assert any("and at least 1 % where that has fewer than 8 sessions" in text for text in page.methods)
+    # of the one host that nobody accuses: it was "hosts differ by 0.00033 %"
+    assert {row[kinds.columns.index("Usual hosts differ by (robust SD)")] for row in kinds.rows} == {"–"}
 
 
 def test_a_host_that_is_slow_in_one_sweep_alone_is_told_so(some: Fleet) -> None:
