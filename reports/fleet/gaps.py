@@ -26,8 +26,9 @@ class Gap:
 
     @property
     def text(self) -> str:
-        """`incomplete node[005,010]: 12 runs not started`."""
-        return f"{self.what} {folded(self.of)}" + (f": {self.reason}" if self.reason else "")
+        """`incomplete node010: 12 runs not started`; of hosts of which each lacks as much `incomplete node[005,010], each: 12 runs not started`."""
+        each = ", each" if len(self.of) > 1 and self.what in ("no number", "incomplete") else ""
+        return f"{self.what} {folded(self.of)}" + (f"{each}: {self.reason}" if self.reason else "")
 
 
 def gaps(

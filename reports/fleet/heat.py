@@ -137,26 +137,32 @@ def _named(group: Group, report: Report, every: Sequence[Shown]) -> list[int]:
 def _rows(
     group: Group, report: Report, shown: Sequence[Shown], doubted: Sequence[bool], links: Mapping[str, str]
 ) -> list[Row]:
-    def rank(host: str) -> tuple[int, int, float, str]:
+    def rank(host: str) -> tuple[int, int, bool, float, str]:
         own = [(one.worse(t.change) / one.quiet) for one in shown if (t := one.typical.get(host))]
         lacking = -sum((host, one.family.sweep) in report.failed for one in shown if host not in one.typical)
-        return WORDS.index(report.statuses[host]), lacking, -max(own, default=0.0), host
+        return (
+            WORDS.index(report.statuses[host]),
+            lacking,
+            not _failing(host, report),
+            -max(own, default=0.0),
+            host,
+        )
 
     hosts = sorted(group.hosts, key=rank)
     rows = [[host] for host in hosts]
     if len(hosts) > FOLD_FROM:
-        for alike in (_closely(report, shown), _by_worst(report, shown), lambda host: report.statuses[host]):
-            rows = [*group_by(hosts, alike).values()]
+        for alike in (_closely(report, shown), _by_worst(shown), lambda _: None):
+            rows = [*group_by(hosts, lambda host: (_said(host, report), alike(host))).values()]  # noqa: B023 (called at once)
             if len(rows) <= MOST_ROWS:
                 break
     return [_row(own, report, shown, doubted, links) for own in rows]
 
 
 def _closely(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable]:
-    """Return what hosts are alike in that nobody could tell apart: verdict, and of each family whether it stands out, about how far, marked."""
+    """Return what hosts of one verdict are alike in that nobody could tell apart: of each family whether it stands out, about how far, marked."""
 
     def key(host: str) -> Hashable:
-        return report.statuses[host], tuple(
+        return tuple(
             _level(one, one.typical.get(host), failed=(host, one.family.sweep) in report.failed)
             for one in shown
         )
@@ -175,10 +181,10 @@ def _level(one: Shown, typical: Typical | None, *, failed: bool) -> Hashable:
     )
 
 
-def _by_worst(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable]:
+def _by_worst(shown: Sequence[Shown]) -> Callable[[str], Hashable]:
     def key(host: str) -> Hashable:
         shades = [(one.shade(t), -i) for i, one in enumerate(shown) if (t := one.typical.get(host))]
-        return report.statuses[host], max(shades, default=(0, 0))[1] if any(s for s, _ in shades) else None
+        return max(shades, default=(0, 0))[1] if any(s for s, _ in shades) else None
 
     return key
 
@@ -190,22 +196,25 @@ def _row(
     doubted: Sequence[bool],
     links: Mapping[str, str],
 ) -> Row:
-    status = report.statuses[hosts[0]]
-    failed = any(
-        (host, one.family.sweep) in report.failed
-        for host in hosts
-        for one in shown
-        if host not in one.typical
-    )
     return Row(
         name=hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), "host"),
-        word=SAID.get(status, status) + (FAILED if failed and status == "ok" else ""),
+        word=_said(hosts[0], report),
         cells=tuple(
             _cell(one, [t for host in hosts if (t := one.typical.get(host))], told, failed=any((host, one.family.sweep) in report.failed for host in hosts))
             for one, told in zip(shown, doubted, strict=True)
         ),
-        of=folded(hosts) if len(hosts) > 1 else "", bad=status in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else "",
+        of=folded(hosts) if len(hosts) > 1 else "", bad=report.statuses[hosts[0]] in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else "",
     )  # fmt: skip
+
+
+def _failing(host: str, report: Report) -> bool:
+    """Is a host ok in what it gave, and of what its runs did not give nobody knows?"""
+    return report.statuses[host] == "ok" and host in report.failing
+
+
+def _said(host: str, report: Report) -> str:
+    status = report.statuses[host]
+    return SAID.get(status, status) + (FAILED if _failing(host, report) else "")
 
 
 def _cell(one: Shown, own: Sequence[Typical], told: bool, *, failed: bool) -> Cell:

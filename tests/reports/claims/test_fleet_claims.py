@@ -613,8 +613,9 @@ def terminal(case: Case) -> None:
             assert stands(found[4], mild["z"], digits=2)
             assert int(found[3]) == mild["numbers"]
             assert bool(found[5]) == (not mild["confirmed"]) == (case.truth.sessions[found[1]] < 3)
-        elif found := re.fullmatch(r"incomplete (\S+): (\d+) runs? failed, exit status 1", line):
-            assert {case.truth.failed[name] for name in unfolded(found[1])} == {int(found[2])}
+        elif found := re.fullmatch(r"incomplete (\S+?)(, each)?: (\d+) runs? failed, exit status 1", line):
+            assert {case.truth.failed[name] for name in unfolded(found[1])} == {int(found[3])}
+            assert bool(found[2]) == (len(unfolded(found[1])) > 1)
         elif found := re.fullmatch(r"warning: (\d+) of (\d+) hosts look slow in something: .*", line):
             looks = {r["node"] for r in document["odd"] if r["verdict"] == "suspicious"}
             assert (int(found[1]), int(found[2])) == (len(looks), len(case.truth.kind))

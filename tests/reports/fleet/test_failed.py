@@ -64,6 +64,38 @@ def test_a_host_whose_runs_failed_is_not_among_the_good_ones(make: Any, tmp_path
     assert fleet_page.sentence(report).endswith("; runs of n03 failed.")
 
 
+def test_a_host_of_which_some_runs_failed_says_so_on_the_page_too(make: Any, tmp_path: Path) -> None:
+    """It was "ok" in the map where it had a number of each kind, and of two hosts with nine such runs each "9 runs failed"."""
+    files = []
+    for i in range(12):
+        maker = make.Maker(tmp_path / f"n{i:02d}.db", host=f"n{i:02d}")
+        for threads in (1, 2):
+            for repeat in range(2):
+                failed = (
+                    {"status": "failed", "reason": "exit status 1"}
+                    if i in (3, 5) and threads == 2 and repeat
+                    else {}
+                )
+                maker.add(
+                    "s",
+                    "stream",
+                    {"threads": threads},
+                    "" if failed else make.stream_text(20e3, 4),
+                    axes=("threads",),
+                    **failed,
+                )
+        files.append(maker.write())
+    report = outliers.build(load(files))
+    page = fleet_page.build(report, title="t", links={})
+
+    (figure,) = (f for s in page.sections for b in s.blocks for f in b.figures)
+    assert figure.grid
+    words = [(row.name, row.word) for row in figure.grid.rows]
+    assert words[:3] == [("n03", "ok, runs failed"), ("n05", "ok, runs failed"), ("n00", "ok")]
+    assert [gap.text for gap in report.gaps] == ["incomplete n[03,05], each: 1 run failed, exit status 1"]
+    assert "incomplete n[03,05], each: 1 run failed, exit status 1" in fleet_text.as_text(report)
+
+
 def test_a_host_without_a_sweep_has_a_line_and_not_one_a_cell(make: Any, tmp_path: Path) -> None:
     files = []
     for i in range(9):
