@@ -360,17 +360,18 @@ def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str, own: Seq
         return f"{other} has no such cell: the nearest differs in {fmt.words(close[0])}"
     # what is no axis was changed, and the very cell is there; along an axis there are but its neighbours
     name = min((gap[0] for gap in close), key=cell.axes.__contains__)
-    theirs = [_parameters(c) for c, gap in gaps if gap == [name]]
-    values = sorted({_text(p[name]) for p in theirs if name in p}, key=natural)
-    untold = [f"a cell that does not tell its {name}"] if any(name not in p for p in theirs) else []
-    said = _text(parameters.get(name))
+    theirs = [(c, _parameters(c)) for c, gap in gaps if gap == [name]]
+    spelled = {_text(p[name]): _written(c, name) for c, p in theirs if name in p}
+    values = [spelled[value] for value in sorted(spelled, key=natural)]
+    untold = [f"a cell that does not tell its {name}"] if any(name not in p for _, p in theirs) else []
+    said = _written(cell, name)
     listed = fmt.words([*values[:6], *untold]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
     if name == "place":
         return f"{other} has no cell there ({said}); it has {listed}"
     hint = f" (--ignore {name}?)" if _is_fixed(name, own) and _is_fixed(name, others) else ""
     if name not in parameters:
         return f"{name} is not said here; {other} has {listed}{hint}"
-    if any(_text(_parameters(c).get(name)) == said for c in same_tool):
+    if any(_parameters(c).get(name) == parameters[name] for c in same_tool):
         return f"{other} has no such cell with {name}={said}; it has one with {listed}{hint}"
     return f"{other} has no {name}={said}; it has {listed}{hint}"
 
@@ -385,6 +386,11 @@ def _is_fixed(name: str, of: Sequence[CellOfSide]) -> bool:
 
 def _parameters(cell: CellOfSide) -> dict[str, Any]:
     return {**cell.parameters, "place": _where(cell)}
+
+
+def _written(cell: CellOfSide, name: str) -> str:
+    """Return a value as the cell is named by it: "16k", which is matched as 16384."""
+    return _text(cell.options[name] if name in cell.options else _parameters(cell).get(name))
 
 
 def _gap(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:

@@ -250,6 +250,24 @@ def test_a_cell_that_does_not_tell_an_option_is_not_called_none(make: Any, tmp_p
     assert reason == "B has no offset=8; it has a cell that does not tell its offset"
 
 
+def test_a_reason_spells_a_value_as_the_cell_is_named(make: Any, tmp_path: Path) -> None:
+    """ "only A has disk, bs=16k: B has no bs=16384; it has 4096 and 32768"."""
+    sides = []
+    for name, sizes in (("a", ("4k", "16k")), ("b", ("4096", "32k", "128k"))):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for bs in sizes:
+            text = make.fio_text({"read": (1000.0, 90.0)}, bs=bs, rw="randread", iodepth=1)
+            maker.add("s", "fio", {"rw": "randread", "bs": bs, "iodepth": 1}, text, axes=("bs",))
+        sides.append(cells_of(load([maker.write()])))
+
+    reasons = {one.cell: one.reason for one in match(*sides).unmatched}
+    assert reasons == {
+        "bs=16k": "B has no bs=16k; it has 4096, 32k and 128k",
+        "bs=32k": "A has no bs=32k; it has 4k and 16k",
+        "bs=128k": "A has no bs=128k; it has 4k and 16k",
+    }
+
+
 def test_a_skipped_and_a_disturbed_cell_say_so(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "b.db", host="b")
     axes = ("threads", "place")
