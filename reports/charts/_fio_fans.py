@@ -129,7 +129,7 @@ def _title(fans: Sequence[_Fan], limit: float | None) -> str:
     for fan in fans if limit else ():
         assert limit is not None
         if not fan.hollow and (depth := fan.kept_up_to(limit)):
-            return f"{fmt.sentence(fan.name)}: p99 within {fmt.quantity(limit, 'ns', 1)} up to depth {depth}, at {fmt.quantity(fan.iops[depth], 'IOPS')}"
+            return f"{facets.begins(fan.of, fan.name)}: p99 within {fmt.quantity(limit, 'ns', 1)} up to depth {depth}, at {fmt.quantity(fan.iops[depth], 'IOPS')}"
     return "Percentiles of the latency over iodepth"
 
 
@@ -177,7 +177,7 @@ def _panel(fan: _Fan, depths: Sequence[int], y: axes.Axis, factor: float, limit:
         f"{fmt.quantity(line.points[-1][1].median, 'ns')} at {line.points[-1][0]:g}."
         for line in fan.lines
     )
-    return panel(fmt.sentence(fan.name), f"{fan.name}: percentiles by iodepth. {described}", build)
+    return panel(facets.begins(fan.of, fan.name), f"{fan.name}: percentiles by iodepth. {described}", build)
 
 
 def _limit_marks(fan: _Fan, limit: float, kept: int | None, plot: Plot, factor: float) -> dict[str, Rows]:

@@ -82,6 +82,7 @@ class _Cell:
     """A cell of the sweep in one direction."""
 
     name: str
+    of: facets.Facet
     runs: tuple[Run, ...]
     repeats: tuple[_Moments, ...]
     hollow: bool
@@ -106,7 +107,7 @@ def time_figures(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Iterat
         every = {run: list(logs(run.parsed)) for run in members if run.parsed}
         repeats = tuple(m for run, told in every.items() if (m := _moments(run, told, direction)))
         if repeats:
-            cells.append(_Cell(name=name, runs=members, repeats=repeats, hollow=is_hollow(members)))
+            cells.append(_Cell(name=name, of=of, runs=members, repeats=repeats, hollow=is_hollow(members)))
         windows += [
             w
             for run, told in every.items()
@@ -218,7 +219,7 @@ def _title(cells: Sequence[_Cell]) -> str:
     ratio = f"{fmt.number(slow.ratio)} × the median {step}’s"
     if slow.ratio < _STEADY:
         return f"Latency is steady over time: the slowest {step}’s mean is {ratio} ({cell.name})"
-    return f"{fmt.sentence(cell.name)}: the slowest {step}’s mean latency is {ratio}"
+    return f"{facets.begins(cell.of, cell.name)}: the slowest {step}’s mean latency is {ratio}"
 
 
 def _step(step: float) -> str:
@@ -299,7 +300,7 @@ def _map_panel(
         else ""
     )
     many = len(cell.repeats) > 1
-    title = f"{fmt.sentence(cell.name)}{f', repeat {one.run.record.repeat}' if many else ''}"
+    title = f"{facets.begins(cell.of, cell.name)}{f', repeat {one.run.record.repeat}' if many else ''}"
     return panel(title, f"{title}: latencies of the I/Os over {fmt.number(one.end)} s.{said}", build)
 
 

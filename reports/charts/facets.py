@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import option_value, program_kind
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,6 +206,13 @@ def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run], *, within
 def facet_title(of: Facet, tool: str) -> str:
     """Return "64 B stride, node n001", for people."""
     return ", ".join(facet_words(of, tool))
+
+
+def begins(of: Facet, text: str) -> str:
+    """Return a text that begins with `facet_title` as a title begins: "Local, randread", and "node07, local, randread", for a host, a file and a program are
+    called as they are."""
+    first = next((name for name, value in of if value is not None), "")
+    return text if first in ("host", "program", "source") else fmt.sentence(text)
 
 
 def facet_words(of: Facet, tool: str) -> list[str]:

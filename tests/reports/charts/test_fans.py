@@ -16,10 +16,15 @@ from reports.results.load import load
 
 
 def swept(
-    make: Any, path: Path, p99: dict[int, float], *, kinds: tuple[str, ...] = ("randread",)
+    make: Any,
+    path: Path,
+    p99: dict[int, float],
+    *,
+    kinds: tuple[str, ...] = ("randread",),
+    host: str = "node07",
 ) -> tuple[Figure, ...]:
     """p99: iodepth → µs; p50 is half of it, p90 0.8 of it, p99.9 twice and p99.99 four times; two repeats, IOPS 1000 × depth."""
-    maker = make.Maker(path)
+    maker = make.Maker(path, host=host)
     for rw in kinds:
         for depth, tail in p99.items():
             for wobble in (0.99, 1.01):
@@ -57,6 +62,17 @@ def test_a_fan_has_five_percentiles_over_the_tested_depths(make: Any, tmp_path: 
             assert spec["encoding"]["x"]["axis"]["values"] == [*TAILS]
             vega.draw(spec, "x", "")
     assert len({str(panel.wide["encoding"]["y"]["scale"]) for panel in fan.panels}) == 1
+
+
+def test_a_host_is_called_as_it_is(make: Any, tmp_path: Path) -> None:
+    """ "Node07, randread: p99 within …" was the title of node07's."""
+    paths = [tmp_path / "a.db", tmp_path / "b.db"]
+    for path, host in zip(paths, ("vm", "node07"), strict=True):
+        swept(make, path, TAILS, host=host)
+    _, fan = chapter(load(paths)).figures
+
+    assert [panel.title for panel in fan.panels] == ["vm, randread", "node07, randread"]
+    assert fan.title.startswith("vm, randread: p99 within ")
 
 
 def test_the_limit_is_kept_up_to_a_tested_depth(make: Any, tmp_path: Path) -> None:
