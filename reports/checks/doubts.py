@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -28,6 +29,14 @@ def of_results(results: Results, *, digest: bool = True) -> Guilty:
 def mark(ids: str) -> str:
     """Return what stands behind what is doubted: " ⚠ F1, F7"; "" of nothing."""
     return f" {MARK} {ids}" if ids else ""
+
+
+def counted(ids: Sequence[str], noun: str) -> str:
+    """Return "F1 (2 of 8 points)" of what doubts some things that stand together; of a single one what doubts it. `ids`: of each, "F1, F7"."""
+    if len(ids) == 1:
+        return ids[0]
+    found = Counter(key for one in ids if one for key in one.split(", "))
+    return ", ".join(f"{key} ({n} of {fmt.plural(len(ids), noun)})" for key, n in found.items())
 
 
 def of_figure(figure: Figure, guilty: Guilty) -> Figure:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from reports.charts import curve_rows, wording
 from reports.charts.curve_rows import Curve
+from reports.checks import doubts
 from reports.compare import text as texts
-from reports.compare.folds import AXES, axis_of, level
+from reports.compare.folds import AXES, axis_of, axis_title, level
 from reports.compare.model import Comparison, Row
 from reports.draw import axes, vega
 from reports.draw.figure import Figure, Panel, panel
@@ -114,17 +114,11 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Drawn | None:
         + (f" Without a ratio, in the table only: {fmt.plural(lost, 'point')}." if lost else ""),
         panels=panels,
         half=len(panels) == 1,
-        doubt=doubt_of(rows),
+        doubt=doubts.counted([row.doubt for row in rows], "point"),
     )
     return Drawn(
         figure=figure, moved=any(row.verdict in ("regressed", "improved") and not row.once for row in rows)
     )
-
-
-def doubt_of(rows: Sequence[Row]) -> str:
-    """Return "F1 (2 of 8 points)": which checks doubt what is drawn."""
-    found = [key for row in rows if row.doubt for key in row.doubt.split(", ")]
-    return ", ".join(f"{key} ({n} of {fmt.plural(len(rows), 'point')})" for key, n in Counter(found).items())
 
 
 def _telling(rows: Sequence[Row], axis: str) -> list[str]:
@@ -206,7 +200,7 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
         for (own, at), row in of.items()
         if own == key
     }
-    names = [level(axis, value) for value in tested]
+    names = [level(next(iter(of.values())), axis, value) for value in tested]
 
     def build(width: int) -> Spec:
         named = lines if len(lines) > 1 else []
@@ -216,7 +210,7 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
         )  # fmt: skip
         step = _every(names, frame.plot_width, 8 if width > 400 else 5)
         ticks = tuple((float(i), name) for i, name in enumerate(names) if i % step == 0)
-        x = axes.Axis(kind="linear", low=-0.4, high=len(names) - 0.6, ticks=ticks, title=AXES.get(axis, axis))
+        x = axes.Axis(kind="linear", low=-0.4, high=len(names) - 0.6, ticks=ticks, title=axis_title(axis))
         plot = Plot(frame=frame, x=x, y=y)
         points = curve_rows.point_rows(lines, list(place.values()), 1)
         for point in points:
@@ -243,11 +237,21 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
             one["x2_px"] += edge
         return vega.fill("ratio", frame=frame, x=x, y=y, series=known, data=data)
 
-    described = " ".join(
-        f"{line.name}: {texts.shift(told[line.name, line.points[-1][0]])} at {names[int(line.points[-1][0])]}."
-        for line in lines
+    described = " ".join(_said(line, [told[line.name, at] for at, _ in line.points], names) for line in lines)
+    by = axis_title(axis)
+    by = by.lower() if axis in AXES else by
+    return panel("", f"{metric} of B against A by {by}. {described}", build)
+
+
+def _said(line: Curve, rows: Sequence[Row], names: Sequence[str]) -> str:
+    """Return "other package: +5.1 to +6.6 % over 24 points, 0 B to 4 MiB; the farthest +6.6 % at 4 MiB."."""
+    at = [names[int(place)] for place, _ in line.points]
+    farthest = max(range(len(rows)), key=lambda i: abs(rows[i].decision.shift or 0.0))
+    apart = len({texts.change(row.change) for row in rows}) > 1
+    more = f"; the farthest {texts.shift(rows[farthest])} at {at[farthest]}" if apart else ""
+    return (
+        f"{line.name}: {texts.span(rows)} over {fmt.plural(len(rows), 'point')}, {at[0]} to {at[-1]}{more}."
     )
-    return panel("", f"{metric} of B against A by {axis}. {described}", build)
 
 
 def _every(names: Sequence[str], width: float, most: int) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reports.compare.model import Row
+from reports.results import naming
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 
@@ -81,11 +82,12 @@ def _points(curve: Fold, members: Sequence[Row]) -> str:
     here = sorted({float(row.labels[curve.axis]) for row in members})
     counted = f"{len(here)} of {fmt.plural(len(tested), 'point')}"
     name = "" if curve.axis == "message_size" else f"{curve.axis.replace('_', ' ')} "
-    first, last = level(curve.axis, here[0]), level(curve.axis, here[-1])
+    names = [level(curve.rows[0], curve.axis, value) for value in here]
+    first, last = names[0], names[-1]
     if tested.index(here[-1]) - tested.index(here[0]) == len(here) - 1:
         return f"{counted}, {name}{first} to {last}"
     if len(here) <= 4:
-        return f"{counted}, {name}{fmt.words([level(curve.axis, value) for value in here])}"
+        return f"{counted}, {name}{fmt.words(names)}"
     return f"{counted} between {name}{first} and {last}"
 
 
@@ -110,6 +112,13 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def level(axis: str, value: float) -> str:
-    """Return a level of an axis as it is written: "4 KiB", "0.5"."""
-    return fmt.size(value) if axis == "message_size" else f"{value:g}"
+def level(row: Row, axis: str, value: float) -> str:
+    """Return a level of an axis as it is written: "4 KiB", "0.5"; a whole number with all its digits, never "1e+06". `row`: any of the curve's."""
+    if axis == "message_size":
+        return fmt.size(value)
+    return naming.level_text(row.pair.a.tool, axis, int(value) if value.is_integer() else value)
+
+
+def axis_title(axis: str) -> str:
+    """Return what an axis is called: "Message size", "iodepth"; one of the user's own as it is written."""
+    return AXES.get(axis, axis.replace("_", " "))

@@ -11,8 +11,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from reports.checks import doubts
 from reports.compare import text as texts
-from reports.compare.curves import curves, doubt_of, main_sweeps, worse
+from reports.compare.curves import curves, main_sweeps, worse
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
@@ -228,7 +229,7 @@ def _of_fold(fold: Fold, clip: float) -> Line:
         verdict=verdict,
         sign={"regressed": "▼", "improved": "▲"}.get(verdict, ""),
         runs=counts[0] if len(set(counts)) == 1 else "",
-        doubt=doubt_of(fold.rows),
+        doubt=doubts.counted([row.doubt for row in fold.rows], "point"),
         points=fold.points,
     )
 

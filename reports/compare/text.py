@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Final
 
 from reports.checks.doubts import LEGEND, mark
+from reports.checks.doubts import counted as counted_doubts
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row
@@ -546,7 +547,7 @@ def _numbers(entries: Iterable[Entry]) -> int:
 
 
 def _of_fold(fold: Fold) -> tuple[str, ...]:
-    doubt = ", ".join(dict.fromkeys(key for row in fold.rows if row.doubt for key in row.doubt.split(", ")))
+    doubt = counted_doubts([row.doubt for row in fold.rows], "point")
     cell = fold.place.partition(", ")[2]
     said = f"{'; '.join(filter(None, (', '.join(filter(None, (cell, fold.row))), fold.points)))}{mark(doubt)}"
     return span(fold.rows), interval(outer(fold.rows)), "", "", "", said

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from reports.checks.audit import joined
-from reports.checks.doubts import LEGEND, mark
+from reports.checks.doubts import LEGEND, counted, mark
 from reports.draw.figure import MARK
 from reports.history.changes import LEAST, History, Moment, Report, Step
 from reports.numbers.families import families
@@ -316,12 +316,16 @@ def _kinds(changed: Sequence[tuple[History, Change | Drift]], screen: Screen) ->
             ends = dict.fromkeys(fmt.change(end([c.change for _, c in own])) for end in (min, max))
             *first, last = ends
             by = " to ".join([*(text.removesuffix(" %") for text in first), last])
-            doubt = joined(ids for one, _ in own for ids in one.doubts)
-            rows.append((change.word, f"{told}{mark(doubt)}", _spark(history), now, by))  # fmt: skip
+            rows.append((change.word, f"{told}{mark(_doubts([one for one, _ in own]))}", _spark(history), now, by))  # fmt: skip
     lines = table(rows, screen, right=frozenset({3, 4}), indent=2, give=1, spare=(3, 2))
     if left or len(rows) < len(changed):
         lines.append(f"  {f'and {left} more numbers; ' if left else ''}--all lists the numbers")
     return lines
+
+
+def _doubts(own: Sequence[History]) -> str:
+    """Return "S3", of several numbers "S3 (1 of 4 numbers)"."""
+    return counted([joined(one.doubts) for one in own], "number")
 
 
 def _spark(history: History) -> str:

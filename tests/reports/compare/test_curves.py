@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from reports.compare.comparison import compare
 from reports.compare.curves import ratio_axis
+from reports.compare.folds import Fold, folded
 from reports.compare.model import Comparison
 from reports.compare.section import delta
 from reports.compare.sides import side
@@ -33,6 +35,39 @@ def messages(make: Any, tmp_path: Path, factor: float, repeats: int = 3) -> Comp
         path = maker.write()
         sides.append(side(name.upper(), path.name, load([path])))
     return compare(*sides)
+
+
+def test_what_is_said_of_a_picture_holds_of_all_its_points(make: Any, tmp_path: Path) -> None:
+    """ "by message_size … at 1 MiB" told the last point alone."""
+    (figure,) = delta(messages(make, tmp_path, 1.4)).curves
+
+    said = figure.panels[0].description
+    assert said.startswith("PingPong time of B against A by message size. ")
+    assert "same package: 0.0 % over 7 points, 0 B to 1 MiB." in said
+    assert "other package: 0.0 to +40.0 % over 7 points, 0 B to 1 MiB; the farthest +40.0 % at 1 MiB." in said
+
+
+def test_sizes_along_an_axis_are_written_as_sizes(make: Any, tmp_path: Path) -> None:
+    """Ticks of 1e+06 and 1e+09 bytes."""
+    sides = []
+    for name in "ab":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for size in (4096, 10**6, 10**9):
+            for repeat in range(2):
+                text = make.poke_text(make.sample(1000, median=90.0 + repeat), size=size)
+                maker.add("s", "poke", {"op": "read", "bytes": size}, text, axes=("bytes",))
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+    found = compare(*sides)
+
+    (figure, *_) = delta(found).curves
+    axis = figure.panels[0].wide["encoding"]["x"]["axis"]
+    assert "4 KiB" in str(axis)
+    assert "1 GB" in str(axis)
+    assert "over 3 points, 4 KiB to 1 GB" in figure.panels[0].description
+    assert not re.search(r"\de\+\d", str(axis) + figure.panels[0].description)
+    (fold, *_) = [entry for entry in folded(found.rows, found.rows) if isinstance(entry, Fold)]
+    assert fold.points == "3 of 3 points, bytes 4 KiB to 1 GB"
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.4, 0.5, 40.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,19 @@ def test_a_terminal_has_a_line_a_curve_and_a_pipe_each_number(make: Any, tmp_pat
     ):
         assert " points, " not in text
         assert re.search(r"\+\d\S+ % .*→.* place=other package 64 KiB", text)
+
+
+def test_a_line_says_of_how_many_points_a_check_doubts_it(make: Any, tmp_path: Path) -> None:
+    """ "6 of 6 points, threads 1 to 8 ⚠ S3" had the mark of two of them."""
+    found = slower(make, tmp_path)
+    doubted = [
+        replace(row, doubts=("P3", "")) if row.labels.get("message_size") in ("1", "256") else row
+        for row in found.rows
+    ]
+
+    text = texts.table(replace(found, rows=tuple(doubted)), screen=Screen(width=120, terminal=True))
+
+    assert f"{SLOW} ⚠ P3 of A (2 of 6 points)" in text
 
 
 def test_curves_that_did_not_move_are_closed_where_others_did(make: Any, tmp_path: Path) -> None:

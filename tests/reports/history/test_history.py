@@ -610,4 +610,11 @@ def test_a_terminal_has_a_line_a_kind_of_number_with_what_it_did(nightly: Nightl
     told = history_text.as_text(replace(report, steps=(many,)), screen=Screen(width=100, terminal=True))
     assert "copy bandwidth, 3 numbers" in told
     assert "--all lists the numbers" in told
+    (first, change), *others = many.changed
+    one = replace(first, doubts=("S3", *first.doubts[1:]))
+    marked = replace(report, steps=(replace(step, changed=((one, change), *others)),))
+    text = history_text.as_text(marked, screen=Screen(width=160, terminal=True))
+    assert re.search(
+        r", 3 numbers ⚠ S3 \(1 of 3 numbers\)  ", text
+    )  # "⚠ S3 in 1 of 14 sessions" was one of them
     assert max(map(len, told.splitlines())) <= 100
