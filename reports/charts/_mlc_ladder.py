@@ -18,7 +18,7 @@ from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers.formulas import Spread
 from reports.readings import groups
 from reports.readings.mlc import entries
-from reports.results.hardware import caches_above
+from reports.results.hardware import FITS, caches_above
 from reports.results.model import Run
 from reports.results.naming import program_name
 from reports.text import format as fmt
@@ -31,8 +31,6 @@ _FEWEST = 4
 
 SMALL, HUGE = "small pages", "huge pages"
 
-_FITS: Final = 3 / 4
-"""A working set is told as one of a cache where it takes this part of it at most: what else uses it has the rest."""
 
 _BEYOND: Final = 2
 """A working set is told as one of memory where it is so often the largest cache: of less, much is still found there."""
@@ -245,7 +243,7 @@ def _typical(line: dict[float, Spread], step: Step) -> float | None:
         size
         for size in line
         if (step.high is None and size >= _BEYOND * step.low)
-        or (step.high is not None and step.low < size <= _FITS * step.high)
+        or (step.high is not None and step.low < size <= FITS * step.high)
     ]
     return max(inside, default=None)
 

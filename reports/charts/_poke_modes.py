@@ -15,12 +15,10 @@ from reports.numbers.formulas import Mode
 from reports.numbers.poke import latencies
 from reports.readings.poke import first as first_of
 from reports.results.convicted import OTHER
-from reports.results.hardware import caches_above
+from reports.results.hardware import FITS, caches_above
 from reports.results.model import Run
 from reports.text import format as fmt
 
-FITS: Final = 0.75
-"""Of a cache: what is at most so large is taken to lie in it."""
 ALIKE: Final = 1.2
 """Times whose ratio is at most this are of one place."""
 INTERRUPTED_NS: Final = 10_000.0

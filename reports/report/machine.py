@@ -23,7 +23,7 @@ from reports.report.key_numbers import best_of, doubted
 from reports.report.possible import UNKNOWN
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
-from reports.results.hardware import counted
+from reports.results.hardware import FITS, counted
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -348,7 +348,7 @@ class _Measured:
         return self._timed(cpus, [t for t in near if _Reach.of([t.run], self.topology).pus <= cpus])
 
     def _timed(self, cpus: Cpus, times: Sequence[AccessTime]) -> list[_Cache]:
-        """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that fits in it
+        """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that lies in it
         and in none below, where there is one; of several such the lowest. None where that is mostly the timer."""
         caches = [
             (cache.level, cache.size_bytes)
@@ -359,7 +359,7 @@ class _Measured:
         below = 0
         for level, alike in sorted(group_by(caches, lambda c: c[0]).items()):
             sizes = sorted(size for _, size in alike)
-            inside = [t for t in times if t.size and below < t.size <= sizes[0] and t.plain]
+            inside = [t for t in times if t.size and below < t.size <= FITS * sizes[0] and t.plain]
             found = max(inside, key=lambda t: (t.size or 0.0, -t.median), default=None)
             found = None if found and found.bound else found
             each = " to ".join(dict.fromkeys((fmt.size(sizes[0]), fmt.size(sizes[-1]))))

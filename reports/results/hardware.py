@@ -149,6 +149,10 @@ def counted(topology: Topology) -> list[str]:
     return [fmt.plural(numbers[key], noun) for key, noun in nouns.items()]
 
 
+FITS: Final = 0.75
+"""Of a cache: data that takes at most this part of it is taken to lie in it; what else uses it has the rest."""
+
+
 def caches_above(run: Run) -> tuple[tuple[int, int], ...]:
     """Return (level, bytes) of the caches above a run's first CPU, smallest first; () where none is known."""
     machine = run.session.topology

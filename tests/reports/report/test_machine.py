@@ -232,7 +232,7 @@ def test_what_fits_in_a_cache_is_no_number_of_the_memory(
     maker = make.Maker(tmp_path / "r.db")
     maker.topology = "pack:1 numa:1(memory=8GB) l3:1(size=32MB) l2:1(size=2MB) l1d:1(size=48kB) core:2 pu:1"
     maker.groups = {"local": (Group(cpus=(0,), membind=(0,)),)}
-    for b, small, huge in (("16k", 1.0, 1.1), ("32k", 2.2, 2.1), ("1m", 6.0, 4.0), (largest, 9.0, 7.0)):
+    for b, small, huge in (("16k", 1.0, 1.1), ("32k", 2.2, 2.1), ("48k", 3.0, 3.0), ("1m", 6.0, 4.0), (largest, 9.0, 7.0)):  # fmt: skip
         for pages, latency in ((False, small), (True, huge)):
             text = (
                 "pinsweep memlat 0.2 (MLC-style; not Intel MLC)\nCommand line parameters: --idle_latency\n\n"
@@ -246,7 +246,7 @@ def test_what_fits_in_a_cache_is_no_number_of_the_memory(
     levels = {level.name: level.number.value for part in found for level in part.levels if level.number}
     (memory,) = [part for part in found if part.name == "Memory"]
 
-    assert levels["L1"] == "2.1"  # of 32k the lower; the 1.0 of 16k says less of it
+    assert levels["L1"] == "2.1"  # of 32k the lower; the 1.0 of 16k says less of it; 48k has no room for anything else
     assert [n.name for n in memory.numbers] == (["Memory, idle"] if box == "memory" else [])
     assert box == "memory" or memory.instead == "only buffers that fit in a cache were walked over"
 
