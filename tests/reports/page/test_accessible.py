@@ -12,7 +12,11 @@ import pytest
 from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 
+from orchestrator.machine.descriptions import topology_from_text
 from pinsweep.cli import cli
+from reports.charts.core_pairs import near
+from tests.reports.charts.test_over_time import each, log
+from tests.reports.claims.test_core_pairs import TIMES, c2c_text, caches
 from tests.waits import PATIENCE_S, until
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
@@ -65,6 +69,50 @@ def storage(make: Any, folder: Path) -> Path:
             text = make.fio_text(parts if rw == "randrw" else own, bs="4k", rw=rw, iodepth=depth)
             maker.add("ssd", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"))
     return Path(maker.write())
+
+
+def over_time(make: Any, folder: Path) -> Path:
+    """fio with logs of each I/O: a heat map of latency over time."""
+    maker = make.Maker(folder / "r.db")
+    for depth in (1, 8):
+        text = make.fio_text({"read": (1000.0, 100.0)}, bs="4k", rw="randread", iodepth=depth)
+        lines = log("lat.1", each({3: 900_000}))
+        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, text + lines, axes=("iodepth",))  # fmt: skip
+    return Path(maker.write())
+
+
+def access_times(make: Any, folder: Path) -> Path:
+    maker = make.Maker(folder / "r.db")
+    for target, size, median in (("memory", 2**20, 60.0), ("memory", 2**28, 270.0), ("file", 2**28, 710.0)):
+        options = {"target": target, "bytes": size, "count": 5000}
+        for wobble in (0.99, 1.01):
+            text = make.poke_text(make.sample(5000, median * wobble), size=size, target=target)
+            maker.add("tails", "poke", options, text, axes=("target", "bytes"))
+    return Path(maker.write())
+
+
+def core_pairs(make: Any, folder: Path) -> Path:
+    """A map of 16 cores as a table, and one of 64 as a picture."""
+    caches(make, folder / "few.db")
+    many = "pack:2 [numa] l3:4(size=32MiB) core:8 pu:1"
+    maker = make.Maker(folder / "many.db", host="n002")
+    maker.topology = many
+    machine = topology_from_text(many)
+    cpus = sorted(core.cpus[0] for core in machine.cores)
+    maker.add("caches", "mlc", {"mode": "c2c_latency", "a": True}, c2c_text(cpus, lambda a, b: TIMES[near(machine, a, b)]))  # fmt: skip
+    maker.write()
+    return folder
+
+
+def many_hosts(make: Any, folder: Path) -> Path:
+    for i in range(10):
+        maker = make.Maker(folder / f"n{i}.db", host=f"n{i:03d}")
+        for threads in (1, 2, 4):
+            for wobble in (0.99, 1.01):
+                rate = 20e3 * threads**0.5 * wobble * (0.7 if i == 5 else 1 + i / 1e3)
+                maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))  # fmt: skip
+        maker.write()
+    return folder
 
 
 def taken_in(folder: Path, tool: str, *more: Path) -> Path:
@@ -127,6 +175,13 @@ KINDS: dict[str, Callable[[Any, Path, Path], None]] = {
     "many sweeps": report(lambda make, folder: swept(make, folder / "r.db", sweeps=7)),
     "failures": report(lambda make, folder: swept(make, folder / "r.db", fails=True)),
     "fio": report(storage),
+    "fio over time": report(over_time),
+    "access times": report(access_times),
+    "maps of cores": report(core_pairs),
+    "many hosts": report(many_hosts),
+    "without scripts": lambda make, folder, out: pinsweep(
+        "report", swept(make, folder / "r.db"), "--static", "-o", out
+    ),
     "captured MLC": report(lambda make, folder: taken_in(folder, "mlc", *two_matrices(folder))),
     "captured IMB": report(lambda make, folder: taken_in(folder, "imb")),
     "captured STREAM": report(lambda make, folder: taken_in(folder, "stream")),
