@@ -72,7 +72,8 @@ def density_panel(d: Distribution, among: Sequence[Distribution], *, noun: str =
         if b.n
     ]  # fmt: skip
     line: Rows = [
-        {"x": at / scale.factor, "y": normal(at), "order": i, "segment": 0} for i, at in enumerate(ends)
+        {"series": d.name, "x": at / scale.factor, "y": normal(at), "order": i, "segment": 0}
+        for i, at in enumerate(ends)
     ]
 
     def build(width: int) -> Spec:

@@ -183,9 +183,9 @@ def _levels(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> tuple[Rows, R
     notes: Rows = []
     boxes: list[Box] = []
 
-    def note(x: float, y: float, text: str, dx: float, dy: float, align: str) -> None:
+    def note(series: str, x: float, y: float, text: str, dx: float, dy: float, align: str) -> None:
         px, py = plot.at(x, y)
-        notes.append({"x": x, "y": y, "text": text, "dx": dx, "dy": dy, "align": align})
+        notes.append({"series": series, "x": x, "y": y, "text": text, "dx": dx, "dy": dy, "align": align})
         boxes.append(_box(px + dx, py + dy, text, align))
 
     told = [c for c in curves if c.offers.idle and not c.hollow]
@@ -198,8 +198,9 @@ def _levels(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> tuple[Rows, R
             (2 * floor, f"2 × floor{whose}", -5),
         ):
             if on.y.low <= level <= on.y.high:
-                lines.append({"x": on.x.low, "x2": on.x.high, "y": level, "y2": level})
-                note(on.x.low, level, text, 2, dy, "left")
+                ends = {"x": on.x.low, "x2": on.x.high, "y": level, "y2": level}
+                lines.append({"series": lowest.name, **ends})
+                note(lowest.name, on.x.low, level, text, 2, dy, "left")
     return lines, notes, boxes
 
 

@@ -271,19 +271,19 @@ def _tail_names(
         named.append((corners, name, {"x": points[0][0], "y": points[0][1], "series": name}))
     if normal:
         text = "normal, same mean and SD" if plot.frame.width > 400 else "normal"
-        start = {"x": normal[0]["x"], "y": normal[0]["y"]}
+        start = {name: normal[0][name] for name in ("x", "y", "series")}
         named.append(([plot.at(r["x"], r["y"]) for r in normal], text, start))
     bounds = (2.0, 0.0, plot.frame.plot_width + 10, plot.frame.plot_height - 2)
     places = label_placement.along(
         [(corners, text) for corners, text, _ in named], taken, bounds, prefer=plot.frame.plot_height * 0.45
     )
     out: dict[str, Rows] = {"names": [], "leads": [], "notes": []}
-    for place, (corners, text, at) in zip(places, named, strict=True):
+    for i, (place, (corners, text, at)) in enumerate(zip(places, named, strict=True)):
         dx, dy = place.x - corners[0][0], place.y - corners[0][1]
-        out["names" if "series" in at else "notes"].append(
+        out["names" if i < len(drawn) else "notes"].append(
             {**at, "text": text, "dx": round(dx, 1), "dy": round(dy, 1), "align": "left"}
         )
-        if "series" in at and place.lead:
+        if i < len(drawn) and place.lead:
             (x1, y1), (x2, y2) = place.lead
             out["leads"].append({"series": text, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
     return out
@@ -337,7 +337,7 @@ def _normal_rows(d: Distribution, plot: Plot) -> Rows:
         value = plot.x.low * (plot.x.high / plot.x.low) ** (i / 120)
         share = formulas.normal_survival(d.mean, d.deviation, value)
         if share >= plot.y.low:
-            rows.append({"x": value, "y": share, "order": i, "segment": 0})
+            rows.append({"series": d.name, "x": value, "y": share, "order": i, "segment": 0})
     return rows
 
 
@@ -363,13 +363,16 @@ def histogram_panel(
     ]  # fmt: skip
     marks = [(d.at(of), f"{word} {fmt.quantity(d.at(of), 'ns')}") for of, word in (("p50", "median"), ("p99.9", "p99.9"))]  # fmt: skip
     known = [(value, text) for value, text in marks if value is not None and x.low <= value <= x.high]
-    references: Rows = [{"x": value, "x2": value, "y": y.low, "y2": y.high} for value, _ in known]
+    references: Rows = [
+        {"series": d.name, "x": value, "x2": value, "y": y.low, "y2": y.high} for value, _ in known
+    ]
 
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=height(width, 360, 320), left=left_margin(y))
         plot = Plot(frame=frame, x=x, y=y)
         notes = _quantile_notes(known, plot)
         notes += _mode_notes(modes, buckets, notes, plot)
+        notes = [{"series": d.name, **note} for note in notes]
         data = {"bars": bars, "references": references, "notes": notes}
         series = [vega.Series(name=d.name, colour=colour)]
         return vega.fill("histogram", frame=frame, x=x, y=y, series=series, data=data)

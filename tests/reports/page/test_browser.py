@@ -287,6 +287,46 @@ def test_buttons_of_the_legend_show_and_hide_a_series_in_all_panels(browser: Bro
         expect(local).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow
+def test_plus_without_a_point_shows_points(browser: Browser, full: Path) -> None:
+    """In the middle of STREAM's plot, where it went, nothing is drawn."""
+    look = """async (host, wake) => {
+        await wake();
+        const live = document.querySelector("[aria-live]"), said = live.textContent;
+        host.dispatchEvent(new KeyboardEvent("keydown", {key: "+"}));
+        return live.textContent === said ? "" : live.textContent;
+    }"""
+    with opened(browser, full) as page:
+        told = [text for text in in_all_charts(page, look) if text]
+
+    assert len(told) > 10
+    assert not [text for text in told if text.startswith("Zoomed to 0 points")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "left"), [("memory, 1 GiB", ["", "median 60.3 ns, p99.9 130 ns", "", ""]), ("read only", ["", ""])])  # fmt: skip
+def test_a_hidden_series_takes_its_verticals_normal_and_floor_along(
+    browser: Browser, full: Path, name: str, left: list[str]
+) -> None:
+    """There stood median and p99.9 beside no bar, a dashed curve about nothing, "floor of read only"."""
+    texts = """panels => panels.map(panel => [...new Set([...panel.querySelectorAll(".vg text")].map(t => t.textContent)
+        .filter(t => /^(median|p99|normal|floor|2 × floor)/.test(t)))].join(", "))"""
+    dashed = ".vg path[stroke-dasharray='6,4'][d]"
+    with opened(browser, full) as page:
+        built(page)
+        figure = page.locator("figure.fig", has=page.locator(f"[data-series='{name}']")).first
+        panels = figure.locator(".panel > .w")
+        for panel in panels.all():
+            awake(panel)
+        before = panels.evaluate_all(texts)
+        assert before != left
+
+        figure.get_by_role("button", name=name, exact=True).click()
+
+        until(lambda: panels.evaluate_all(texts) == left)
+        assert figure.locator(dashed).count() == 0
+
+
 @pytest.mark.parametrize("width", [1280, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_chart_that_answers_looks_as_the_one_that_stood_there(
     browser: Browser, full: Path, width: int
