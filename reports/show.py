@@ -188,7 +188,12 @@ def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
     """Return the repeats of each cell, the cells in the order of their axes."""
     axes = _axes(runs)
     cells = group_by(runs, lambda r: (r.host, r.record.point_id)).values()
-    return sorted(cells, key=lambda c: [model.natural(c[0].cell.labels().get(axis)) for axis in axes])
+
+    def key(own: Sequence[Run]) -> list[tuple[int, float, str]]:
+        labels = own[0].cell.labels()
+        return [model.natural(labels.get(axis)) for axis in axes]
+
+    return sorted(cells, key=key)
 
 
 def _moved(cells: Sequence[Sequence[Run]]) -> list[list[float]] | None:

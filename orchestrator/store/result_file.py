@@ -34,7 +34,7 @@ from typing import Any, Self, TypeVar
 from orchestrator.machine.near_files import near_files
 from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Skipped, Tried
 from orchestrator.store import answers, cache, claims, database, folders, rows
-from orchestrator.store.bounds import Bounds
+from orchestrator.store.bounds import MOST_ROWS_BYTES, Bounds, Rows, TooMuch
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
 from parsers import get_parser, reads_stderr, text_to_parse
@@ -68,6 +68,7 @@ class ResultFile:
         self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
         self._unsaved_bytes = 0
         self._bounds = Bounds(self._rows)
+        self._held = Rows()
 
     def __enter__(self) -> Self:
         return self
@@ -274,10 +275,18 @@ class ResultFile:
             raise database.Damaged(self.path, error) from error
 
     def _read(self, made: Callable[[Sequence[Any]], T], query: str) -> tuple[T, ...]:
-        """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write."""
+        """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write, UserError where all
+        of them take too much memory."""
         try:
             with database.watched(self.path, self._db, self.stopped):
-                return tuple(map(made, self._db.execute(query)))  # one after the other: all of them are large
+                # one after the other: all of them are large
+                return tuple(map(made, self._held.counted(self._db.execute(query))))
+        except TooMuch:
+            raise UserError(
+                str(self.path),
+                f"its rows take more than {MOST_ROWS_BYTES >> 20} MiB of memory, and no more is read of one file",
+                "a sweep of several hundred thousand runs goes into several files",
+            ) from None
         except (rows.Strange, sqlite3.DatabaseError) as error:
             raise database.Damaged(self.path, error) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,20 @@ tables (the commands above them) is looked at by the checks."""
 MOST_HELD: Final = 750_000
 """What the runs of one file that are held may weigh together (`Parsed.weight`): some 300 MB. What is beyond is not read: 24 runs of a
 million numbers are."""
+
+MOST_PLANNED: Final = 1_000_000
+"""Repeats that the cells of one file may ask for: each is 200 bytes until its run is found."""
+
+MOST_NAMED: Final = 20_000_000
+"""Different options of the cells of a file, times its runs: what varies is looked for name by name in all of them. 100 000 runs of fio
+have 40 options."""
+MOST_COMPARED: Final = 50_000_000
+"""Different axes of the cells of a file, times the options of all its runs: what else a run has in common with others is looked at axis
+by axis."""
+
+MOST_CAPTURED: Final = 64 << 20
+"""Bytes that the captured texts of a file may take in memory; of those behind it the first and last _FEW characters are kept."""
+_FEW: Final = 2000
 
 MOST_PRINTED: Final = 256 << 20
 """Bytes of outputs that are unpacked to show beginning and end of each: a second of CPU time."""
@@ -177,6 +192,7 @@ def _read(path: Path, name: str) -> _File:
         superseded = result.superseded()
         texts = _Texts(result, known_by)
         every = texts.runs()
+        _refuse_many(path, [stored for key, stored in by_id.items() if key not in superseded], len(every))
         slots = {
             (key, repeat): stored
             for key, stored in by_id.items()
@@ -224,6 +240,21 @@ def _read(path: Path, name: str) -> _File:
         )
 
 
+def _refuse_many(path: Path, cells: Sequence[StoredCell], runs: int) -> None:
+    """Refuse a file whose cells ask for more than is looked through. Raises UserError."""
+    asked = sum(stored.repeats for stored in cells)
+    if asked > MOST_PLANNED:
+        what = f"its cells ask for {asked:,} runs, and {MOST_PLANNED:,} are read of one file"
+        raise UserError(str(path), what, "a sweep of so many goes into several files")
+    each = max(runs / max(1, len(cells)), 1)  # runs of a cell
+    options = sum(len(stored.cell.options) for stored in cells)
+    axes = {name for stored in cells for name in stored.cell.axes}
+    named = len(axes.union(*(stored.cell.options for stored in cells)))
+    if named * len(cells) * each > MOST_NAMED or len(axes) * options * each > MOST_COMPARED:
+        what = f"its {len(cells):,} cells have {named:,} different options, too many to be compared with each other"
+        raise UserError(str(path), what, "name a file of fewer cells")
+
+
 class _Texts:
     """What the texts of a file say. Of many runs that is kept in the file, in short (`in_short`), and their tables are read when
     somebody asks for them."""
@@ -236,6 +267,7 @@ class _Texts:
         begin = known_by and self._kept is None and result.writable
         self._new = in_short.Told(result.path, known_by) if begin else None
         self._left = MOST_HELD
+        self._captured = MOST_CAPTURED
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run; where that is possible without the long columns of its row, which are read when somebody asks."""
@@ -262,6 +294,12 @@ class _Texts:
         self._left = max(0, self._left - (parsed.weight if parsed else 0))
         return (parsed, unreadable) if self._left else (None, _BEYOND if record.status == "ok" else "")
 
+    def captured(self, record: RunRecord, stream: str) -> str:
+        """Return beginning and end of a text that was taken in, for as long as those of its file take little memory together."""
+        text = _text(self.result, record, stream, CAPTURED if self._captured > 0 else _FEW)
+        self._captured -= sys.getsizeof(text)
+        return text
+
     def keep(self) -> None:
         """Keep what was read, unless it is kept, or the file has changed meanwhile."""
         if self._new and remembered.known_by(self.result) == self._of:
@@ -284,8 +322,7 @@ def _run(texts: _Texts, file: str, session: Session, stored: StoredCell, record:
     """Return a run with what its parser reads, or why it reads nothing."""
     parsed, unreadable = texts.parsed(record, stored.cell)
     stdout, stderr = (
-        _text(texts.result, record, stream, CAPTURED) if record.capture else ""
-        for stream in ("stdout", "stderr")
+        texts.captured(record, stream) if record.capture else "" for stream in ("stdout", "stderr")
     )
     return Run(
         file=file, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
-from orchestrator.store import cache, database
+from orchestrator.store import bounds, cache, database
 from orchestrator.store.database import Damaged
 from orchestrator.store.result_file import (
     ResultFile,
@@ -285,6 +285,19 @@ def test_a_million_cells_that_were_left_out_are_not_read(
     )
     with open_result(path) as result, pytest.raises(Damaged, match=f"{table} has [34] rows"):
         read(result)
+
+
+def test_rows_that_take_too_much_memory_are_not_held(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """290 000 aliases of 18 names each, 89 MB, were 516 MiB, and 28 command lines of 195 000 words each 600 MiB of `show`."""
+    with sqlite3.connect(path) as db:
+        for row in range(20):
+            names = "{" + ",".join(f'"{row} {n}":1' for n in range(10_000)) + "}"
+            db.execute("INSERT INTO alias (sweep, point, of) VALUES ('s', ?, '{}')", (names,))
+    with open_result(path) as result:
+        assert len(result.aliases()) == 20
+    monkeypatch.setattr(bounds, "MOST_ROWS_BYTES", -(1 << 40))
+    with open_result(path) as result, pytest.raises(UserError, match="its rows take more than 320 MiB"):
+        result.aliases()
 
 
 @pytest.mark.parametrize("end", ["-journal", "-wal"])

@@ -124,6 +124,48 @@ def test_of_runs_that_hold_too_much_together_the_first_are_read(
     assert len(read) == 3  # behind the one that is too much nothing is
 
 
+@pytest.mark.parametrize(
+    ("bound", "most", "what"),
+    [
+        ("MOST_PLANNED", 3, "its cells ask for 4 runs, and 3 are read of one file"),
+        ("MOST_NAMED", 7, "its 4 cells have 2 different options, too many to be compared"),
+        ("MOST_COMPARED", 7, "its 4 cells have 2 different options, too many to be compared"),
+    ],
+)
+def test_a_file_of_cells_without_number_is_refused(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, what: str
+) -> None:
+    """3000 cells that ask for 1000 repeats each are 0.3 MB, and were 650 MiB; 100 cells of 200 axes each took minutes."""
+    maker = make.Maker(tmp_path / "a.db")
+    for threads in (1, 2, 4, 8):
+        options = {"threads": threads, "ntimes": 10}
+        maker.add("s", "stream", options, make.stream_text(9000, threads), axes=["threads"])
+    path = maker.write()
+    load([path])
+    monkeypatch.setattr(f"reports.results.load.{bound}", most)
+
+    with pytest.raises(UserError, match=what):
+        load([path])
+
+
+def test_of_many_captured_texts_beginning_and_end_are_held(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """900 texts of 200 000 characters each are 4 MB, and were 700 MiB."""
+    path, _ = of_four_runs(make, tmp_path / "a.db")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE run SET seen = ?", (json.dumps({"file": "a.txt", "digest": "ab", "reading": {}}),))
+    whole = [run.stdout for run in load([path]).runs]
+    monkeypatch.setattr("reports.results.load.MOST_CAPTURED", 1)
+    monkeypatch.setattr("reports.results.load._FEW", 200)
+
+    first, *others = (run.stdout for run in load([path]).runs)
+
+    assert first == whole[0]
+    assert len(whole[1]) > 600
+    assert {len(text) < 300 for text in others} == {True}
+
+
 def test_of_texts_that_unpack_to_far_more_than_their_file_the_first_are_read(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
