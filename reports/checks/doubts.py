@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reports.checks import checks
@@ -63,7 +63,7 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
     shown = {cell_key(run): run for run, _ in every}
     names = _names(list(shown.values()))
     said = [
-        f"{kinds[key]} ({key}, {_whose([names[cell] for _, cell in same], len(shown))})"
+        f"{kinds[key]} ({key}, {_whose([cell for _, cell in same], shown, names)})"
         for key, same in sorted(group_by(found, lambda pair: pair[0]).items())
     ]
     return replace(
@@ -109,17 +109,28 @@ def _metrics(table: Table, row: int, at: int) -> Iterable[str]:
 _MOST_NAMED = 3
 
 
-def _whose(names: Sequence[str], of: int) -> str:
-    """Return "1 of 2 cells: inter", "both cells", "all 3 cells", "5 of 12 cells: …, …, … and 2 more"."""
-    told = [name for name in names if name]
-    if len(names) == of:
-        return {1: "the only cell", 2: "both cells"}.get(of, f"all {fmt.count(of)} cells")
+def _whose(found: Sequence[CellKey], shown: Mapping[CellKey, Run], names: Mapping[CellKey, str]) -> str:
+    """Return "1 of 2 cells: inter", "both cells", "all 3 cells", "5 of 12 cells: …, …, … and 2 more", "the only cell, in 3 of 30 files". Cells of
+    one host that are alike are one, in whatever files of its sessions they are."""
+    alike = {cell: _across_files(run) for cell, run in shown.items()}
+    doubted = {alike[cell]: names[cell] for cell in reversed(found)}
+    of, bad = len({*alike.values()}), len(doubted)
+    files = {cell[0] for cell, one in alike.items() if one in doubted}
+    those = {cell[0] for cell in found}
+    where = f", in {fmt.count(len(those))} of {fmt.plural(len(files), 'file')}" if those < files else ""
+    if bad == of:
+        return {1: "the only cell", 2: "both cells"}.get(of, f"all {fmt.count(of)} cells") + where
+    counted = f"{fmt.count(bad)} of {fmt.plural(of, 'cell')}{where}"
+    told = list(dict.fromkeys(name for name in reversed(doubted.values()) if name))
     if not told:
-        return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}"
-    shown = list(dict.fromkeys(told))[:_MOST_NAMED]  # cells of several sessions have one name
-    left = sum(name not in shown for name in names)
+        return counted
+    left = sum(name not in told[:_MOST_NAMED] for name in doubted.values())
     more = f" and {fmt.count(left)} more" if left else ""
-    return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}: {'; '.join(shown)}{more}"
+    return f"{counted}: {'; '.join(told[:_MOST_NAMED])}{more}"
+
+
+def _across_files(run: Run) -> tuple[str, str, str]:
+    return "" if run.captured else run.host, run.text, run.record.point_id
 
 
 def _names(runs: Sequence[Run]) -> dict[CellKey, str]:

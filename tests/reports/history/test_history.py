@@ -498,7 +498,7 @@ def test_what_a_check_doubts_is_marked_with_its_sessions(make: Any, nightly: Nig
     assert "4 regressed (⚠ 4 of 4 numbers doubted by G11): " in page.sentence
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.heading.startswith("⚠ ")
-    assert "repeats far apart (G11, 1 of 15 cells)" in figure.doubted
+    assert "repeats far apart (G11, the only cell, in 1 of 15 files)" in figure.doubted
     assert {row[-1] for table in (*figure.tables, *figure.numbers) for row in table.doubted.rows} == {"⚠ G11"}
 
 
