@@ -324,8 +324,10 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
     }[against(strip for _, strip in known)]
     for one, strip in known:
         scale = fmt.scale_for([strip.middle], one.said_unit)
-        worst = min(strip.hosts, key=lambda n: _at(strip, n))
-        best = max(strip.hosts, key=lambda n: _at(strip, n))
+        ends = [end(strip.hosts, key=lambda n: _at(strip, n)) for end in (min, max)]
+        told = [f"{n.name} {scale.number(n.value, step=one.step)}" for n in ends]
+        if ends[0].value == ends[1].value:  # of equal hosts none is the worst
+            told = [fmt.NOTHING, fmt.NOTHING]
         assert strip.middle
         marked = [
             f"{n.name} {fmt.change(relative(n.value, strip.middle))}"
@@ -336,7 +338,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
             (
                 one.name, f"{scale.number(strip.middle, step=one.step)} {scale.unit}".strip(), _spread(strip),
                 f"{fmt.number(strip.unseen * 100, 2, fmt.UP)} %" if strip.unseen and not strip.worse_half else "", fmt.count(len(strip.hosts)),
-                f"{worst.name} {scale.number(worst.value, step=one.step)}", f"{best.name} {scale.number(best.value, step=one.step)}",
+                *told,
                 ", ".join(marked),
             )
         )  # fmt: skip
