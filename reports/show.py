@@ -67,7 +67,7 @@ def _best(
     """Return what the best cell found and by which number it is the best: of a time the lowest; how many cells share that number, or
     whose repeats overlap with its own. Where neither way is better it is the highest; where the cells have different units, or their
     directions were edited, the first one stands for the others."""
-    name, better, unit, _, step = numbers.leader(cells[0][0])
+    name, better, unit, _, step = numbers.leader(cells[0][0])[:5]
     if len({numbers.leader(cell[0]).better for cell in cells}) > 1:
         typical = [None] * len(cells)
     if moved := _moved(cells):

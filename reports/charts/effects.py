@@ -37,6 +37,7 @@ class Effect:
     levels: tuple[Level, ...]
     clear: bool  # do the best and the last level differ in each pair of cells, beyond their repeats?
     alone: bool  # do the best and any other?
+    but: str = ""  # where the last level is the better one, in words: then it is not clear
 
     @property
     def factor(self) -> float:
@@ -79,6 +80,19 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
         for name, level in zip(ranked[1:], levels[1:], strict=True)
     ]
     return Effect(axis=axis, levels=tuple(levels), clear=ahead[-1], alone=all(ahead))
+
+
+def turns(effect: Effect, axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction) -> bool:
+    """Is the last level of an effect better than its best one by other numbers of these cells, beyond the repeats of a pair of them?"""
+    i, sign = axes.index(effect.axis), -1 if better == "lower" else 1
+    best, last = effect.levels[0].name, effect.levels[-1].name
+    others = group_by(cells, lambda levels: (*levels[:i], *levels[i + 1 :])).values()
+    pairs = ({str(levels[i]): cells[levels] for levels in own} for own in others)
+    return any(
+        sign * (row[last].median - row[best].median) > 0 and formulas.differs(row[best], row[last])
+        for row in pairs
+        if best in row and last in row
+    )
 
 
 def title(metric: str, found: Sequence[Effect]) -> str:

@@ -179,6 +179,12 @@ class Figure:
         return replace(self, tables=tables, numbers=numbers, runs=())
 
     @property
+    def shown(self) -> Runs:
+        """Whose numbers it shows."""
+        own = (runs for t in (*self.tables, *self.numbers) for row in t.of for runs in row.values())
+        return tuple(dict.fromkeys(run for runs in (self.runs, *own) for run in runs))
+
+    @property
     def across(self) -> int:
         """How many panels stand abreast where there is room: three that come alone, or in threes, so that no quarter stays empty."""
         return min(len(self.panels), 3 if self.threes or len(self.panels) == 3 else 2)

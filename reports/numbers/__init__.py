@@ -15,7 +15,7 @@ import pkgutil
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
@@ -252,11 +252,27 @@ class Leader(NamedTuple):
     unit: str = ""  # as people say it: "IOPS"; "" where only `leading` knows it
     metric: str = ""  # as `Name.tells_of`; "" where it has no name
     step: float = 0.0  # the last digit that is printed, in the base unit; 0: not known
+    kind: str = ""  # as `Name.kind`: "Allreduce"
+    size: float | None = None  # the message size (B) that it is of, where its run has a curve over sizes
 
 
 def leader(run: Run) -> Leader:
     """Return what the `leading` number of a run is, in words, and which way is better."""
     told = leading(run.tool, run.parsed)
+    found = _number_of(run, told)
+    if found is not None:
+        known = found.name
+        return Leader(
+            _whose(run, known), known.better, known.said_unit or known.unit, known.tells_of, found.step or 0.0,
+            known.kind, _size_of(known),
+        )  # fmt: skip
+    if told and get_parser(run.tool).METRICS:
+        return Leader(*_QUANTITIES.get(told[0], ("number", "neither")))
+    return Leader(next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither")
+
+
+def _number_of(run: Run, told: tuple[str, float] | None) -> Number | None:
+    """Return the number of a run that has a unit and a value, where several have them the first, or that of its tool's LEADS."""
     leads = getattr(_module(run.tool), "LEADS", "")
     found: Number | None = None
     for n in each_number(run):  # a run may have a million, and all of them equal
@@ -264,14 +280,50 @@ def leader(run: Run) -> Leader:
             found = n
             if leads in ("", n.name.metric):
                 break
-    if found is not None:
-        known = found.name
-        return Leader(
-            _whose(run, known), known.better, known.said_unit or known.unit, known.tells_of, found.step or 0.0
-        )
-    if told and get_parser(run.tool).METRICS:
-        return Leader(*_QUANTITIES.get(told[0], ("number", "neither")))
-    return Leader(next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither")
+    return found
+
+
+_SIZE: Final = "message_size"
+"""The label over which the numbers of one run are a curve."""
+
+
+def _size_of(name: Name) -> float | None:
+    size = dict(name.part).get(_SIZE)
+    return float(size) if isinstance(size, int | float) else None
+
+
+def at_one_size(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> tuple[float, dict[float, list[list[float]]]] | None:  # fmt: skip
+    """Return the message size at which cells that each hold a curve are set against one another, and of each size that all of them have the
+    values of each cell's repeats; None where there is no such size. What stands for each (`leading`) may be of another size.
+
+    leaders: of each cell. The size is the first that all have from the largest on that stands for one of them; of times no smaller ones
+    are told, which were a cold start in a cell.
+    """
+    curves = [[_curve(run) for run in own] for own in cells]
+    shared = set.intersection(*(set(curve) for own in curves for curve in own)) - {0.0}
+    if not shared or any(one.size is None for one in leaders):
+        return None
+    least = max(one.size or 0.0 for one in leaders)
+    size = min((s for s in shared if s >= least), default=max(shared))
+    told = sorted(s for s in shared if s >= size or leaders[0].better == "higher")
+    return size, {s: [[curve[s] for curve in own] for own in curves] for s in told}
+
+
+def _curve(run: Run) -> dict[float, float]:
+    """Return message size (B) → the number of that size that is what the `leading` one is of its own."""
+    leads = _number_of(run, leading(run.tool, run.parsed))
+    if leads is None:
+        return {}
+
+    def rest(name: Name) -> tuple[object, ...]:
+        return (replace(name, part=()), tuple(label for label in name.part if label[0] != _SIZE))
+
+    of, found = rest(leads.name), {}
+    for number in each_number(run):
+        size = _size_of(number.name)
+        if size is not None and rest(number.name) == of:
+            found.setdefault(size, number.value)
+    return found
 
 
 def _whose(run: Run, name: Name) -> str:
@@ -291,5 +343,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "standing",
+    "at_one_size", "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "standing",
 ]  # fmt: skip

@@ -32,6 +32,9 @@ _AXES: Final = {
 }
 """What people call an option of a tool, and what is told of the mix where no option tells it."""
 _BEYOND: Final = "yes"
+_NOT: Final = "no"
+_AT: Final = " at "
+"""Before the message size of a number that is of one size of a curve."""
 
 
 def figure(results: Results) -> Figure | None:
@@ -48,7 +51,8 @@ def figure(results: Results) -> Figure | None:
         id=ID,
         title="What each axis does",
         sub="To the number that stands for a run, from the worst level of an axis to its best: how often that is better, with all other axes the same; "
-        "the geometric mean over these pairs of cells, and their range. Clear: beyond the repeats in each pair.",
+        "the geometric mean over these pairs of cells, and their range. Clear: beyond the repeats in each pair; of curves over message size, whose "
+        "number is that of one size, nowhere the other way.",
         tables=(
             Table(
                 columns=_COLUMNS,
@@ -78,39 +82,51 @@ SAID: Final = "Best to worst level of each axis"
 
 def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure, ...]:
     """Return the figures of a tool, the first of each sweep of two axes or more with what each of them does: in a sentence and a table;
-    and as its title, where no figure of that sweep has found anything."""
+    and as its title, where no figure of that sweep has found anything. Where it shows some cells of its sweep alone, those of one benchmark
+    say, it is told of these, and of the others at the first figure that shows them."""
     found = list(figures)
     for (sweep, _), own in group_by(
         _told_here(results, tool), lambda run: (run.cell.sweep, naming.program_kind(run))
     ).items():
         at = [i for i, figure in enumerate(found) if figure.of == sweep and figure.panels]
-        rows = list(_rows(own)) if at else []
-        if len(rows) < 2 or found[at[0]].axes:
-            continue
-        number = rows[0][0][1]
-        clear = [row for row, _, _ in rows if row[-1] == _BEYOND]
-        told = ", ".join(map(_told, clear))
-        first = found[at[0]]
-        silent = clear and not any(found[i].says for i in at)
-        table = Table(
-            columns=_COLUMNS[2:],
-            rows=tuple(row[2:] for row, _, _ in rows),
-            numeric=frozenset((3, 4)),
-            of=tuple(row_of(whose) for _, whose, _ in rows),
-            part_of=ID,
-            caption=f"Axes, {number}: how often the best level is better than the worst, with all other axes the same; the geometric mean "
-            "over these pairs of cells, and their range. Clear: beyond the repeats in each pair",
-        )
-        note = f"{SAID}, {number}: {told or 'none is beyond the repeats everywhere'}."
-        found[at[0]] = replace(
-            first,
-            title=f"{fmt.sentence(number)}: {', '.join(f'{row[2]} × {row[5]}' for row in clear)}" if silent else first.title,
-            found=True if silent else first.found,
-            axes=note,
-            numbers=(*first.numbers, table),
-            strip=effects.drawn(number, [effect for *_, effect in rows], {effect.axis: row[2] for row, _, effect in rows}),
-        )  # fmt: skip
+        told: set[Run] = set()
+        for i in at:
+            shown = set(found[i].shown)
+            runs = [run for run in own if run in shown] if shown else own
+            if not told.issuperset(runs) and not found[i].axes:
+                found[i] = _with_axes(
+                    found[i], list(_rows(runs)), silent=not any(figures[k].says for k in at)
+                )
+            told.update(runs)
     return tuple(found)
+
+
+def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], Effect]], *, silent: bool) -> Figure:  # fmt: skip
+    """rows: as `_rows` gives them; of fewer than two the figure is as it was. silent: has no figure of its sweep found anything?"""
+    if len(rows) < 2:
+        return figure
+    number = rows[0][0][1]
+    clear = [row for row, _, _ in rows if row[-1] == _BEYOND]
+    told = ", ".join(_told(row) for row, *_ in rows if row[-1] != _NOT)
+    curves = "; at no other size the other way" if _AT in number else ""
+    table = Table(
+        columns=_COLUMNS[2:],
+        rows=tuple(row[2:] for row, _, _ in rows),
+        numeric=frozenset((3, 4)),
+        of=tuple(row_of(whose) for _, whose, _ in rows),
+        part_of=ID,
+        caption=f"Axes, {number}: how often the best level is better than the worst, with all other axes the same; the geometric mean "
+        f"over these pairs of cells, and their range. Clear: beyond the repeats in each pair{curves}",
+    )
+    titled = silent and clear
+    return replace(
+        figure,
+        title=f"{fmt.sentence(number)}: {', '.join(f'{row[2]} × {row[5]}' for row in clear)}" if titled else figure.title,
+        found=True if titled else figure.found,
+        axes=f"{SAID}, {number}: {told or 'none is beyond the repeats everywhere'}.",
+        numbers=(*figure.numbers, table),
+        strip=effects.drawn(number, [effect for *_, effect in rows], {effect.axis: row[2] for row, _, effect in rows}),
+    )  # fmt: skip
 
 
 def _told_here(results: Results, tool: str) -> tuple[Run, ...]:
@@ -120,8 +136,9 @@ def _told_here(results: Results, tool: str) -> tuple[Run, ...]:
 
 def _told(row: Sequence[str]) -> str:
     """Say a row: "threads × 1.72 from 1 to 4 (1.67 to 1.95)"."""
-    _, _, axis, last, best, factor, span, _ = row
-    return f"{axis} × {factor} from {last} to {best}" + (f" ({span})" if span != fmt.NOTHING else "")
+    _, _, axis, last, best, factor, span, clear = row
+    beside = [one for one in (span, clear) if one not in (fmt.NOTHING, _BEYOND, _NOT)]
+    return f"{axis} × {factor} from {last} to {best}" + (f" ({'; '.join(beside)})" if beside else "")
 
 
 def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Effect]]:
@@ -137,15 +154,30 @@ def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Eff
     directions = {leader.better for leader in leaders}
     if len(units) != 1 or len(directions) != 1 or "neither" in directions or len({*levels}) < len(levels):
         return
-    spreads = {key: formulas.spread([v for _, v in of]) for key, of in zip(levels, told, strict=True) if of}
+    values, name, sizes = (
+        [[v for _, v in of] for of in told],
+        _words([leader.words for leader in leaders]),
+        {},
+    )
+    if any(leader.size is not None for leader in leaders):
+        found = numbers.at_one_size(cells, leaders)
+        if found is None:
+            return
+        size, sizes = found
+        values = sizes.pop(size)
+        name = f"{_words([f'{one.kind} {one.words}'.strip() for one in leaders])}{_AT}{fmt.size(size)}"
+    spreads, *others = (_spreads(levels, of) for of in (values, *sizes.values()))
     whose = dict(zip(levels, cells, strict=True))
     for effect in effects.effects(axes, spreads, leaders[0].better):
+        if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
+            but = f"the other way at {turned} of {len(others) + 1} sizes"
+            effect = replace(effect, clear=False, alone=False, but=but)  # noqa: PLW2901
         own = {key: None for level in effect.levels for key in level.cells}
-        yield (
-            _row(runs[0], _words([leader.words for leader in leaders]), effect),
-            [run for key in own for run in whose[key]],
-            effect,
-        )
+        yield _row(runs[0], name, effect), [run for key in own for run in whose[key]], effect
+
+
+def _spreads(levels: Sequence[Levels], values: Sequence[Sequence[float]]) -> dict[Levels, formulas.Spread]:
+    return {key: formulas.spread(of) for key, of in zip(levels, values, strict=True) if of}
 
 
 def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
@@ -153,7 +185,7 @@ def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
     ends = list(dict.fromkeys(fmt.number(ratio) for ratio in (last.low, last.high)))
     return (
         run.sweep_title or run.cell.sweep, number, _name(run, effect.axis), last.name, best.name, fmt.number(effect.factor),
-        " to ".join(ends) if len(ends) > 1 else fmt.NOTHING, _BEYOND if effect.clear else "no",
+        " to ".join(ends) if len(ends) > 1 else fmt.NOTHING, _BEYOND if effect.clear else effect.but or _NOT,
     )  # fmt: skip
 
 

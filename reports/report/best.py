@@ -51,14 +51,18 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     if len(units) != 1 or len(directions) != 1:
         return
     unit = leader.unit or units.pop()
+    values, at = [[value for _, value in own] for own in told], ""
+    if any(one.size is not None for one in leaders):
+        found = numbers.at_one_size(cells, leaders)
+        if found is None:
+            return
+        values, at = found[1][found[0]], f" at {fmt.size(found[0])}"
     spreads: Mapping[int, formulas.Spread] = {
-        i: formulas.spread([value for _, value in own])
-        for i, own in enumerate(told)
-        if own and numbers.ranked(cells[i][0])
+        i: formulas.spread(own) for i, own in enumerate(values) if own and numbers.ranked(cells[i][0])
     }
     if not spreads:
         return
-    head = (runs[0].sweep_title or runs[0].cell.sweep, leader.words)
+    head = (runs[0].sweep_title or runs[0].cell.sweep, f"{leader.words}{at}")
     if leader.better == "neither":
         yield (*head, fmt.NOTHING, fmt.count(len(cells)), fmt.NOTHING, fmt.NOTHING, fmt.NOTHING), list(runs)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,66 @@ def test_a_title_without_a_digit_may_be_a_finding() -> None:
     assert told.says
     assert not Figure(id="f", title="IOPS over iodepth", sub="").says
     assert not Figure(id="f", title="Nodes 0 to 3", sub="", of="nodes", sweep="Nodes 0 to 3").says
+
+
+def bcast(benchmark: str, np: int, times: Mapping[int, float]) -> str:
+    """IMB's table of a collective: message size → time of the slowest rank (µs)."""
+    line = "#" + "-" * 64 + "\n"
+    rows = "".join(
+        f"{n:13d} {1000:12d} {t * 0.9:12.2f} {t:12.2f} {t * 0.95:12.2f}\n" for n, t in times.items()
+    )
+    return (
+        f"{line}#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part\n{line}"
+        f"# Calling sequence was: \n\n# IMB-MPI1 {benchmark}\n\n{line}# Benchmarking {benchmark} \n# #processes = {np} \n{line}"
+        f"       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n{rows}\n\n# All processes entering MPI_Finalize\n\n"
+    )
+
+
+def collectives(make: Any, path: Path, time: Callable[[int, int], float], names: Sequence[str] = ("Bcast",)) -> Results:  # fmt: skip
+    """time: of ranks and message size, in µs; remote takes half as long again."""
+    maker = make.Maker(path)
+    for name in names:
+        for place, slower in (("local", 1.0), ("remote", 1.5)):
+            for np in (2, 4):
+                for by in (0.999, 1, 1.001):
+                    times = {n: time(np, n) * slower * by for n in (0, 4, 64, 1024, 65536)}
+                    options = {"benchmark": name, "np": np}
+                    axes = (*(("benchmark",) if len(names) > 1 else ()), "place", "np")
+                    maker.add("s", "imb", options, bcast(name, np, times), place=place, axes=axes)
+    return load([maker.write()])
+
+
+def test_cells_that_hold_curves_are_set_against_one_another_at_one_size(make: Any, tmp_path: Path) -> None:
+    """That of 2 ranks begins with a cold start: 4 B stood for 4 ranks, 64 B for 2."""
+    times = {4: 90.0, 64: 20.0, 1024: 40.0, 65536: 800.0}
+    results = collectives(make, tmp_path / "r.db", lambda np, n: times.get(n, 90) * (1 if np == 2 else 2) if n != 4 or np == 2 else 36.0)  # fmt: skip
+
+    (figure,) = _drawn(results)
+
+    assert figure.title == "Bcast time max at 64 B: np × 2.00, place × 1.50"
+
+
+def test_what_turns_with_the_message_size_is_no_title(make: Any, tmp_path: Path) -> None:
+    """A title claimed the effect that 10 of 23 sizes had, over a table that said the opposite of the others."""
+    results = collectives(make, tmp_path / "r.db", lambda np, n: 10.0 * np if n <= 64 else n / np)
+
+    (figure,) = _drawn(results)
+
+    assert figure.title == "Bcast time max at 4 B: place × 1.50"
+    assert "Bcast time max at 4 B: np × 2.00 from 4 to 2 (the other way at 2 of 4 sizes), place × 1.50 from remote to local" in figure.axes  # fmt: skip
+    assert [row[-1] for row in figure.numbers[-1].rows] == ["the other way at 2 of 4 sizes", "yes"]
+
+
+def test_a_figure_of_one_benchmark_bears_no_effect_of_the_benchmark(make: Any, tmp_path: Path) -> None:
+    def time(np: int, n: int) -> float:
+        return 10.0 * np + n / 100
+
+    figures = _drawn(collectives(make, tmp_path / "r.db", time, ("Allreduce", "Bcast")))
+
+    assert [(f.title, "benchmark" in f.told) for f in figures] == [
+        ("Allreduce time max at 4 B: np × 2.00, place × 1.50", False),
+        ("Bcast time max at 4 B: np × 2.00, place × 1.50", False),
+    ]
 
 
 @pytest.mark.parametrize(
