@@ -348,14 +348,14 @@ def _cell(runs: Sequence[Run]) -> str:
     if half is not None and half > 100:
         told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
         unit = numbers.leader(runs[0]).unit or told[0][0]
-        return f"{text}  [{fmt.span([v for _, v in told if v], unit, numbers.leader(runs[0]).step)}]"
+        return f"{text}  [{fmt.span([v for _, v in told], unit, numbers.leader(runs[0]).step)}]"
     return text if half is None else f"{text}  ±{half:.{0 if half >= 10 else 1}f} %"
 
 
 def _half(runs: Sequence[Run]) -> float | None:
-    """Return half of the range over the repeats, in % of the median; None of one repeat."""
-    values = [v for _, v in numbers.leaders(runs[0].tool, *(run.parsed for run in runs)) if v]
-    return formulas.spread(values).relative * 50 if len(values) > 1 else None
+    """Return half of the range over the repeats, in % of the median; None of one repeat, and where all are 0."""
+    values = [v for _, v in numbers.leaders(runs[0].tool, *(run.parsed for run in runs))]
+    return formulas.spread(values).relative * 50 if len(values) > 1 and any(values) else None
 
 
 def _trouble(results: Results, width: int) -> Iterable[str]:

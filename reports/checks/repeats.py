@@ -58,8 +58,8 @@ def far_apart(results: Results) -> Iterator[Fault]:
     memory or threads land, clocks, a cache. Quote no such number without its range.
     """
     for runs in _cells(results):
-        values = [value for value in _standing(runs) if value > 0]
-        if len(values) < 2:
+        values = _standing(runs)
+        if len(values) < 2 or min(values) == max(values):
             continue
         noise = next(part(runs[0].tool, "noise")(), NOISE)
         led = leader(runs[0])
@@ -86,13 +86,17 @@ def _is_vague(values: Sequence[float], much: float) -> bool:
 
 
 def _apart(values: Sequence[float], unit: str) -> str:
-    """Return "5.50 GB/s, 6.40 GB/s and 22.5 GB/s: the highest is 4.1 × the lowest"; of many their range."""
+    """Return "5.50 GB/s, 6.40 GB/s and 22.5 GB/s: the highest is 4.1 × the lowest"; of many their range. What reaches 0 or below has no
+    such ratio: how far apart it is, and about what median."""
     low, high = min(values), max(values)
     said = (
         fmt.words(fmt.quantity(value, unit) for value in sorted(values))
         if len(values) <= _MOST_QUOTED
         else f"{fmt.plural(len(values), 'repeat')} from {_range(values, unit)}"
     )
+    if low <= 0:
+        median = fmt.quantity(statistics.median(values), unit)
+        return f"{said}: {fmt.quantity(high - low, unit)} apart about a median of {median}"
     return f"{said}: the highest is {fmt.number(high / low, 2 if high < 10 * low else 3)} × the lowest"
 
 

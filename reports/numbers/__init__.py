@@ -318,7 +318,7 @@ def _curve(run: Run) -> dict[float, float]:
     def rest(name: Name) -> tuple[object, ...]:
         return (replace(name, part=()), tuple(label for label in name.part if label[0] != _SIZE))
 
-    of, found = rest(leads.name), {}
+    of, found = rest(leads.name), dict[float, float]()
     for number in each_number(run):
         size = _size_of(number.name)
         if size is not None and rest(number.name) == of:

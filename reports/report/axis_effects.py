@@ -154,11 +154,9 @@ def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Eff
     directions = {leader.better for leader in leaders}
     if len(units) != 1 or len(directions) != 1 or "neither" in directions or len({*levels}) < len(levels):
         return
-    values, name, sizes = (
-        [[v for _, v in of] for of in told],
-        _words([leader.words for leader in leaders]),
-        {},
-    )
+    values = [[v for _, v in of] for of in told]
+    name = _words([leader.words for leader in leaders])
+    sizes: dict[float, list[list[float]]] = {}
     if any(leader.size is not None for leader in leaders):
         found = numbers.at_one_size(cells, leaders)
         if found is None:
@@ -171,7 +169,7 @@ def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Eff
     for effect in effects.effects(axes, spreads, leaders[0].better):
         if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
             but = f"the other way at {turned} of {len(others) + 1} sizes"
-            effect = replace(effect, clear=False, alone=False, but=but)  # noqa: PLW2901
+            effect = replace(effect, clear=False, alone=False, but=but)
         own = {key: None for level in effect.levels for key in level.cells}
         yield _row(runs[0], name, effect), [run for key in own for run in whose[key]], effect
 

@@ -252,3 +252,51 @@ def test_an_interval_wider_than_the_number_is_none() -> None:
     assert _unsettled([1.0, 1.0, 2.0, 2.0, 9.0, 30.0], 15, 15) == (
         "did not settle: its median is not determined after 6 repeats"
     )
+
+
+def gains(make: Any, path: Path, *cells: Sequence[float]) -> Path:
+    maker = make.Maker(path)
+    metrics = {"gain": {"regex": r"gain (\S+)", "unit": "MB/s", "better": "higher"}}
+    for n, values in enumerate(cells):
+        for value in values:
+            options = {"command": "x", "metrics": metrics, "n": n}
+            maker.add("s", "command", options, f"gain {value:.2f}\n", axes=("n",))
+    return maker.write()
+
+
+def test_repeats_of_zero_and_below_are_repeats(make: Any, tmp_path: Path) -> None:
+    """They were left out: of −1.0, −0.3, 0.4 and 1.1 it said "0.4 and 1.1: the highest is 2.8 × the lowest", of 0, 0, 4.0, 4.2 nothing."""
+    path = gains(make, tmp_path / "a.db", (-10, -3, 4), (0, 0, 4.0, 4.2), (0, 0, 0), (-5, -5, -5.1))
+
+    assert [(cell, text) for _, cell, text in found(path, "G11")] == [
+        ("n=0", "−10.0 MB/s, −3.00 MB/s and 4.00 MB/s: 14.0 MB/s apart about a median of −3.00 MB/s"),
+        ("n=1", "4 repeats from 0 B/s to 4.20 MB/s: 4.20 MB/s apart about a median of 2.00 MB/s"),
+    ]
+
+
+def test_the_range_in_show_holds_every_repeat(make: Any, tmp_path: Path) -> None:
+    """±2.4 % stood beside the median of 0, 0, 4.0 and 4.2."""
+    said = show.show_result(
+        gains(make, tmp_path / "a.db", (0, 0, 4.0, 4.2), (0, 0, 10, 10, 10), (0, 0, 0), (5, 5, 5))
+    )
+
+    rows = [
+        line.rpartition("gain ")[2].rsplit(maxsplit=1)[0].strip()
+        for line in said.splitlines()
+        if " gain " in line
+    ]
+    assert rows[-4:] == ["2.00 MB/s  [0 to 4.20 MB/s]", "10.0 MB/s  ±50 %", "0 B/s", "5.00 MB/s  ±0.0 %"]
+
+
+def test_equal_zeros_are_not_unsteady_and_one_of_several_is_not_the_best(make: Any, tmp_path: Path) -> None:
+    """A page's head had "0 ns, unsteady: 0 to 0 ns" and "best of 6 cells" of ties."""
+    heads = [
+        build.build(load([gains(make, tmp_path / f"{i}.db", *cells)])).key_numbers[0]
+        for i, cells in enumerate((((0, 0), (0, 0)), ((5, 5), (5, 5), (4, 4)), ((5, 5), (4, 4))))
+    ]
+
+    assert [(n.repeats, n.unsteady, n.context) for n in heads] == [
+        ("", False, "n 0; the same in all 2 cells"),
+        ("", False, "n 0; one of the 2 best of 3 cells"),
+        ("", False, "n 0; best of 2 cells"),
+    ]
