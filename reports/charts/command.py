@@ -133,11 +133,20 @@ def _key_numbers(tool: str, runs: Sequence[Run], *, several: bool) -> list[KeyNu
         best, cell = max(spreads, key=lambda of: sign * of[0].median)
         told = facets.facet_title(facets.facet(cell[0], names), tool)
         whose = cell[0].sweep_title or cell[0].cell.sweep
-        ranked = f"best of {fmt.count(len(spreads))} cells" if len(spreads) > 1 else ""
+        ranked = _ranked(sum(of.median == best.median for of, _ in spreads), len(spreads))
         context = "; ".join(filter(None, [whose if several else "", told, ranked]))
         number = wording.key_number(metric.replace("_", " "), best, unit, context, RANK + len(found), cell, program=whose, metric=metric)  # fmt: skip
         found.append(replace(number, merit=sign * best.median))
     return found
+
+
+def _ranked(alike: int, cells: int) -> str:
+    """Say how a cell stands among all of its sweep, of which so many, itself among them, have the number of the best."""
+    if cells == 1:
+        return ""
+    if alike == cells:
+        return f"the same in all {fmt.count(cells)} cells"
+    return f"{'' if alike == 1 else f'one of the {fmt.count(alike)} '}best of {fmt.count(cells)} cells"
 
 
 def _lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:

@@ -29,7 +29,9 @@ class Spread(NamedTuple):
 
     @property
     def relative(self) -> float:
-        """(high − low) ÷ median."""
+        """(high − low) ÷ median; 0 of equal values, zeros among them."""
+        if self.high == self.low:
+            return 0.0
         return (self.high - self.low) / abs(self.median) if self.median else math.inf
 
     @property
