@@ -224,17 +224,26 @@ def no_effect(results: Results) -> Iterator[Fault]:
     found = [curve for curve in curves(results) if len(curve.rows) >= 5]
     for name in _NOT_ECHOED:
         pairs = [(a, b, changes) for a, b in _pairs(found, name) if (changes := _changes(a, b))]
-        effect = max((statistics.median(changes) for _, _, changes in pairs), default=0.0)
-        if effect <= math.log(1.2):
+        told = [(statistics.median(changes), a, b) for a, b, changes in pairs]
+        most, x, y = max(told, key=lambda one: one[0], default=(0.0, None, None))
+        if x is None or y is None or most <= _EFFECT:
             continue
+        ends = (f"-{name} {curve.run.cell.options.get(name, 'not given')}" for curve in (x, y))
+        between = f"between {' and '.join(ends)}"
         for a, b, changes in pairs:
             if max(changes) < math.log(1.1):
                 values = [curve.run.cell.options.get(name, "not given") for curve in (a, b)]
+                other = max((effect for effect, of, _ in told if of.traffic != b.traffic), default=0.0)
+                where, effect = ("of other traffic", other) if other > _EFFECT else (between, most)
                 yield Fault(
                     level="warn", run=b.run,
                     text=f"{b.traffic or 'traffic not said'}: -{name} {values[0]} and -{name} {values[1]} agree within {fmt.number(math.expm1(max(changes)) * 100, 2, fmt.UP)} % "
-                    f"in all loaded rows; of other traffic it changes the bandwidth by {fmt.percent(math.expm1(effect))}",
+                    f"in all loaded rows; {where} it changes the bandwidth by {fmt.percent(math.expm1(effect))}",
                 )  # fmt: skip
+
+
+_EFFECT = math.log(1.2)
+"""What an option does to the bandwidth where it is known to do something."""
 
 
 def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:

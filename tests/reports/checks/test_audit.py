@@ -506,6 +506,17 @@ def test_an_axis_that_nothing_shows(
         ]
 
 
+def test_what_an_option_does_is_said_of_other_traffic_only_where_there_is_some(make: Any, tmp_path: Path) -> None:  # fmt: skip
+    maker = make.Maker(tmp_path / "a.db")
+    for stride, peak in ((64, 26e3), (128, 14e3), (256, 14e3)):
+        rows = [(d, 60 + 100 / (1 + d / 90), peak * min(1, 1.35 / (1 + d / 90))) for d in (0, 2, 8, 50, 100, 300, 700)]  # fmt: skip
+        maker.add("load", "mlc", {"mode": "loaded_latency", "l": stride, "W": "R"}, make.mlc_text(rows, stride=stride), axes=("l",))  # fmt: skip
+
+    ((_, said),) = found(findings(maker.write()), "G1")
+
+    assert said == "read: -l 128 and -l 256 agree within 0 % in all loaded rows; between -l 64 and -l 128 it changes the bandwidth by 86 %"  # fmt: skip
+
+
 def test_a_text_under_two_names(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     text = make.imb_text({2**p: 1 + 2**p / 1e3 for p in range(8, 16)})
