@@ -223,10 +223,11 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     body = _density.density_panel(subject, chosen, noun=noun)
     panels += [body] if body else []
     left_out = len(found) - len(chosen)
+    shown = list({d.name: d for d in (*chosen, *beside)}.values())
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
-        f"{wording.ran(_tails.runs_of(chosen), program_name)}; {_tails.counted(chosen)} {many} a curve{_tails.together(chosen)}, each timed, the timer’s "
-        f"own cost in it{_clock(_tails.runs_of(chosen))}. {_moved(read.blocks)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
+        f"{wording.ran(_tails.runs_of(shown), program_name)}; {_tails.counted(shown)} {many} a curve{_tails.together(shown)}, each timed, the timer’s "
+        f"own cost in it{_clock(_tails.runs_of(shown))}. {_moved(read.blocks)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if body:
         sub += " In the linear histogram: a normal distribution of what that shows."
@@ -235,6 +236,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     sub += wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)
     if left_out > 0:
         sub += f" {fmt.plural(left_out, 'more curve')} {'is' if left_out == 1 else 'are'} in the numbers."
+    sub += _without_histogram(subject, beside, found)
     median, p999 = subject.least_tail() or (None, None)
     return Figure(
         id=f"tail-{sweep}",
@@ -299,6 +301,19 @@ def _beside(subject: Distribution, found: Sequence[Distribution]) -> list[Distri
         return same
     step = (len(same) - 1) / (_MOST_HISTOGRAMS - 1)
     return [same[round(i * step)] for i in range(_MOST_HISTOGRAMS)]
+
+
+def _without_histogram(
+    subject: Distribution, drawn: Sequence[Distribution], found: Sequence[Distribution]
+) -> str:
+    """Name those of the subject's target and operation that have no histogram beside its own: " Without a histogram: file, 1000 B."."""
+    shown = {d.name for d in drawn}
+    left = [d.name for d in found if (d.target, d.op) == (subject.target, subject.op) and d.name not in shown]
+    more = [fmt.plural(len(left) - _MOST_NAMED, "other")] if len(left) > _MOST_NAMED else []
+    return f" Without a histogram: {fmt.words([*left[:_MOST_NAMED], *more])}." if left else ""
+
+
+_MOST_NAMED: Final = 3
 
 
 def _chosen(found: list[Distribution]) -> list[Distribution]:

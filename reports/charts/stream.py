@@ -198,7 +198,8 @@ def _figure(
         for lines in quiet.values()
     }
     note = " ".join(filter(None, (_stores(measured, kernels), _dram_share(measured, kernel, largest_median))))
-    rest = wording.not_drawn(len(panels), len(shown))
+    every = {*panels, *found["panel"]}  # of a run without this kernel, too
+    rest = wording.not_drawn(len(every), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
         of=sweep,

@@ -298,7 +298,8 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             for cell, text in one.cells
         ]
         several = len({cell for one in found for cell in one.about}) < len(cells)
-        more = f"; and {len(cells) - 1} more" if len(cells) > 1 else ""
+        noun = "finding" if several else "cell"
+        more = f"; and {fmt.plural(len(cells) - 1, f'more {noun}')}" if len(cells) > 1 else ""
         if more and len(sweeps) > 1:
             more += f", in {len(sweeps)} sweeps"
         if more and len(wheres) > 1:
@@ -316,7 +317,7 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             ),
             id=key,
             explained=first.check,
-            **(_listed(cells, "finding" if several else "cell") if len(cells) > 1 else {}),
+            **(_listed(cells, noun) if len(cells) > 1 else {}),
         )
 
 

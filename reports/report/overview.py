@@ -42,7 +42,8 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
         + f" Dot: {_dots(told)}."
         + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else "")
-        + wording.hollow([picture], [t.run for t in shown]),
+        + wording.hollow([picture], [t.run for t in shown])
+        + _left_out(len(known) - len(shown)),
         panels=(picture,),
         numbers=(_table(known),),
         half=True,
@@ -80,6 +81,12 @@ def _some(known: Sequence[AccessTime]) -> list[AccessTime]:
         step = (len(same) - 1) / max(1, most - 1)
         chosen |= {id(same[round(at * step)]) for at in range(most)}
     return [t for t in known if id(t) in chosen][:_MOST_ROWS]
+
+
+def _left_out(rows: int) -> str:
+    return (
+        f" {fmt.plural(rows, 'more row')} {'is' if rows == 1 else 'are'} in the numbers only." if rows else ""
+    )
 
 
 def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:

@@ -138,3 +138,19 @@ def test_a_part_of_a_size_is_said_in_its_own_units(share: float, size: int) -> N
     factor = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
     assert float(number) * factor == pytest.approx(share * size, rel=0.06)
     assert part(1.0, 2**30) == "all 1 GiB"
+
+
+def test_the_caption_counts_what_its_histograms_have_and_names_what_has_none(make: Any, tmp_path: Path) -> None:  # fmt: skip
+    """ "3 repeats a cell; 60 000 a curve" stood above a histogram of one repeat of 20 000, and sizes had none, unsaid."""
+    maker = make.Maker(tmp_path / "r.db")
+    for i in range(8):
+        text = make.poke_text([100.0 + i + k % 3 for k in range(500)], size=2 ** (10 + i))
+        for _ in range(3 if i else 1):
+            maker.add("s", "poke", {"target": "memory", "bytes": 2 ** (10 + i), "block": 1}, text, axes=("bytes",))  # fmt: skip
+    (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
+
+    assert "1 to 3 repeats a cell with numbers; 500 to 1\u2009500 single accesses a curve" in found.sub
+    assert (
+        "4 more curves are in the numbers. Without a histogram: memory, 4 KiB and memory, 32 KiB."
+        in found.sub
+    )

@@ -504,6 +504,19 @@ def test_every_traffic_of_mlc_has_a_name_that_says_what_it_is() -> None:
     assert traffic_name("write nt") == "write only, non-temporal"
 
 
+def test_panels_of_runs_without_triad_are_counted_with_those_that_are_not_drawn(make: Any, tmp_path: Path) -> None:  # fmt: skip
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(10):
+        text = make.stream_text(20e3, 2)
+        text = text if n else "\n".join(line for line in text.splitlines() if not line.startswith(("Add:", "Triad:"))) + "\n"  # fmt: skip
+        maker.add("s", "stream", {"threads": 2, "n": n}, text, axes=("n",))
+
+    (figure, *_) = figures(maker.write(), "stream")
+
+    assert len(figure.panels) == 8
+    assert "2 more panels are in the numbers only." in figure.sub
+
+
 def test_what_a_load_could_not_reach_is_no_peak(make: Any, tmp_path: Path) -> None:
     """The latency never doubles: page and `show` say so, as the key number does."""
     path = loaded(make, tmp_path / "r.db", CURVE)

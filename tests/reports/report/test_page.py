@@ -647,7 +647,7 @@ def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) 
     assert [(c.id, c.level) for c in timer] == [("G6", "warn")]
     assert (
         timer[0].subject
-        == "Memory, 1000 B: the timer takes 28 ns of a median of 52 ns: the operation is not resolved; and 3 more, in 2 files."
+        == "Memory, 1000 B: the timer takes 28 ns of a median of 52 ns: the operation is not resolved; and 3 more cells, in 2 files."
     )
     assert timer[0].counted == "4 cells"
     assert not any("2 hosts" in c.subject + c.text for c in built.checks)  # two files of one host
@@ -1046,3 +1046,16 @@ def test_a_remark_on_some_runs_says_on_which(make: Any, tmp_path: Path) -> None:
     (remark,) = [c for c in build.build(load([maker.write()])).checks if "whether the arrays" in c.subject]
 
     assert (remark.text, remark.items) == ("STREAM 5.10, 1 of 2 runs.", ("threads=2",))
+
+
+def test_rows_that_the_overview_does_not_draw_are_counted(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(17):
+        times = {0: 0.5 + n / 10, 8: 0.6 + n / 10, 64: 1 + n, 512: 2 + n}
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times), place=f"pair {n}")
+
+    figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
+
+    (overview,) = (f for f in figures if f.id == "overview")
+    assert len(overview.numbers[0].rows) == 17
+    assert overview.sub.endswith("3 more rows are in the numbers only.")
