@@ -293,7 +293,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
                 if "rings" in wording.marks(drawn)
                 else ""
             )
-            + _cold(line for lines in shown.values() for line in lines)
+            + _cold(_named(panels)[: sum(map(len, shown.values()))])
             + (f"Peaks: {fmt.words(peaks)}." if peaks and len(told) == 1 else "")
         )
     else:
@@ -553,11 +553,11 @@ def _times(line: Curve) -> dict[int, float]:
     return {int(size): y.median for size, y in line.points}
 
 
-def _cold(lines: Iterable[Line]) -> str:
-    """Say "0 B took 19.5 µs (near), longer than larger messages: a cold start, not quoted."; "" where none was."""
+def _cold(lines: Iterable[tuple[str, Line]]) -> str:
+    """Say "0 B took 19.5 µs (near), longer than larger messages: a cold start, not quoted."; "" where none was. lines: as `_named`."""
     said = [
-        f"{fmt.size(size)} took {fmt.quantity(y.median, 'ns', step=y.step)} ({line.name})"
-        for line in lines
+        f"{fmt.size(size)} took {fmt.quantity(y.median, 'ns', step=y.step)} ({name})"
+        for name, line in lines
         for size, y in line.points
         if size in line.started
     ]

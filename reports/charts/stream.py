@@ -372,7 +372,9 @@ def _panel(
 def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     """Every kernel, place and thread count, with the ratio remote ÷ local where there are both."""
     panels = {of: at for at, of in enumerate(dict.fromkeys(found["panel"]))}
+    found = found.assign(place=found["run"].map(wording.place))  # a column of its own says how many threads
     places = sorted(found["place"].unique(), key=lambda p: (p != "local", p))
+    heads = ["Bandwidth" if places == [p] and p in _ANYWHERE else p for p in places]
     both = {"local", "remote"} <= set(places)
     named = any(panels)
     first = 2 if named else 1
@@ -411,8 +413,8 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     said = "As traffic: with the line that a store fetches first" if allocating else ""
     return Table(
         columns=(
-            "Kernel", *(["Panel"] if named else []), "Threads", *(f"{p}, {scale.unit}" for p in places),
-            *(f"{p} as traffic, {scale.unit}" for p in places if allocating),
+            "Kernel", *(["Panel"] if named else []), "Threads", *(f"{p}, {scale.unit}" for p in heads),
+            *(f"{p} as traffic, {scale.unit}" for p in heads if allocating),
             *(["remote ÷ local"] if both else []),
         ),
         rows=tuple(rows),

@@ -88,7 +88,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
         if size and machine is None and elements and elements < _LEAST_ELEMENTS:
             yield Fault(
                 level="info" if "array_size" in _asked_axes(run) else "warn", run=run,
-                text=f"arrays of {fmt.count(int(elements))} elements ({fmt.size(size)} each), a million at least by STREAM's rules",
+                text=f"arrays of {fmt.count(int(elements))} elements ({fmt.number(size / 1024)} KiB each), a million at least by STREAM's rules",
             )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
         if ticks and min(ticks) < 20:

@@ -47,18 +47,28 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
 
 
 def _names(runs: Sequence[Run]) -> dict[str, None]:
-    """Return what some runs in one placement call it; "all" of one that was asked for no place is what has every PU."""
+    """Return what some runs in one placement call it, as charts do: what was asked for no place is "all"."""
+    return dict.fromkeys(run.place or run.relation or "all" for run in runs)
+
+
+def _has_all(runs: Sequence[Run]) -> bool:
+    """Have runs that were asked for no place every PU? A single thread of them has one."""
     every = runs[0].session.topology.allowed_cpus if runs[0].session.topology else frozenset()
     used = {cpu for group in runs[0].placed for cpu in group.cpus}
-    return dict.fromkeys(run.place or ("all" if every <= used else "no place asked for") for run in runs)
+    return every <= used or all(run.place for run in runs)
 
 
 def _placed(runs: Sequence[Run], topology: Topology, named: Mapping[str, int]) -> Placed:
-    """named: how many placements have a name; of several each says its PUs and memory, "local, CPUs 0-3, memory of node 0"."""
+    """named: how many placements have a name; of several each says its PUs and memory, "local, CPUs 0-3, memory of node 0", and so does
+    "all" that has not every PU."""
     groups, names = runs[0].placed, _names(runs)
     told = [
         fmt.words(names),
-        *([where(runs[0].record.placement)] if any(named[name] > 1 for name in names) else []),
+        *(
+            [where(runs[0].record.placement)]
+            if any(named[name] > 1 for name in names) or not _has_all(runs)
+            else []
+        ),
     ]
     programs = dict.fromkeys(run.tool for run in runs)
     colour_of = {

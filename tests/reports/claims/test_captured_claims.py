@@ -70,6 +70,16 @@ def test_no_line_joins_two_sources(streams: Path) -> None:
     assert figure.title == "STREAM Triad bandwidth"  # each has one count of threads
 
 
+def test_texts_that_do_not_say_their_threads_have_no_column_of_their_own(make: Any, tmp_path: Path) -> None:
+    """ "place not said, GB/s | threads not said, GB/s", beside a column of threads."""
+    text = make.stream_text(20e3, 2)
+    bare = "\n".join(line for line in text.splitlines() if "Number of Threads" not in line) + "\n"
+
+    (figure, *_) = figures(build.build(load([taken(tmp_path, {"two.txt": text, "bare.txt": bare})])))
+
+    assert figure.numbers[0].columns [-2:] == ("Threads", "Bandwidth, GB/s")
+
+
 def test_a_key_number_counts_the_parts_of_a_text_that_may_be_of_several_machines(
     make: Any, tmp_path: Path
 ) -> None:

@@ -365,6 +365,18 @@ def test_a_first_message_that_was_cold_is_not_quoted(make: Any, tmp_path: Path) 
     )
 
 
+def test_a_cold_start_is_said_of_its_own_panel(make: Any, tmp_path: Path) -> None:
+    """ "0 B took 19.5 µs (near)" was of one of two curves of this name."""
+    maker = make.Maker(tmp_path / "r.db")
+    for env, told in (("x", times(0.3, 9e3)), ("y", times(0.3, 9e3) | {0: 19.5})):
+        options = {"benchmark": "PingPong", "env": env}
+        maker.add("s", "imb", options, make.imb_text(told), place="near", axes=("env",))
+
+    (figure, *_) = figures(maker.write())
+
+    assert "0 B took 19.5 µs (near, env y), longer" in figure.sub
+
+
 def test_a_first_message_is_cold_where_the_repeats_say_so(make: Any, tmp_path: Path) -> None:
     told = times(0.3, 9e3)
     one, every = ([("near", "", told | {0: t}) for t in own] for own in ((19.5, 0.29, 0.29), (19.5, 12, 0.4)))

@@ -686,6 +686,21 @@ def test_more_iops_within_a_limit_than_the_most_of_a_depth_are_explained(make: A
     assert [why in caption for caption in captions] == [True, False]
 
 
+def test_iops_within_a_limit_that_no_depth_has_are_said_to_be_those_of_each_repeat(make: Any, tmp_path: Path) -> None:  # fmt: skip
+    """ "118 kIOPS" within 1 ms stood above 117.2 at the best depth that kept it: one repeat was best at 4, the other at 16."""
+    maker = make.Maker(tmp_path / "r.db")
+    for depth, latency, of in ((4, 34, (115e3, 120e3)), (16, 136, (118e3, 116e3)), (64, 530, (121e3, 124e3))):
+        for iops in of:
+            text = make.fio_text({"read": (iops, latency)}, bs="4k", rw="randread", iodepth=depth)
+            maker.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
+
+    _, (figure, *_) = page_of(maker.write(), "fio")
+
+    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
+    assert "119 kIOPS" in offers.rows[0]
+    assert offers.caption.endswith(", of each repeat its own, of several the median")
+
+
 # --- what only some repeats have ---------------------------------------------------------------------------
 
 WITHIN = "bandwidth within 2 × unloaded latency at traffic read"

@@ -144,9 +144,7 @@ def test_two_placements_of_one_name_are_told_apart(make: Any, tmp_path: Path) ->
     ]  # fmt: skip
 
 
-def test_what_was_asked_for_no_place_is_called_all_only_where_it_has_every_pu(
-    make: Any, tmp_path: Path
-) -> None:
+def test_what_was_asked_for_no_place_is_called_all_and_says_what_it_had(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.topology = "pack:1 numa:1 core:4 pu:1"
     maker.groups = {
@@ -161,7 +159,9 @@ def test_what_was_asked_for_no_place_is_called_all_only_where_it_has_every_pu(
     shown = build.build(load([maker.write()])).placement
 
     assert shown
-    assert [place.name for place in shown.hosts[0].places] == ["no place asked for", "all"]
+    assert [place.name for place in shown.hosts[0].places] == [
+        "all, CPU 0, memory of node 0", "all, CPUs 0-3, memory of node 0",
+    ]  # fmt: skip
 
 
 def test_a_warm_up_is_of_the_programs_that_had_one(make: Any, tmp_path: Path) -> None:
