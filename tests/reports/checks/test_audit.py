@@ -459,7 +459,7 @@ def test_arrays_below_the_million_of_streams_rules_are_doubtful_where_nobody_kno
     told = found(heard(tmp_path, few, few.replace("83333", "1000000")), "S1", "warn")
 
     assert [text for _, text in told] == [
-        "arrays of 83\N{THIN SPACE}333 elements (651 KiB each), a million at least by STREAM's rules"
+        "arrays of 83\u202f333 elements (651 KiB each), a million at least by STREAM's rules"
     ]
 
 
