@@ -77,7 +77,7 @@ def test_texts_that_do_not_say_their_threads_have_no_column_of_their_own(make: A
 
     (figure, *_) = figures(build.build(load([taken(tmp_path, {"two.txt": text, "bare.txt": bare})])))
 
-    assert figure.numbers[0].columns [-2:] == ("Threads", "Bandwidth, GB/s")
+    assert figure.numbers[0].columns[-2:] == ("Threads", "Bandwidth, GB/s")
 
 
 def test_a_key_number_counts_the_parts_of_a_text_that_may_be_of_several_machines(

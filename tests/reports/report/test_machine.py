@@ -246,7 +246,9 @@ def test_what_fits_in_a_cache_is_no_number_of_the_memory(
     levels = {level.name: level.number.value for part in found for level in part.levels if level.number}
     (memory,) = [part for part in found if part.name == "Memory"]
 
-    assert levels["L1"] == "2.1"  # of 32k the lower; the 1.0 of 16k says less of it; 48k has no room for anything else
+    assert (
+        levels["L1"] == "2.1"
+    )  # of 32k the lower; the 1.0 of 16k says less of it; 48k has no room for anything else
     assert [n.name for n in memory.numbers] == (["Memory, idle"] if box == "memory" else [])
     assert box == "memory" or memory.instead == "only buffers that fit in a cache were walked over"
 
