@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,9 @@ from reports.verdicts.fleet import BROKEN, SLOW_Z
 
 MOST_FAMILIES = 10
 """Columns: so many can be read side by side on a page 1184 px wide. Those that show why hosts are odd are all there."""
+
+SUSPECTS = "#suspects"
+"""Where a row of several hosts that are odd leads: to the table of them all."""
 
 FOLD_FROM = 48
 """Hosts of which each has a row; of more, those that are alike have one."""
@@ -176,6 +180,7 @@ def _level(one: Shown, typical: Typical | None, *, failed: bool) -> Hashable:
     shade = one.shade(typical)
     return (
         (shade + (3 if shade > 0 else -3)) // 4 if shade else 0,
+        round(math.log2(abs(typical.change) / one.full)) if abs(shade) == SHADES else 0,  # −60 % is not −10 %
         typical.odd[2].status if typical.odd else "",
         typical.doubt,
     )
@@ -203,7 +208,7 @@ def _row(
             _cell(one, [t for host in hosts if (t := one.typical.get(host))], told, failed=any((host, one.family.sweep) in report.failed for host in hosts))
             for one, told in zip(shown, doubted, strict=True)
         ),
-        of=folded(hosts) if len(hosts) > 1 else "", bad=report.statuses[hosts[0]] in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else "",
+        of=folded(hosts) if len(hosts) > 1 else "", bad=report.statuses[hosts[0]] in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else SUSPECTS if any(links.get(host, "").startswith("#") for host in hosts) else "",
     )  # fmt: skip
 
 

@@ -424,7 +424,7 @@ def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
         return WORDS.index(one.found.status), within, -abs(one.found.worse or 0.0), one.series.name
 
     by_host = {host: sorted(own, key=rank) for host, own in group_by(odd, lambda one: one.host).items()}
-    hosts = sorted(by_host, key=lambda n: (rank(by_host[n][0])[0], -len(by_host[n]), rank(by_host[n][0]), n))
+    hosts = sorted(by_host, key=lambda n: (rank(by_host[n][0])[:3], -len(by_host[n]), n))
     return [one for host in hosts for one in by_host[host]]
 
 

@@ -122,7 +122,8 @@ def sentence(report: Report) -> str:
         named = folded(slow) if len(slow) <= _NAMED else fmt.count(len(slow))
         parts.append(f"{named} of {fmt.plural(total, 'host')} {'is' if len(slow) == 1 else 'are'} slow")
     elif len(unknown) == total:
-        parts.append(f"{fmt.plural(total, 'host')}, none of which could be judged")
+        which = "which could not be judged" if total == 1 else "none of which could be judged"
+        parts.append(f"{fmt.plural(total, 'host')}, {which}")
     else:
         parts.append(f"None of {fmt.plural(total, 'host')} is known to be slow")
     if report.rerun:
@@ -142,7 +143,7 @@ def sentence(report: Report) -> str:
     ]
     if unknown and len(unknown) < total:
         parts.append(f"{_named(unknown)} could not be judged")
-    return "; ".join(filter(None, (*parts, doubtful(report)))) + "."
+    return "; ".join(filter(None, (*parts, doubtful(report, _NAMED)))) + "."
 
 
 def _named(hosts: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,8 +58,13 @@ def summary(report: Report) -> str:
     return f"{fmt.plural(len(report.statuses), 'host')}: {told}"
 
 
-def doubtful(report: Report) -> str:
-    """Return "⚠ doubtful: node[003,017] (F1), node005 (G11)": the odd hosts of whose odd numbers a check doubts one; "" of none."""
+def doubtful(report: Report, most: int = sys.maxsize) -> str:
+    """Return "⚠ doubtful: node[003,017] (F1), node005 (G11)": the odd hosts of whose odd numbers a check doubts one, of more than `most` how many;
+    "" of none."""
+    if len(report.doubted) > most:
+        return (
+            f"{MARK} doubtful: {fmt.plural(len(report.doubted), 'host')} ({joined(report.doubted.values())})"
+        )
     alike = group_by(report.doubted.items(), lambda one: one[1])
     told = [f"{folded(host for host, _ in own)} ({ids})" for ids, own in alike.items()]
     return f"{MARK} doubtful: {', '.join(told)}" if told else ""

@@ -35,13 +35,13 @@ def render_history(report: Report, out: Path, *, title: str, static: bool = Fals
 
 
 def build(report: Report, *, title: str) -> Page:
+    moved = {h.host for h in report.histories if h.moved}
     figures = [
         of_figure(figure, report.guilty)
-        for number, host in enumerate(report.moments, 1)
+        for number, host in enumerate(sorted(report.moments, key=lambda host: host not in moved), 1)
         if (figure := host_figure(host, report, number))
     ]
     block = Block(tool="history", figures=tuple(figures))
-    changed = any(h.moved for h in report.histories)
     sessions = [session for own in report.moments.values() for moment in own for session in moment.sessions]
     return Page(
         title=title,
@@ -50,7 +50,7 @@ def build(report: Report, *, title: str) -> Page:
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
         sections=(
-            Section(title="Changes" if changed else "Numbers over time", anchor="changes", blocks=(block,)),
+            Section(title="Changes" if moved else "Numbers over time", anchor="changes", blocks=(block,)),
         )
         if figures
         else (),

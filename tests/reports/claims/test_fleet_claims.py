@@ -246,7 +246,7 @@ def headline(case: Case) -> None:
         assert names == slow if len(slow) <= 12 else int(found[1]) == len(slow)
         assert int(found[2]) == total
         assert (found[3] == "is") == (len(slow) == 1)
-    elif found := re.fullmatch(r"(\d+) hosts?, none of which could be judged", first):
+    elif found := re.fullmatch(r"(\d+) hosts?, (?:none of )?which could(?: not)? be judged", first):
         assert int(found[1]) == total == len(unknown)
     else:
         found = re.fullmatch(r"None of (\d+) hosts? is known to be slow", first)
@@ -288,6 +288,11 @@ def headline(case: Case) -> None:
 
 def doubted(case: Case, text: str) -> None:
     """Who has a number that is odd and that a check doubts, by which checks."""
+    if many := re.fullmatch(r"⚠ doubtful: (\d+) hosts \((.+)\)", text):
+        doubted_ = [row for row in (*case.document["odd"], *case.document["everywhere"]) if row["doubtful"]]
+        assert int(many[1]) == len({row["node"] for row in doubted_}) > 12
+        assert set(many[2].split(", ")) == {key for row in doubted_ for key in row["doubtful"]}
+        return
     told = {
         name: ids
         for names, ids in re.findall(r"([^ ]+) \(([^)]*)\)", text)
