@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.machine.facts import PCIE_LINK
-from reports.charts import chart_module
+from reports.charts import chapter, chart_module
 from reports.charts.chapter import Chapter
-from reports.numbers.possible import memory_peak, spot
+from reports.numbers.possible import Spot, memory_peak, spot
 from reports.page.model import KeyNumber
 from reports.report.key_numbers import doubted
 from reports.results.convicted import Guilty
@@ -22,9 +22,16 @@ def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Ch
     """Return the chapters, their key numbers with their share of what the machine could do, where that is known. guilty: what is
     doubted is the best of nothing."""
     every = [
-        number for chapter in chapters.values() for number in chapter.key_numbers if _moves_memory(number)
+        (number, at)
+        for one in chapters.values()
+        for number, at in (
+            *((n, spot(n.runs[0])) for n in one.key_numbers if n.runs),
+            *((s.number, _between(s)) for s in one.between_nodes),
+        )
+        if at and _moves_memory(number)
     ]
-    best = [number for number in doubted(every, guilty) if not number.doubt]
+    sound = (not number.doubt for number in doubted((number for number, _ in every), guilty))
+    best = [one for one, is_sound in zip(every, sound, strict=True) if is_sound]
     return {
         tool: replace(
             chapter,
@@ -42,6 +49,14 @@ def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Ch
     }
 
 
+def _between(told: chapter.Spot) -> Spot | None:
+    """Return where a number is that one run gave of several nodes."""
+    at = spot(told.number.runs[0])
+    if at is None or told.source is None or told.target is None:
+        return None
+    return replace(at, cpus=frozenset({told.source}), memory=frozenset({told.target}))
+
+
 def _moves_memory(number: KeyNumber) -> bool:
     """Is it a bandwidth of memory, of runs under pinsweep's eyes?"""
     runs = number.runs
@@ -51,7 +66,7 @@ def _moves_memory(number: KeyNumber) -> bool:
     )  # fmt: skip
 
 
-def _told(number: KeyNumber, device: str, best: Sequence[KeyNumber]) -> str:
+def _told(number: KeyNumber, device: str, best: Sequence[tuple[KeyNumber, Spot]]) -> str:
     if _moves_memory(number):
         return "; ".join(filter(None, (_of_modules(number), _of_best(number, best))))
     return _of_link(number, device) if number.moves else ""
@@ -70,10 +85,10 @@ def _of_modules(number: KeyNumber, node: int | None = None) -> str:
     return UNKNOWN
 
 
-def _of_best(number: KeyNumber, best: Iterable[KeyNumber]) -> str:
+def _of_best(number: KeyNumber, best: Iterable[tuple[KeyNumber, Spot]]) -> str:
     """Say "92 % of the best here (STREAM Triad, 69.7 GB/s)" of a number that is not it."""
     at = spot(number.runs[0])
-    same = [n for n in best if at and spot(n.runs[0]) == at and not set(n.runs) & set(number.runs)]
+    same = [n for n, its in best if its == at and not set(n.runs) & set(number.runs)]
     most = max(same, key=lambda n: n.merit, default=None)
     if most is None or most.merit <= number.merit:
         return ""

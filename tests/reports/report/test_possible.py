@@ -54,6 +54,19 @@ def test_a_node_of_a_matrix_is_held_against_its_own_modules(make: Any, tmp_path:
     assert said == {"75 % of the 85.3 GB/s of its modules (an even share)"}
 
 
+def test_the_best_may_be_a_node_of_a_matrix(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    stream(maker, make, 60e3)
+    add(maker, make, rows(66e3, 80.0, 310.0))
+    rates = [[75e3, 90e3], [31e3, 80e3]]  # those of other pairs of nodes are of another place
+    maker.add("m", "mlc", {"mode": "bandwidth_matrix"}, make.matrix_text(rates, bandwidth=True))
+
+    best = "of the best here (Reads by all cores of the node, 75.0 GB/s)"
+    numbers = told(maker)
+    assert numbers["STREAM Triad"].possible.endswith(f"80 % {best}")
+    assert numbers["Memory, peak"].possible.endswith(f"88 % {best}")
+
+
 def test_the_best_at_another_place_is_not_the_best_here(make: Any, tmp_path: Path) -> None:
     maker = two_nodes(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
     stream(maker, make, 60e3)
