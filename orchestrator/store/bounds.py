@@ -33,7 +33,7 @@ _LOOK: Final = 64 << 10
 """Characters of rows that are read between two looks at it."""
 
 
-class TooMuch(Exception):  # noqa: N818 (a bound, not an error: who reads says of what)
+class TooMuch(Exception):
     """The rows of a file take more memory than MOST_ROWS_BYTES."""
 
 

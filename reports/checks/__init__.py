@@ -68,6 +68,7 @@ class Check:
     find: Callable[[Results], Iterable[Fault]]
     flags: tuple[str, ...] = ()  # of the parsers' remarks, those that it speaks of
     needs: str = ""  # a key of NEEDS: without it, it cannot judge all of what it does
+    is_of_runs: bool = False  # its faults are one a run, and its title names such runs: "runs that …"
 
     @property
     def family(self) -> tuple[int, str]:
@@ -118,14 +119,16 @@ NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
 
 
 def check(
-    key: str, *levels: Level, flags: tuple[str, ...] = (), needs: str = ""
+    key: str, *levels: Level, flags: tuple[str, ...] = (), needs: str = "", is_of_runs: bool = False
 ) -> Callable[[Callable[[Results], Iterator[Fault]]], Callable[[Results], Iterator[Fault]]]:
     """Register a check under its id, with the levels that its faults may have, the gravest first."""
 
     def register(function: Callable[[Results], Iterator[Fault]]) -> Callable[[Results], Iterator[Fault]]:
         if key in _CHECKS:
             raise ValueError(f"two checks are called {key}")
-        _CHECKS[key] = Check(id=key, levels=levels, find=function, flags=flags, needs=needs)
+        _CHECKS[key] = Check(
+            id=key, levels=levels, find=function, flags=flags, needs=needs, is_of_runs=is_of_runs
+        )
         return function
 
     return register

@@ -45,6 +45,7 @@ class Finding:
         ""  # how many repeats of the first cell show it, as its arithmetic ends: " (1 of 3 repeats)"
     )
     own: frozenset[tuple[str, int]] = frozenset()  # the runs that it is about by themselves: file, number
+    is_of_runs: bool = False  # as `Check.is_of_runs`
 
     @property
     def about(self) -> frozenset[CellKey]:
@@ -215,7 +216,7 @@ def _findings(
             id=check.id, level=level, title=_title(first, names, said), check=check.title,
             sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown in lines), repeats=lines[0][2], todo=first.todo or check.todo,
             doubts=frozenset((*cell_key(run), fault.metric) for fault in members for run in fault.runs or (fault.run,)),
-            own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own),
+            own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own), is_of_runs=check.is_of_runs,
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ _ALLOWED = (
 _STOPPED = "unless it still runs, start the same `pinsweep run` again: it goes on, and repeats them."
 
 
-@check("D1", "warn", needs="counters")
+@check("D1", "warn", needs="counters", is_of_runs=True)
 def disturbed(results: Results) -> Iterator[Fault]:
     """runs that something else disturbed
 
@@ -45,7 +45,7 @@ def disturbed(results: Results) -> Iterator[Fault]:
                 yield _fault("warn", run, text, _ALLOWED)
 
 
-@check("D2", "info")
+@check("D2", "info", is_of_runs=True)
 def repeated(results: Results) -> Iterator[Fault]:
     """disturbed runs that are in no number
 

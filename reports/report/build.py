@@ -299,19 +299,20 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         ]
         several = len({cell for one in found for cell in one.about}) < len(cells)
         noun = "finding" if several else "cell"
-        more = f"; and {fmt.plural(len(cells) - 1, f'more {noun}')}" if len(cells) > 1 else ""
-        if more and len(sweeps) > 1:
-            more += f", in {len(sweeps)} sweeps"
-        if more and len(wheres) > 1:
-            more += f", {_where(results, wheres)}"
+        spread = f", in {len(sweeps)} sweeps" if len(sweeps) > 1 else ""
+        spread += f", {_where(results, wheres)}" if len(wheres) > 1 else ""
+        more = f"; and {fmt.plural(len(cells) - 1, f'more {noun}')}{spread}" if len(cells) > 1 else ""
         arithmetic = first.cells[0][1]
         stated = first.title.lower().endswith(arithmetic.removesuffix(first.repeats).lower())
         if stated and len(cells) == 1:
             more = first.repeats
         told = stated or len(cells) > 1
+        subject = f"{first.title}{more}"
+        if first.is_of_runs and len(cells) > 1:  # how many says more than what disturbed one of them
+            subject = f"{fmt.count(len(cells))} {first.check}{spread}. The first: {first.title}"
         yield Check(
             level=level,
-            subject=f"{first.title}{more}.",
+            subject=f"{subject}.",
             text=" ".join(
                 fmt.sentence(said) for said in ("" if told else f"{arithmetic}.", first.todo) if said
             ),
