@@ -387,7 +387,7 @@ def _window_figure(sweep: str, runs: Sequence[Run], windows: Sequence[_Window]) 
     words = fmt.words(panel.title.partition(",")[0] if i == 0 else panel.title.partition(",")[0].lower().replace("iops", "IOPS") for i, panel in enumerate(panels))  # fmt: skip
     return Figure(
         id=f"fio-windows-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=f"{words} over time", sub=" ".join(filter(None, said)),
-        panels=tuple(panels), numbers=(_window_table(windows),), runs=tuple(members),
+        panels=tuple(panels), numbers=(_window_table(windows),), runs=tuple(members), half=len(panels) == 1,
         key=tuple(Key(name=name, colour=colours[name]) for name in names) if len(names) > 1 else (),
     )  # fmt: skip
 

@@ -116,6 +116,12 @@ def test_a_histogram_stands_in_for_a_log_that_was_cut(make: Any, tmp_path: Path)
     assert "lacks the last window" in figure.sub
 
 
+def test_one_kind_of_window_takes_half_of_the_page(make: Any, tmp_path: Path) -> None:
+    windows = log("iops.1", [(t, 1000) for t in range(500, 5001, 500)], block=0)
+
+    assert figures(make, tmp_path / "a.db", windows, log_avg_msec="500")["fio-windows-s"].half
+
+
 def test_windows_are_lines_of_all_jobs_together(make: Any, tmp_path: Path) -> None:
     times = range(500, 5001, 500)
     logs = "".join(

@@ -16,7 +16,7 @@ from reports import show
 from reports.charts import chart_module
 from reports.checks._cells import cell_key
 from reports.checks.audit import audit, convicted, doubts
-from reports.checks.doubts import of_figure
+from reports.checks.doubts import _names, of_figure
 from reports.draw.figure import Figure, Table
 from reports.page.html import html
 from reports.page.model import Page
@@ -218,6 +218,20 @@ def test_prefetchers_that_were_on_doubt_no_bandwidth(tmp_path: Path) -> None:
     }  # fmt: skip
     exported = CliRunner().invoke(cli, ["export", str(tmp_path / "a.db"), "--format", "openmetrics"]).stdout
     assert 'checks="M5"' in exported
+
+
+def test_a_doubtful_text_is_named_once(tmp_path: Path) -> None:
+    """ "a.txt, source a.txt": the text, and the option that tells it from the other."""
+    for name, text in (("a.txt", FULL), ("b.txt", FULL.replace("84.50", "84.60"))):
+        (tmp_path / name).write_text(text)
+    done = CliRunner().invoke(
+        cli,
+        ["parse", *(str(tmp_path / name) for name in ("a.txt", "b.txt")), "-o", str(tmp_path / "r.db")],
+    )
+    assert done.exit_code == 0, done.output
+    runs = load([tmp_path / "r.db"]).runs
+
+    assert sorted(_names(list(runs)).values()) == ["a.txt", "b.txt"]
 
 
 @pytest.mark.slow
