@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from reports.charts import curve_rows, facets, wording
-from reports.charts._fio_cells import RANKED, known_count
+from reports.charts._fio_cells import RANKED, facet_names, known_count
+from reports.charts._fio_panels import crosses_of
 from reports.charts._fio_tables import LIMITS, depths_of_repeats
-from reports.charts.curve_rows import Curve
+from reports.charts.curve_rows import Cross, Curve
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, panel, row_of
@@ -17,6 +18,7 @@ from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.readings import groups
 from reports.results.convicted import OTHER
+from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_name
 from reports.text import format as fmt
@@ -60,9 +62,11 @@ class _Fan:
         return last if agreed and last != depths[-1] else None
 
 
-def fans_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, latency: str) -> Figure | None:
+def fans_figure(
+    sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], latency: str
+) -> Figure | None:
     """Draw p50 to p99.99 over iodepth, a panel for each kind of access and the limit on p99 that tells most; None of sweeps without depths or
-    without a p99. found: of a depth that is known, and asked for."""
+    without a p99. found: of a depth that is known, and asked for; lost: of the cells that gave no number."""
     whole = found["p50"].notna() & found["p99"].notna()  # what only some repeats tell is not of the cell
     alike = [found[name] for name in (*_OF_A_FAN, "iodepth")]
     told = found[whole.groupby(alike, dropna=False).transform("all")]
@@ -73,7 +77,10 @@ def fans_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, latency: s
         return None
     limit = _telling(fans)
     shown = fans[:_MOST_FANS]
-    panels = _panels(shown, latency, limit)
+    names = facet_names(runs, found)
+    missing = group_by(lost, lambda run: (facets.facet(run, names), run.options.get("rw")))
+    crosses = [[*crosses_of(missing.get((fan.of, fan.runs[0].options.get("rw")), ()))] for fan in shown]
+    panels = _panels(shown, crosses, latency, limit)
     drawn = list(dict.fromkeys(run for fan in shown for run in fan.runs))
     ring = any(p.wide["datasets"]["rings"] for p in panels)
     said = [
@@ -83,6 +90,7 @@ def fans_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, latency: s
         if ring
         else "",
         wording.repeats(panels, runs).strip(),
+        curve_rows.crossed(panels).strip(),
         wording.hollow(panels, drawn).strip(),
         wording.not_drawn(len(fans), len(shown)).strip(),
     ]
@@ -133,7 +141,9 @@ def _title(fans: Sequence[_Fan], limit: float | None) -> str:
     return "Percentiles of the latency over iodepth"
 
 
-def _panels(fans: Sequence[_Fan], latency: str, limit: float | None) -> list[Panel]:
+def _panels(
+    fans: Sequence[_Fan], crosses: Sequence[Sequence[Cross]], latency: str, limit: float | None
+) -> list[Panel]:
     """Return a panel for each fan; all have the same axes."""
     ends = [v for fan in fans for line in fan.lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_for(ends, "ns")
@@ -141,11 +151,19 @@ def _panels(fans: Sequence[_Fan], latency: str, limit: float | None) -> list[Pan
     y = axes.decades(
         [v / scale.factor for v in held], f"{fmt.sentence(latency)}, {scale.unit} (log scale)", margin=1.3
     )
-    depths = sorted({depth for fan in fans for depth in fan.repeats[0]})
-    return [_panel(fan, depths, y, scale.factor, limit) for fan in fans]
+    lost = {int(cross.x) for own in crosses for cross in own}
+    depths = sorted({*lost, *(depth for fan in fans for depth in fan.repeats[0])})
+    return [_panel(fan, own, depths, y, scale.factor, limit) for fan, own in zip(fans, crosses, strict=True)]
 
 
-def _panel(fan: _Fan, depths: Sequence[int], y: axes.Axis, factor: float, limit: float | None) -> Panel:
+def _panel(
+    fan: _Fan,
+    crosses: Sequence[Cross],
+    depths: Sequence[int],
+    y: axes.Axis,
+    factor: float,
+    limit: float | None,
+) -> Panel:
     x = axes.at_tested(depths, "iodepth per job (log)")
     kept = fan.kept_up_to(limit) if limit and not fan.hollow else None
     names = list(_QUANTILES.values())
@@ -166,6 +184,7 @@ def _panel(fan: _Fan, depths: Sequence[int], y: axes.Axis, factor: float, limit:
                 for row in curve_rows.point_rows([line], depths, factor, tip(line.name))
             ],
             "ranges": curve_rows.range_rows(fan.lines, depths, factor),
+            "crosses": curve_rows.cross_rows(crosses, plot),
             **curve_rows.end_names(fan.lines, plot, factor),
         }  # fmt: skip
         if limit:

@@ -59,7 +59,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
     missing = group_by(lost, lambda r: facets.facet(r, names))
-    crosses = {of: list(_crosses(own)) for of, own in missing.items()}
+    crosses = {of: list(crosses_of(own)) for of, own in missing.items()}
     depths = sorted({*map(int, found["iodepth"]), *(int(c.x) for own in crosses.values() for c in own)})
     panels = group_by(_points(found), lambda point: point.panel)
     shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
@@ -90,7 +90,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     )  # fmt: skip
 
 
-def _crosses(lost: Sequence[Run]) -> Iterator[Cross]:
+def crosses_of(lost: Sequence[Run]) -> Iterator[Cross]:
     for run in lost:
         if depth := depth_of(run):
             kind = f"{run.options['rw']}, " if "rw" in run.options else ""

@@ -71,12 +71,11 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     for sweep, members in sweeps.items():
         found = every[sweep]
         if len(found):
-            figures.append(
-                _figure(sweep, members, found, facets.lost(results, tool, sweep, members, within=WITHIN))
-            )
+            lost = facets.lost(results, tool, sweep, members, within=WITHIN)
+            figures.append(_figure(sweep, members, found, lost))
             asked_for = found[~found["verify"] & found["engines"].map(is_stored)].dropna(subset="iodepth")
             if (
-                fans := fans_figure(sweep, members, asked_for, latency_words(found)[0])
+                fans := fans_figure(sweep, members, asked_for, lost, latency_words(found)[0])
                 if len(asked_for)
                 else None
             ):

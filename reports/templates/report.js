@@ -443,6 +443,7 @@ all(what).forEach(e => near.observe(e));
 addEventListener("beforeprint", () => { enough = true; near.disconnect(); });
 };
 let enough = false, again = false;
+if (doc.getElementsByTagName("*").length - all(".fig svg.ch *").length > MOST_ELEMENTS) body.classList.add("many"); /* of few panels, but long */
 if (body.classList.contains("many")) watch(".fig", "150% 0px");
 else watch(".fig svg.ch", "999999px 0px", () => { /* those of the other width; if these are not enough, those that are far away */
 if (!again && doc.getElementsByTagName("*").length > MOST_ELEMENTS) watch(".fig svg.ch", "150% 0px");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def swept(
     *,
     kinds: tuple[str, ...] = ("randread",),
     host: str = "node07",
+    failed: Sequence[tuple[str, int]] = (),
 ) -> tuple[Figure, ...]:
     """p99: iodepth → µs; p50 is half of it, p90 0.8 of it, p99.9 twice and p99.99 four times; two repeats, IOPS 1000 × depth."""
     maker = make.Maker(path, host=host)
@@ -45,10 +47,26 @@ def swept(
                     json.dumps(document),
                     axes=("rw", "iodepth"),
                 )
+    for rw, depth in failed:
+        options = {"rw": rw, "bs": "4k", "iodepth": depth}
+        maker.add("s", "fio", options, "", axes=("rw", "iodepth"), status="timeout", reason="still running after 60 s")  # fmt: skip
     return chapter(load([maker.write()])).figures
 
 
 TAILS = {1: 90.0, 4: 200.0, 16: 700.0, 64: 3000.0}
+
+
+def test_a_depth_that_gave_no_number_is_a_cross_in_the_panel_of_its_kind(make: Any, tmp_path: Path) -> None:
+    """The panels ended at the last depth that gave one, as if no other had been tried."""
+    _, fan = swept(make, tmp_path / "f.db", TAILS, kinds=("randread", "read"), failed=[("read", 256)])
+
+    by_title = {panel.title: panel.wide for panel in fan.panels}
+    assert [cross["tip"] for cross in by_title["Read"]["datasets"]["crosses"]] == [
+        "read, iodepth 256 · no number: still running after 60 s"
+    ]
+    assert not by_title["Randread"]["datasets"]["crosses"]
+    assert by_title["Read"]["encoding"]["x"]["axis"]["values"] == [1, 4, 16, 64, 256]
+    assert "Cross on the axis: a cell without a number." in fan.sub
 
 
 def test_a_fan_has_five_percentiles_over_the_tested_depths(make: Any, tmp_path: Path) -> None:

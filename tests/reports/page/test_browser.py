@@ -674,6 +674,27 @@ def test_a_page_of_few_figures_that_is_long_is_without_the_pictures_that_are_far
 
 
 @pytest.mark.slow
+def test_a_page_of_many_small_sweeps_is_without_the_figures_that_are_far_away(
+    browser: Browser, make: Any, tmp_path: Path
+) -> None:
+    """40 sweeps of one panel had 3 289 elements, most of them rows of their open tables."""
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    maker = make.Maker(tmp_path / "r.db")
+    for sweep in range(40):
+        for threads in (1, 2, 4, 8):
+            options = {"command": "x", "metrics": metrics, "threads": threads}
+            maker.add(f"s{sweep}", "command", options, f"rate {threads}\n", axes=("threads",))
+    path = render_report([maker.write()], tmp_path / "r.html")
+
+    with opened(browser, path) as page:
+        until(lambda: page.evaluate("document.querySelectorAll('*').length") < 2500)
+        last = page.locator(".fig").last
+        assert last.locator(".panel").count() == 0
+        last.scroll_into_view_if_needed()
+        expect(last.locator(".panel").first).to_be_visible()
+
+
+@pytest.mark.slow
 def test_a_picture_of_the_other_width_is_built_when_it_is_shown(browser: Browser, full: Path) -> None:
     with opened(browser, full) as page:
         narrow = page.locator(".panel > .nv > svg").first
