@@ -242,13 +242,16 @@ def _recorded(run: Run, cache: str) -> str:
 def table(found: Sequence[Distribution], others: Known) -> Table | None:
     """Return a row for each mode of each histogram: where it is, how much is in it, what it most likely is; and where it is a hit of a
     cache, beside share × size what the machine says that the cache has. None where there is one peak each and nothing explains it."""
-    rows, whose = [], []
+    rows: list[tuple[str, ...]] = []
+    whose = []
+    cached = False
     for d in found:
         told = explained(d, others)
         share = sum(one.mode.share for one in told if one.held == PAGE_CACHE)
         told_by_all = len(d.modes) < 2 or d.steady_modes  # else a share tells of the repeats, and of no cache
         size = 0 if not told_by_all or (d.target == "file" and _filled(d, share)) else reach(d.runs[0])
         for mode, what, held in told:
+            cached |= bool(held)
             rows.append(
                 (
                     d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), what or fmt.NOTHING,
@@ -259,6 +262,12 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
             whose.append(row_of(d.runs))
     if len(rows) == len(found) and all(row[3] == fmt.NOTHING for row in rows):
         return None
+    if not cached:  # of a loop, say
+        return Table(
+            columns=("Histogram", "Mode", "Share", "Most likely"), rows=tuple(row[:4] for row in rows), numeric=frozenset((1, 2)),
+            of=tuple(whose), metrics={ROW: OTHER} | dict.fromkeys((1, 2), "latency/modes"),
+            caption="Where the peaks are, and what they most likely are",
+        )  # fmt: skip
     return Table(
         columns=("Histogram", "Mode", "Share", "Most likely", "Share × size", "The machine tells"),
         rows=tuple(rows),

@@ -151,6 +151,21 @@ def modes_of(make: Any, path: Path, *repeats: list[float]) -> tuple[Figure, Tabl
     return figure, next(t for t in figure.tables if "Share × size" in t.columns)
 
 
+def test_modes_of_a_loop_are_told_without_caches(make: Any, tmp_path: Path) -> None:
+    """Two columns of dashes, under a caption about caches and direct reads."""
+    maker = make.Maker(tmp_path / "a.db")
+    took = [1e6 * (1 + 0.001 * (i % 9)) for i in range(3000)] + [9e6 * (1 + 0.001 * (i % 9)) for i in range(1000)]  # fmt: skip
+    options = {"target": "compute", "loop": "sine", "iterations": 1000}
+    for _ in range(2):
+        maker.add("s", "poke", options, make.poke_text(took, target="compute", op="sine"))
+    figures = poke.chapter(load([maker.write()])).figures
+    (table,) = [t for f in figures for t in f.tables if "Most likely" in t.columns]
+
+    assert table.columns == ("Histogram", "Mode", "Share", "Most likely")
+    assert [row[2] for row in table.rows] == ["75 %", "25 %"]
+    assert "cache" not in table.caption
+
+
 def test_of_a_cache_with_two_modes_each_is_a_part_of_what_it_held(make: Any, tmp_path: Path) -> None:
     """Of a file that was all in the page cache: "page cache, 97 %, 62 MB" and "page cache, 3 %, 1.9 MB", each "how much it held"."""
     _, table = modes_of(make, tmp_path / "a.db", *[[200.0] * 970 + [900.0] * 30 for _ in range(2)])
