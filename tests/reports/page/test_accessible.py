@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -364,6 +365,38 @@ def test_small_tables_are_open_on_paper_and_long_ones_are_not(
     rows = page.locator(".fig > details.data").evaluate_all(shown)
     assert {count <= 14 for count, _ in rows} == {True, False}
     assert all(seen == (count <= 14) for count, seen in rows), rows
+    page.close()
+
+
+@pytest.mark.slow
+def test_on_paper_a_comparison_stands_two_abreast_and_a_history_has_a_row_a_line(
+    browser: Browser, make: Any, tmp_path: Path
+) -> None:
+    """Each figure had half of the paper and nothing beside it; a line of a history two rows, as on a phone."""
+    sides = []
+    for name, slower in (("a", 1.0), ("b", 1.2)):
+        maker = make.Maker(tmp_path / f"{name}.db", host=name)
+        for sweep, threads, repeat in itertools.product(("s", "t"), (1, 2, 4), (1, 2, 3)):
+            text = make.stream_text(20e3 * threads**0.5 / slower * (1 + repeat / 1e3), threads)
+            maker.add(sweep, "stream", {"threads": threads}, text, axes=("threads",))
+        sides.append(maker.write())
+    pinsweep("compare", *sides, "-o", tmp_path / "comparison.html")
+    (tmp_path / "nights").mkdir()
+    history(make, tmp_path / "nights", tmp_path / "history.html")
+    page = browser.new_page(viewport={"width": 720, "height": 1000})  # A4 without its margins
+    page.emulate_media(media="print")
+    box = (
+        "them => them.map(one => { const b = one.getBoundingClientRect(); return [b.left, b.top, b.width] })"
+    )
+
+    page.goto((tmp_path / "comparison.html").as_uri())
+    (first, second, *_) = page.locator("#comparison .fig.half").evaluate_all(box)
+    assert second[0] >= first[0] + first[2]
+    assert second[1] == first[1]
+
+    page.goto((tmp_path / "history.html").as_uri())
+    name, line = page.locator(".la:not(.ev)").first.locator("> div:first-child, > svg").evaluate_all(box)
+    assert line[0] >= name[0] + name[2]
     page.close()
 
 
