@@ -43,7 +43,12 @@ def _own(run: Run) -> dict[str, Any]:
 
 def _unlike(runs: Iterable[Run]) -> Iterable[Run]:
     """Return one of the runs of which nothing tells the panels apart: of the repeats of a cell, as a rule."""
-    return {_telling_apart(run): run for run in runs}.values()
+    alike: dict[tuple[object, ...], Run] = {}  # the repeats of a cell have these in common, as a rule
+    for run in runs:
+        said = (id(run.parsed.facts), id(run.parsed.flags)) if run.parsed else ()
+        ids = id(run.cell), id(run.session), id(run.record.placement)
+        alike.setdefault((ids, said, run.where, run.source, run.build, run.record.program), run)
+    return {_telling_apart(run): run for run in alike.values()}.values()
 
 
 def _telling_apart(run: Run) -> tuple[object, ...]:

@@ -95,7 +95,7 @@ def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure
             runs = [run for run in own if run in shown] if shown else own
             if not told.issuperset(runs) and not found[i].axes:
                 found[i] = _with_axes(
-                    found[i], list(_rows(runs)), silent=not any(figures[k].says for k in at)
+                    found[i], list(_rows(runs, least=2)), silent=not any(figures[k].says for k in at)
                 )
             told.update(runs)
     return tuple(found)
@@ -141,14 +141,18 @@ def _told(row: Sequence[str]) -> str:
     return f"{axis} × {factor} from {last} to {best}" + (f" ({'; '.join(beside)})" if beside else "")
 
 
-def _rows(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], Effect]]:
+def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...], list[Run], Effect]]:
     """Give the rows of a sweep, with whose numbers each has, and what it is made of; nothing where its cells have no number of one unit and direction, are of
-    several hosts or texts, or differ by more than their axes."""
+    several hosts or texts, or differ by more than their axes, or where fewer than `least` axes vary."""
     cells = [own for own in group_by(runs, lambda r: r.record.point_id).values() if numbers.ranked(own[0])]
     if not cells or len({run.where for run in runs}) > 1 or any(run.source for run in runs):
         return
     axes = list(dict.fromkeys(axis for own in cells for axis in ("place", *own[0].cell.axes)))
     levels: list[Levels] = [tuple(_level(own[0], axis) for axis in axes) for own in cells]
+    if (
+        sum(len({*of}) > 1 for of in zip(*levels, strict=True)) < least
+    ):  # what stands for each run need not be looked at
+        return
     leaders, told = zip(*numbers.leaders_of(cells), strict=True)
     units = {unit for of in told for unit, _ in of}
     directions = {leader.better for leader in leaders}

@@ -188,3 +188,20 @@ def test_a_figure_of_one_benchmark_bears_no_effect_of_the_benchmark(make: Any, t
 )
 def test_cells_share_the_words_that_all_of_them_have(names: list[str], words: str) -> None:
     assert axis_effects._words(names) == words
+
+
+def test_of_a_sweep_of_one_axis_no_run_is_asked_for_its_number(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it does is its figure: nothing is said of the axis, and of 25 000 runs the numbers were read for it."""
+    maker = make.Maker(tmp_path / "r.db")
+    for threads in (1, 2, 4):
+        maker.add(
+            "s", "stream", {"threads": threads}, make.stream_text(9000.0 * threads, threads), axes=["threads"]
+        )
+    results = load([maker.write()])
+    monkeypatch.setattr(axis_effects.numbers, "leaders_of", lambda _: pytest.fail("it is asked for"))
+
+    page = build.build(results)
+
+    assert any(block.figures for section in page.sections for block in section.blocks)
