@@ -30,7 +30,10 @@ from parsers.measurement import Flag, Metric, NotYet, Parsed, Scalar, Table, Tak
 
 NAME: Final = "OSU"
 VERSION: Final = 3
-PRINTED: Final[Mapping[str, float]] = {"latency": 10.0, "bandwidth": 1e4, "message_rate": 0.01}
+PRINTED: Final[Mapping[str, float]] = {
+    "latency": 10.0, "bandwidth": 1e4, "message_rate": 0.01, "overlap": 1e-4,
+    **dict.fromkeys(("time_overall", "time_compute", "time_pure", "time_init", "time_test", "time_wait"), 10.0),
+}  # fmt: skip
 LABELS: Final = ("table", "benchmark", "operation", "message_size", "statistic")
 METRICS: Final = {
     "latency": Metric(unit="ns", better="lower", text="latency (point to point: one way)"),

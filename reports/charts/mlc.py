@@ -179,7 +179,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
     best = min(alike, key=lambda idle: idle.value.median, default=None)
     alike = [idle for idle in alike if best and idle.name == best.name]
     several = len(alike) > 1 and not any(idle.runs[0].captured for idle in alike)
-    lowest = f"lowest of {len(alike)}" if several and len({idle.traffic for idle in alike}) == 1 else ""
+    lowest = _lowest(alike, own) if several and len({idle.traffic for idle in alike}) == 1 else ""
     return [
         wording.key_number(
             idle.name,
@@ -192,6 +192,14 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
         )
         for idle in alike
     ]
+
+
+def _lowest(alike: Sequence[Idle], every: Sequence[Idle]) -> str:
+    """Say of what a number is the lowest: "lowest of 2 with this buffer", "lowest of 2 nodes" of one matrix, "lowest of 3 cells"."""
+    of_cells = len({idle.runs[0].record.point_id for idle in alike}) == len(alike)
+    buffers = len({idle.buffer for idle in every}) > 1
+    noun = "with this buffer" if buffers else "cells" if of_cells else "nodes"
+    return f"lowest of {len(alike)} {noun}"
 
 
 def _floors(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from orchestrator.experiment.quantities import BYTES
 from parsers.errors import UserError
 from parsers.measurement import Parsed, Scalar
 from reports.text import format as fmt
@@ -72,7 +73,7 @@ def _people(name: str, parsed: Parsed) -> str:
     measured = list(parsed.measured())
     told = []
     if not measured or "program" not in parsed.facts:  # what a machine is, not what a program measured
-        told = [f"  {key} {_text(value)}" for key, value in parsed.facts.items()]
+        told = [f"  {key} {_fact(key, value)}" for key, value in parsed.facts.items()]
     if not measured:
         return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
     steps = parsed.printed()
@@ -104,6 +105,10 @@ def _value(value: float, unit: str, step: float) -> str:
     if unit in _COUNTED and float(value).is_integer():
         return f"{fmt.count(int(value))}{'' if unit == '1' else f' {unit}'}"
     return fmt.quantity(value, unit, 4, step=step)
+
+
+def _fact(name: str, value: Scalar) -> str:
+    return fmt.size(value) if name in BYTES and isinstance(value, int | float) else _text(value)
 
 
 def _text(cell: Scalar) -> str:

@@ -360,6 +360,7 @@ def test_of_a_machine_is_said_what_is_counted(pinsweep: Cli, tmp_path: Path) -> 
     assert "1 0 numa_hit 67 040 501 pages" in lines
     offline = pinsweep("parse", str(FIXTURES / "hwloc" / "cpu5-offline.xml"))
     assert offline.stdout.splitlines()[1].split() == ["offline", "CPU", "5"]
+    assert {"  L2 4 MiB", "  memory 1.43 GiB"} < {*offline.stdout.splitlines()}  # a bare 4194304 stood there
     for done in (tree, planned):
         assert "lstopo --of xml machine.xml" in done.stderr
 

@@ -160,6 +160,22 @@ def test_a_result(of: Any, make: Any, tmp_path: Path) -> None:
     assert list(overclaimed(texts, [*printed, *recovered(paths)])) == []
 
 
+def test_every_time_of_osu_has_the_zeros_that_were_printed(tmp_path: Path) -> None:
+    """1.40 and 2.00 stood as "1.4 µs" and "2 µs" beside "1.60 µs"."""
+    taken = captured(tmp_path, (FIXTURES[0].parents[1] / "osu" / "ibcast.out").read_text())
+    figures = [f for s in build.build(load(taken)).sections for b in s.blocks for f in b.figures]
+    told = {
+        text
+        for f in figures
+        for t in f.numbers
+        for row in t.rows
+        if "time overall" in " ".join(row)
+        for text in row
+    }
+
+    assert {"1.40", "2.00"} < told
+
+
 FIXTURES = sorted(p for p in (Path(__file__).resolve().parents[2] / "fixtures").glob("*/*.out") if p.parent.name != "fuzz")  # fmt: skip
 
 

@@ -357,7 +357,7 @@ def test_two_places_of_one_relation_are_two_numbers(make: Any, tmp_path: Path) -
 
     number = key(maker.write(), "Memory, idle")
 
-    assert (number.value, number.context) == ("80.0", "node 0; lowest of 2; Intel MLC 3.9")
+    assert (number.value, number.context) == ("80.0", "node 0; lowest of 2 cells; Intel MLC 3.9")
 
 
 # --- STREAM ------------------------------------------------------------------------------------------------
@@ -515,6 +515,19 @@ def test_panels_of_runs_without_triad_are_counted_with_those_that_are_not_drawn(
 
     assert len(figure.panels) == 8
     assert "2 more panels are in the numbers only." in figure.sub
+
+
+def test_a_lowest_latency_says_of_what(make: Any, tmp_path: Path) -> None:
+    """ "lowest of 2" stood at the head of a page of six cells."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size, ns in ((16, 1.5), (1024, 21.0), (262144, 111.0)):
+        for huge in (False, True):
+            options = {"mode": "idle_latency", "b": f"{size}k", **({"L": True} if huge else {})}
+            maker.add("ws", "mlc", options, idle_text(ns - huge, size / 1024), axes=("b", "L"), place="local")
+
+    assert (
+        "; lowest of 2 with this buffer; " in build.build(load.load([maker.write()])).key_numbers[0].context
+    )
 
 
 def test_what_a_load_could_not_reach_is_no_peak(make: Any, tmp_path: Path) -> None:
