@@ -204,7 +204,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     return [
         Table(
             columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))),
-            caption=cut_caption(caption, every), of=tuple(whose), metrics={i: _metric(name) for i, name in enumerate((*columns, *more))},
+            caption=cut_caption(caption, every), of=tuple(whose), metrics={i: _metric(name) for i, name in enumerate((*columns, *more)) if i >= len(columns) - 1},
         )
         for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
         if more

@@ -75,7 +75,8 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
 
 
 def of_table(table: Table, guilty: Guilty) -> Table:
-    """Return the table with what doubts its rows, and those of their columns that are of one metric."""
+    """Return the table with what doubts its rows; and those of their columns that are of one metric, where the same checks do not doubt
+    all of these: each that is doubted has a mark then."""
     found = tuple(
         {
             column: ids
@@ -89,10 +90,10 @@ def of_table(table: Table, guilty: Guilty) -> Table:
 
 
 def _doubted(table: Table, row: int, at: int, runs: Iterable[Run], guilty: Guilty) -> dict[int, str]:
-    """Return what doubts each column at a place of `Table.of`; of a whole row a column of its own metric only where that is doubted by
-    others than the row."""
+    """Return what doubts each column at a place of `Table.of`; of a whole row whose columns are all doubted alike the row alone."""
     found = {column: doubts(guilty, runs, metric) for column, metric in _columns(table, row, at).items()}
-    return {column: ids for column, ids in found.items() if column == at or ids != found[at]}
+    shown = [ids for column, ids in found.items() if column == at or table.rows[row][column] != fmt.NOTHING]
+    return found if len({*shown}) > 1 else {at: found[at]}
 
 
 def _columns(table: Table, row: int, at: int) -> dict[int, str]:

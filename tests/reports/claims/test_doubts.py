@@ -16,8 +16,8 @@ from reports import show
 from reports.charts import chart_module
 from reports.checks._cells import cell_key
 from reports.checks.audit import audit, convicted, doubts
-from reports.checks.doubts import _names, of_figure
-from reports.draw.figure import Figure, Table
+from reports.checks.doubts import _names, of_figure, of_table
+from reports.draw.figure import ROW, Figure, Table, row_of
 from reports.page.html import html
 from reports.page.model import Page
 from reports.report import build
@@ -322,3 +322,22 @@ def test_a_range_of_four_decades_is_told_in_two_units(make: Any, tmp_path: Path)
     (number,) = (n for n in build.build(load([maker.write()])).key_numbers if n.name.startswith("MPI"))
 
     assert number.repeats == "240 ns to 2.23 ms"
+
+
+def test_of_a_row_whose_numbers_are_not_doubted_alike_each_that_is_has_a_mark(make: Any, tmp_path: Path) -> None:  # fmt: skip
+    """The time of a pair, which one check doubted, had a mark, and the peak beside it, which two did, had none."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 8: 0.6, 64: 1.0, 512: 2.0}))
+    (run,) = load([maker.write()]).good("imb")
+    table = Table(
+        columns=("Pair", "0 B", "Peak", "at"), rows=(("near", "1 µs", "9 GB/s", "–"),), of=(row_of([run]),),
+        metrics={ROW: "PingPong", 1: "PingPong/time", 2: "PingPong/bandwidth", 3: "PingPong/bandwidth"},
+    )  # fmt: skip
+    rate = (cell_key(run), "G11", "PingPong/bandwidth")
+
+    def told(*said: tuple[CellKey, str, str]) -> tuple[str, ...]:
+        return of_table(table, by_metric(said)).doubted.rows[0]
+
+    assert told((cell_key(run), "P3", "PingPong"), rate) == ("near", "⚠ 1 µs", "⚠ 9 GB/s", "–", "⚠ G11, P3")
+    assert told(rate) == ("near", "1 µs", "⚠ 9 GB/s", "–", "⚠ G11")
+    assert told((cell_key(run), "D1", "")) == ("near", "1 µs", "9 GB/s", "–", "⚠ D1")
