@@ -13,7 +13,7 @@ import functools
 import importlib
 import pkgutil
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, cast
 
@@ -65,6 +65,9 @@ class NumbersModule(Protocol):
     def beside(self, run: Run) -> Mapping[str, str]:
         """Return what a text tells of its run beside its options: name → value, as `show` has them in columns where cells differ."""
         ...
+
+    WORKING_SET: tuple[str, ...]
+    """The options that say how much memory, or of a file, is accessed: the smallest lies in a cache and is always the best."""
 
     def ranked(self, parsed: Parsed) -> bool:
         """May a run be the best of its sweep? Not what measures the tool's own timer alone."""
@@ -201,28 +204,44 @@ _MANY = 1000
 
 
 def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[str, float]]]]:
-    """Return the `leader` of each cell and the `leaders` of its runs, in one look at them."""
+    """Return the `leader` of each cell and the `leaders` of its runs, in one look at them; of cells whose I/Os have different sizes the
+    bandwidths (`moved`): of small blocks the IOPS are always more."""
     many = sum(map(len, cells)) > _MANY
-    told = []
+    told, moves = [], []
     for own in cells:
         told.append((leader(own[0]), leaders(own[0].tool, *(run.parsed for run in own))))
+        moves.append(_moves(own[0].tool, [run.parsed for run in own]))
         for run in own if many else ():
             if run.parsed:
                 run.parsed.let_go(but=_module(run.tool).leading)
-    return told
+    bandwidths = _of_sizes(moves)
+    if bandwidths is None:
+        return told
+    return [
+        (one._replace(words=f"{one.words.rpartition(' ')[0]} bandwidth".strip(), better="higher", unit="B/s"), [("B/s", v) for v in own])
+        for (one, _), own in zip(told, bandwidths, strict=True)
+    ]  # fmt: skip
 
 
 def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
     """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count has different sizes: of I/Os of 4 KiB and of 1 MiB the
     most are no best. None where the sizes are within 2 %, or a cell does not tell."""
+    return _of_sizes([_moves(tool, own) for own in cells])
+
+
+def _moves(tool: str, repeats: Iterable[Parsed | None]) -> list[tuple[float, float]]:
+    """Return the bandwidth of each repeat, and the size of what it counts; nothing of a tool that counts bytes or time."""
     module = _module(tool)
     if not hasattr(module, "moved"):
+        return []
+    return [one for parsed in repeats if parsed and (one := parsed.once(module.moved))]
+
+
+def _of_sizes(moves: Sequence[Sequence[tuple[float, float]]]) -> list[list[float]] | None:
+    sizes = [size for own in moves for _, size in own]
+    if not sizes or not all(moves) or max(sizes) <= 1.02 * min(sizes):
         return None
-    told = [[one for parsed in own if parsed and (one := parsed.once(module.moved))] for own in cells]
-    sizes = [size for own in told for _, size in own]
-    if not all(told) or max(sizes) <= 1.02 * min(sizes):
-        return None
-    return [[bandwidth for bandwidth, _ in own] for own in told]
+    return [[bandwidth for bandwidth, _ in own] for own in moves]
 
 
 def one_moves(run: Run) -> float | None:
@@ -236,6 +255,11 @@ def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
     """Return the number that stands for each repeat of a cell, in its base unit; none of what its own program calls wrong."""
     sound = [parsed for parsed in repeats if not parsed.has("validation_failed")]
     return [value for _, value in leaders(tool, *sound)]
+
+
+def working_set(tool: str) -> tuple[str, ...]:
+    """Return the options that say how much memory, or of a file, is accessed."""
+    return getattr(_module(tool), "WORKING_SET", ())
 
 
 def ranked(run: Run) -> bool:
@@ -343,5 +367,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part",
-    "at_one_size", "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "standing",
+    "at_one_size", "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "standing", "working_set",
 ]  # fmt: skip

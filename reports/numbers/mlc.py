@@ -19,6 +19,8 @@ from reports.text import format as fmt
 
 DRAWN: Final = ("loaded latency",)
 
+WORKING_SET: Final = ("b",)
+
 
 def numbers(run: Run) -> Iterator[Number]:
     """Give the latency and bandwidth of each row of each table, and what each loaded-latency curve offers."""

@@ -18,6 +18,7 @@ from reports.text import format as fmt
 CURVE_AXIS = "threads"
 PEAK = "bandwidth"
 DRAWN = ("triad bandwidth",)
+WORKING_SET = ("array_size",)
 
 
 def numbers(run: Run) -> Iterator[Number]:

@@ -30,7 +30,7 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
         return None
     return Figure(
         id="best-cells", title="The best cell of each sweep",
-        sub="By the number that stands for a run; the median of the repeats, and their range. Cells of which neither way is better have no best.",
+        sub="By the number that stands for a run; the median of the repeats, and their range. Cells of which neither way is better have no best; a sweep of one cell, or over the size of what is accessed, is not here.",
         tables=(
             Table(
                 columns=("Sweep", "Number", "Better", "Cells", "Best cell", "Value", "Repeats"),
@@ -41,9 +41,12 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
 
 
 def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
-    """Give the row of a sweep and whose numbers it has; nothing of a sweep whose cells have no number of one unit and direction. What two files
-    measured is two cells."""
+    """Give the row of a sweep and whose numbers it has; nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
+    is the best, and of cells that have no number of one unit and direction. What two files measured is two cells."""
     cells = list(group_by(runs, lambda run: (run.where, run.record.point_id)).values())
+    sizes = {str([run.options.get(name) for name in numbers.working_set(run.tool)]) for run in runs}
+    if len(cells) < 2 or len(sizes) > 1:
+        return
     leaders, told = zip(*numbers.leaders_of(cells), strict=True)
     leader = leaders[0]
     units = {unit for own in told for unit, _ in own}

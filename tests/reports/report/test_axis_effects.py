@@ -69,8 +69,10 @@ def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> No
             maker.add("s", "fio", {"rw": "randread", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))  # fmt: skip
     figure = _drawn(load([maker.write()]))[0]
 
-    assert figure.title == "IOPS: iodepth × 3.46, block size × 2.31"
-    assert "block size × 2.31 from 32 KiB to 4 KiB (2.00 to 2.67)" in figure.axes
+    assert figure.title == "Bandwidth: block size × 3.46, iodepth × 3.46"
+    assert (
+        "block size × 3.46 from 4 KiB to 32 KiB (3.00 to 4.00)" in figure.axes
+    )  # of small blocks the IOPS are more
 
 
 def _drawn(results: Results) -> list[Figure]:
