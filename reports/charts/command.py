@@ -311,7 +311,7 @@ def _numeric_axis(runs: Sequence[Run]) -> str | None:
 
 def _apart(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     """Return the options that tell panels apart, where all of them would be more lines in one than anybody follows: all but the one with
-    the most levels that colours can tell. None where that would be too many panels."""
+    the most levels that colours can tell. None where that would be too many panels, and the lines are not."""
     rows = {facets.facet(run, names) for run in runs}
     levels = {name: len({dict(row)[name] for row in rows}) for name in names}
     coloured = [name for name in names if levels[name] <= _MOST_COLOURS]
@@ -319,7 +319,10 @@ def _apart(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
         return []
     lines = max(coloured, key=lambda name: levels[name])
     apart = [name for name in names if name != lines]
-    return apart if len({facets.facet(run, apart) for run in runs}) <= _MOST_MULTIPLES else []
+    few = len({facets.facet(run, apart) for run in runs}) <= _MOST_MULTIPLES
+    return (
+        apart if few or len(rows) > _MOST_ROWS else []
+    )  # so many lines are told by nobody: the first panels, and the rest in the numbers
 
 
 def _effects(points: Sequence[Point], names: Sequence[str]) -> tuple[str, list[Effect]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reports.charts import command
 from reports.compare.comparison import compare
 from reports.compare.curves import ratio_axis
 from reports.compare.folds import Fold, folded
@@ -150,3 +152,36 @@ def test_a_title_counts_the_points_of_curves_that_are_not_drawn_too(make: Any, t
 
     assert figure.title == "s: rate, 4 of 48 points regressed, 44 the same"
     assert "In the table only: 4 other curves." in figure.sub
+
+
+def test_of_two_files_of_four_axes_panels_are_drawn_and_not_72_lines_in_one(
+    make: Any, tmp_path: Path
+) -> None:
+    """The legend of one panel with 72 lines, 69 of them grey, was three screens long."""
+    spec = {"rate": {"regex": r"(\S+)", "unit": "MB/s", "better": "higher"}}
+    paths = []
+    for file in "ab":
+        maker = make.Maker(tmp_path / f"{file}.db")
+        for alg, mode, size, threads in itertools.product(("f", "m", "s"), ("x", "y", "z"), (1, 2, 4, 8, 16), (1, 2, 4, 8)):  # fmt: skip
+            options = {
+                "command": "x",
+                "metrics": spec,
+                "alg": alg,
+                "mode": mode,
+                "size": size,
+                "threads": threads,
+            }
+            maker.add(
+                "s",
+                "command",
+                options,
+                f"{size * threads + ord(alg)}\n",
+                axes=("alg", "mode", "size", "threads"),
+            )
+        paths.append(maker.write())
+
+    (figure,) = command.chapter(load(paths)).figures
+
+    assert len(figure.panels) == 12
+    assert {len({p["series"] for p in panel.wide["datasets"]["points"]}) for panel in figure.panels} == {4}
+    assert " 6 more panels in the numbers only." in figure.sub
