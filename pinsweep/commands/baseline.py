@@ -85,12 +85,16 @@ def show(name: str, form: str) -> None:
 
 @command.command(epilog="Example: pinsweep baseline remove node07-good")
 @_NAME
-def remove(name: str) -> None:
+@_options.table_or_json
+def remove(name: str, form: str) -> None:
     """Delete the baseline NAME; the files it was made of stay."""
     from reports.results import baselines
     from reports.text.format import plural
 
-    say(f"removed {name}: {plural(baselines.remove(name), 'file')}", err=True)
+    files = baselines.remove(name)
+    if form == "json":
+        _print({"name": name, "files_removed": files})
+    say(f"removed {name}: {plural(files, 'file')}", err=True)
 
 
 def _print(record: object) -> None:

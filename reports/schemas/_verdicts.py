@@ -147,4 +147,5 @@ ANSWERS: Final[Mapping[str, Schema]] = {
     "baseline-list": record("All baselines.", baselines=listed(_BASELINE)),
     "baseline-show": _BASELINE,
     "baseline-add": _BASELINE,
+    "baseline-remove": record("A baseline that is no more.", name=text("Its name."), files_removed=integer("Copies that were deleted; the originals stay.")),
 }  # fmt: skip
