@@ -380,7 +380,15 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
         sweep=runs[0].sweep_title,
         title=(_split(found) or _whole(found) if told == {"total_time"} else "")
         or f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
-        sub=f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
+        sub=" ".join(
+            filter(
+                None,
+                (
+                    f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
+                    _in_order(found),
+                ),
+            )
+        ),
         tables=(
             Table(
                 columns=columns,
@@ -391,6 +399,44 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             ),
         ),
     )
+
+
+def _in_order(found: Iterable[tuple[Run, Number]]) -> str:
+    """Say of the largest array that time per byte is bandwidth, and how much longer an access anywhere in it takes; "" where there is no
+    array, the repeats are far apart, or the timer is more than half of an access."""
+
+    def is_walk(run: Run, number: Number) -> bool:
+        walked = (
+            number.name.metric == "time_per_byte" and dict(number.name.part).get("statistic") == "sequential"
+        )
+        return walked and "bytes" in run.options and "window" not in run.options
+
+    cells = group_by(filter(lambda f: is_walk(*f), found), lambda f: f[0].cell.point_id).values()
+    if not cells:
+        return ""
+    own = max(cells, key=lambda own: (_bytes(own[0][0]), own[0][0].options.get("op", "read") == "read"))
+    kept = set(counted(run for run, _ in own))
+    told = [(part, of["p50"]) for run in kept for part, of in latencies(run).items() if of.get("p50")]
+    byte = formulas.spread([number.value for run, number in own if run in kept])
+    timer = max((first(run, "timer_overhead") or 0.0 for run in kept), default=0.0)
+    if not told or not byte.median:
+        return ""
+    access = formulas.spread([time for _, time in told])
+    if byte.unsteady or access.unsteady or timer > access.median / 2:
+        return ""
+    op = _ANYWHERE.get(str(dict(told[0][0]).get("op")), "An access")
+    return (
+        f"In order a byte of {fmt.size(_bytes(own[0][0]))} is written in {fmt.quantity(byte.median, 'ns')}: that is bandwidth, "
+        f"{fmt.quantity(1e9 / byte.median, 'B/s')}, and no latency. {op} anywhere in it takes {fmt.quantity(access.median, 'ns')}, "
+        f"as long as {fmt.number(access.median / byte.median)} bytes in order."
+    )
+
+
+_ANYWHERE: Final = {"read": "A read", "write": "A write", "write+fence": "A write with its fence"}
+
+
+def _bytes(run: Run) -> int:
+    return size_bytes(str(run.options["bytes"]))
 
 
 def _moved_in_all(run: Run, metric: str) -> int:

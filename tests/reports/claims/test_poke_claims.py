@@ -63,6 +63,26 @@ def test_writing_in_order_is_no_read(make: Any, tmp_path: Path) -> None:
     assert said == {"memory time per byte, written in order", "memory time per byte, first touch"}
 
 
+@pytest.mark.parametrize(
+    ("timer", "said"),
+    [
+        (15.0, "In order a byte of 1 GB is written in 0.1 ns: that is bandwidth, 10.0 GB/s, and no latency. A read anywhere in it takes 203 ns, as long as 2 030 bytes in order."),
+        (150.0, ""),  # it was mostly the timer that took 203 ns
+    ],
+)  # fmt: skip
+def test_time_per_byte_is_called_bandwidth(timer: float, said: str, make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for size in ("1GB", "1MB"):
+        text = document(make.poke_text([200.0 + i % 7 for i in range(1000)]), sequential_ns_per_byte=0.1)
+        text = text.replace('"overhead_ns": ', f'"overhead_ns": {timer}, "was": ')
+        for _ in range(3):
+            maker.add("s", "poke", {"target": "memory", "bytes": size, "op": "read"}, text, axes=("bytes",))
+
+    (figure,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("totals"))
+
+    assert re.sub(r"\s", " ", figure.sub.partition("cell. ")[2]) == said
+
+
 def test_a_loop_that_takes_less_than_its_timer_is_doubtful(make: Any, loops: Path) -> None:
     """ "per turn, median 26 ns" of a sine of 6 ns: most of it was the timer, and nothing said so."""
     results = load([loops])
