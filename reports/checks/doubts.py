@@ -31,12 +31,14 @@ def mark(ids: str) -> str:
     return f" {MARK} {ids}" if ids else ""
 
 
-def counted(ids: Sequence[str], noun: str) -> str:
-    """Return "F1 (2 of 8 points)" of what doubts some things that stand together; of a single one what doubts it. `ids`: of each, "F1, F7"."""
+def counted(ids: Sequence[str], noun: str = "") -> str:
+    """Return "F1 (2 of 8 points)" of what doubts some things that stand together, without a noun "F1 (2 of 8)"; of a single one what doubts it. `ids`: of
+    each, "F1, F7"."""
     if len(ids) == 1:
         return ids[0]
     found = Counter(key for one in ids if one for key in one.split(", "))
-    return ", ".join(f"{key} ({n} of {fmt.plural(len(ids), noun)})" for key, n in found.items())
+    of = fmt.plural(len(ids), noun) if noun else fmt.count(len(ids))
+    return ", ".join(f"{key} ({n} of {of})" for key, n in found.items())
 
 
 def of_figure(figure: Figure, guilty: Guilty) -> Figure:

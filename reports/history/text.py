@@ -324,8 +324,8 @@ def _kinds(changed: Sequence[tuple[History, Change | Drift]], screen: Screen) ->
 
 
 def _doubts(own: Sequence[History]) -> str:
-    """Return "S3", of several numbers "S3 (1 of 4 numbers)"."""
-    return counted([joined(one.doubts) for one in own], "number")
+    """Return "S3", of several numbers "S3 (1 of 4)"."""
+    return counted([joined(one.doubts) for one in own])
 
 
 def _spark(history: History) -> str:
