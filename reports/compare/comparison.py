@@ -188,10 +188,14 @@ def _samples(drafts: Sequence[Draft], a: Side, b: Side) -> Iterator[Sample]:
             session_b=evidence(draft.b.runs, b),
             resolution=draft.resolution,
             interleaved=_took_turns(draft, a, b),
-            disturbed=tuple(
-                s.name for s, own in ((a, draft.a), (b, draft.b)) if all(run.disturbance for run in own.runs)
-            ),
+            disturbed=_disturbed(draft.a.runs, draft.b.runs),
         )
+
+
+def _disturbed(a: Sequence[Run], b: Sequence[Run]) -> tuple[SideName, ...]:
+    """Return the sides of which something else disturbed every run."""
+    sides: tuple[tuple[SideName, Sequence[Run]], ...] = (("A", a), ("B", b))
+    return tuple(name for name, runs in sides if all(run.disturbance for run in runs))
 
 
 def _took_turns(draft: Draft, a: Side, b: Side) -> bool:
@@ -304,12 +308,14 @@ def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterab
     said (`by_chance`, from the p-values of all cells together).
     """
     names: dict[Hashable, str] = {}
+    disturbed: dict[Hashable, tuple[SideName, ...]] = {}
 
     def shapes() -> Iterable[distribution.Shapes]:
         for pair in pairs:
             left, right = (_by_name(cell, read) for cell in (pair.a, pair.b))
             for name in filter(right.__contains__, left):
                 key = len(names)
+                disturbed[key] = _disturbed(pair.a.runs, pair.b.runs)
                 names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
                 yield distribution.Shapes(key=key, a=left[name], b=right[name])
 
@@ -321,7 +327,14 @@ def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterab
             continue
         weak = shape.q is None or shape.q > 0.05
         yield from (
-            ModeShift(name=names[shape.key], at=mode.at, share_a=mode.a, share_b=mode.b, by_chance=weak)
+            ModeShift(
+                name=names[shape.key],
+                at=mode.at,
+                share_a=mode.a,
+                share_b=mode.b,
+                by_chance=weak,
+                disturbed=disturbed[shape.key],
+            )
             for mode in shape.modes
             if mode.shifted
         )

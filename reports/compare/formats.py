@@ -63,7 +63,7 @@ def as_json(comparison: Comparison) -> str:
             {"side": u.side, "sweep": u.sweep, "cell": u.cell, "reason": u.reason} for u in comparison.unmatched
         ],
         "modes": [
-            {"name": m.name, "at": m.at, "unit": "ns", "share_a": m.share_a, "share_b": m.share_b, "by_chance": m.by_chance}
+            {"name": m.name, "at": m.at, "unit": "ns", "share_a": m.share_a, "share_b": m.share_b, "by_chance": m.by_chance, "disturbed": list(m.disturbed)}
             for m in comparison.modes
         ],
         "shared": [

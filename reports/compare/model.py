@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from parsers.measurement import Direction
 from reports.compare.matching import Pair, Unmatched
-from reports.compare.sides import Side
+from reports.compare.sides import Side, SideName
 from reports.numbers import Name
 from reports.results.differences import Fingerprint
 from reports.results.sessions import clock_warnings
@@ -126,6 +126,7 @@ class ModeShift:
     share_a: float  # median over the runs
     share_b: float
     by_chance: bool  # so few runs a side that chance may do as much
+    disturbed: tuple[SideName, ...] = ()  # sides of which something else disturbed every run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

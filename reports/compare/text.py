@@ -363,7 +363,9 @@ def mode_shift(shift: ModeShift) -> str:
         f"{shift.name}: the mode at {fmt.quantity(shift.at, 'ns', 2)} holds {fmt.percent(shift.share_a)} of A "
         f"and {fmt.percent(shift.share_b)} of B"
     )
-    return text + (" (may be chance: too few runs)" if shift.by_chance else "")
+    doubts = ["may be chance: too few runs"] if shift.by_chance else []
+    doubts += [f"every run of {' and '.join(shift.disturbed)} was disturbed"] if shift.disturbed else []
+    return f"{text} ({'; '.join(doubts)})" if doubts else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -452,8 +452,9 @@ def test_a_mode_that_moves_is_told_though_the_median_stands(make: Any, tmp_path:
         maker = make.Maker(tmp_path / f"{name}.db")
         for i in range(4):
             maker.add(
-                "tails", "poke", {"target": "file"}, make.poke_text(samples(hits, seed + i), target="file")
-            )
+                "tails", "poke", {"target": "file"}, make.poke_text(samples(hits, seed + i), target="file"),
+                counters={"reasons": [{"id": "foreign", "text": "others took 40 % of CPU 3"}]} if name == "B" else {},
+            )  # fmt: skip
         sides.append(of(name, maker.write()))
 
     found = compare(*sides)
@@ -462,6 +463,7 @@ def test_a_mode_that_moves_is_told_though_the_median_stands(make: Any, tmp_path:
     assert all(abs(row.change or 0) < 0.02 for row in medians)
     assert [(round(m.share_a, 2), round(m.share_b, 2)) for m in found.modes] == [(0.9, 0.7), (0.1, 0.3)]
     assert "the mode at 100 ns holds 90 % of A and 70 % of B" in texts.mode_shift(found.modes[0])
+    assert all("every run of B was disturbed)" in texts.mode_shift(mode) for mode in found.modes)
     assert not compare(sides[0], side("B", "A again", sides[0].results)).modes
 
 

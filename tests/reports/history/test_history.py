@@ -614,7 +614,5 @@ def test_a_terminal_has_a_line_a_kind_of_number_with_what_it_did(nightly: Nightl
     one = replace(first, doubts=("S3", *first.doubts[1:]))
     marked = replace(report, steps=(replace(step, changed=((one, change), *others)),))
     text = history_text.as_text(marked, screen=Screen(width=160, terminal=True))
-    assert re.search(
-        r", 3 numbers ⚠ S3 \(1 of 3\)  ", text
-    )  # "⚠ S3 in 1 of 14 sessions" was one of them
+    assert re.search(r", 3 numbers ⚠ S3 \(1 of 3\)  ", text)  # "⚠ S3 in 1 of 14 sessions" was one of them
     assert max(map(len, told.splitlines())) <= 100
