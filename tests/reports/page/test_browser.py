@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from orchestrator.model import Group
 from reports.report.render import render_report
 from tests.waits import PATIENCE_S, until
 
@@ -746,3 +747,18 @@ def test_the_places_of_the_runs_are_to_be_seen(
         seen = page.locator("#placement .tw").evaluate_all("tables => tables.map(e => e.clientWidth)")
         assert len(seen) == 1
         assert min(seen) > width / 2
+
+
+def test_the_drawing_of_a_machine_begins_on_the_first_sheet(
+    browser: Browser, make: Any, tmp_path: Path
+) -> None:
+    """A package that was higher than what the head left of a sheet began the next one: it may be broken now, small boxes not."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:2 [numa] l3:1(size=32MiB) l2:8(size=1MiB) core:1 pu:1"
+    maker.groups["one"] = (Group(cpus=(0,), membind=(0,)),)
+    options = {"target": "memory", "bytes": 2**20 // 2, "count": 1000}
+    maker.add("s", "poke", options, make.poke_text([90.0] * 1000, size=2**19), place="one", axes=("place",))
+    with opened(browser, render_report([maker.write()], tmp_path / "r.html")) as page:
+        page.emulate_media(media="print")
+        breaks = "e => e.map(e => [!!e.querySelector('.lv b'), getComputedStyle(e).breakInside])"
+        assert page.locator(".mach .pk").evaluate_all(breaks) == [[True, "auto"], [False, "avoid"]]
