@@ -208,9 +208,10 @@ const step = KEYS[event.key], last = this.points.length - 1, p = this.points[thi
 if (event.key === "Escape") { if (from) drop(); else if (!tip.hidden) hide(); else if (this.zoomed) this.zoom(); return; }
 if (event.key === "0" && this.zoomed) this.zoom();
 else if ("+=-".includes(event.key) && this.axes.length) {
-const [x, y] = ["x", "y"].map((name, i) => mean(this.view.scale(name).range()) + this.pad[i ? "top" : "left"]);
-const far = q => Math.hypot(q.x - x, q.y - y), near = p ?? this.points.reduce((a, b) => far(b) < far(a) ? b : a, this.points[0] ?? { x, y }), at = inner(near);
-this.around(at.x, at.y, event.key === "-" ? 2 : 0.5); /* nothing may be drawn in the middle */
+const [x, y] = ["x", "y"].map((name, i) => mean(this.view.scale(name).range()) + this.pad[i ? "top" : "left"]), wider = event.key === "-";
+const far = q => Math.hypot(q.x - x, q.y - y), near = wider ? { x, y } : this.points.reduce((a, b) => far(b) < far(a) ? b : a, this.points[0] ?? { x, y });
+const at = inner(p ?? near); /* nothing may be drawn in the middle */
+this.around(at.x, at.y, wider ? 2 : 0.5);
 } else if (last < 0) return;
 else if (event.key === "Home") this.show(0, true);
 else if (event.key === "End") this.show(last, true);
