@@ -29,6 +29,8 @@ _SIZE: Final = f"CASE WHEN typeof(size_bytes) = 'integer' AND size_bytes BETWEEN
 MOST_ROWS_BYTES: Final = 320 << 20
 """Memory that the rows of a file may take as they are read: those of 100 000 runs of 10 000 cells take 150 MiB, 290 000 aliases of 18
 names each 490."""
+MOST_RUNS: Final = 350_000
+"""Runs that are read of a file: more would take more memory than that, which is seen after ten seconds."""
 _LOOK: Final = 64 << 10
 """Characters of rows that are read between two looks at it."""
 
@@ -101,4 +103,4 @@ class Bounds:
             self._slow_s += max(0.0, time.thread_time() - began - usual)
 
 
-__all__ = ["FREE", "MOST_ROWS_BYTES", "RATIO", "SLOW_S", "Bounds", "Rows", "TooMuch"]
+__all__ = ["FREE", "MOST_ROWS_BYTES", "MOST_RUNS", "RATIO", "SLOW_S", "Bounds", "Rows", "TooMuch"]

@@ -33,8 +33,8 @@ from typing import Any, Self, TypeVar
 
 from orchestrator.machine.near_files import near_files
 from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Skipped, Tried
-from orchestrator.store import answers, cache, claims, database, folders, rows
-from orchestrator.store.bounds import MOST_ROWS_BYTES, Bounds, Rows, TooMuch
+from orchestrator.store import answers, bounds, cache, claims, database, folders, rows
+from orchestrator.store.bounds import Bounds, Rows, TooMuch
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
 from parsers import get_parser, reads_stderr, text_to_parse
@@ -282,13 +282,15 @@ class ResultFile:
                 # one after the other: all of them are large
                 return tuple(map(made, self._held.counted(self._db.execute(query))))
         except TooMuch:
-            raise UserError(
-                str(self.path),
-                f"its rows take more than {MOST_ROWS_BYTES >> 20} MiB of memory, and no more is read of one file",
-                "a sweep of several hundred thousand runs goes into several files",
+            raise self._too_many(
+                f"its rows take more than {bounds.MOST_ROWS_BYTES >> 20} MiB of memory"
             ) from None
         except (rows.Strange, sqlite3.DatabaseError) as error:
             raise database.Damaged(self.path, error) from error
+
+    def _too_many(self, what: str) -> UserError:
+        hint = "a sweep of several hundred thousand runs goes into several files"
+        return UserError(str(self.path), f"{what}, and no more is read of one file", hint)
 
     def _since_2(self, table: str) -> str:
         """Return what to select of a table for its column of schema 2: files of schema 1 are read as they are."""
@@ -348,7 +350,10 @@ class ResultFile:
         shortened: Callable[[RunRecord], RunRecord] = lambda record: record,
     ) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started. `rest`: run_id → the long columns of its
-        row, which are not read then; `shortened`: takes each run as it was read, returns what is held of it."""
+        row, which are not read then; `shortened`: takes each run as it was read, returns what is held of it. Raises UserError for more
+        than MOST_RUNS."""
+        if self.runs_there() > bounds.MOST_RUNS:
+            raise self._too_many(f"it has more than {bounds.MOST_RUNS:,} runs")
         lost = self._first(
             "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
             " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"

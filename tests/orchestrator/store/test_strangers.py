@@ -295,9 +295,19 @@ def test_rows_that_take_too_much_memory_are_not_held(path: Path, monkeypatch: py
             db.execute("INSERT INTO alias (sweep, point, of) VALUES ('s', ?, '{}')", (names,))
     with open_result(path) as result:
         assert len(result.aliases()) == 20
-    monkeypatch.setattr(bounds, "MOST_ROWS_BYTES", -(1 << 40))
-    with open_result(path) as result, pytest.raises(UserError, match="its rows take more than 320 MiB"):
+    monkeypatch.setattr(bounds, "MOST_ROWS_BYTES", -(1 << 40))  # whatever was free before
+    with open_result(path) as result, pytest.raises(UserError, match="its rows take more than"):
         result.aliases()
+
+
+def test_more_runs_than_are_held_are_not_begun_to_be_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """500 000 failed runs, 79 MB, were 26 s and 491 MiB of `show`."""
+    monkeypatch.setattr(bounds, "MOST_RUNS", 0)
+    monkeypatch.setattr(ResultFile, "_read", lambda *_: pytest.fail("they are read"))
+    with open_result(path) as result, pytest.raises(UserError, match="it has more than 0 runs"):
+        result.runs()
 
 
 @pytest.mark.parametrize("end", ["-journal", "-wal"])
