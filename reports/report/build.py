@@ -43,6 +43,7 @@ from reports.text import format as fmt
 _MOST_RUNS_WITH_OUTPUT = 80
 _MOST_RUN_ROWS = 600
 _MOST_LISTED = 12
+_MOST_REASONS = 200  # why runs gave no number; of 15 000 a lab report took 1.1 GiB
 EXCERPT = 3000  # characters of what a run printed
 
 Printed = tuple[str, str]
@@ -342,9 +343,10 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             text=_sentence_of(reason),
             **_listed(distinct, "cell"),
         )
-    for (sweep, status, reason), runs in group_by(
+    told = group_by(
         results.failed, lambda r: (r.cell.sweep, r.record.status, r.record.reason or r.unreadable)
-    ).items():
+    )
+    for (sweep, status, reason), runs in list(told.items())[:_MOST_REASONS]:
         what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
         names = list(dict.fromkeys(r.cell.describe() for r in runs))
         named = len(names) == 1 and runs[0].cell.labels()  # the one cell of a sweep has no name
@@ -358,6 +360,11 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
                 "run",
             ),
         )
+    for sweep, others in group_by(list(told.items())[_MOST_REASONS:], lambda of: of[0][0]).items():
+        count = fmt.plural(sum(len(runs) for _, runs in others), "run")
+        reasons = f"{fmt.plural(len(others), 'more reason')}."
+        text = f"{sweep}: {count} gave no number. pinsweep show FILE --runs lists them."
+        yield Check(level="warn", subject=fmt.sentence(reasons), text=text)
     tried = {(r.where, r.record.point_id, r.record.repeat) for r in results.runs}
     open_ = [m for m in results.missing if (m[0], m[1].point_id, m[2]) not in tried]
     for sweep, not_started in group_by(open_, lambda m: m[1].sweep).items():
