@@ -95,11 +95,11 @@ def is_kept(db: sqlite3.Connection, question: str, of: str) -> bool:
 
 def is_kept_like(db: sqlite3.Connection, question: str, of: str) -> bool:
     """Is something kept for a question that begins so, of contents whose fingerprint begins so (`made_by`)? It may be damaged."""
-    begins = "substr(question, 1, length(?1)) = ?1 AND substr(of, 1, length(?2)) = ?2"
-    return _is_there(db, f"question >= ?1 AND {begins}", question, of)
+    begins = "question >= ? AND substr(question, 1, ?) = ? AND substr(of, 1, ?) = ?"  # ?1 is warned of by Python 3.12.1
+    return _is_there(db, begins, question, len(question), question, len(of), of)
 
 
-def _is_there(db: sqlite3.Connection, where: str, *values: str) -> bool:
+def _is_there(db: sqlite3.Connection, where: str, *values: str | int) -> bool:
     try:
         return db.execute(f"SELECT 1 FROM kept_answer WHERE {where} LIMIT 1", values).fetchone() is not None
     except sqlite3.Error:
