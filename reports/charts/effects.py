@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parsers.measurement import Direction, Scalar
@@ -96,13 +96,17 @@ def turns(effect: Effect, axes: Sequence[str], cells: Mapping[Levels, Spread], b
 
 
 def title(metric: str, found: Sequence[Effect]) -> str:
-    """Return "rate: threads × 8.4, alg × 2.1", of the axes whose effect is clear, of a single axis "rate: threads × 8.4, best at 16", where no
-    other level is as good within its repeats; "" where none is."""
+    """Return "rate: 8.40 × better by threads, 2.10 × by alg", of the axes whose effect is clear, of a single axis "rate: 8.40 × better by threads,
+    best at 16", where no other level is as good within its repeats; "" where none is."""
     clear = [effect for effect in found if effect.clear]
-    told = [f"{effect.axis} × {fmt.number(effect.factor)}" for effect in clear]
-    if len(found) == 1 and clear and clear[0].alone:
-        told.append(f"best at {clear[0].levels[0].name}")
-    return f"{metric}: {', '.join(told)}" if told else ""
+    told = listed((fmt.number(effect.factor), effect.axis) for effect in clear)
+    best = f", best at {clear[0].levels[0].name}" if len(found) == 1 and clear and clear[0].alone else ""
+    return f"{metric}: {told}{best}" if told else ""
+
+
+def listed(told: Iterable[tuple[str, str]]) -> str:
+    """Return "8.40 × better by threads, 2.10 × by alg" of (factor, axis and what is said of it): the one wording of effects."""
+    return ", ".join(f"{factor} ×{'' if i else ' better'} by {axis}" for i, (factor, axis) in enumerate(told))
 
 
 def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None = None) -> Strip | None:
@@ -123,10 +127,10 @@ def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None 
 
 
 def rule(found: Sequence[Effect]) -> str:
-    """Say what the factors of a title are; "" where there are no effects."""
-    if not found:
+    """Say what the factors of a title, and of what is drawn, are; "" where there are none."""
+    if not any(effect.clear for effect in found):
         return ""
-    said = "× n: how often the best level of an axis is better than its worst"
+    said = "n × by an axis: how often its best level is better than its worst"
     return (
         f"{said}, with the other axes the same; the geometric mean over these."
         if len(found) > 1

@@ -65,15 +65,15 @@ def figure(results: Results) -> Figure | None:
 
 
 def sentences(of: Figure) -> list[str]:
-    """Return a finding for each sweep of `figure` with an axis whose effect is beyond the repeats: "stream, bandwidth: threads × 1.72 from 1
-    to 4 (1.67 to 1.95)"; with a mark where a check doubts a cell of it."""
+    """Return a finding for each sweep of `figure` with an axis whose effect is beyond the repeats: "stream, bandwidth: 1.72 × better by
+    threads from 1 to 4 (1.67 to 1.95)"; with a mark where a check doubts a cell of it."""
     (table,) = of.tables
     doubts = table.doubts or ({},) * len(table.rows)
     told = [(row, doubt) for row, doubt in zip(table.rows, doubts, strict=True) if row[-1] == _BEYOND]
     said = []
     for (sweep, number), own in group_by(told, lambda pair: pair[0][:2]).items():
         mark = f"{MARK} " if any(doubt for _, doubt in own) else ""
-        said.append(f"{mark}{sweep}, {number}: {', '.join(_told(row) for row, _ in own)}")
+        said.append(f"{mark}{sweep}, {number}: {_told(row for row, _ in own)}")
     return said
 
 
@@ -107,7 +107,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
         return figure
     number = rows[0][0][1]
     clear = [row for row, _, _ in rows if row[-1] == _BEYOND]
-    told = ", ".join(_told(row) for row, *_ in rows if row[-1] != _NOT)
+    told = _told(row for row, *_ in rows if row[-1] != _NOT)
     curves = "; at no other size the other way" if _AT in number else ""
     table = Table(
         columns=_COLUMNS[2:],
@@ -121,7 +121,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
     titled = silent and clear
     return replace(
         figure,
-        title=f"{fmt.sentence(number)}: {', '.join(f'{row[2]} × {row[5]}' for row in clear)}" if titled else figure.title,
+        title=f"{fmt.sentence(number)}: {effects.listed((row[5], row[2]) for row in clear)}" if titled else figure.title,
         found=True if titled else figure.found,
         axes=f"{SAID}, {number}: {told or 'none is beyond the repeats everywhere'}.",
         numbers=(*figure.numbers, table),
@@ -134,11 +134,13 @@ def _told_here(results: Results, tool: str) -> tuple[Run, ...]:
     return () if tool == "command" else tuple(run for run in results.good(tool) if run.sound)
 
 
-def _told(row: Sequence[str]) -> str:
-    """Say a row: "threads × 1.72 from 1 to 4 (1.67 to 1.95)"."""
-    _, _, axis, last, best, factor, span, clear = row
-    beside = [one for one in (span, clear) if one not in (fmt.NOTHING, _BEYOND, _NOT)]
-    return f"{axis} × {factor} from {last} to {best}" + (f" ({'; '.join(beside)})" if beside else "")
+def _told(rows: Iterable[Sequence[str]]) -> str:
+    """Say rows: "1.72 × better by threads from 1 to 4 (1.67 to 1.95), 1.30 × by place from remote to local"."""
+    said = []
+    for _, _, axis, last, best, factor, span, clear in rows:
+        beside = [one for one in (span, clear) if one not in (fmt.NOTHING, _BEYOND, _NOT)]
+        said.append((factor, f"{axis} from {last} to {best}" + (f" ({'; '.join(beside)})" if beside else "")))
+    return effects.listed(said)
 
 
 def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...], list[Run], Effect]]:

@@ -51,7 +51,7 @@ def figure(
 def test_the_title_tells_the_effects_that_are_beyond_the_repeats(make: Any, tmp_path: Path) -> None:
     drawn = figure(make, tmp_path / "r.db")
 
-    assert drawn.title == "rate: threads × 8.00, alg × 2.00, size × 1.75"  # mode: 0.4 %
+    assert drawn.title == "rate: 8.00 × better by threads, 2.00 × by alg, 1.75 × by size"  # mode: 0.4 %
     table = drawn.numbers[0]
     rows = {(row[0], row[1]): row[2:] for row in table.rows}
     assert rows["alg", "slow"] == ("2.00", "2.00 to 2.00", "24", "yes")
@@ -62,7 +62,7 @@ def test_the_title_tells_the_effects_that_are_beyond_the_repeats(make: Any, tmp_
 def test_less_is_better_where_it_is_said(make: Any, tmp_path: Path) -> None:
     drawn = figure(make, tmp_path / "r.db", better="lower")
 
-    assert drawn.title == "rate: threads × 8.00, alg × 2.00, size × 1.75"
+    assert drawn.title == "rate: 8.00 × better by threads, 2.00 × by alg, 1.75 × by size"
     assert [row[1] for row in drawn.numbers[0].rows if row[0] == "alg"] == ["slow", "mid", "fast"]
 
 
@@ -77,7 +77,10 @@ def test_an_effect_that_turns_round_is_not_told(make: Any, tmp_path: Path) -> No
 
 
 def test_of_one_axis_the_best_level_is_named(make: Any, tmp_path: Path) -> None:
-    assert figure(make, tmp_path / "r.db", axes=("threads",)).title == "rate: threads × 8.00, best at 8"
+    assert (
+        figure(make, tmp_path / "r.db", axes=("threads",)).title
+        == "rate: 8.00 × better by threads, best at 8"
+    )
 
 
 def test_a_cell_without_a_number_leaves_its_rows_out(make: Any, tmp_path: Path) -> None:

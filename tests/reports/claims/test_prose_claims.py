@@ -260,18 +260,26 @@ def level(run: Run, name: str) -> str:
 def effect(case: Case, text: str) -> None:
     """What an axis does, reckoned anew: the ratio of each pair of cells that differ in it alone, and their geometric mean."""
     sweep, _, parts = text.partition(", ")
-    for axis, factor, last, best in re.findall(
-        r"(\w[\w ]*) × ([\d.\u202f]+) from (.+?) to (.+?)(?= \(|, \w[\w ]* × |$)", parts
-    ):
-        cells: dict[tuple[str, ...], list[float]] = {}
+    told = re.findall(
+        r"([\d.\u202f]+) ×(?: better)? by (\w[\w ]*) from (.+?) to (.+?)(?= \(|, [\d.\u202f]+ × |$)", parts
+    )
+    assert told, text
+    for factor, axis, last, best in told:
+        cells: dict[tuple[str, ...], list[Run]] = {}
         for run in (r for tool in case.results.tools for r in case.results.good(tool)):
             if run.sound and sweep in (run.cell.sweep, run.sweep_title):
                 own = {
                     SAID.get((run.tool, name), name): level(run, name) for name in ("place", *run.cell.axes)
                 }
                 key = (own.pop(axis), *(f"{name}={value}" for name, value in own.items()))
-                cells.setdefault(key, []).extend(value for _, value in numbers.leaders(run.tool, run.parsed))
-        medians = {key: statistics.median(values) for key, values in cells.items() if values}
+                cells.setdefault(key, []).append(run)
+        leaders, found_in = zip(*numbers.leaders_of([*cells.values()]), strict=True)
+        values = [[value for _, value in one] for one in found_in]
+        if " at " in parts.partition(":")[0]:
+            size, by_size = numbers.at_one_size([*cells.values()], leaders) or (0.0, {})
+            assert f" at {fmt.size(size)}:" in parts
+            values = by_size[size]
+        medians = {key: statistics.median(own) for key, own in zip(cells, values, strict=True) if own}
         rest = {key[1:] for key in medians}
         levels = {key[0] for key in medians}
         whole = [others for others in rest if all((level, *others) in medians for level in levels)]
@@ -287,7 +295,7 @@ def lab(case: Case) -> None:
     assert made_of.sentence == case.page.sentence
     findings = [f.text for s in made_of.sections for f in s.findings]
     told = [f for f in figures_of(case.page) if f.title not in (f.sweep, f.of) and re.search(r"\d", f.title)]
-    of_axes = [text for text in findings if re.search(r" × [\d.\u202f]+ from ", text)]
+    of_axes = [text for text in findings if re.search(r"[\d.\u202f]+ ×(?: better)? by ", text)]
     for text in of_axes:
         effect(case, text.removeprefix("⚠ "))
     assert findings[len(of_axes) :] == [

@@ -43,7 +43,7 @@ def test_each_effect_is_a_ratio_with_its_range(make: Any, tmp_path: Path) -> Non
         ("Bandwidth", "bandwidth", "place", "remote", "local", "2.32", "2.00 to 2.50", "yes"),
     )
     assert axis_effects.sentences(found) == [
-        "Bandwidth, bandwidth: threads × 2.68 from 1 to 4 (2.40 to 3.00), place × 2.32 from remote to local (2.00 to 2.50)"
+        "Bandwidth, bandwidth: 2.68 × better by threads from 1 to 4 (2.40 to 3.00), 2.32 × by place from remote to local (2.00 to 2.50)"
     ]
 
 
@@ -51,7 +51,7 @@ def test_the_figure_of_a_sweep_says_what_its_axes_do(make: Any, tmp_path: Path) 
     (figure,) = _drawn(stream(make, tmp_path / "r.db"))
 
     assert figure.told.endswith(
-        "Best to worst level of each axis, bandwidth: threads × 2.68 from 1 to 4 (2.40 to 3.00), place × 2.32 from remote to local (2.00 to 2.50)."
+        "Best to worst level of each axis, bandwidth: 2.68 × better by threads from 1 to 4 (2.40 to 3.00), 2.32 × by place from remote to local (2.00 to 2.50)."
     )
     assert figure.numbers[-1].rows == (
         ("threads", "1", "4", "2.68", "2.40 to 3.00", "yes"),
@@ -69,9 +69,9 @@ def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> No
             maker.add("s", "fio", {"rw": "randread", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))  # fmt: skip
     figure = _drawn(load([maker.write()]))[0]
 
-    assert figure.title == "Bandwidth: block size × 3.46, iodepth × 3.46"
+    assert figure.title == "Bandwidth: 3.46 × better by block size, 3.46 × by iodepth"
     assert (
-        "block size × 3.46 from 4 KiB to 32 KiB (3.00 to 4.00)" in figure.axes
+        "3.46 × better by block size from 4 KiB to 32 KiB (3.00 to 4.00)" in figure.axes
     )  # of small blocks the IOPS are more
 
 
@@ -102,7 +102,7 @@ def test_a_lab_report_says_each_effect_in_what_the_data_says(make: Any, tmp_path
     said = document.build(results, build.build(results))
 
     (table,) = [t for t in said.tables if "What each axis does" in t.caption]
-    assert said.findings[0].text.startswith("Bandwidth, bandwidth: threads × 2.68 from 1 to 4")
+    assert said.findings[0].text.startswith("Bandwidth, bandwidth: 2.68 × better by threads from 1 to 4")
     assert said.findings[0].refs == (table,)
 
 
@@ -158,7 +158,7 @@ def test_cells_that_hold_curves_are_set_against_one_another_at_one_size(make: An
 
     (figure,) = _drawn(results)
 
-    assert figure.title == "Bcast time max at 64 B: np × 2.00, place × 1.50"
+    assert figure.title == "Bcast time max at 64 B: 2.00 × better by np, 1.50 × by place"
 
 
 def test_what_turns_with_the_message_size_is_no_title(make: Any, tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ def test_what_turns_with_the_message_size_is_no_title(make: Any, tmp_path: Path)
 
     (figure,) = _drawn(results)
 
-    assert figure.title == "Bcast time max at 4 B: place × 1.50"
-    assert "Bcast time max at 4 B: np × 2.00 from 4 to 2 (the other way at 2 of 4 sizes), place × 1.50 from remote to local" in figure.axes  # fmt: skip
+    assert figure.title == "Bcast time max at 4 B: 1.50 × better by place"
+    assert "Bcast time max at 4 B: 2.00 × better by np from 4 to 2 (the other way at 2 of 4 sizes), 1.50 × by place from remote to local" in figure.axes  # fmt: skip
     assert [row[-1] for row in figure.numbers[-1].rows] == ["the other way at 2 of 4 sizes", "yes"]
 
 
@@ -179,8 +179,8 @@ def test_a_figure_of_one_benchmark_bears_no_effect_of_the_benchmark(make: Any, t
     figures = _drawn(collectives(make, tmp_path / "r.db", time, ("Allreduce", "Bcast")))
 
     assert [(f.title, "benchmark" in f.told) for f in figures] == [
-        ("Allreduce time max at 4 B: np × 2.00, place × 1.50", False),
-        ("Bcast time max at 4 B: np × 2.00, place × 1.50", False),
+        ("Allreduce time max at 4 B: 2.00 × better by np, 1.50 × by place", False),
+        ("Bcast time max at 4 B: 2.00 × better by np, 1.50 × by place", False),
     ]
 
 
