@@ -158,7 +158,7 @@ def untied(figure: Figure) -> list[str]:
     axes = figure.axes
     lacking += [
         f"{one.text!r} of the axes {axes!r}"
-        for one in said(axes)
+        for one in said(axes.replace(" (", "; ("))  # "to 32 KiB (7.99 to 8.04)": a ratio
         if not any(one.stands_for(s) for s in (*listed, *heads))
     ]
     for word, n in _SPELLED.items():  # "Three threads fill"

@@ -302,4 +302,4 @@ def test_mixes_are_called_one_thing_everywhere(make: Any, tmp_path: Path) -> Non
         text = make.mlc_text(rows(peak, 80.0, 250.0), traffic="" if mix == "R" else mix)
         maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": mix}, text, axes=("W", "place"), place=place, relation=place)  # fmt: skip
 
-    assert "mix × 2.00 from write nt to read only" in figure(maker.write()).axes
+    assert "2.00 × better by mix from write nt to read only" in figure(maker.write()).axes

@@ -80,7 +80,7 @@ def captions(case: Case) -> None:
     for section in case.page.sections:
         for block in section.blocks:
             for figure in block.figures:
-                for text in (figure.sub, figure.told):
+                for text in (figure.sub, figure.told.replace(" (", "; (")):  # "to 32 KiB (7.99 to 8.04)"
                     lacking = list(
                         unknown(
                             AS_COUNTED.sub("", REPEATS.sub("", in_order(text, case))).replace(
@@ -295,7 +295,7 @@ def lab(case: Case) -> None:
     assert made_of.sentence == case.page.sentence
     findings = [f.text for s in made_of.sections for f in s.findings]
     told = [f for f in figures_of(case.page) if f.title not in (f.sweep, f.of) and re.search(r"\d", f.title)]
-    of_axes = [text for text in findings if re.search(r"[\d.\u202f]+ ×(?: better)? by ", text)]
+    of_axes = [text for text in findings if re.search(r"[\d.\u202f]+ ×(?: better)? by .+ from ", text)]
     for text in of_axes:
         effect(case, text.removeprefix("⚠ "))
     assert findings[len(of_axes) :] == [
