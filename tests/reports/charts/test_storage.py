@@ -452,7 +452,9 @@ def test_a_title_over_panels_holds_for_each(make: Any, tmp_path: Path) -> None:
     one, *_ = figures(fio(make, tmp_path / "g.db", cells[:4]), "fio")
 
     assert one.title == "Past depth 8 the storage gives hardly more reads, only more waiting"
-    assert both.title == "Bandwidth: 22.6 × better by block size, 16.0 × by iodepth"  # 8 and 32 times: no knee for both
+    assert (
+        both.title == "Bandwidth: 22.6 × better by block size, 16.0 × by iodepth"
+    )  # 8 and 32 times: no knee for both
 
 
 def test_key_numbers_name_their_cell(make: Any, tmp_path: Path) -> None:
