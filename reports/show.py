@@ -72,6 +72,9 @@ def _best(
         typical = [None] * len(cells)
     if moved := _moved(cells):
         name, better, unit = "bandwidth", "higher", "B/s"
+    if sized := _at_one_size(cells):
+        size, values = sized
+        name, typical = f"{name} at {fmt.size(size)}", [statistics.median(of) for of in values]
     known = [(v, i) for i, v in enumerate(typical) if v is not None and numbers.ranked(cells[i][0])]
     chosen, why = 0, "first"
     if known:
@@ -80,6 +83,9 @@ def _best(
     best = cells[chosen]
     doubt = _doubt(doubtful, best)
     rate = f", {fmt.quantity(typical[chosen], 'B/s')}" if moved else ""
+    if sized and numbers.leader(best[0]).size != sized[0]:
+        value = fmt.quantity(statistics.median(sized[1][chosen]), unit or "ns", step=step)
+        rate = f", {value} at {fmt.size(sized[0])}"
     said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{rate}{f' ⚠ {doubt}' if doubt else ''}"
     at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
     if len(cells) == 1:
@@ -88,14 +94,25 @@ def _best(
     if len(alike) == len(cells) - 1:
         return f"{said} in all {fmt.count(len(cells))} cells"
     as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
-    told = moved or [
-        [v for _, v in numbers.leaders(own[0].tool, *(run.parsed for run in own))] for own in cells
-    ]
+    told = (
+        moved
+        or (sized and sized[1])
+        or [[v for _, v in numbers.leaders(own[0].tool, *(run.parsed for run in own))] for own in cells]
+    )
     unit = unit or next(
         (one[0] for own in cells if (one := numbers.leading(own[0].tool, *(run.parsed for run in own)))), ""
     )
     beside = _overlapping(told, unit, step, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
+
+
+def _at_one_size(cells: Sequence[Sequence[Run]]) -> tuple[float, list[list[float]]] | None:
+    """Return the message size at which cells that each hold a curve are ranked, and the values of their repeats there."""
+    leaders = [numbers.leader(own[0]) for own in cells]
+    if len(cells) < 2 or any(one.size is None for one in leaders):
+        return None
+    found = numbers.at_one_size(cells, leaders)
+    return (found[0], found[1][found[0]]) if found else None
 
 
 def _doubt(doubtful: Mapping[tuple[object, ...], str], cell: Sequence[Run]) -> str:

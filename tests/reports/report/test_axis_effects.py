@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reports import show
 from reports.draw.figure import Figure
 from reports.lab import document
 from reports.report import axis_effects, build
@@ -159,6 +160,8 @@ def test_cells_that_hold_curves_are_set_against_one_another_at_one_size(make: An
     (figure,) = _drawn(results)
 
     assert figure.title == "Bcast time max at 64 B: 2.00 × better by np, 1.50 × by place"
+    said = " ".join(" ".join(show.summary(results)).split())
+    assert said.startswith("s lowest time max at 64 B of 4: Bcast 64 B in 20.0 µs")
 
 
 def test_what_turns_with_the_message_size_is_no_title(make: Any, tmp_path: Path) -> None:
