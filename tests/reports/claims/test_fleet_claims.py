@@ -438,7 +438,9 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
     ranks = [order.index(status[min(hosts)]) for hosts, _ in rows]
     assert ranks == sorted(ranks)
     for hosts, row in rows:
-        assert {status[h] for h in hosts} == {"unknown" if row.word == "not judged" else row.word}
+        word = row.word.removesuffix(", runs failed")
+        assert {status[h] for h in hosts} == {"unknown" if word == "not judged" else word}
+        assert (word != row.word) == (word == "ok" and bool(hosts & {*case.report.failing}))
         assert row.bad == (row.word in ("slow", "broken"))
     spans: list[tuple[float, float]] = []
     for i, column in enumerate(grid.columns):
@@ -587,12 +589,20 @@ def terminal(case: Case) -> None:
     listed: Counter[str] = Counter()
     heading = ""
     for line in text.splitlines():
-        if found := re.fullmatch(r"(\d+) hosts?: ((?:\d+ [a-z ]+(?:, )?)+)", line):
+        if found := re.fullmatch(
+            r"(\d+) hosts?: ((?:\d+ [a-z ]+(?:, )?)+)", re.sub(r" \(runs of (\d+) failed\)", "", line)
+        ):
+            bad = re.search(r"(\d+) ok \(runs of (\d+) failed\)", line)
+            assert int(bad[2] if bad else 0) == len(case.hosts("ok") & {*case.report.failing})
             counts = {w: int(n) for n, w in re.findall(r"(\d+) ([a-z ]+)", found[2])}
             assert int(found[1]) == len(case.truth.kind) == sum(counts.values())
             assert {w.replace("not judged", "unknown"): n for w, n in counts.items()} == {w: len(names) for w, names in document["nodes"].items()}  # fmt: skip
-        elif found := re.fullmatch(r"  (broken|slow|suspicious|fast|ok|not judged)  +(\S.*)", line):
-            assert unfolded(found[2]) == case.hosts({"not judged": "unknown"}.get(found[1], found[1]))
+        elif found := re.fullmatch(
+            r"  (broken|slow|suspicious|fast|ok|not judged)(, runs failed)?  +(\S.*)", line
+        ):
+            named = case.hosts({"not judged": "unknown"}.get(found[1], found[1]))
+            apart = named & {*case.report.failing} if found[1] == "ok" else set()
+            assert unfolded(found[3]) == (apart if found[2] else named - apart)
         elif found := re.fullmatch(r"(\d+) hosts?: (A|B), .*", line):
             group = {h for h, kind in case.truth.kind.items() if kind == found[2]}
             assert int(found[1]) == len(group)
