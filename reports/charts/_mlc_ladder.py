@@ -266,6 +266,11 @@ def _table(one: Ladder) -> Table:
         small, huge = (sound[name].get(size) for name in (SMALL, HUGE))
         return fmt.number(small.median / huge.median) if small and huge else fmt.NOTHING
 
+    def whose(size: float) -> dict[int, tuple[Run, ...]]:
+        here = [run for run in one.runs if _size(run) == size]
+        of = {at: tuple(run for run in here if _pages(run) == name) for at, name in enumerate(names, 2)}
+        return of | ({2 + len(names): tuple(here)} if both else {})
+
     level = {size: step_of(size, one.steps) for size in sizes}
     return Table(
         caption=facets.facet_title(one.of, "mlc"),
@@ -279,5 +284,5 @@ def _table(one: Ladder) -> Table:
         ),
         numeric=frozenset(range(2, 2 + len(names) + both)),
         metrics={-1: "latency"},
-        of=tuple({-1: tuple(run for run in one.runs if _size(run) == size)} for size in sizes),
+        of=tuple(map(whose, sizes)),
     )  # fmt: skip

@@ -73,6 +73,10 @@ def test_a_ladder_says_what_a_load_takes_from_each_level(make: Any, tmp_path: Pa
     assert found.title == TITLE
     table, _ = found.numbers  # and what each axis does
     assert table.columns == ("Working set", "Fits", "small pages, ns", "huge pages, ns", "small ÷ huge")
+    pages = [{at: {run.options["L"] for run in runs} for at, runs in row.items()} for row in table.of]
+    assert pages == [{2: {False}, 3: {True}, 4: {False, True}}] * len(
+        STEPS
+    )  # a doubt of one is none of the other
     assert [row[1] for row in table.rows] == ["L1", "L1", "L1", "L2", "L2", "L3", "–", "–"]
     (panel,) = found.panels
     assert [h["text"] for h in panel.wide["datasets"]["heads"]] == [
