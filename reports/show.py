@@ -88,7 +88,8 @@ def _best(
         rate = f", {value} at {fmt.size(sized[0])}"
     said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{rate}{f' ⚠ {doubt}' if doubt else ''}"
     at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
-    if len(cells) == 1:
+    ranked = len(known) or len(cells)  # an empty access is none of those that are set against one another
+    if ranked == 1:
         return f"{said}{at}"  # others of its sweep may have found nothing
     alike = [i for value, i in known if value == typical[chosen] and i != chosen]
     if len(alike) == len(cells) - 1:
@@ -103,7 +104,7 @@ def _best(
         (one[0] for own in cells if (one := numbers.leading(own[0].tool, *(run.parsed for run in own)))), ""
     )
     beside = _overlapping(told, unit, step, chosen, [i for _, i in known if i not in alike])
-    return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
+    return f"{why} of {fmt.count(ranked)}: {said}{at}{as_good}{beside}"
 
 
 def _at_one_size(cells: Sequence[Sequence[Run]]) -> tuple[float, list[list[float]]] | None:
