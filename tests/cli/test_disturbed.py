@@ -158,6 +158,7 @@ def test_a_tool_that_is_stopped_for_a_while(pinsweep: Cli, tmp_path: Path) -> No
     told_everywhere(pinsweep, tmp_path, "something stopped it (SIGSTOP) once, for ")
 
 
+@pytest.mark.slow
 def test_a_pinsweep_that_is_stopped_while_the_tool_ends_does_not_vouch_for_the_run(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
@@ -305,6 +306,7 @@ def test_who_stops_before_the_repeats_is_not_told_that_they_were_made(
     assert "the same `pinsweep run` repeats them" in exported
 
 
+@pytest.mark.slow
 def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, tmp_path: Path) -> None:
     with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
         (run,) = measured(pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]), "--allow-disturbed")

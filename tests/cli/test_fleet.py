@@ -140,6 +140,7 @@ def test_what_is_missing_is_named_and_the_others_are_judged(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_who_is_due_and_what_suspects_share(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
     """Long ago, all of them; 4 of 4 suspects of 20 hosts on one switch of five, which 1 fleet in 970 has by chance."""
     names = [f"node{n:03}" for n in range(1, 21)]
@@ -223,6 +224,7 @@ def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_pat
         assert all(text in done.stderr for text in said)
 
 
+@pytest.mark.slow
 def test_a_history_says_when_and_fails_if_asked(
     pinsweep: Cli, hosts: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_tool_that_is_moved_when_nobody_looks_any_more_is_caught_at_its_end(
     assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in reason
 
 
+@pytest.mark.slow
 def test_where_it_is_allowed_a_misplaced_run_is_kept_as_such_and_fails_nothing(
     pinsweep: Cli, tmp_path: Path
 ) -> None:

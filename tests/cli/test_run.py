@@ -84,6 +84,7 @@ def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) ->
     assert len(statuses(tmp_path / "echo.db")) == 12
 
 
+@pytest.mark.slow
 def test_some_cells_are_run_and_the_others_stay_to_be_run(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO)
 
@@ -139,6 +140,7 @@ def test_values_that_no_cell_has_together_are_refused(pinsweep: Cli, tmp_path: P
     assert not (tmp_path / "r.db").exists()
 
 
+@pytest.mark.slow
 def test_a_warm_up_comes_first_and_is_in_no_number(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
     warm = {"PINSWEEP_NO_WARM_UP": ""}
@@ -293,6 +295,7 @@ def test_output_that_holds_no_figure_is_a_failed_run(pinsweep: Cli, tmp_path: Pa
     assert "reply" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_timeout_ends_the_tool_and_is_a_status(
     pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
 ) -> None:

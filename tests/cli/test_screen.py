@@ -118,6 +118,7 @@ def coloured(text: str) -> Iterator[str]:
     yield from re.findall(r"\x1b\[[0-9;]*m(.*?)\x1b\[0m", text)
 
 
+@pytest.mark.slow
 def test_a_verdict_is_what_is_coloured(pinsweep: Cli, made: Path) -> None:
     assert "broken" in set(coloured(ask(pinsweep, made, ["fleet", "hosts"], COLUMNS="80", **COLOURED)))
     assert "regressed" in set(coloured(ask(pinsweep, made, COMMANDS[5], COLUMNS="80", **COLOURED)))

@@ -75,6 +75,7 @@ def test_without_numactl_the_reason_names_it() -> None:
         assert item.reason.endswith("; --unpinned measures all the same, and marks each number")
 
 
+@pytest.mark.slow
 def test_each_number_is_marked_and_none_stands_beside_a_pinned_one(called: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(ECHO)
     ran = called("run", "a.yaml", "-o", "free.db", "--unpinned")

@@ -42,6 +42,7 @@ def test_what_an_answer_means() -> None:
     assert ssh_text.seen("n1", 255, f"{away}\n").host.problem == away
 
 
+@pytest.mark.slow
 def test_a_job_is_started_once_and_outlives_who_started_it(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     (tmp_path / "job.sh").write_text(

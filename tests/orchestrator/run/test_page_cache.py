@@ -60,6 +60,7 @@ def run(knob: Path, home: Mapping[str, str], cwd: Path, *words: str) -> subproce
     return subprocess.run(argv, cwd=cwd, env=env, text=True, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_cache_is_dropped_before_runs_on_files_alone_and_the_session_says_so(
     tmp_path: Path, home: Mapping[str, str], runtime: Path
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_page_of_a_fixture_marks_what_is_doubted(text: Path, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.slow
 def test_a_page_of_every_tool_marks_what_is_doubted(full_result: Path) -> None:
     results = load([full_result])
     assert convicted(audit(results))

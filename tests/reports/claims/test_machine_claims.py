@@ -491,6 +491,7 @@ def test_what_is_drawn_on_a_machine_was_measured_there(name: str, make: Any, tmp
     assert untied == []
 
 
+@pytest.mark.slow
 def test_each_host_has_its_own_numbers(make: Any, tmp_path: Path) -> None:
     names = ("6 nodes", "1 node", "6 nodes")
     hosts = [made(make, name, seed, tmp_path / f"{seed}.db", f"n{seed}") for seed, name in enumerate(names)]

@@ -363,6 +363,7 @@ def test_tables_as_csv_hold_plain_numbers(files: dict[str, bytes], made: Documen
             assert float(row[f"{name}, lowest"]) <= float(row[name]) <= float(row[f"{name}, highest"])
 
 
+@pytest.mark.slow
 def test_the_script_draws_the_data(files: dict[str, bytes], tmp_path: Path) -> None:
     text = files["plot.py"].decode()
     ast.parse(text)
@@ -566,6 +567,7 @@ def hostile_result(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return result
 
 
+@pytest.mark.slow
 def test_hostile_texts_compile(hostile_result: Path, tmp_path: Path) -> None:
     pytest.importorskip("typst")
 

@@ -74,6 +74,7 @@ def read(results: Results) -> list[object]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_large_files_that_nobody_audited_are_audited_before_they_are_compared(
     full_result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ def test_every_part_of_any_machine_is_drawn_once(name: str, make: Any, tmp_path:
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.slow
 def test_each_machine_has_a_drawing_with_its_own_numbers(make: Any, tmp_path: Path) -> None:
     one = two_sockets(make, tmp_path / "a.db").write()
     other = two_sockets(make, tmp_path / "b.db")

@@ -199,6 +199,7 @@ def test_who_reads_a_file_first_holds_no_long_column_of_its_runs(texts: Path) ->
     assert not held
 
 
+@pytest.mark.slow
 def test_an_export_reads_each_run_once(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export([texts], "csv", tool="fio")
     monkeypatch.setattr(in_short, "_HELD", 1)
@@ -278,6 +279,7 @@ def test_what_another_program_kept_is_not_used(texts: Path, monkeypatch: pytest.
     assert now != before
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_read_as_it_is(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.access
     monkeypatch.setattr(result_file.os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
