@@ -448,7 +448,8 @@ def _meant(entries: Entries) -> dict[str, str]:
 
 def _is_cut(node: ScalarNode) -> bool:
     """May it be a part of a text that a comma within brackets cuts in two: "pair of cores 0" and "1" of [pair of cores 0,1]?"""
-    after = node.end_mark.buffer[node.end_mark.pointer :].lstrip(" ") if node.end_mark.buffer else ""
-    return is_plain(node) and (
-        node.value.isdecimal() or (after[:1] == "," and after[1:].lstrip(" ")[:1].isdecimal())
-    )
+    text = node.start_mark.buffer or ""  # the whole file: it is composed from a text
+    before = text[: node.start_mark.pointer].rstrip(" ")
+    after = text[node.end_mark.pointer :].lstrip(" ")
+    follows = after[:1] == "," and after[1:].lstrip(" ")[:1].isdecimal()
+    return is_plain(node) and (follows or (before[-1:] == "," and node.value.isdecimal()))

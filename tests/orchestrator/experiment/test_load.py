@@ -674,6 +674,16 @@ def test_a_place_that_a_comma_cuts_in_two_needs_quotes(tmp_path: Path) -> None:
     ] * 2
 
 
+def test_a_number_alone_is_no_part_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "e.yaml"
+    path.write_text(fio("fixed: {place: 3}"), "utf-8")
+
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(path)
+
+    assert [mistake.hint for mistake in caught.value.mistakes] == [""]
+
+
 def test_a_result_file_is_told_from_an_experiment(tmp_path: Path) -> None:
     path = tmp_path / "e.db"
     path.write_bytes(b"SQLite format 3\0" + bytes(100))
