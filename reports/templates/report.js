@@ -420,9 +420,24 @@ function keep(e) {
 const rest = doc.createDocumentFragment();
 rest.append(...[...e.childNodes].filter(n => !HEADS.includes(n.nodeName)));
 kept.set(e, rest);
+if (e.matches("svg.ch") && e.checkVisibility()) standIn(e);
+}
+function standIn(svg) { /* a far picture is one element, which a picture of the whole page still shows */
+const { width, height } = svg.viewBox.baseVal, beyond = 60, all = { width: width + 2 * beyond, height: height + 2 * beyond };
+const whole = draw("svg", { ...all, viewBox: `${-beyond} ${-beyond} ${all.width} ${all.height}`, "font-family": FAMILY, "font-size": 12 });
+whole.appendChild(draw("style", {})).textContent = `${FACE}text{font-variant-numeric:tabular-nums}${inks()}`;
+whole.append(kept.get(svg).cloneNode(true));
+svg.querySelector(".far")?.remove();
+svg.append(draw("image", { ...all, class: "far", x: -beyond, y: -beyond, href: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(whole))}` }));
+}
+function inks() { /* the colours of a picture, as they are now */
+const rules = [...doc.styleSheets[0].cssRules], now = getComputedStyle(root);
+const names = [...rules.find(r => r.selectorText === ":root").style].filter(name => name.startsWith("--"));
+return `:root{${names.map(name => `${name}:${now.getPropertyValue(name)}`).join(";")}}${rules.filter(r => /^svg[ [:]/.test(r.selectorText)).map(r => r.cssText).join("")}`;
 }
 function fill(e) {
 if (!kept.has(e)) return;
+e.querySelector(":scope>.far")?.remove();
 e.append(kept.get(e));
 kept.delete(e);
 }
@@ -470,7 +485,11 @@ addEventListener("afterprint", () => all("[data-printed]").forEach(e => { e.open
 const theme = make("button", { type: "button", id: "theme" });
 const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme:dark)").matches;
 const label = () => { theme.textContent = dark() ? "Light" : "Dark"; };
-theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; label(); });
+theme.addEventListener("click", () => {
+root.dataset.theme = dark() ? "light" : "dark";
+label();
+all(".far").forEach(picture => standIn(picture.parentNode));
+});
 label();
 doc.querySelector(".topbar").appendChild(theme);
 })();

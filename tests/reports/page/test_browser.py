@@ -655,6 +655,18 @@ def test_figures_that_are_far_away_are_built_when_they_are_near_or_printed(
         )
 
 
+DECODED = """async picture => {
+    const image = new Image(), canvas = document.createElement('canvas');
+    image.src = picture.getAttribute('href');
+    await image.decode();
+    Object.assign(canvas, { width: image.width, height: image.height });
+    const pen = canvas.getContext('2d');
+    pen.drawImage(image, 0, 0);
+    return pen.getImageData(0, 0, image.width, image.height).data.filter((v, i) => i % 4 == 3 && v).length;
+}"""
+"""How many dots of an SVG's image have a colour."""
+
+
 @pytest.mark.slow
 def test_a_page_of_few_figures_that_is_long_is_without_the_pictures_that_are_far_away(
     browser: Browser, full: Path
@@ -667,8 +679,15 @@ def test_a_page_of_few_figures_that_is_long_is_without_the_pictures_that_are_far
         assert page.evaluate(empty) > 0
         tall = page.evaluate("document.body.scrollHeight")
         last = page.locator(".panel > .w > svg").last
+        far = last.locator("> .far")  # stands in for it, where a picture is taken of the whole page
+        expect(far).to_have_count(1)
+        light, line = far.get_attribute("href"), far.evaluate(DECODED)
+        page.locator("#theme").click()
+        assert far.get_attribute("href") != light
+        assert line > 0
         last.scroll_into_view_if_needed()
         expect(last.locator("path").first).to_be_attached()
+        expect(far).to_have_count(0)
         assert page.evaluate("document.body.scrollHeight") == tall  # their places are kept
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.evaluate(empty) == 0
