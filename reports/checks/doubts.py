@@ -64,13 +64,14 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
     kinds = {check.id: check.title for check in checks()}
     shown = {cell_key(run): run for run, _ in every}
     names = _names(list(shown.values()))
-    said = [
-        f"{kinds[key]} ({key}, {_whose([cell for _, cell in same], shown, names)})"
-        for key, same in sorted(group_by(found, lambda pair: pair[0]).items())
-    ]
+    by_check = {
+        key: [cell for _, cell in same] for key, same in sorted(group_by(found, lambda pair: pair[0]).items())
+    }
+    said = [f"{kinds[key]} ({key}, {_whose(own, shown, names)})" for key, own in by_check.items()]
     return replace(
         figure,
         doubt="; ".join(said),
+        doubt_counted=_counts(by_check, shown),
         tables=tuple(of_table(table, guilty) for table in figure.tables),
         numbers=tuple(of_table(table, guilty) for table in figure.numbers),
     )
@@ -130,6 +131,13 @@ def _whose(found: Sequence[CellKey], shown: Mapping[CellKey, Run], names: Mappin
     left = sum(name not in told[:_MOST_NAMED] for name in doubted.values())
     more = f" and {fmt.count(left)} more" if left else ""
     return f"{counted}: {'; '.join(told[:_MOST_NAMED])}{more}"
+
+
+def _counts(by_check: Mapping[str, Sequence[CellKey]], shown: Mapping[CellKey, Run]) -> str:
+    """Return "D1 600, F1 7 of 640 cells": how many cells each check doubts."""
+    bad = {key: len({_across_files(shown[cell]) for cell in own}) for key, own in by_check.items()}
+    of = len({*map(_across_files, shown.values())})
+    return f"{', '.join(f'{key} {fmt.count(n)}' for key, n in bad.items())} of {fmt.plural(of, 'cell')}"
 
 
 def _across_files(run: Run) -> tuple[str, str, str]:

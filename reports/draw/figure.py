@@ -167,6 +167,7 @@ class Figure:
     axes: str = ""  # what each axis of its sweep does, in a sentence (`reports.report.axis_effects`)
     found: bool | None = None  # does its title say what the data says? None: if it has a figure in it
     doubt: str = ""  # of which of its cells, and why: "ranks on the same core (P1, 1 of 2 cells)"
+    doubt_counted: str = ""  # the same in short: "P1 1 of 2 cells"
 
     def cut(self) -> Figure:
         """Return the figure with tables that can be read."""
@@ -210,6 +211,15 @@ class Figure:
     def doubted(self) -> str:
         """The doubt in a sentence; "" without one."""
         return f"{MARK} Doubtful cells: {self.doubt}." if self.doubt else ""
+
+    @property
+    def doubted_in_short(self) -> str:
+        """What stands in the place of a doubt that would be longer than the figure's other words, to be opened; "" of a short one."""
+        return f"{MARK} Doubtful cells: {self.doubt_counted}" if len(self.doubt) > _LONG_DOUBT else ""
+
+
+_LONG_DOUBT = 300
+"""Characters: three lines of a page, eight of a narrow one."""
 
 
 LEAST_SPAN = 1.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
 from reports.fleet.outliers import Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
+from reports.fleet.strip import heat_map
 from reports.fleet.text import doubtful
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
@@ -83,11 +85,17 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     first = itertools.islice(odd.items(), _MOST_SUSPECTS)
     suspects = tuple(_suspects(report, first, links))
     more = _more(report, suspects, links)
-    figures = [
-        of_figure(figure, report.guilty)
-        for number, group in enumerate(report.groups, 1)
-        if (figure := strip_figure(group, report, number, several, more))
-    ]
+    maps, figures = (
+        [
+            of_figure(figure, report.guilty)
+            for number, group in enumerate(report.groups, 1)
+            if (figure := draw(group, report, number, several))
+        ]
+        for draw in (functools.partial(heat_map, links=more), strip_figure)
+    )
+    hosts = Section(
+        title="Hosts", anchor="nodes", opening=True, blocks=(Block(tool="hosts", figures=tuple(maps)),)
+    )
     block = FleetBlock(
         tool="fleet", figures=tuple(figures), suspects=suspects, heading=f"{fmt.spelled(len(odd)).capitalize()} to look at"
         + (f", the first {_MOST_SUSPECTS}" if len(odd) > _MOST_SUSPECTS else ""),
@@ -99,7 +107,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
-        sections=(Section(title="Hosts", anchor="nodes", blocks=(block,)),) if figures or suspects else (),
+        sections=(*([hosts] if maps else []), *([Section(title="Numbers", anchor="numbers", blocks=(block,))] if figures or suspects else [])),
         methods=tuple(_methods(report)),
         version=max((s.pinsweep_version for s in sessions), default=""),
         several_files=sum(map(len, report.files.values())) > 1,

@@ -1,4 +1,4 @@
-"""The figure of a group of hosts: the heat map, then strips: a row for each family of numbers, a dot for each host, better to the right."""
+"""The figures of a group of hosts: the heat map, and strips: a row for each family of numbers, a dot for each host, better to the right."""
 
 from __future__ import annotations
 
@@ -44,20 +44,36 @@ _COLOURS = {
 }
 
 
-def figure(
+def heat_map(
     group: Group, report: Report, number: int, several: bool, links: Mapping[str, str] = MappingProxyType({})
 ) -> Figure | None:
-    """Draw the numbers of a group of hosts; None where there is nothing to compare. `links`: host → where more is said of it."""
-    known = [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
+    """Draw the hosts of a group beside the families of numbers; None where there is nothing to compare. `links`: host → where more is
+    said of it."""
     heated = heat(group, report, links)
     if heated is None:
         return None
-    hosts = f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}. {heated.sub}"
-    if not known:
+    known = _known(group)
+    if known:
+        title = _finding(group, report, several)
+    else:
         title = f"{fmt.plural(len(group.hosts), 'host')}{_kind(group, report, several)} that could not be judged: furthest apart in {heated.furthest}"
-        return Figure(
-            id=f"strip-{number}", title=title, sub=hosts, grid=heated.grid, numbers=heated.tables[1:]
-        )
+    return Figure(
+        id=f"heat-{number}", title=title, sub="", grid=heated.grid, runs=tuple(v.run for one, _ in known for v in one.values),
+        note=f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}. {heated.sub}", numbers=heated.tables if known else heated.tables[1:],
+    )  # fmt: skip
+
+
+def _known(group: Group) -> list[tuple[Series, Strip]]:
+    """Return the numbers of hosts that can be beside each other."""
+    return [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
+
+
+def figure(group: Group, report: Report, number: int, several: bool) -> Figure | None:
+    """Draw the numbers of a group of hosts; None where there is nothing to compare."""
+    known = _known(group)
+    if not known:
+        return None
+    hosts = f"{fmt.plural(len(group.hosts), 'host')}{_kind(group, report, several)}"
     mild = {e.name: report.statuses[e.name] for e in report.everywhere}
     known.sort(key=lambda row: _worst(row[1]), reverse=True)
     accused = {*report.accused}
@@ -109,17 +125,15 @@ def figure(
     half = (len(shown) + 1) // 2 if len(shown) > _ABREAST else len(shown)
     return Figure(
         id=f"strip-{number}",
-        title=_finding(group, report, several),
-        sub=hosts,
-        grid=heated.grid,
+        title=f"{hosts} about the median of each number",
+        sub="A row is a number: that in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind, "
+        f"a dot a host, the line the median of {middle_of(shown)}; better lies to the right.",
         panels=tuple(drawn_as(part) for part in (shown[:half], shown[half:]) if part),
-        note="In the strips a row is a number: that in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind"
-        f", a dot a host, the line the median of {middle_of(shown)}; better lies to the right. "
-        "Named is who is slow, suspicious or fast"
+        note="Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
         key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
-        numbers=(_table(known, mild), *heated.tables),
+        numbers=(_table(known, mild),),
     )  # fmt: skip
 
 

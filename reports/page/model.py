@@ -50,6 +50,7 @@ class Section:
     title: str
     anchor: str
     lead: tuple[str, ...] = ()  # paragraphs below the heading
+    opening: bool = False  # it answers at a glance, and stands before what else there is to know
     blocks: tuple[Block, ...] = ()
 
 
@@ -259,3 +260,8 @@ class Page:
     runs: Runs | None = None
     version: str
     several_files: bool
+
+    @property
+    def opening(self) -> tuple[Section, ...]:
+        """The sections that stand before its key numbers."""
+        return tuple(section for section in self.sections if section.opening)

@@ -1,4 +1,4 @@
-"""Many hosts on one page: the fleet's strips, and a table of a number or two of each sweep, a row a host."""
+"""Many hosts on one page: the fleet's map and strips, and a table of a number or two of each sweep, a row a host."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Row:
 
 
 def figures(results: Results, guilty: Guilty) -> tuple[Figure, ...]:
-    """Draw a strip for each kind of hardware, the table with the first; () of few hosts.
+    """Draw a map and strips for each kind of hardware, the table with the first; () of few hosts.
 
     What is said of a host is what `pinsweep fleet` says of it.
     """
@@ -49,7 +49,8 @@ def figures(results: Results, guilty: Guilty) -> tuple[Figure, ...]:
     drawn = [
         figure
         for number, group in enumerate(report.groups, 1)
-        if (figure := strip.figure(group, report, number, several))
+        for draw in (strip.heat_map, strip.figure)
+        if (figure := draw(group, report, number, several))
     ]
     known = (
         replace(one, values=tuple(v for v in one.values if not v.run.captured))

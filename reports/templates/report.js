@@ -468,11 +468,14 @@ again = true;
 }
 all(".toc a").forEach(a => a.addEventListener("click", () => { a.closest("details").open = false; }));
 
-/* what scrolls is reached by the keyboard, what does not is no stop on its way */
+/* what scrolls is reached by the keyboard, and fades where it goes on; what does not is no stop on its way */
+const fade = e => e.classList.toggle("more", e.scrollWidth - e.clientWidth - e.scrollLeft > 1);
 const stops = () => all(".tw,pre").filter(e => e.offsetParent).forEach(e => {
 if (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1) e.setAttribute("tabindex", "0");
 else e.removeAttribute("tabindex");
+fade(e);
 });
+addEventListener("scroll", ({ target }) => { if (target.matches?.(".tw,pre")) fade(target); }, true);
 stops();
 addEventListener("resize", stops);
 addEventListener("toggle", stops, true);

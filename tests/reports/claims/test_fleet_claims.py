@@ -329,8 +329,12 @@ def figures(case: Case) -> None:
     of_figure = [
         g for g in report.groups if any((s.middle or not g.judged) and len(s.hosts) > 1 for _, s in g.strips)
     ]
-    drawn = [f for s in case.page.sections for b in s.blocks for f in b.figures]
-    for group, figure in zip(of_figure, drawn, strict=True):
+    maps, strips = (
+        [f for s in case.page.sections if s.opening == opening for b in s.blocks for f in b.figures]
+        for opening in (True, False)
+    )
+    beside = iter(strips)
+    for group, figure in zip(of_figure, maps, strict=True):
         own = set(group.hosts)
         slow, again, unknown = case.hosts("slow", "broken") & own, own & set(case.document["rerun"]), case.hosts("unknown") & own  # fmt: skip
         title = figure.title
@@ -378,12 +382,13 @@ def figures(case: Case) -> None:
             )
         else:
             raise AssertionError(f"no reader for {title!r}")
-        assert re.match(rf"{len(own)} hosts?: ", figure.sub)
+        assert re.match(rf"{len(own)} hosts?: ", figure.note)
         heated(case, figure, own, group.judged)
         if not group.judged:
             continue
-        for row in figure.numbers[0].rows:
-            cells = dict(zip(figure.numbers[0].columns, row, strict=True))
+        (table,) = next(beside).numbers
+        for row in table.rows:
+            cells = dict(zip(table.columns, row, strict=True))
             key = key_of(cells["Number"])
             values = truth.mates(group.hosts[0], key)
             middle = statistics.median(values.values())
@@ -427,7 +432,7 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
     """Every cell of the heat map, its colour, the order of its rows, and what is written above it."""
     truth, document, grid = case.truth, case.document, figure.grid
     assert grid
-    scales = figure.numbers[1] if judged else None
+    scales = figure.numbers[0] if judged else None
     (group,) = [g for g in document["groups"] if set(g["nodes"]) == own]
     known = {number_of(n) for n in group["numbers"] if (n["median"] or not judged) and n["nodes"] > 1}
     rows = [(unfolded(row.of) if row.of else {row.name}, row) for row in grid.rows]
@@ -513,12 +518,12 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
                     abs(worse) - quiet
                 ) < 1e-9
                 assert (abs(cell.shade) == 12) <= (abs(worse) > 0.9 * max(0.1, 2 * quiet))
-    assert ("Hatched: " in figure.sub) == any(cell.missing for row in grid.rows for cell in row.cells)
-    assert ("outlined" in figure.sub) == any(cell.marked for row in grid.rows for cell in row.cells)
-    assert ("No colours: " in figure.sub) == (not judged)
+    assert ("Hatched: " in figure.note) == any(cell.missing for row in grid.rows for cell in row.cells)
+    assert ("outlined" in figure.note) == any(cell.marked for row in grid.rows for cell in row.cells)
+    assert ("No colours: " in figure.note) == (not judged)
     if not judged:
         return
-    for what, told, shares in zip(("no colour", "full"), re.search(r"[Nn]o colour within (\S+(?: to \S+)?) %: .*Full colour from (\S+(?: to \S+)?) % on", figure.sub).groups(), zip(*spans, strict=True), strict=True):  # type: ignore[union-attr]  # fmt: skip
+    for what, told, shares in zip(("no colour", "full"), re.search(r"[Nn]o colour within (\S+(?: to \S+)?) %: .*Full colour from (\S+(?: to \S+)?) % on", figure.note).groups(), zip(*spans, strict=True), strict=True):  # type: ignore[union-attr]  # fmt: skip
         low, high = [float(t) for t in told.split(" to ")] if " to " in told else [float(told)] * 2
         assert low <= min(shares) * 100 * 1.005, what
         assert high >= max(shares) * 100 * 0.995, what
@@ -541,7 +546,7 @@ def key_of(name: str) -> Number:
 
 def suspects(case: Case) -> None:
     """The table of hosts to look at, and what is under each of them."""
-    blocks = [b for s in case.page.sections for b in s.blocks]
+    blocks = [b for s in case.page.sections if not s.opening for b in s.blocks]
     if not blocks:
         assert not case.document["odd"]
         return

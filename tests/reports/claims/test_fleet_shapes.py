@@ -174,16 +174,16 @@ def lines_of_hosts(shape: Shape, report: outliers.Report) -> None:
 def baseline(shape: Shape, page: Any, text: str) -> None:
     """What hosts are compared with: a baseline, each other, or some of both."""
     lacks = [number for number in shape.values if number not in shape.past]
-    (figure,) = page.sections[0].blocks[0].figures
+    (heated,), (figure,) = (section.blocks[0].figures for section in page.sections)
     methods = " ".join(page.methods)
     if not shape.past:
-        assert "baseline" not in text + figure.sub + figure.note
+        assert "baseline" not in text + figure.sub + heated.note
         assert "what they are compared with is the median of the hosts" in methods
         return
     found = re.search(r"compared with a baseline of 5 sessions, which lacks (\d+) of (\d+) numbers \(.*\): compared with each other where", text)  # fmt: skip
     assert found
     assert (int(found[1]), int(found[2])) == (len(lacks), len(shape.values))
-    for said in (figure.sub, figure.note):
+    for said in (figure.sub, heated.note):
         assert "the median of the baseline (of what it lacks, of all)" in said
     assert "where it has the number of their kind, else the median of the hosts" in methods
 
@@ -209,7 +209,7 @@ def counts(shape: Shape, report: outliers.Report, page: Any, text: str) -> None:
     assert ("nobody" in keys["To measure again"][1]) == (not report.rerun)
     for figure in page.sections[0].blocks[0].figures:
         assert not figure.title.endswith("is slow") or report.accused
-        scales = figure.numbers[1]
+        scales = figure.numbers[0]
         at = scales.columns.index("Repeats differ by (half the range)")
         assert {row[at] for row in scales.rows} == {"–"}  # one run a session: not "0 %"
 
@@ -228,12 +228,12 @@ def test_a_row_of_the_strips_is_the_number_that_its_caption_tells(make: Any, tmp
                 maker.add(sweep, "command", options, f"rate {rate:.2f}\n", axes=("a",))
         files.append(maker.write())
     (figure,) = (
-        fleet_page.build(outliers.build(load(files)), title="t", links={}).sections[0].blocks[0].figures
+        fleet_page.build(outliers.build(load(files)), title="t", links={}).sections[-1].blocks[0].figures
     )
 
     rows = [row["text"] for drawn in figure.panels for row in drawn.wide["datasets"]["rows"]]
     assert rows == ["rate, s, a=1", "rate, t, a=0"]
     assert (
         "that in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind"
-        in figure.note
+        in figure.sub
     )

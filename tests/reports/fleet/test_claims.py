@@ -120,17 +120,17 @@ def test_a_fleet_is_told_as_it_is_and_everywhere_alike(
 
     text = fleet_text.as_text(report, everything=True)
     page = fleet_page.build(report, title="t", links={})
-    assert {s.host for s in page.sections[0].blocks[0].suspects if s.bad} == truth.slow
+    assert {s.host for s in page.sections[-1].blocks[0].suspects if s.bad} == truth.slow
     assert all(check.counted for check in page.checks if check.items)  # what opens them says what they are
     named = html.html(page)
     for host in truth.slow:
         assert re.search(rf"^{host}  +(slow|broken)", text, re.MULTILINE), text
         assert f"{host}: " in named
-    figures = page.sections[0].blocks[0].figures
+    maps, figures = (section.blocks[0].figures for section in page.sections)
     drawn = {n for n in truth.slow for f in figures for p in f.panels for row in p.wide["datasets"]["names"] if n in row["text"]}  # fmt: skip
     assert drawn == truth.slow
     for figure, group in zip(
-        figures, (g for g in report.groups if any(s.middle for _, s in g.strips)), strict=True
+        maps, (g for g in report.groups if any(s.middle for _, s in g.strips)), strict=True
     ):
         slow = truth.slow & set(group.hosts)
         assert figure.title.startswith({0: "None", 1: "One", 2: "Two"}[len(slow)])
@@ -140,9 +140,9 @@ def test_a_fleet_is_told_as_it_is_and_everywhere_alike(
     assert [(u.hosts, u.reason.split(",")[0]) for u in report.unmatched] == [((few,), "threads=8")]
     assert few in named.split("Not compared.")[1]
 
-    suspects = page.sections[0].blocks[0].suspects
+    suspects = page.sections[-1].blocks[0].suspects
     changes = {row[s.numbers.columns.index("Change")] for s in suspects for row in s.numbers.rows}
-    said = " ".join([page.sentence, *(one for figure in figures for one in _sentences(figure))])
+    said = " ".join([page.sentence, *(one for figure in (*maps, *figures) for one in _sentences(figure))])
     for percent in re.findall(r"[+−]?[\d.]+ %", said):
         assert percent in changes
 

@@ -39,7 +39,7 @@ def test_a_host_whose_runs_failed_has_crosses_and_is_named(make: Any, tmp_path: 
     report = fleet(make, tmp_path, 12)
     page = fleet_page.build(report, title="t", links={})
 
-    (figure,) = (f for s in page.sections for b in s.blocks for f in b.figures)
+    (figure,) = page.sections[0].blocks[0].figures
     assert figure.grid
     rows = {row.name: row for row in figure.grid.rows}
     assert rows["n03"].word == "ok, runs failed"
@@ -47,7 +47,7 @@ def test_a_host_whose_runs_failed_has_crosses_and_is_named(make: Any, tmp_path: 
     assert {cell.text for cell in rows["n05"].cells if cell.missing} == {"–"}
     assert {row.word for name, row in rows.items() if name != "n03"} == {"ok"}
     assert {"failed", "missing"} <= figure.grid.marks
-    assert figure.sub.endswith("Hatched: not measured. ×: its runs failed.")
+    assert figure.note.endswith("Hatched: not measured. ×: its runs failed.")
     assert next(row.name for row in figure.grid.rows) == "n03"
     told = {check.subject: check.text for check in page.checks}
     assert told["Incomplete."].startswith("n03: ")
@@ -89,9 +89,10 @@ def test_a_host_of_which_some_runs_failed_says_so_on_the_page_too(make: Any, tmp
     report = outliers.build(load(files))
     page = fleet_page.build(report, title="t", links={})
 
-    (figure,) = (f for s in page.sections for b in s.blocks for f in b.figures)
+    (figure,) = page.sections[0].blocks[0].figures
     assert figure.grid
-    equal = dict(zip(figure.numbers[0].columns, figure.numbers[0].rows[0], strict=True))
+    (numbers,) = page.sections[-1].blocks[0].figures[0].numbers
+    equal = dict(zip(numbers.columns, numbers.rows[0], strict=True))
     assert (equal["Worst"], equal["Best"]) == ("–", "–")  # it was "n00 20.0", "n00 20.0"
     words = [(row.name, row.word) for row in figure.grid.rows]
     assert words[:3] == [("n03", "ok, runs failed"), ("n05", "ok, runs failed"), ("n00", "ok")]
@@ -149,7 +150,7 @@ def test_the_host_that_is_farthest_off_stands_first_and_a_row_of_several_leads_t
 
     assert list(dict.fromkeys(one.host for one in report.odd)) == ["n33", "n20", "n21"]
     page = fleet_page.build(report, title="t", links={})
-    (figure,) = (f for s in page.sections for b in s.blocks for f in b.figures)
+    (figure,) = page.sections[0].blocks[0].figures
     assert figure.grid
     first, second, *rest = figure.grid.rows
     assert (first.name, second.of, second.link) == ("n33", "n[20-21]", "#suspects")

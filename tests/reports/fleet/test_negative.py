@@ -44,13 +44,12 @@ def test_a_negative_number_that_is_worse_stands_on_the_worse_side(make: Any, tmp
     assert "−30 %" in text
     assert "+30 %" not in text
     page = fleet_page.build(report, title="t", links={})
-    (block,) = (b for s in page.sections for b in s.blocks)
+    (heated,), (block,) = (s.blocks for s in page.sections)
     assert [suspect.change for suspect in block.suspects] == ["−30 %"]
-    (figure,) = block.figures
-    assert figure.grid
-    cell = next(row.cells[0] for row in figure.grid.rows if row.name == "n05")
+    assert heated.figures[0].grid
+    cell = next(row.cells[0] for row in heated.figures[0].grid.rows if row.name == "n05")
     assert (cell.text, cell.shade > 0) == ("−30", True)
-    numbers = figure.numbers[0]
+    (numbers,) = block.figures[0].numbers
     row = dict(zip(numbers.columns, numbers.rows[0], strict=True))
     assert row["Worst"].startswith("n05 −26")
     assert not row["Best"].startswith("n05")

@@ -460,7 +460,7 @@ def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp
     built = build.build(load(hosts(make, tmp_path, 12)))
 
     assert [s.title for s in built.sections] == ["Hosts", "Memory"]
-    strip, scaling = (s.blocks[0].figures[0] for s in built.sections)
+    (heated, strip), (scaling, *_) = (s.blocks[0].figures for s in built.sections)
     (panel,) = scaling.panels
     data = panel.wide["datasets"]
     top = [r for r in data["points"] if r["x"] == 4]
@@ -471,7 +471,7 @@ def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp
     assert len(scaling.numbers[0].rows) == 4 * 3
     dots = strip.panels[0].wide["datasets"]
     assert {row["text"].split()[0] for row in dots["names"]} == {"n03"}
-    table = strip.numbers[-1]
+    table = heated.numbers[-1]
     assert (table.rows[0][0], len(table.rows)) == ("n03", 12)
     numbers = {n.name: n for n in built.key_numbers}
     assert numbers["STREAM Triad"].context.endswith("median of 12 hosts")
