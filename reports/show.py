@@ -65,11 +65,11 @@ def _best(
     doubtful: Mapping[tuple[object, ...], str],
 ) -> str:
     """Return what the best cell found and by which number it is the best: of a time the lowest; how many cells share that number, or
-    whose repeats overlap with its own. Where neither way is better it is the highest; where the cells have different units, or their
-    directions were edited, the first one stands for the others."""
-    name, better, unit, _, step = numbers.leader(cells[0][0])[:5]
-    if len({numbers.leader(cell[0]).better for cell in cells}) > 1:
-        typical = [None] * len(cells)
+    whose repeats overlap with its own. Where neither way is better it is the highest; where none is the best, the first and the last."""
+    leaders = [numbers.leader(own[0]) for own in cells]
+    if not numbers.have_best(cells, leaders):
+        return _ends(cells, doubtful)
+    name, better, unit, _, step = leaders[0][:5]
     if moved := _moved(cells):
         name, better, unit = "bandwidth", "higher", "B/s"
     if sized := _at_one_size(cells):
@@ -81,13 +81,11 @@ def _best(
         chosen = (min(known) if better == "lower" else max(known, key=lambda one: one[0]))[1]
         why = f"{'lowest' if better == 'lower' else 'highest'} {name}"
     best = cells[chosen]
-    doubt = _doubt(doubtful, best)
     rate = f", {fmt.quantity(typical[chosen], 'B/s')}" if moved else ""
     if sized and numbers.leader(best[0]).size != sized[0]:
         value = fmt.quantity(statistics.median(sized[1][chosen]), unit or "ns", step=step)
         rate = f", {value} at {fmt.size(sized[0])}"
-    said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{rate}{f' ⚠ {doubt}' if doubt else ''}"
-    at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
+    said, at = _found(best, doubtful, rate), _at(best)
     ranked = len(known) or len(cells)  # an empty access is none of those that are set against one another
     if ranked == 1:
         return f"{said}{at}"  # others of its sweep may have found nothing
@@ -105,6 +103,22 @@ def _best(
     )
     beside = _overlapping(told, unit, step, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(ranked)}: {said}{at}{as_good}{beside}"
+
+
+def _ends(cells: Sequence[Sequence[Run]], doubtful: Mapping[tuple[object, ...], str]) -> str:
+    """Return what the first and the last cell found, where none is the best."""
+    known = [own for own in cells if numbers.ranked(own[0])] or cells
+    first, last = (f"{_found(own, doubtful)}{_at(own)}" for own in (known[0], known[-1]))
+    return f"{fmt.plural(len(known), 'cell')}, the first: {first}; the last: {last}"
+
+
+def _found(cell: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], beside: str = "") -> str:
+    doubt = _doubt(doubtful, cell)
+    return f"{numbers.headline(cell[0].tool, *(run.parsed for run in cell))}{beside}{f' ⚠ {doubt}' if doubt else ''}"
+
+
+def _at(cell: Sequence[Run]) -> str:
+    return f" at {cell[0].cell.describe()}" if cell[0].cell.labels() else ""
 
 
 def _at_one_size(cells: Sequence[Sequence[Run]]) -> tuple[float, list[list[float]]] | None:

@@ -262,6 +262,18 @@ def working_set(tool: str) -> tuple[str, ...]:
     return getattr(_module(tool), "WORKING_SET", ())
 
 
+def have_best(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> bool:
+    """May one of the cells of a sweep be its best? None where they differ in how much is accessed, of which the least is the fastest, in
+    the benchmark, or in which way is better. leaders: of each cell."""
+    sizes = {
+        str([run.options.get(name) for name in working_set(run.tool)])
+        for own in cells
+        for run in own[:1]
+        if ranked(run)
+    }
+    return len(sizes) < 2 and len({(one.better, one.kind) for one in leaders}) < 2
+
+
 def ranked(run: Run) -> bool:
     """May a run be the best of its sweep?"""
     module = _module(run.tool)

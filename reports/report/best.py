@@ -44,14 +44,12 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     """Give the row of a sweep and whose numbers it has; nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
     is the best, and of cells that have no number of one unit and direction. What two files measured is two cells."""
     cells = list(group_by(runs, lambda run: (run.where, run.record.point_id)).values())
-    sizes = {str([run.options.get(name) for name in numbers.working_set(run.tool)]) for run in runs}
-    if len(cells) < 2 or len(sizes) > 1:
+    if len(cells) < 2:
         return
     leaders, told = zip(*numbers.leaders_of(cells), strict=True)
     leader = leaders[0]
     units = {unit for own in told for unit, _ in own}
-    directions = {one.better for one in leaders}
-    if len(units) != 1 or len(directions) != 1:
+    if len(units) != 1 or not numbers.have_best(cells, leaders):
         return
     unit = leader.unit or units.pop()
     values, at = [[value for _, value in own] for own in told], ""
