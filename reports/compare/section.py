@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from reports import numbers
 from reports.checks import doubts
 from reports.compare import text as texts
 from reports.compare.curves import curves, main_sweeps, worse
@@ -323,7 +324,8 @@ def _doubts(rows: Sequence[Row]) -> tuple[Mapping[int, str], ...]:
 def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
     """Give of each sweep's first metric the cell that is A's best, of those that no check convicts if there are some, on both sides, with
     its verdict: at most six."""
-    for rank, (first, *_) in zip(range(6), main_sweeps(comparison), strict=False):
+    first_of = (next(filter(None, map(_ranked, metrics)), []) for metrics in main_sweeps(comparison))
+    for rank, first in zip(range(6), filter(None, first_of), strict=False):
         best = (max if first[0].better == "higher" else min)(
             [row for row in first if not row.doubt] or first, key=lambda row: row.median_a
         )
@@ -342,6 +344,11 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             doubt=best.doubt,
             repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
         )
+
+
+def _ranked(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that say something of the machine: not the timer alone."""
+    return [row for row in rows if numbers.ranked(row.pair.a.runs[0])]
 
 
 def _changed(rows: Sequence[Row]) -> str:

@@ -466,6 +466,9 @@ if (!again && doc.getElementsByTagName("*").length > MOST_ELEMENTS) watch(".fig 
 again = true;
 });
 }
+const unfold = hash => { for (let e = doc.getElementById(decodeURIComponent(hash.slice(1))); e; e = e.parentElement) if (e.matches("details")) e.open = true; };
+addEventListener("click", ({ target }) => unfold(target.closest?.('a[href^="#"]')?.hash ?? ""));
+unfold(location.hash);
 all(".toc a").forEach(a => a.addEventListener("click", () => { a.closest("details").open = false; }));
 
 /* what scrolls is reached by the keyboard, and fades where it goes on; what does not is no stop on its way */

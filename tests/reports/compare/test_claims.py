@@ -287,6 +287,20 @@ def test_key_numbers_of_a_comparison_are_of_one_cell_on_both_sides(make: Any, tm
     assert "→" not in build(results).key_numbers[0].value
 
 
+def test_no_key_number_of_a_comparison_is_of_the_timer_alone(make: Any, tmp_path: Path) -> None:
+    """An empty access is the fastest of all, and says nothing of a machine."""
+    paths = []
+    for name in "ab":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for target, median in (("null", 16.0), ("memory", 60.0)):
+            for _ in range(3):
+                maker.add("tails", "poke", {"target": target}, make.poke_text([median] * 100, target=target), axes=("target",))  # fmt: skip
+        paths.append(maker.write())
+
+    page = build(load(paths), delta(of_files(*paths)))
+    assert [number.name for number in page.key_numbers] == ["memory read latency p50"]
+
+
 def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp_path: Path) -> None:
     """B's queue holds eight times what was asked for: that cannot be, and F1 says so."""
     paths = []
