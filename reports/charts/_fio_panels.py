@@ -74,7 +74,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     titles = {_finding(own, known, middle) for own in quiet if own}
     marks = _marks(runs, [*drawn.values()], rows, shared)
     marks.append(curve_rows.crossed(panel for row in rows for panel in row.values()).strip())
-    if len({row["iops"].wide["encoding"]["y"]["title"] for row in rows}) > 1:
+    if shared.counts is None and len(rows) > 1:
         marks.append("The IOPS axes differ.")
     seen = found[found["panel"].isin([*shown])]
     marks.append(wording.hollow((panel for row in rows for panel in row.values()), seen["run"]).strip())
@@ -116,6 +116,9 @@ class _Shared:
     apart: bool  # of one panel at one depth: p99 has a panel of its own, else thin lines
     moved: fmt.Scale  # of bandwidths
     rates: axes.Axis  # of bandwidths, one for all panels
+    counts: (
+        tuple[fmt.Scale, axes.Axis] | None
+    )  # of IOPS; None: each panel has its own, since in one some would lie on the floor
 
 
 def _shared(
@@ -125,30 +128,48 @@ def _shared(
     times = [v for y in ends for v in (y.low, y.high)]
     scale = fmt.scale_for(times, "ns")
     word = "median" if middle == "p50" else "mean"
-    axis = axes.decades(
-        [v / scale.factor for v in times],
-        f"{fmt.sentence(word)} {latency}, {scale.unit} (log scale)",
-        margin=1.3,
-    )
+    apart = len(drawn) == 1 and len(depths) == 1
+    middles = f"{fmt.sentence(word)} {latency}, {scale.unit} (log scale)"
+    thin = not apart and any(by["p99"] for by in drawn)
+    both = f"{fmt.sentence(word)} {latency} (thin: p99), {scale.unit} (log scale)"
+    axis = axes.decades([v / scale.factor for v in times], both if thin else middles, margin=1.3)
     medians = [y.median for by in drawn for line in by[middle] for _, y in line.points]
-    waits = axes.decades([v / scale.factor for v in medians], axis.title, margin=1.5)
+    waits = axes.decades([v / scale.factor for v in medians], middles, margin=1.5)
     moves = [v for by in drawn for line in by["bandwidth"] for _, y in line.points for v in (y.low, y.high)]
     moved = fmt.scale_to_largest(moves or [1.0], "B/s")
     rates = axes.from_zero([v / moved.factor for v in moves], f"Bandwidth, {moved.unit}")
     return _Shared(
         latency=latency, middle=middle, word=word, colours=colours, depths=depths, scale=scale, times=axis, waits=waits, moved=moved,
-        rates=rates, apart=len(drawn) == 1 and len(depths) == 1,
+        rates=rates, apart=apart, counts=_together([_iops(by) for by in drawn]),
     )  # fmt: skip
+
+
+_APART = 10.0
+"""How many times the highest IOPS of a panel may be those of another on one axis."""
+
+
+def _together(panels: Sequence[Sequence[float]]) -> tuple[fmt.Scale, axes.Axis] | None:
+    """Return scale and axis of the IOPS of all panels; None where they are too far apart."""
+    peaks = [max(values, default=0.0) for values in panels]
+    return _counts([v for own in panels for v in own]) if max(peaks) <= _APART * min(peaks) else None
+
+
+def _counts(iops: Sequence[float]) -> tuple[fmt.Scale, axes.Axis]:
+    scale = fmt.scale_to_largest(iops, "IOPS")
+    return scale, axes.from_zero([v / scale.factor for v in iops], THOUSANDS[scale.unit])
+
+
+def _iops(lines: _Lines) -> list[float]:
+    """Return all that is drawn of the IOPS of a panel, ends of ranges, too."""
+    values = [v for line in lines["iops"] for _, y in line.points for v in (y.low, y.high)]
+    return values + [v for line in lines["iops"] for _, low, high in line.ranges or () for v in (low, high)]
 
 
 def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Shared) -> dict[str, Panel]:
     """Draw some runs: "iops" and, where there are such numbers, "bandwidth", "latency", "p99" and "tradeoff"."""
     where, latency, scale = facets.facet_title(of, "fio"), shared.latency, shared.scale
     iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
-    values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
-    values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
-    rate = fmt.scale_to_largest(values, "IOPS")
-    axis = axes.from_zero([v / rate.factor for v in values], THOUSANDS[rate.unit])
+    rate, axis = shared.counts or _counts(_iops(lines))
 
     def titled(text: str) -> str:
         return f"{where}, {text}" if where else fmt.sentence(text)

@@ -907,3 +907,27 @@ def test_blocks_of_one_size_are_ranked_by_iops(make: Any, tmp_path: Path) -> Non
         "disk  highest IOPS of 2: read 40.0 kIOPS, mean lat 200 µs at iodepth=8"
     )
     assert [n.name for n in build.build(results).key_numbers] == ["Storage, 4 KiB random reads"]
+
+
+# --- fio: panels beside each other -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("large", "shared"), [(3e4, True), (1e3, False)])
+def test_panels_of_iops_share_an_axis_unless_one_would_lie_on_the_floor(
+    make: Any, tmp_path: Path, large: float, shared: bool
+) -> None:
+    """A panel of 110 thousand and one of 35 thousand looked alike."""
+    maker = make.Maker(tmp_path / "r.db")
+    for bs, iops in (("4k", 1e5), ("32k", large)):
+        for depth in (1, 8):
+            options = {"bs": bs, "rw": "randread", "iodepth": depth}
+            text = make.fio_text({"read": (iops, 100.0)}, **options)
+            maker.add("s", "fio", options, text, axes=("bs", "iodepth"))
+
+    drawn = next(f for f in figures(maker.write(), "fio") if f.panels)
+    tops = {
+        p.title: p.wide["encoding"]["y"]["scale"]["domain"] for p in drawn.panels if p.title.endswith(" IOPS") and "over" not in p.title
+    }  # fmt: skip
+    assert len(tops) == 2
+    assert (tops["4 KiB blocks, IOPS"] == tops["32 KiB blocks, IOPS"]) == shared
+    assert ("The IOPS axes differ." in drawn.sub) != shared
