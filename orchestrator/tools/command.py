@@ -82,6 +82,16 @@ def words(command: str) -> tuple[str, ...]:
     return tuple(shlex.split(command))
 
 
+_QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+_OPERATOR: Final = re.compile(r"\|\|?|&&?|;|&?\d?[<>].*", re.DOTALL)
+
+
+def _operator(command: str) -> str:
+    """Return the first word that a shell would take for an operator or a redirection, were there one; "" without such a word."""
+    bare = _QUOTED.sub("x", command).split()
+    return next(filter(_OPERATOR.fullmatch, bare), "")
+
+
 def fill(word: str, values: Mapping[str, Any]) -> str:
     """Replace `{name}` by its value; `{{` and `}}` are braces. Raises BadPlaceholder for anything else in braces."""
     parts = []
@@ -101,6 +111,7 @@ def fill(word: str, values: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
+_SHELL: Final = """for a shell write: sh -c '…'; for the character itself, quotes: "'|'\""""
 _BRACES: Final = "{name} is the value of the axis or option of that name; for a brace itself write {{ or }}"
 
 
@@ -160,6 +171,10 @@ def problems(options: Mapping[str, Any]) -> list[Problem]:
                 found.append(("command", "is empty"))
             for word in parts:
                 fill(word, {**options, "place": ""})
+            if operator := _operator(text):
+                found.append(
+                    ("command", f"no shell reads it: {parts[0]} would get {operator!r} as a word", _SHELL)
+                )
         except BadPlaceholder as error:
             found.append(("command", error.what, error.hint))
         except ValueError as error:

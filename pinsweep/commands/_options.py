@@ -218,6 +218,11 @@ def left_out(plan: Plan) -> None:
             say(f"{word}  {sweep}  {first}{more}: {reason}", fg="yellow", err=True)
 
 
+def nothing_can_run() -> None:
+    """Say on stderr that a plan has no run."""
+    say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
+
+
 def percent(text: str) -> float:
     """Read `3%` or `3`: 0.03. For an option's `type`. Raises click.BadParameter unless it is above 0 and below 100."""
     from parsers.units import share_of

@@ -71,7 +71,7 @@ def command(
     """Print the command line of every run that `pinsweep run` would start; start none of them.
 
     What is skipped and why, what would be written, and how long it will take, come with it; JSON has the sum (total_s) and a time limit
-    for `sbatch -t` (time_limit).
+    for `sbatch -t` (time_limit). Where no cell can run here the exit status is 1, as that of `pinsweep run`.
     """
     from orchestrator.plan import plan as planning
     from orchestrator.plan.prepare import PlanOptions
@@ -92,6 +92,9 @@ def command(
         _table(prepared.plan, prepared.machine.site.topology)
     if form != "json":
         _summary(prepared.plan, done)
+    if not prepared.plan.runs and not done:
+        _options.nothing_can_run()
+        raise click.exceptions.Exit(1)
 
 
 def _table(plan: Plan, topology: Topology) -> None:

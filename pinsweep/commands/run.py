@@ -286,7 +286,7 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     if not finished.prepared.plan.runs:
         if quiet:
             _options.left_out(finished.prepared.plan)
-        say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
+        _options.nothing_can_run()
         if not finished.path.exists():
             say("no result file was made", err=True)
         return

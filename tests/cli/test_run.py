@@ -250,6 +250,16 @@ def test_plan_leaves_out_what_the_result_file_holds(pinsweep: Cli, tmp_path: Pat
     ]
 
 
+def test_a_plan_of_nothing_ends_as_a_run_of_nothing(pinsweep: Cli, tmp_path: Path) -> None:
+    text = ECHO + "requires: {numa_nodes: 99}\n"
+    (tmp_path / "echo.yaml").write_text(text)
+
+    for command in ("plan", "run"):
+        one = pinsweep(command, "echo.yaml", "-o", "echo.db")
+        assert one.returncode == 1
+        assert "no cell of this experiment can run here; the reasons stand above" in one.stderr
+
+
 def test_a_changed_experiment_adds_its_cells(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO)
     pinsweep("run", "echo.yaml", "-o", "echo.db")

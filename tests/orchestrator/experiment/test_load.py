@@ -192,6 +192,26 @@ matrix:
 
 
 @pytest.mark.parametrize(
+    ("command", "operator"),
+    [
+        ("echo 5 | wc -c", "|"), ("x && y", "&&"), ("x ; y", ";"), ("x > out", ">"), ("x 2>&1", "2>&1"), ("x >out", ">out"),
+        ("sh -c 'echo 5 | wc -c; x > y'", ""), ("x '|' \"a ; b\" \\; --re='a | b'", ""), ("x a&b --re=a|b -> {n}>3", ""),
+    ],
+)  # fmt: skip
+def test_an_operator_of_a_shell_is_refused_where_no_shell_reads_it(command: str, operator: str) -> None:
+    """`echo 5 | wc -c` measured what echo printed of a bar and of "wc"."""
+    from orchestrator.tools.command import problems
+
+    found = [
+        what
+        for option, what, *_ in problems({"command": command, "metrics": {}, "n": 1})
+        if option == "command"
+    ]
+    first = command.split()[0]
+    assert found == ([f"no shell reads it: {first} would get {operator!r} as a word"] if operator else [])
+
+
+@pytest.mark.parametrize(
     ("written", "place"),
     [
         ("all", Place(name="all", cpus="all")),
