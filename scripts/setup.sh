@@ -141,7 +141,7 @@ install_command() { # install_command MANAGER PACKAGE…
 }
 
 install_missing() { # install_missing NEED…
-    local need missing=() wanted=() manager names command
+    local need missing=() wanted=() told=() manager names command
     for need in "$@"; do
         have "$need" || missing+=("$need")
     done
@@ -152,16 +152,18 @@ install_missing() { # install_missing NEED…
         names=''
         [[ -z $manager ]] || names=$(packages "$manager" "$(platform)" "$need")
         [[ -z $names ]] || wanted+=("$names")
-        say "missing: $(describe "$need") (${names:-no package known here})"
+        told+=("$(describe "$need")")
+        [[ -n $names ]] || told[-1]+=' (no package known here)'
     done
+    say "missing: $(join '; ' "${told[@]}")"
     [[ ${#wanted[@]} -gt 0 ]] || return 0
     command=$(install_command "$manager" "${wanted[@]}")
 
     if [[ $(id -u) == 0 ]]; then
-        say "installing with: $command"
+        say "installing, half a minute to three, with: $command"
         quietly sh -c "$command" || true # what is missing then is said below
     elif command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
-        say "installing with: sudo sh -c '$command'"
+        say "installing, half a minute to three, with: sudo sh -c '$command'"
         quietly sudo sh -c "$command" || true
     else
         say "neither root nor sudo here; to install, run this as root and start again:"
