@@ -161,6 +161,28 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Arc:
+    """A link between two nodes: its path and width, and the lines of words about its middle, each with its y, on a piece of paper."""
+
+    path: str
+    width: float
+    x: float
+    paper: str
+    lines: tuple[tuple[float, str], ...]  # (): not measured
+    said: str  # for assistive technology
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """A picture of the links of a machine: its nodes by their x and names, and the arcs, those in front last."""
+
+    width: int
+    height: int
+    nodes: tuple[tuple[float, str], ...]
+    arcs: tuple[Arc, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
     """A machine with what was measured on it."""
 
@@ -171,6 +193,7 @@ class Drawing:
     timed: str = ""  # in which circumstances all times of caches were taken, in a sentence
     packages: tuple[Part, ...]  # and memory without CPUs
     links: tuple[Part, ...]  # between nodes
+    between: tuple[Links, ...] = ()  # the same as a picture, for a wide page and for a narrow one
     lacking: str = ""  # what to do to know the shares of its numbers, in a sentence
     folded: bool  # are the links too many to be seen at once?
     disks: tuple[Part, ...]

@@ -20,6 +20,7 @@ from reports.charts.soundness import is_hollow
 from reports.page.model import Drawing, KeyNumber, Level, Part
 from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
+from reports.report.links import pictures
 from reports.report.possible import UNKNOWN
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
@@ -91,8 +92,9 @@ def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:
             levels=(),
             packages=tuple(_told_node(node, numbers.get(("node", node), ()), asks=any(a == node for a, _ in pairs)) for node in nodes),
             links=tuple(links),
+            between=(between := pictures(nodes, numbers)),
             lacking=_lacking(own),
-            folded=len(links) > _MOST_LINKS,
+            folded=bool(between) or len(links) > _MOST_LINKS,
             disks=tuple(Part(name=str(key[1]), numbers=of) for key, of in numbers.items() if key[:1] == ("disk",)),
         )  # fmt: skip
 
@@ -262,6 +264,7 @@ class _Measured:
             for key, own in sorted(self.numbers.items(), key=lambda item: tuple(map(str, item[0])))
             if key[:1] in (("link",), ("pair",))
         ]
+        between = pictures([node.os_index for node in self.topology.numa_nodes], self.numbers)
         return Drawing(
             host=self.host,
             machine=fmt.words(counted(self.topology)),
@@ -274,8 +277,9 @@ class _Measured:
             timed=f"In a cache: {common[0][:1].lower()}{', '.join(common)[1:]}." if common else "",
             packages=tuple(packages),
             links=tuple(links),
+            between=between,
             lacking=self.lacking,
-            folded=len(links) > _MOST_LINKS,
+            folded=bool(between) or len(links) > _MOST_LINKS,
             disks=tuple(
                 self._disk(str(key[1]), own) for key, own in self.numbers.items() if key[:1] == ("disk",)
             ),

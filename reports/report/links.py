@@ -1,0 +1,113 @@
+"""The links between the NUMA nodes of a machine as a picture: an arc a pair, the wider the more bytes a second, with what was measured on it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+from reports.draw import label_placement
+from reports.draw.figure import MARK
+from reports.page.model import Arc, KeyNumber, Links
+
+MOST_NODES: Final = 8
+"""Of more the arcs are a web: their matrix is a figure of its own."""
+
+_LINE: Final = 14
+_TOP: Final = 24
+"""Where the arcs begin, below the nodes' names."""
+_PLAIN: Final = 1.5
+_WIDEST: Final = 7.0
+_ALIKE: Final = 1.03
+"""Ways whose numbers are no further apart have one, the better."""
+
+_Key = tuple[str | int, ...]
+
+
+def pictures(nodes: Sequence[int], numbers: Mapping[_Key, Sequence[KeyNumber]]) -> tuple[Links, ...]:
+    """Return the picture for a wide page and that for a narrow one; () where nothing was measured between two nodes, or they are too many.
+
+    nodes: all of the machine, in their order; numbers: ("link", from, to) and ("pair", a, b) → what was measured.
+    """
+    told = {(a, b): _told(a, b, numbers) for a, b in combinations(nodes, 2)}
+    if not any(told.values()) or len(nodes) > MOST_NODES:
+        return ()
+    rates = {pair: _rate(*pair, numbers) for pair in told}
+    most = max(rates.values())
+    widths = {
+        pair: _PLAIN + (_WIDEST - _PLAIN) * rate / most if most else _PLAIN for pair, rate in rates.items()
+    }
+    in_one = {pair: [" · ".join(words)] if words else [] for pair, words in told.items()}
+    bare = {pair: [word.partition(" ")[0] for word in words[:1]] for pair, words in told.items()}
+    return (
+        _picture(nodes, told, in_one, widths, 1120),
+        _picture(nodes, told, told if len(nodes) <= 4 else bare, widths, 368),
+    )
+
+
+def _picture(
+    nodes: Sequence[int], told: Mapping[tuple[int, int], Sequence[str]], shown: Mapping[tuple[int, int], Sequence[str]],
+    widths: Mapping[tuple[int, int], float], width: int,
+) -> Links:  # fmt: skip
+    """told: all that is known of a pair; shown: the lines that stand at its arc's lowest point, on the paper, so that no arc runs through them."""
+    step = width / len(nodes)
+    at = {node: step * (i + 0.5) for i, node in enumerate(nodes)}
+    level = max(map(len, shown.values())) * _LINE + (24 if len(nodes) == 2 else 12)
+    arcs = []
+    for (a, b), lines in sorted(shown.items(), key=lambda item: at[item[0][0]] - at[item[0][1]]):
+        low = _TOP + level * round((at[b] - at[a]) / step)
+        control = _TOP + (low - _TOP) / 0.75  # where a cubic hangs so far below its ends
+        top = low - len(lines) * _LINE / 2
+        wide = max(map(label_placement.text_width, lines), default=0.0) + 12
+        arcs.append(
+            Arc(
+                path=f"M{at[a]:g} {_TOP}C{at[a]:g} {control:g} {at[b]:g} {control:g} {at[b]:g} {_TOP}",
+                width=round(widths[a, b], 1),
+                x=(at[a] + at[b]) / 2,
+                lines=tuple((top + _LINE * (i + 1) - 3, text) for i, text in enumerate(lines)),
+                paper=f"M{(at[a] + at[b] - wide) / 2:g} {top - 1:g}h{wide:g}v{len(lines) * _LINE + 2}h{-wide:g}z"
+                if lines
+                else "",
+                said=f"node {a} and node {b}: {', '.join(told[a, b]) or 'not measured'}",
+            )
+        )
+    return Links(
+        width=width, height=round(_TOP + level * (len(nodes) - 0.5)), arcs=tuple(arcs),
+        nodes=tuple((at[node], f"node {node}" if step > 60 else str(node)) for node in nodes),
+    )  # fmt: skip
+
+
+def _told(a: int, b: int, numbers: Mapping[_Key, Sequence[KeyNumber]]) -> tuple[str, ...]:
+    """Return what was measured between two nodes: the time of an access and the bandwidth, of both ways, and the time of a message."""
+    links = [_best(numbers.get(("link", *way), ())) for way in ((a, b), (b, a))]
+    found = [[kinds[kind] for kinds in links if kind in kinds] for kind in ("time", "rate")]
+    messages = _best(numbers.get(("pair", a, b), ()))
+    words = [_both(own) for own in found if own]
+    return (*words, *(f"{_both([number])} {number.name.partition(',')[0]}" for number in messages.values()))
+
+
+def _best(numbers: Iterable[KeyNumber]) -> dict[str, KeyNumber]:
+    """Return the lowest time and the highest bandwidth."""
+    best: dict[str, KeyNumber] = {}
+    for number in numbers:
+        kind = "rate" if number.unit.endswith("B/s") else "time"
+        if kind not in best or number.merit > best[kind].merit:
+            best[kind] = number
+    return best
+
+
+def _both(ways: Sequence[KeyNumber]) -> str:
+    """Return the better of both ways, "122 ns"; of ways that are apart "122 to 141 ns", the lower first."""
+    low, high = (end(ways, key=lambda n: abs(n.merit)) for end in (min, max))
+    doubt = f" {MARK}" if any(number.doubt for number in ways) else ""
+    if abs(high.merit) <= _ALIKE * abs(low.merit):
+        better = max(ways, key=lambda n: n.merit)
+        return f"{better.value} {better.unit}{doubt}"
+    unit = f" {low.unit}" if low.unit != high.unit else ""
+    return f"{low.value}{unit} to {high.value} {high.unit}{doubt}"
+
+
+def _rate(a: int, b: int, numbers: Mapping[_Key, Sequence[KeyNumber]]) -> float:
+    """Return the highest bandwidth between two nodes (B/s); 0 of none."""
+    own = (n for way in ((a, b), (b, a)) for n in numbers.get(("link", *way), ()))
+    return max((n.merit for n in own if n.unit.endswith("B/s")), default=0.0)
