@@ -486,7 +486,7 @@ def _curves_panel(
     """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; missing: cells without a number; best:
     the best cell of its metric, whose panel may be another."""
     metric, unit = of.head, of.unit
-    scale = fmt.scale_to_largest(values, unit)
+    scale = (fmt.scale_for if axes.far_apart(values) else fmt.scale_to_largest)(values, unit)
     crosses = [
         curve_rows.Cross(
             x=one.x, series=one.line or of.head, said=curve_rows.failed(f"{over} {one.x:g}", one.run)
@@ -503,12 +503,17 @@ def _curves_panel(
     if over == _SIZE:
         x = axes.powers_of_two(tested, "Message size, bytes (log)")
         # no overlap is 0 %, which no logarithm has
-        y = axes.decades(scaled, f"{title} (log scale)") if min(scaled) > 0 else axes.from_zero(scaled, title)
+        y = axes.decades(scaled, f"{title} (log scale)") if min(scaled) > 0 else axes.amounts(scaled, title)
     else:
         x = axes.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
-        y = axes.from_zero(scaled, title)
+        y = axes.amounts(scaled, title)
     without = [  # a name for what has crosses only
-        Curve(name=name, points=((max(c.x for c in crosses if c.series == name), formulas.spread([0.0])),))
+        Curve(
+            name=name,
+            points=(
+                (max(c.x for c in crosses if c.series == name), formulas.spread([y.low * scale.factor])),
+            ),
+        )
         for name in bare
     ]
     named = [*lines, *without]
@@ -535,7 +540,7 @@ def _curves_panel(
             if best and (best[0] or of.panel, best[1]) == (line.name, of.beside)
         ]
         if len(named) > 1:
-            data |= curve_rows.end_names(named, plot, scale.factor)
+            data |= curve_rows.end_names(named, plot, scale.factor, data["crosses"])
         return vega.fill(
             "curves", frame=frame, x=x, y=y, series=curve_rows.series_of(named, colours), data=data
         )

@@ -268,9 +268,11 @@ def note_box(note: Mapping[str, Any], plot: Plot, size: float = 11.5) -> label_p
     return label_placement.box_of(x + float(note["dx"]), y + float(note["dy"]), str(note["text"]), size)
 
 
-def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
+def end_names(
+    curves: Sequence[Curve], plot: Plot, factor: float, crosses: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Rows]:
     """Put the names in a column to the right of the longest line, at the heights of the lines' ends, pushed apart; that of a line that ends
-    much earlier beside its end, if there is room.
+    much earlier beside its end, if there is room. crosses: as `cross_rows`; no name lies on one.
 
     Returns the data sets `names` and `leads`: a hairline leads back where a name had to move, or its line ends earlier.
     """
@@ -282,7 +284,7 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
     texts = _names(curves, plot.frame.width)
     right = max((end(c)[0] for c in curves if c.points), default=0.0) + 8
     early = [c for c in known if right - end(c)[0] > _EARLY]
-    beside = _beside_ends(early, texts, curves, plot, factor)
+    beside = _beside_ends(early, texts, curves, plot, factor, crosses)
     crowded = [
         end(c) for c in early if c.name not in beside
     ]  # hairlines begin there: through the name of another line that ends there
@@ -317,6 +319,9 @@ _EARLY = 60
 
 _CROWDED = 15
 
+_CROSS = 6
+"""Half of the room of a cross, px."""
+
 _REACHES = (1.0, 1.4, 2.2, 3.6)
 """The second sets a name right below or above that of a line with the same end."""
 
@@ -325,7 +330,12 @@ _TOUCHING = 8
 
 
 def _beside_ends(
-    early: Sequence[Curve], texts: Mapping[str, str], curves: Sequence[Curve], plot: Plot, factor: float
+    early: Sequence[Curve],
+    texts: Mapping[str, str],
+    curves: Sequence[Curve],
+    plot: Plot,
+    factor: float,
+    crosses: Sequence[Mapping[str, Any]],
 ) -> dict[str, dict[str, object]]:
     """Return the rows of the names of some lines, each beside its end, of those whose names touch nothing there."""
     if not early:
@@ -333,7 +343,9 @@ def _beside_ends(
     anchors = [(plot.at(c.points[-1][0], c.points[-1][1].median / factor), texts[c.name]) for c in early]
     strokes = segments([c for c in curves if c.points], plot, factor)
     bounds = (0.0, 0.0, plot.frame.plot_width, plot.frame.plot_height - 4)
-    placed = label_placement.near(anchors, strokes, (), bounds, reaches=_REACHES)
+    at = [(plot.at(row["x"], plot.y.low)[0], row["y_px"]) for row in crosses]
+    taken = [(x - _CROSS, y - _CROSS, x + _CROSS, y + _CROSS) for x, y in at]
+    placed = label_placement.near(anchors, strokes, taken, bounds, reaches=_REACHES)
     return {
         line.name: {
             "series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor, "text": text,

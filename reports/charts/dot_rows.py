@@ -33,9 +33,9 @@ def rows_panel(
     lost = failed or {}
     rows = len(shown) + len(lost)
     series = series or title
-    largest = max([most, *(s.high for s, _ in shown.values())])
-    scale = fmt.scale_to_largest([largest], unit)
-    x = axes.from_zero([largest / scale.factor], axis(scale), 4)
+    ends = [*([most] if most else []), *(end for s, _ in shown.values() for end in (s.low, s.high))]
+    scale = (fmt.scale_for if axes.far_apart(ends) else fmt.scale_to_largest)(ends, unit)
+    x = axes.amounts([v / scale.factor for v in ends], axis(scale), 4)
     y = axes.Axis(kind="linear", low=float(rows), high=0.0, ticks=(), title="")
     texts = {name: fmt.quantity(s.median, unit, step=s.step) for name, (s, _) in shown.items()}
     left = round(max(label_placement.text_width(name) for name in [*shown, *lost]) + 14)
@@ -57,7 +57,7 @@ def rows_panel(
             ],
             "crosses": [
                 {
-                    "series": series, "x": 0, "y": i + 0.5, "name": name, "text": "no number", "colour": curve_rows.FAILED,
+                    "series": series, "x": x.low, "y": i + 0.5, "name": name, "text": "no number", "colour": curve_rows.FAILED,
                     "tip": curve_rows.failed(name, run),
                 }
                 for i, (name, run) in enumerate(lost.items(), len(shown))

@@ -48,6 +48,24 @@ def from_zero(values: Iterable[float], title: str, ticks: int = 5) -> Axis:
     return Axis(kind="linear", low=0.0, high=top, ticks=tuple((v, _plain(v)) for v in marks), title=title)
 
 
+FAR_APART = 30.0
+"""How many times the least of some values the largest is where one linear axis would lay the least on the floor."""
+
+
+def far_apart(values: Sequence[float]) -> bool:
+    """Do some values, all above 0, lie so far apart that their axis is a log one?"""
+    return min(values, default=0.0) > 0 and max(values) > FAR_APART * min(values)
+
+
+def amounts(values: Sequence[float], title: str, ticks: int = 5) -> Axis:
+    """An axis for any values: from 0; log, and its title says so, where they are `far_apart`; without 0 where some are below it."""
+    if min(values, default=0.0) < 0:
+        return around(values, title)
+    if far_apart(values):
+        return decades(values, f"{title} (log scale)")
+    return from_zero(values, title, ticks)
+
+
 def around(values: Sequence[float], title: str, ticks: int = 4, least: float = 0.1) -> Axis:
     """A linear axis that holds all values and not 0; it spans at least `least` of their middle, so that noise looks small."""
     low, high = min(values), max(values)
@@ -215,5 +233,9 @@ def _nice_step(rough: float) -> float:
 
 
 def _plain(value: float) -> str:
-    text = f"{value:.6g}"
-    return f"{int(value):,}".replace(",", fmt.THIN) if value == int(value) and abs(value) >= 1000 else text
+    text = f"{value:.6g}".replace("-", fmt.MINUS)
+    return (
+        f"{int(value):,}".replace(",", fmt.THIN).replace("-", fmt.MINUS)
+        if value == int(value) and abs(value) >= 1000
+        else text
+    )

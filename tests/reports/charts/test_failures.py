@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from reports.charts.command import chapter
 from reports.draw import vega
 from reports.draw.figure import Figure
+from reports.draw.label_placement import text_width
 from reports.results.load import load
 from reports.show import show_result
 
@@ -82,6 +84,53 @@ def test_what_has_no_numeric_axis_has_a_row_without_a_number(make: Any, tmp_path
         (cross,) = panel.wide["datasets"]["crosses"]
         assert (cross["name"], cross["text"], cross["y"]) == ("case crash", "no number", 2.5)
         assert panel.wide["encoding"]["y"]["scale"]["domain"] == [3, 0]
+
+
+@pytest.mark.parametrize("axes", [("case", "threads"), ("case",)])
+def test_numbers_over_decades_have_a_log_axis_in_their_own_unit(
+    make: Any, tmp_path: Path, axes: tuple[str, ...]
+) -> None:
+    """1 µs and 4 ms lay on one linear axis, the first on the floor; and what never gave a number has no place at 0."""
+    maker = make.Maker(tmp_path / "r.db")
+    for case, lat in (("read", 1.0), ("fsync", 4000.0), ("crash", 0.0)):
+        for threads in (1, 2) if "threads" in axes else (1,):
+            options = {"command": "x", "metrics": METRICS, "case": case, "threads": threads}
+            text = f"rate {50 * threads} lat {lat * threads}\n" if lat else ""
+            maker.add("s", "command", options, text, axes=axes, status="ok" if lat else "failed")
+
+    rate, latency = (panel.wide for panel in figure(maker.write()).panels)
+
+    on, cross_at = ("y", "y") if "threads" in axes else ("x", "x")
+    assert latency["encoding"][on]["scale"]["type"] == "log"
+    assert latency["encoding"][on]["title"] == "lat, µs (log scale)"
+    assert rate["encoding"][on]["scale"]["type"] == "linear"
+    for spec in (rate, latency):
+        lowest = spec["encoding"][on]["scale"]["domain"][0]
+        assert {row[cross_at] for row in spec["datasets"]["crosses"]} == {lowest}
+        vega.draw(spec, "x", "")
+
+
+def test_no_name_lies_on_a_cross(make: Any, tmp_path: Path) -> None:
+    """The name of a line that ends early stood among the crosses of others."""
+    maker = make.Maker(tmp_path / "r.db")
+    for case, ends in (("good", 16), ("low and short", 4), ("crash", 0), ("abort", 0)):
+        for threads in (1, 2, 4, 8, 16):
+            options = {"command": "x", "metrics": METRICS, "case": case, "threads": threads}
+            text = f"rate {100 if case == 'good' else 2} lat 1\n" if threads <= ends else ""
+            maker.add(
+                "s", "command", options, text, axes=("case", "threads"), status="ok" if text else "failed"
+            )
+
+    (rate, _) = figure(maker.write()).panels
+    for spec in (rate.wide, rate.narrow):
+        (low, high), top = (spec["encoding"][by]["scale"]["domain"] for by in ("x", "y"))
+        (name,) = [row for row in spec["datasets"]["names"] if row["series"] == "case low and short"]
+        x, end = (math.log(at / low) / math.log(high / low) * spec["width"] for at in (8, name["x"]))
+        left, baseline = end + name["dx"], (1 - name["y"] / top[1]) * spec["height"] + name["dy"]
+        beside = [c["y_px"] for c in spec["datasets"]["crosses"] if c["x"] == 8]
+        assert len(beside) == 3
+        if left - 4 < x < left + text_width("case low and short") + 4:
+            assert not [y for y in beside if baseline - 12 < y < baseline + 6]
 
 
 @pytest.mark.parametrize("axes", [("case", "threads"), ("case",)])

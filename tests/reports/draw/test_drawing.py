@@ -35,6 +35,27 @@ def test_axis_from_zero_holds_its_values_and_ticks(numbers: list[float]) -> None
     assert all(a < b for (a, _), (b, _) in pairwise(axis.ticks))
 
 
+@pytest.mark.parametrize(
+    ("numbers", "kind", "title", "low"),
+    [
+        ([1.0, 30.0], "linear", "x", 0.0),
+        ([1.0, 31.0], "log", "x (log scale)", None),
+        ([0.0, 31.0], "linear", "x", 0.0),
+        ([-20.0, -26.0], "linear", "x", None),
+        ([], "linear", "x", 0.0),
+    ],
+)
+def test_what_is_far_apart_has_a_log_axis_that_says_so(
+    numbers: list[float], kind: str, title: str, low: float | None
+) -> None:
+    axis = axes.amounts(numbers, "x")
+
+    assert (axis.kind, axis.title) == (kind, title)
+    assert axis.low == low if low is not None else axis.low < min(numbers)
+    assert all(axis.low <= v <= axis.high for v in numbers)
+    assert not any("-" in text for _, text in axis.ticks)
+
+
 @given(values)
 def test_log_axis_holds_its_values_and_ticks(numbers: list[float]) -> None:
     axis = axes.decades(numbers, "x")
