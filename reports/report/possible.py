@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.machine.facts import PCIE_LINK
@@ -12,6 +12,7 @@ from reports.numbers.possible import Spot, memory_peak, spot
 from reports.page.model import KeyNumber
 from reports.report.key_numbers import doubted
 from reports.results.convicted import Guilty
+from reports.results.grouping import group_by
 from reports.text import format as fmt
 
 UNKNOWN = "share of the possible: needs the modules, read as root with dmidecode"
@@ -31,7 +32,10 @@ def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Ch
         if at and _moves_memory(number)
     ]
     sound = (not number.doubt for number in doubted((number for number, _ in every), guilty))
-    best = [one for one, is_sound in zip(every, sound, strict=True) if is_sound]
+    at_spot = group_by(
+        (one for one, is_sound in zip(every, sound, strict=True) if is_sound), lambda one: one[1]
+    )
+    best = {at: sorted((n for n, _ in of), key=lambda n: -n.merit) for at, of in at_spot.items()}
     return {
         tool: replace(
             chapter,
@@ -66,7 +70,7 @@ def _moves_memory(number: KeyNumber) -> bool:
     )  # fmt: skip
 
 
-def _told(number: KeyNumber, device: str, best: Sequence[tuple[KeyNumber, Spot]]) -> str:
+def _told(number: KeyNumber, device: str, best: Mapping[Spot, Sequence[KeyNumber]]) -> str:
     if _moves_memory(number):
         return "; ".join(filter(None, (_of_modules(number), _of_best(number, best))))
     return _of_link(number, device) if number.moves else ""
@@ -85,11 +89,10 @@ def _of_modules(number: KeyNumber, node: int | None = None) -> str:
     return UNKNOWN
 
 
-def _of_best(number: KeyNumber, best: Iterable[tuple[KeyNumber, Spot]]) -> str:
-    """Say "92 % of the best here (STREAM Triad, 69.7 GB/s)" of a number that is not it."""
-    at = spot(number.runs[0])
-    same = [n for n, its in best if its == at and not set(n.runs) & set(number.runs)]
-    most = max(same, key=lambda n: n.merit, default=None)
+def _of_best(number: KeyNumber, best: Mapping[Spot, Sequence[KeyNumber]]) -> str:
+    """Say "92 % of the best here (STREAM Triad, 69.7 GB/s)" of a number that is not it. best: of each spot, the best first."""
+    at, own = spot(number.runs[0]), {*number.runs}
+    most = next((n for n in best.get(at, ()) if own.isdisjoint(n.runs)), None) if at else None
     if most is None or most.merit <= number.merit:
         return ""
     return (
