@@ -52,11 +52,6 @@ class Lanes:
         return "".join(f"M{event.at * BOX[0] / 100:.1f} 0V{BOX[1]}" for event in self.events)
 
 
-def place(index: float, of: int) -> float:
-    """Return where a session lies, in per cent: each has a part of the same length, and lies in its middle."""
-    return 100 * (index + 0.5) / of
-
-
 def path(points: Sequence[tuple[float, float] | None], low: float, high: float) -> str:
     """Return a line through points (per cent along, value); None breaks it. Values from `low` to `high` fill the box."""
     out: list[str] = []

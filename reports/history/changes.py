@@ -14,6 +14,7 @@ from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
+from reports.draw.timeline import Timeline
 from reports.numbers import conditions, series
 from reports.numbers.series import Series, disturbed_text, void_text
 from reports.results import differences, hardware
@@ -48,6 +49,11 @@ class Moment:
     @property
     def date(self) -> str:
         return self.minute[:10]
+
+
+def in_time(moments: Sequence[Moment]) -> Timeline:
+    """Return where some sessions of a host lie in time."""
+    return Timeline.of([None if moment.stepped else moment.at for moment in moments])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,9 @@ from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
 from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
+from reports.draw.timeline import Timeline
 from reports.draw.vega import Frame, Rows, Spec
-from reports.history.changes import History, Report, Step, line_of
+from reports.history.changes import History, Report, Step, in_time, line_of
 from reports.history.lanes import MOST, grouped, lanes
 from reports.history.text import counts_text, difference_text, drift_text, nothing_text, zero_text
 from reports.text import format as fmt
@@ -45,7 +46,7 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         lanes=lanes(host, report, found, links),
         note=""
         if not changed
-        else "In the charts a dot is the median of a session’s repeats, the line the level between changes. Dashed: the session from which on it was "
+        else "In the charts a dot is the median of a session’s repeats, the line the level between changes. Dashed: before the session from which on it was "
         f"another; what changed on the machine then is written there, where it was recorded.{left_out}",
         panels=tuple(_panel(history, steps) for history in shown),
         tables=(_steps(steps),) if steps else (),
@@ -85,31 +86,34 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     better = {"higher": "more is better", "lower": "less is better"}.get(one.better, "")
     y = axes.around(values, ", ".join(filter(None, (scale.unit, better))))
     at = {(step.moment.key, step.before.key): step for step in steps}
+    along = in_time(history.moments)
 
     def build(width: int) -> Spec:
-        x = _sessions(history, 5 if width > 400 else 3)
-        first = (
+        x = along.axis([m.date for m in history.moments], 5 if width > 400 else 3)
+        half = (
             label_placement.text_width(history.moments[0].date) / 2 + 2
         )  # its middle lies below the first dot
-        left = max(left_margin(y), round(first - (width - 20) / (2 * len(values) + 1)))
+        left = max(left_margin(y), round(half - x.share(along.days[0]) * (width - 20)))
         frame = Frame(width=width, height=height(width, 250, 230), left=left, right=20)
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
             "points": [
-                {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.said_unit, 4, step=one.step)} · {fmt.plural(n, 'run')}{mark(ids)}"}
-                for i, (v, m, n, ids) in enumerate(zip(values, history.moments, history.runs, history.doubts, strict=True))
+                {"series": "median", "x": day, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.said_unit, 4, step=one.step)} · {fmt.plural(n, 'run')}{mark(ids)}"}
+                for day, v, m, n, ids in zip(along.days, values, history.moments, history.runs, history.doubts, strict=True)
             ],
             "levels": [
                 {"series": "median", "x": x, "x2": x2, "y": y1 / scale.factor, "y2": y2 / scale.factor}
-                for x, x2, y1, y2 in _levels(history)
+                for x, x2, y1, y2 in _levels(history, along)
             ],
-            "changes": [{"series": "change", "x": c.index + 0.5, "y": y.low, "y2": y.high} for c in history.news],
+            "changes": [{"series": "change", "x": along.edges[c.index], "y": y.low, "y2": y.high} for c in history.news],
             "notes": [],
         }  # fmt: skip
-        edges = [0.5, *(c.index + 0.5 for c in history.news), len(values) + 0.5]
-        for c, before, after in zip(history.news, edges, edges[2:], strict=False):
+        edges = [x.low, *(along.edges[c.index] for c in history.news), x.high]
+        for c, (before, here, after) in zip(
+            history.news, zip(edges, edges[1:], edges[2:], strict=False), strict=True
+        ):
             step = at[history.moments[c.index].key, history.moments[c.index - 1].key]
-            data["notes"].append(_note(c, step, plot, before, after))
+            data["notes"].append(_note(c, step, plot, before, here, after))
         series = [
             vega.Series(name="median", colour=vega.SERIES[0]),
             vega.Series(name="change", colour=vega.SERIES[1]),
@@ -124,21 +128,25 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
 
 
-def _levels(history: History) -> Iterable[tuple[float, float, float, float]]:
-    """Give (x, x2, y, y2) of the level between each two changes; of what drifts the line, from session to session: they are not spread over the
-    calendar."""
+def _levels(history: History, along: Timeline) -> Iterable[tuple[float, float, float, float]]:
+    """Give (x, x2, y, y2) of the level between each two changes; of what drifts the line, from session to session."""
     if history.drift and history.drift.straight:
-        yield from ((i + 1, i + 2, y, y2) for i, (y, y2) in enumerate(pairwise(line_of(history))))
+        points = zip(along.days, line_of(history), strict=True)
+        yield from ((x, x2, y, y2) for (x, y), (x2, y2) in pairwise(points))
         return
     cuts = [0, *(c.index for c in history.changes), len(history.moments)]
     levels = [history.changes[0].before, *(c.after for c in history.changes)]
-    yield from ((a + 0.5, b + 0.5, y, y) for a, b, y in zip(cuts, cuts[1:], levels, strict=False))
+    yield from (
+        (along.edges[a], along.edges[b], y, y) for a, b, y in zip(cuts, cuts[1:], levels, strict=False)
+    )
 
 
-def _note(change: Change, step: Step, plot: Plot, before: float, after: float) -> dict[str, object]:
+def _note(
+    change: Change, step: Step, plot: Plot, before: float, here: float, after: float
+) -> dict[str, object]:
     """Say how far it moved and what is new, beside the line: above where the number fell, below where it rose, so that
-    the level does not run through it; to the left where there is more room. `before`, `after`: the changes beside this one, or the ends."""
-    px, first, last = (plot.at(x, plot.y.low)[0] for x in (change.index + 0.5, before, after))
+    the level does not run through it; to the left where there is more room. It is `here`; `before`, `after`: the changes beside it, or the ends."""
+    px, first, last = (plot.at(x, plot.y.low)[0] for x in (here, before, after))
     text = f"{fmt.change(change.change)}  {_short(step)}".strip()
     rooms = last - px - 10, px - first - 10
     right = (
@@ -146,7 +154,7 @@ def _note(change: Change, step: Step, plot: Plot, before: float, after: float) -
     )
     above = (change.after < change.before) == right
     return {
-        "x": change.index + 0.5, "y": plot.y.high if above else plot.y.low,
+        "x": here, "y": plot.y.high if above else plot.y.low,
         "text": label_placement.fitting(text, rooms[0] if right else rooms[1]), "dx": 6 if right else -6, "dy": 12 if above else -8,
         "align": "left" if right else "right",
     }  # fmt: skip
@@ -159,14 +167,6 @@ def _short(step: Step) -> str:
     if len(step.differences) == 1:
         return f"{step.differences[0].what} {step.differences[0].b}"
     return ", ".join(d.what for d in step.differences)
-
-
-def _sessions(history: History, most: int) -> axes.Axis:
-    """Sessions are counted, not spread over the calendar: a machine that was measured seldom is not drawn small."""
-    n = len(history.moments)
-    step = max(1, round((n - 1) / most))
-    ticks = tuple((float(i + 1), history.moments[i].date) for i in range(0, n, step))
-    return axes.Axis(kind="linear", low=0.5, high=n + 0.5, ticks=ticks, title="Session, by its day")
 
 
 def _steps(steps: Sequence[Step]) -> Table:

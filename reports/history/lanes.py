@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from reports.checks.doubts import mark
-from reports.draw.lanes import Event, Lane, Lanes, path, place, reach
-from reports.history.changes import History, Moment, Report, between, line_of
+from reports.draw.lanes import Event, Lane, Lanes, path, reach
+from reports.draw.timeline import Timeline
+from reports.history.changes import History, Moment, Report, between, in_time, line_of
 from reports.history.text import bound_text, told_from
 from reports.numbers.families import Family, families
 from reports.results.sessions import SessionKey
@@ -42,12 +43,13 @@ def lanes(host: str, report: Report, found: Groups, links: Mapping[int, str]) ->
     """Return the lanes of a host. `links`: index in `found` → the chart of that family."""
     moments = report.moments[host]
     at = {moment.key: i for i, moment in enumerate(moments)}
+    along = in_time(moments)
     return Lanes(
         events=tuple(_events(moments)),
         first=moments[0].date,
         last=moments[-1].date,
         lanes=tuple(
-            _lane(family, own, at, links.get(i, ""), report.threshold)
+            _lane(family, own, at, along, links.get(i, ""), report.threshold)
             for i, (family, own) in enumerate(found[:MOST])
         ),
     )
@@ -55,11 +57,12 @@ def lanes(host: str, report: Report, found: Groups, links: Mapping[int, str]) ->
 
 def _events(moments: Sequence[Moment]) -> list[Event]:
     """Return what was recorded differently from one session to the next: kernel, microcode, firmware, drivers, programs, places."""
+    along = in_time(moments)
     found: list[Event] = []
     written = -_NEAR
     for i, (before, after) in enumerate(pairwise(moments), 1):
         if differences := between(before, after).differences:
-            where = place(i - 0.5, len(moments))
+            where = along.percent(along.edges[i])
             near = where - written < _NEAR
             written = written if near else where
             said = "; ".join(f"{d.what} {d.a} → {d.b}" for d in differences)
@@ -70,26 +73,31 @@ def _events(moments: Sequence[Moment]) -> list[Event]:
 
 
 def _lane(
-    family: Family, own: Sequence[History], at: Mapping[SessionKey, int], link: str, threshold: float
+    family: Family,
+    own: Sequence[History],
+    at: Mapping[SessionKey, int],
+    along: Timeline,
+    link: str,
+    threshold: float,
 ) -> Lane:
     shown, changed = own[0], sum(h.moved > 0 for h in own)
     unit, better = shown.series.said_unit, shown.series.better
     places = [at[moment.key] for moment in shown.moments]
     known: list[tuple[float, float] | None] = [None] * len(at)
     for i, value in zip(places, shown.medians, strict=True):
-        known[i] = place(i, len(at)), value
+        known[i] = along.percent(along.days[i]), value
     low, high = reach(shown.medians, LEAST_SPAN)
     cuts = [0, *(c.index for c in shown.changes), len(places)]
     heights = [shown.changes[0].before, *(c.after for c in shown.changes)] if shown.changes else []
     words = ["", *(c.word for c in shown.changes)]
     levels = tuple(
-        (word, path([(place(places[a] - 0.5, len(at)), level), (place(places[b - 1] + 0.5, len(at)), level)], low, high))
+        (word, path([(along.percent(along.edges[end]), level) for end in (places[a], places[b - 1] + 1)], low, high))
         for word, level, a, b in zip(words, heights, cuts, cuts[1:], strict=False)
     )  # fmt: skip
     steps = tuple((c.word, f"{fmt.change(c.change)} on {shown.moments[c.index].date}") for c in shown.news)
     last = heights[-1] if heights else statistics.median(shown.medians)
     if d := shown.drift:
-        line = [(place(i, len(at)), y) for i, y in zip(places, line_of(shown), strict=True)]
+        line = [(along.percent(along.days[i]), y) for i, y in zip(places, line_of(shown), strict=True)]
         levels = ((d.word, path(line, low, high)),) if d.straight else (*levels[:-1], (d.word, levels[-1][1]))
         steps, last = ((d.word, f"{fmt.change(d.change)} little by little"),), d.after
     now = fmt.quantity(last, unit, step=shown.series.step)

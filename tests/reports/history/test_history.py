@@ -435,8 +435,28 @@ def test_the_page_draws_what_changed(nightly: Nightly) -> None:
     assert figure.title == "node07: 4 regressed of 4 numbers on 2026-01-06"
     assert len(figure.panels) == 4
     spec = figure.panels[0].wide
-    assert [row["x"] for row in spec["datasets"]["changes"]] == [5.5]
+    assert [row["x"] for row in spec["datasets"]["changes"]] == [4.5]  # days from the first
     assert len(spec["datasets"]["points"]) == 10
+
+
+def test_a_gap_between_sessions_is_seen(nightly: Nightly) -> None:
+    """Sessions were counted along x, so that half a year without any looked like a night."""
+    started = [night(i) for i in range(5)] + [night(i + 180) for i in range(5)]
+    report = nightly.add([20e3] * 5 + [18e3] * 5, [OLD] * 5 + [NEW] * 5, started=started).report()
+
+    (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
+    for spec in (figure.panels[0].wide, figure.panels[0].narrow):
+        days = [row["x"] for row in spec["datasets"]["points"]]
+        assert days[:5] == [0, 1, 2, 3, 4]
+        assert days[5] - days[4] > 170
+        assert [row["x"] for row in spec["datasets"]["changes"]] == [(days[4] + days[5]) / 2]
+        assert spec["encoding"]["x"]["title"] == "Day of the session"
+        assert spec["encoding"]["x"]["axis"]["values"] == [days[0], days[5]]
+    (event,) = figure.lanes.events
+    assert 40 < event.at < 60
+    first, *_, last = re.findall(r"[ML]([\d.]+) ", figure.lanes.lanes[0].line)
+    assert float(first) < 60
+    assert float(last) > 940
 
 
 def test_without_ruptures_it_says_what_to_install(nightly: Nightly, monkeypatch: pytest.MonkeyPatch) -> None:
