@@ -33,7 +33,7 @@ class Timeline:
 
     def percent(self, day: float) -> float:
         """Return where a day lies along a line, from 0 to 100."""
-        return 100 * (day - self.edges[0]) / (self.edges[-1] - self.edges[0])
+        return 100 * ((day - self.edges[0]) / (self.edges[-1] - self.edges[0]))
 
     def axis(self, dates: Sequence[str], most: int) -> Axis:
         """Return an axis whose ticks are the dates of sessions, at most one a date, as far apart as `most` of them are."""
