@@ -326,10 +326,11 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         )
     from reports import show
     from reports.checks import audit
+    from reports.checks.audited import audit_of
     from reports.results.load import load
 
     results = load([finished.path])
-    findings = audit.audit(results)
+    findings = audit_of(results)  # remembered: the page comes next
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
         say(line, err=True)
     if found := audit.brief(findings, {run.cell.sweep for run in results.runs}):

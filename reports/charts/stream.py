@@ -358,7 +358,7 @@ def _panel(
 
     title = facets.facet_title(of, "stream")
     described = " ".join(
-        f"{line.name}: {fmt.quantity(max(line.medians.values()), 'B/s')} at most"
+        f"{line.name}: highest median {fmt.quantity(max(line.medians.values()), 'B/s')}"
         + (
             f", {fmt.quantity(line.points[0][1].median, 'B/s')} with {_counted(line.points[0][0])}."
             if line.points[0][0]

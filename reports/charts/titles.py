@@ -277,7 +277,7 @@ def tail(
 
 
 def overview(times: Sequence[tuple[str, float, bool]], steps: Sequence[float | None] = ()) -> str:
-    """Say "One access: 57.0 ns (Memory, idle) to 186 µs (4 KiB read, iodepth 1)", "One access: at most 18.1 ns (Memory, 1 kB) to …": the
+    """Say "One access: 57.0 ns (Memory, idle) to 186 µs (4 KiB read, iodepth 1)", "One access: at most 18.1 ns in the median (Memory, 1 kB) to …": the
     fastest and the slowest row (its name, ns, whether that is a bound: most of it is the timer; `steps`: the last digits that are printed); of fewer than two, and where all are
     bounds, the subject alone."""
     if len(times) < 2 or all(bound for *_, bound in times):
@@ -287,7 +287,7 @@ def overview(times: Sequence[tuple[str, float, bool]], steps: Sequence[float | N
     ends = (times[first], times[last])
     digits = (steps[first], steps[last]) if steps else (None, None)
     low, high = (
-        f"at most {fmt.quantity(value, 'ns', rounding=fmt.UP, step=step)}"
+        f"at most {fmt.quantity(value, 'ns', rounding=fmt.UP, step=step)} in the median"
         if bound
         else fmt.quantity(value, "ns", step=step)
         for (_, value, bound), step in zip(ends, digits, strict=True)
