@@ -565,7 +565,10 @@ def test_an_access_that_the_timer_hides_is_a_bound(make: Any, tmp_path: Path) ->
 
     drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
     assert column(drawn["overview"].numbers[0], "Time") == ["≤ 39.0 ns", "42.0 ns", "270 ns"]
-    assert drawn["overview"].title == "One access: at most 39.0 ns in the median (Memory, 1000 B) to 270 ns (Memory, 1 GiB)"
+    assert (
+        drawn["overview"].title
+        == "One access: at most 39.0 ns in the median (Memory, 1000 B) to 270 ns (Memory, 1 GiB)"
+    )
     assert "the timer’s own cost in it (20 ns, in steps of 0.5 ns)" in drawn["tail-memory"].sub
 
 

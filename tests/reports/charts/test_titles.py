@@ -162,7 +162,9 @@ def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:
         titles.overview([("a", 89.7, False), ("b", 144.2, False)]) == "One access: 89.7 ns (a) to 144 ns (b)"
     )
     bounded = titles.overview([("m", 18.11, True), ("a", 89.7, False)])
-    assert bounded == "One access: at most 18.2 ns in the median (m) to 89.7 ns (a)", "483 ns was said to be the fastest"
+    assert bounded == "One access: at most 18.2 ns in the median (m) to 89.7 ns (a)", (
+        "483 ns was said to be the fastest"
+    )
     assert titles.overview([("m", 18.1, True), ("n", 23.1, True)]) == "Time for one access"
     assert titles.overview([("a", 89.7, False)]) == "Time for one access"
 
