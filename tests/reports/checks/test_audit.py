@@ -1391,3 +1391,22 @@ def test_the_distances_are_those_of_the_nodes_that_were_used(
     texts = [text for _, text in found(findings(maker.write()), "S4")]
 
     assert [said in text for text in texts] == ([True] if said else [])
+
+
+def test_of_disturbed_runs_the_first_of_a_sweep_stands_and_what_to_do_once() -> None:
+    """On a busy machine `audit` began with a hundred lines of disturbed runs."""
+    found = [
+        module.Finding(
+            id="D1", level="warn", title="t", check="runs that something else disturbed", sweep=sweep, where="vm",
+            cells=(("n=1, repeat 1", "by others"), ("n=1, repeat 2", "by others")), todo="find out who.", doubts=frozenset(), is_of_runs=True,
+        )
+        for sweep in ("a", "b")
+    ]  # fmt: skip
+
+    first, second = module.as_text(found).split("\n\n")
+    assert [line.strip() for line in first.splitlines()[1:]] == ["n=1, repeat 1: by others", "and 1 more"]
+    assert [line.strip() for line in second.splitlines()[1:]] == [
+        "n=1, repeat 1: by others",
+        "and 1 more",
+        "→ find out who.",
+    ]
