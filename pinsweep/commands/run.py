@@ -330,7 +330,7 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     from reports.results.load import load
 
     results = load([finished.path])
-    findings = audit_of(results)  # remembered: the page comes next
+    findings = audit_of(results, digest=False)  # remembered: the page comes next
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
         say(line, err=True)
     if found := audit.brief(findings, {run.cell.sweep for run in results.runs}):
