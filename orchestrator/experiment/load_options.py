@@ -219,7 +219,7 @@ class OptionReader:
 
     # -- one option --
 
-    def _known(self, name: str, name_node: Node, node: Node, key: str, meant: Mapping[str, str]) -> bool:
+    def _known(self, name: str, name_node: Node, node: Node, key: str, meant: Mapping[str, str | None]) -> bool:
         """Note where an option stands; report one that the tool does not have. meant: as `_meant`."""
         self.marks[key] = self.reader.mark(name_node)
         if name == "place" or name in self.options:
@@ -235,9 +235,9 @@ class OptionReader:
             self.wrong(key, "is not for experiments to set", reasons[0])
         else:
             listed = f"it has {', '.join(self.options)}" if len(self.options) <= MOST_LISTED else ""
-            near = nearest(name, ("place", *self.options)) or meant.get(name)
-            if near != _TOLD:
-                self.wrong(key, f"{self.name} has no option {shown(name)}", near or listed)
+            near = nearest(name, ("place", *self.options))
+            if near or meant.get(name, listed) is not None:
+                self.wrong(key, f"{self.name} has no option {shown(name)}", near or meant.get(name) or listed)
         return False
 
     def _value(self, name: str, node: Node, key: str, places: Sequence[Place] = ()) -> Any:  # noqa: ANN401
@@ -425,14 +425,13 @@ class OptionReader:
         return found
 
 
-_TOLD: Final = "told before"
 _COMMA: Final = 'a text with a comma needs quotes here: "core 0,7"'
 
 
-def _meant(entries: Entries) -> dict[str, str]:
+def _meant(entries: Entries) -> dict[str, str | None]:
     """Return name → what was meant with keys that have no value: `{iodepth: 1,4,8}` has 4 and 8 as such keys to YAML. Of several after one
-    value the first has the hint, the others _TOLD."""
-    found: dict[str, str] = {}
+    value the first has the hint, the others None: it tells of them, too."""
+    found: dict[str, str | None] = {}
     base, before, torn = "", "", list[str]()
     for name, (_, node) in entries.items():
         if isinstance(node, ScalarNode) and not node.value and is_plain(node) and base:
@@ -440,7 +439,7 @@ def _meant(entries: Entries) -> dict[str, str]:
             together = ",".join([before, *torn])
             listed = f"a list has brackets: [{', '.join([before, *torn])}]"
             text = f'a text with a comma needs quotes here: {base}: "{together}"'
-            found |= dict.fromkeys(torn[1:], _TOLD) | {torn[0]: text if base == "place" else listed}
+            found |= dict.fromkeys(torn[1:]) | {torn[0]: text if base == "place" else listed}
         else:
             base, before, torn = (name, node.value, []) if is_plain(node) else ("", "", [])
     return found
