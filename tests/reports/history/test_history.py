@@ -8,6 +8,7 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,13 @@ from reports.results.load import load
 from reports.text.screen import Screen
 from reports.verdicts.history import changes
 
-pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
-
-pytestmark = pytest.mark.usefixtures("undrawn")
+pytestmark = [
+    pytest.mark.usefixtures("undrawn"),
+    # looked for, not imported: each worker collects this file, few run it, and with ruptures comes a second of scipy
+    pytest.mark.skipif(
+        find_spec("ruptures") is None, reason="ruptures, which finds the steps, is for no such Python"
+    ),
+]
 
 
 def night(i: int, hour: str = "03:00") -> str:
