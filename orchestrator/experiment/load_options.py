@@ -219,7 +219,9 @@ class OptionReader:
 
     # -- one option --
 
-    def _known(self, name: str, name_node: Node, node: Node, key: str, meant: Mapping[str, str | None]) -> bool:
+    def _known(
+        self, name: str, name_node: Node, node: Node, key: str, meant: Mapping[str, str | None]
+    ) -> bool:
         """Note where an option stands; report one that the tool does not have. meant: as `_meant`."""
         self.marks[key] = self.reader.mark(name_node)
         if name == "place" or name in self.options:

@@ -50,9 +50,13 @@ def from_table(run: Run) -> bool:
     return bool(run.parsed and run.parsed.has("from_table"))
 
 
+_MOST_WORDS = 2000
+"""Of a command line; no real one has as many."""
+
+
 def command_text(run: Run) -> str:
     """The command line as one text; of a captured run as it was typed, "" where nobody tells it."""
-    words = run.record.argv
+    words = run.record.argv[:_MOST_WORDS]
     return " ".join(words) if is_captured(run) else shlex.join(words)
 
 

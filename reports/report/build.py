@@ -11,6 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import accumulate, islice
 from types import MappingProxyType
 from typing import Any
 
@@ -530,13 +531,28 @@ def run_row(run: Run, alike: Sequence[Run] = (), printed: Printed = ("", "")) ->
         duration=fmt.NOTHING
         if run.captured
         else fmt.seconds(statistics.median(r.record.wall_s for r in every)),
-        command=shlex.join(record.argv),
-        environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
+        command=_line([shlex.quote(word) for word in record.argv[:_MOST_WORDS]], len(record.argv)),
+        environment=_line(
+            [f"{k}={shlex.quote(str(v))}" for k, v in islice(record.env.items(), _MOST_WORDS)],
+            len(record.env),
+        ),
         asked="not recorded" if run.captured else placement_text(record.placement),
         seen=seen_text(record),
         stdout=printed[0],
         stderr=printed[1],
     )
+
+
+_MOST_WORDS = 1000
+_LONGEST_LINE = 16_000
+"""Characters of a command line; `show FILE RUN` has it whole. The longest of real runs, with a list of 256 CPUs, have 2000."""
+
+
+def _line(words: Sequence[str], of: int) -> str:
+    """Return words beside each other, as many as a line may have; of more, how many there are."""
+    ends = accumulate(len(word) + 1 for word in words)
+    shown = sum(end <= _LONGEST_LINE for end in ends)
+    return " ".join([*words[:shown], *([f"… {fmt.count(of)} words in all"] if shown < of else [])])
 
 
 def _first(names: Iterable[str], noun: str) -> str:

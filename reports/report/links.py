@@ -38,10 +38,12 @@ def pictures(nodes: Sequence[int], numbers: Mapping[_Key, Sequence[KeyNumber]]) 
         pair: _PLAIN + (_WIDEST - _PLAIN) * rate / most if most else _PLAIN for pair, rate in rates.items()
     }
     in_one = {pair: [" · ".join(words)] if words else [] for pair, words in told.items()}
-    bare = {pair: [word.partition(" ")[0] for word in words[:1]] for pair, words in told.items()}
+    tight = {
+        pair: [*words[0].replace(" to ", "–").split(" ", 1)] if words else [] for pair, words in told.items()
+    }
     return (
         _picture(nodes, told, in_one, widths, 1120),
-        _picture(nodes, told, told if len(nodes) <= 4 else bare, widths, 368),
+        _picture(nodes, told, told if len(nodes) <= 4 else tight, widths, 368),
     )
 
 

@@ -35,8 +35,8 @@ _MOST_LINKS = 6
 _CORES = "cores"
 """The name of a part of a package that is no NUMA node."""
 
-Machine = tuple[str, Hashable]
-"""A host and the shape that it had."""
+Machine = tuple[str, int]
+"""A host, and which of the shapes it had."""
 
 Key = tuple[str | int, ...]
 """A part of a machine: () is all of it, ("package", 0), ("node", 1), ("link", 0, 1), ("pair", 0, 1), ("disk", "nvme0n1")."""
@@ -46,7 +46,10 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     """Return the drawing of each machine that runs with numbers are of; where the topology is not known, the nodes that a tool tells of
     itself, of each text alone."""
     sessions = [m.session for m in results.machines if m.session.topology and m.session.topology.cores]
-    machines = {(s.host, s.topology_text): (s.host, _shape(s.topology)) for s in sessions if s.topology}
+    shapes: dict[Hashable, int] = {}  # a shape of many cores is not hashed again for each run
+    machines = {
+        (s.host, s.topology_text): (s.host, shapes.setdefault(_shape(s.topology), len(shapes))) for s in sessions if s.topology
+    }  # fmt: skip
 
     def machine_of(runs: Sequence[Run]) -> Machine | None:
         """Return the machine that all of the runs, one at least, are of."""

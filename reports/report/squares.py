@@ -52,7 +52,7 @@ def node(name: str, cores: Sequence[Core], topology: Topology, colour_of: Mappin
     caches = _caches(cores, topology)
     frame = _FRAME if len(caches) > 1 else 0
     deepest = max((len(core.cpus) for core in cores), default=0)
-    paths: dict[str, str] = {}
+    paths: dict[str, list[str]] = {}
     numbers: list[tuple[int, int, str, str]] = []
     frames = ""
     x = y = right = bottom = 0
@@ -66,10 +66,9 @@ def node(name: str, cores: Sequence[Core], topology: Topology, colour_of: Mappin
             top = y + frame + line * (deepest * (size.height + _GAP) + _GAP)
             for j, cpu in enumerate(core.cpus):
                 colour, at = colour_of.get(cpu, UNUSED), top + j * (size.height + _GAP)
-                paths[colour] = (
-                    f"{paths.get(colour, '')}M{left} {at}h{size.width}v{size.height}h-{size.width}z"
-                )
-                numbers.append((left + size.width // 2, at + size.height - 4, str(cpu), _ink(colour)))
+                paths.setdefault(colour, []).append(f"M{left} {at}h{size.width}v{size.height}h-{size.width}z")
+                if size.numbered:
+                    numbers.append((left + size.width // 2, at + size.height - 4, str(cpu), _ink(colour)))
         if frame:
             frames += f"M{x + 0.5} {y + 0.5}h{wide - 1}v{high - 1}h-{wide - 1}z"
         x, right, bottom = x + wide + _GAP, max(right, x + wide), y + high
@@ -83,8 +82,8 @@ def node(name: str, cores: Sequence[Core], topology: Topology, colour_of: Mappin
         name=name,
         width=right,
         height=under + _BAR,
-        squares=tuple(sorted(paths.items())),
-        numbers=tuple(numbers) if size.numbered else (),
+        squares=tuple((colour, "".join(parts)) for colour, parts in sorted(paths.items())),
+        numbers=tuple(numbers),
         frames=frames,
         memory=f"M0 {under}h{right}v{_BAR}h-{right}z" if bound else "",
         used=used,

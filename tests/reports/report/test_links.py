@@ -64,6 +64,17 @@ def test_an_arc_has_the_numbers_of_its_pair() -> None:
     }
 
 
+def test_on_a_narrow_page_many_nodes_have_both_ends_the_unit_and_the_mark() -> None:
+    numbers = {
+        ("link", 0, 1): [number("Memory, idle", 122.0, "ns", doubt="M2"), number("Reads", 36.0, "GB/s")],
+        ("link", 1, 0): [number("Memory, idle", 141.0, "ns")],
+    }  # fmt: skip
+
+    _, narrow = pictures(range(5), numbers)
+
+    assert [[text for _, text in arc.lines] for arc in narrow.arcs if arc.lines] == [["122–141", "ns ⚠"]]
+
+
 def test_where_nothing_lies_between_nodes_there_is_no_picture() -> None:
     assert pictures((0,), {("node", 0): [number("Memory, idle", 80.0, "ns")]}) == ()
     assert pictures((0, 1), {("node", 0): [number("Memory, idle", 80.0, "ns")]}) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import html
 import itertools
@@ -1059,3 +1060,18 @@ def test_rows_that_the_overview_does_not_draw_are_counted(make: Any, tmp_path: P
     (overview,) = (f for f in figures if f.id == "overview")
     assert len(overview.numbers[0].rows) == 17
     assert overview.sub.endswith("3 more rows are in the numbers only.")
+
+
+def test_a_command_line_of_megabytes_is_told_by_its_beginning(make: Any, tmp_path: Path) -> None:
+    """The appendix of a lab report of 32 such runs took more than a minute."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(2e4, 1))
+    (run,) = load([maker.write()]).runs
+    record = dataclasses.replace(run.record, argv=("a b", *["x" * 100] * 20_000), env={"A": "y" * 20_000})
+
+    row = build.run_row(dataclasses.replace(run, record=record))
+
+    assert row.command.startswith("'a b' xxx")
+    assert row.command.endswith("… 20\u202f001 words in all")
+    assert len(row.command) < 17_000
+    assert row.environment == "… 1 words in all"
