@@ -254,7 +254,7 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
             cached |= bool(held)
             rows.append(
                 (
-                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), what or fmt.NOTHING,
+                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), (what or fmt.NOTHING) if told_by_all else "not in each repeat",
                     part(mode.share, size) if held and size else fmt.NOTHING,
                     _recorded(d.runs[0], held) if held else fmt.NOTHING,
                 )
@@ -276,5 +276,5 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
         metrics={ROW: OTHER} | dict.fromkeys((1, 2, 4), "latency/modes"),
         caption="Where the peaks are, and what they most likely are: by the sizes of the caches, by cells whose data fits into one, by direct reads. "
         "Random accesses hit a cache as often as it holds their data: share × size, what the modes of a cache have together is how much it held. "
-        "None where the repeats do not agree on the modes",
+        "What not each repeat has is not explained, and of no cache",
     )  # fmt: skip
