@@ -484,6 +484,12 @@ def lanes(case: Case, figure: Any, host: str) -> None:
     drawn, truth = figure.lanes, case.truth
     dated = [(day(start), facts) for start, values, facts in truth.sessions[host] if any(values.values())]
     assert (drawn.first, drawn.last) == (dated[0][0], dated[-1][0])
+    times = [
+        datetime.fromisoformat(start).timestamp()
+        for start, values, _ in truth.sessions[host]
+        if any(values.values())
+    ]
+    gap = (times[-1] - times[0]) / max(len(times) - 1, 1)
     told = {f"{b} " + part for (_, fa), (b, fb) in pairwise(dated) for part in [*(f"{w} {fa[w]} → {fb[w]}" for w in fa if fa[w] != fb[w])]}  # fmt: skip
     assert {
         f"{event.said[:10]} {part}" for event in drawn.events for part in event.said[11:].split("; ")
@@ -492,7 +498,8 @@ def lanes(case: Case, figure: Any, host: str) -> None:
     for event, at in zip(
         drawn.events, [i for i, ((_, a), (_, b)) in enumerate(pairwise(dated), 1) if a != b], strict=True
     ):
-        assert event.at == pytest.approx(100 * at / len(dated))
+        low, high = times[0] - gap / 2, times[-1] + gap / 2
+        assert event.at == pytest.approx(100 * ((times[at - 1] + times[at]) / 2 - low) / (high - low))
     rows = {row["number"]: row for row in case.document["series"] if row["host"] == host}
     kinds: dict[str, list[Any]] = {}
     for row in rows.values():
