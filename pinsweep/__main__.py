@@ -64,6 +64,9 @@ def _run() -> int:
     from parsers.errors import PinsweepError, error_record
     from pinsweep.cli import cli
 
+    if "_PINSWEEP_COMPLETE" in os.environ:
+        from pinsweep import shells  # noqa: F401 (click finds them)
+
     try:
         return cli.main(standalone_mode=False) or 0
     except PinsweepError as error:

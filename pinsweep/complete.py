@@ -34,10 +34,16 @@ def sweeps(ctx: click.Context, _param: click.Parameter, begun: str) -> list[Comp
 
 
 def cells(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the axes of the experiments that stand on the line: `iodepth=`."""
-    sweeps = [sweep for experiment in _named(ctx) for sweep in experiment.sweeps]
-    axes = dict.fromkeys(axis for sweep in sweeps for axis in (*sweep.matrix, *sweep.zip))
-    return _of((f"{axis}=" for axis in axes), begun)
+    """Offer the axes of the experiments that stand on the line, `iodepth=`; behind one its values, as `--cells` takes them: `iodepth=1,8`."""
+    axis, sign, rest = begun.partition("=")
+    if not sign:
+        sweeps = [sweep for experiment in _named(ctx) for sweep in experiment.sweeps]
+        axes = dict.fromkeys(axis for sweep in sweeps for axis in (*sweep.matrix, *sweep.zip))
+        return _of((f"{axis}=" for axis in axes), begun)
+    values = _values(ctx, axis)
+    before, comma, _ = rest.rpartition(",")
+    others = (f"{before},{value}" for value in values if value not in before.split(",")) if comma else ()
+    return _of(dict.fromkeys(f"{axis}={text}" for text in (*values, *others)), begun)
 
 
 def tools(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -105,6 +111,26 @@ def _named(ctx: click.Context) -> list[Experiment]:
         except (PinsweepError, OSError):
             continue
     return found
+
+
+def _values(ctx: click.Context, axis: str) -> list[str]:
+    """Return the values that an axis has in the experiments on the line, on this machine or that of `--topology`."""
+    from orchestrator.experiment.expand import expand
+    from orchestrator.machine.probe import load_topology, read_topology
+    from parsers.errors import PinsweepError
+
+    try:
+        named = ctx.params.get("topology")
+        topology = load_topology(named) if named else read_topology()
+        expanded = [expand(experiment, topology) for experiment in _named(ctx)]
+    except (PinsweepError, OSError):
+        return []
+    labels = [
+        own
+        for cells, skipped in expanded
+        for own in (*(c.labels() for c in cells), *(s.cell for s in skipped))
+    ]
+    return list(dict.fromkeys(str(own[axis]) for own in labels if axis in own))
 
 
 def _result_files(begun: str) -> list[str]:

@@ -13,17 +13,15 @@ from pinsweep.terminal import data
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print what makes Tab complete commands, options, experiments, result files, sweeps, axes and baselines in SHELL.
+    """Print what makes Tab complete commands, options, experiments, result files, sweeps, axes with their values, and baselines in SHELL.
 
     \b
     bash  eval "$(pinsweep completion bash)" in ~/.bashrc
     zsh   eval "$(pinsweep completion zsh)" in ~/.zshrc, below compinit
     fish  pinsweep completion fish > ~/.config/fish/completions/pinsweep.fish
     """
-    from click.shell_completion import get_completion_class
-
+    from pinsweep import shells
     from pinsweep.cli import cli
 
-    kind = get_completion_class(shell)
-    assert kind is not None  # click has the three
+    kind = {"bash": shells.Bash, "zsh": shells.Zsh, "fish": shells.Fish}[shell]
     data(kind(cli, {}, "pinsweep", "_PINSWEEP_COMPLETE").source(), nl=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,14 +18,14 @@ MEASURED = Path(__file__).resolve().parents[1] / "fixtures/result_files/schema-2
 OWN = """\
 schema: 1
 sweeps:
-  - {name: idle, tool: mlc, fixed: {mode: idle_latency}, matrix: {b: [16k, 32k]}}
+  - {name: idle, tool: mlc, fixed: {mode: idle_latency}, matrix: {b: [16k, 32k], place: [numa_node 0, core 0]}}
   - {name: scaling, tool: stream, matrix: {threads: [1, 2], array_size: [1M, 2M]}}
 """
 
 
 def offered(line: str, folder: Path, home: Mapping[str, str]) -> list[str]:
-    """Return what bash would show after Tab at the end of a line."""
-    words = line.split(" ")
+    """Return what bash would show after Tab at the end of a line; `=` is a word of its own to it."""
+    words = [part for word in line.split(" ") for part in re.findall(r"=|[^=]+", word) or [""]]
     script = (
         'eval "$(pinsweep completion bash)"; COMP_WORDS=("${@:1}"); COMP_CWORD=$(($# - 1)); compopt() { :; }; '
         '_pinsweep_completion pinsweep; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -35,7 +36,7 @@ def offered(line: str, folder: Path, home: Mapping[str, str]) -> list[str]:
         cwd=folder, env={**os.environ, **home, "PATH": path}, text=True, capture_output=True, check=True,
     )  # fmt: skip
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout.splitlines() if done.stdout.strip() else []
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,11 @@ def offered(line: str, folder: Path, home: Mapping[str, str]) -> list[str]:
         ("pinsweep run quick", ["quickstart"]),
         ("pinsweep run own", ["own.yaml"]),
         ("pinsweep plan own.yaml --only s", ["scaling"]),
-        ("pinsweep plan own.yaml --cells ", ["b=", "threads=", "array_size="]),
+        ("pinsweep plan own.yaml --cells ", ["b=", "place=", "threads=", "array_size="]),
+        ("pinsweep plan own.yaml --cells b=", ["16k", "32k"]),
+        ("pinsweep plan own.yaml --cells threads=2 --cells b=16k,", ["16k,32k"]),
+        ("pinsweep plan own.yaml --cells=place=n", [r"numa_node\ 0"]),
+        ("pinsweep plan own.yaml --format=j", ["json"]),
         ("pinsweep plan broken.yaml --cells ", []),
         ("pinsweep init st", ["stream"]),
         ("pinsweep completion f", ["fish"]),
@@ -107,6 +112,8 @@ def test_no_summary_of_a_command_is_cut(group: list[str], home: Mapping[str, str
         ("pinsweep run quick", ["quickstart"]),
         ("pinsweep plan own.yaml --only s", ["scaling"]),
         ("pinsweep show ", ["old.db"]),
+        ("pinsweep plan own.yaml --cells b=16k,", ["b=16k,32k"]),
+        ("pinsweep plan own.yaml --cells=place=n", ["--cells=place=numa_node 0"]),
     ],
 )
 @pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
@@ -123,3 +130,22 @@ def test_tab_offers_the_same_in_fish(
     )  # fmt: skip
 
     assert [found.partition("\t")[0] for found in done.stdout.splitlines()] == words
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("--cells\nb=", ["b=16k", "b=32k"]), ("--cells=place=n", ["--cells=place=numa_node 0"])],
+)
+def test_tab_offers_whole_words_in_zsh(
+    words: str, found: list[str], tmp_path: Path, home: Mapping[str, str]
+) -> None:
+    (tmp_path / "own.yaml").write_text(OWN)
+    asked = f"pinsweep\nplan\nown.yaml\n{words}"
+    env = {"_PINSWEEP_COMPLETE": "zsh_complete", "COMP_WORDS": asked, "COMP_CWORD": str(asked.count("\n"))}
+
+    done = subprocess.run(
+        [Path(sys.executable).parent / "pinsweep"],
+        cwd=tmp_path, env={**os.environ, **home, **env}, text=True, capture_output=True, check=False,
+    )  # fmt: skip
+
+    assert done.stdout.splitlines()[1::3] == found
