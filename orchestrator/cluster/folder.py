@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -102,9 +103,21 @@ def read(folder: Path) -> Sweep:
         if raw["schema"] != SCHEMA:
             raise UserError(str(path), f"is of schema {raw['schema']}", "use the pinsweep that made it")
         return _sweep(raw, str(folder.resolve()))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        what = (
+            "is a file"
+            if folder.is_file()
+            else "holds no sweep of many hosts"
+            if folder.is_dir()
+            else "is not there"
+        )
+        own = (
+            f"pinsweep show {shlex.quote(str(folder))} shows what is in a result file; "
+            if folder.is_file()
+            else ""
+        )
         raise UserError(
-            str(folder), "is not the folder of a sweep of many hosts", "pinsweep run EXPERIMENT --nodes NODESET -o DIR/"
+            str(folder), what, f"{own}give the folder that `pinsweep run EXPERIMENT --nodes NODESET -o DIR/` began"
         ) from None  # fmt: skip
     except OSError as error:
         raise PinsweepError(str(path), f"cannot be read: {error.strerror}") from None

@@ -179,3 +179,20 @@ def test_hosts_whose_numbers_will_not_be_judged_are_named(
 
     line = "  disturbed      n[2-3]  1 of 2 runs, which are not judged: pinsweep audit says by what"
     assert done.stdout.splitlines()[1:] == ["  done           n[1-4]", *([] if allowed else [line])]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("r.db", "error: r.db: is a file\nhint: pinsweep show r.db shows what is in a result file; give the folder"),
+        (".", "error: .: holds no sweep of many hosts\nhint: give the folder"),
+        ("none", "error: none: is not there\nhint: give the folder"),
+    ],
+)  # fmt: skip
+def test_what_is_no_folder_of_a_sweep_is_a_mistake(name: str, said: str, called: Cli, tmp_path: Path) -> None:
+    (tmp_path / "r.db").touch()
+
+    done = called("status", name)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(said)
