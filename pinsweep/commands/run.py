@@ -333,8 +333,6 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     findings = audit_of(results, digest=False)  # remembered: the page comes next
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
         say(line, err=True)
-    if found := audit.brief(findings, {run.cell.sweep for run in results.runs}):
-        for line in found:
-            say(line, fg="yellow", err=True)
-        say(f"what they mean: pinsweep audit {path}", err=True)
+    for line in audit.brief(findings, f"pinsweep audit {path}", {run.cell.sweep for run in results.runs}):
+        say(line, fg="yellow", err=True)
     say(f"next: pinsweep show {path}, or pinsweep report {path} -o report.html", err=True)

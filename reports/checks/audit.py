@@ -355,8 +355,9 @@ def as_json(findings: Sequence[Finding]) -> str:
     return json_text({"findings": [f.as_json() for f in findings]})
 
 
-def brief(findings: Sequence[Finding], sweeps: Collection[str] = (), most: int = 5) -> list[str]:
-    """Return one line a finding, errors and warnings only: what the end of a run says. Of several sweeps it names the finding's."""
+def brief(findings: Sequence[Finding], see: str, sweeps: Collection[str] = (), most: int = 5) -> list[str]:
+    """Return one line a finding, errors and warnings only, then how many more there are and the command `see` that tells all: what the end
+    of a run says; [] of none. Of several sweeps it names the finding's."""
     grave = [f for f in findings if f.level != "info"]
     lines = []
     for finding in grave[:most]:
@@ -364,7 +365,9 @@ def brief(findings: Sequence[Finding], sweeps: Collection[str] = (), most: int =
         sweep = f"{finding.sweep}: " if len(sweeps) > 1 else ""
         line = f"{finding.level:5} {finding.id}  {sweep}{finding.title}"
         lines.append(_shortened(line, 2 * WIDTH - len(others)) + others)
-    return lines + ([f"and {len(grave) - most} more"] if len(grave) > most else [])
+    left = len(grave) - most
+    more = f"{fmt.plural(left, 'more finding')}, and what all of them mean" if left > 0 else "what they mean"
+    return [*lines, f"{more}: {see}"] if grave else []
 
 
 def _shortened(line: str, most: int) -> str:

@@ -637,9 +637,10 @@ def test_forms(report_004: tuple[Finding, ...]) -> None:
     assert module.worst(()) is None
     assert module.summary_line(()) == "nothing found"
     assert [f.level for f in module.down_to(report_004, "error")] == ["error"] * 5
-    lines = module.brief(report_004, most=3)
+    lines = module.brief(report_004, "pinsweep audit r.db", most=3)
+    grave = sum(finding.level != "info" for finding in report_004)
     assert len(lines) == 4
-    assert lines[-1].startswith("and ")
+    assert lines[-1] == f"{grave - 3} more findings, and what all of them mean: pinsweep audit r.db"
     assert not any(line.startswith("info") for line in lines)
     assert all(len(line) <= 2 * module.WIDTH for line in lines)
 
@@ -647,7 +648,7 @@ def test_forms(report_004: tuple[Finding, ...]) -> None:
 def test_a_long_line_at_the_end_of_a_run_still_counts_the_cells(report_004: tuple[Finding, ...]) -> None:
     many = next(f for f in report_004 if len(f.cells) > 1)
 
-    (line,) = module.brief([replace(many, level="warn", title="word " * 60)])
+    line, _ = module.brief([replace(many, level="warn", title="word " * 60)], "pinsweep audit r.db")
 
     assert line.endswith(f" …; and {len(many.cells) - 1} more")
     assert len(line) <= 2 * module.WIDTH
@@ -1256,7 +1257,7 @@ def test_a_sentence_at_the_end_of_a_run_is_cut_where_a_part_of_it_ends(
     one = next(f for f in report_004 if len(f.cells) == 1)
     said = f"{'x' * 100}, place=remote: it computes all the time, and used only 2.0 s of CPU in 3.0 s: stopped, or kept waiting"
 
-    (line,) = module.brief([replace(one, level="warn", title=said)])
+    line, _ = module.brief([replace(one, level="warn", title=said)], "see")
 
     assert line.endswith("it computes all the time …")
 
@@ -1265,8 +1266,8 @@ def test_the_end_of_a_run_of_several_sweeps_names_them(report_004: tuple[Finding
     """Of any of them "threads=4, repeat 1: every attempt was disturbed" might be said."""
     one = replace(next(f for f in report_004 if len(f.cells) == 1), level="warn", id="D1", title="n=4: so")
 
-    assert module.brief([one], {one.sweep}) == ["warn D1 n=4: so"]
-    assert module.brief([one], {one.sweep, "other"}) == [f"warn D1 {one.sweep}: n=4: so"]
+    assert module.brief([one], "see", {one.sweep}) == ["warn D1 n=4: so", "what they mean: see"]
+    assert module.brief([one], "see", {one.sweep, "other"})[0] == f"warn D1 {one.sweep}: n=4: so"
 
 
 def test_coarse_times_say_why_they_are_a_warning_or_a_note(make: Any, tmp_path: Path) -> None:
