@@ -552,7 +552,7 @@ def _line(words: Sequence[str], of: int) -> str:
     """Return words beside each other, as many as a line may have; of more, how many there are."""
     ends = accumulate(len(word) + 1 for word in words)
     shown = sum(end <= _LONGEST_LINE for end in ends)
-    return " ".join([*words[:shown], *([f"… {fmt.count(of)} words in all"] if shown < of else [])])
+    return " ".join([*words[:shown], *([f"… {fmt.plural(of, 'word')} in all"] if shown < of else [])])
 
 
 def _first(names: Iterable[str], noun: str) -> str:

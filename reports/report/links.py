@@ -32,7 +32,10 @@ def pictures(nodes: Sequence[int], numbers: Mapping[_Key, Sequence[KeyNumber]]) 
     told = {(a, b): _told(a, b, numbers) for a, b in combinations(nodes, 2)}
     if not any(told.values()) or len(nodes) > MOST_NODES:
         return ()
-    rates = {pair: _rate(*pair, numbers) for pair in told}
+    found = {
+        (a, b): _best(n for way in ((a, b), (b, a)) for n in numbers.get(("link", *way), ())) for a, b in told
+    }
+    rates = {pair: best["rate"].merit if "rate" in best else 0.0 for pair, best in found.items()}
     most = max(rates.values())
     widths = {
         pair: _PLAIN + (_WIDEST - _PLAIN) * rate / most if most else _PLAIN for pair, rate in rates.items()
@@ -107,9 +110,3 @@ def _both(ways: Sequence[KeyNumber]) -> str:
         return f"{better.value} {better.unit}{doubt}"
     unit = f" {low.unit}" if low.unit != high.unit else ""
     return f"{low.value}{unit} to {high.value} {high.unit}{doubt}"
-
-
-def _rate(a: int, b: int, numbers: Mapping[_Key, Sequence[KeyNumber]]) -> float:
-    """Return the highest bandwidth between two nodes (B/s); 0 of none."""
-    own = (n for way in ((a, b), (b, a)) for n in numbers.get(("link", *way), ()))
-    return max((n.merit for n in own if n.unit.endswith("B/s")), default=0.0)

@@ -1074,4 +1074,4 @@ def test_a_command_line_of_megabytes_is_told_by_its_beginning(make: Any, tmp_pat
     assert row.command.startswith("'a b' xxx")
     assert row.command.endswith("… 20\u202f001 words in all")
     assert len(row.command) < 17_000
-    assert row.environment == "… 1 words in all"
+    assert row.environment == "… 1 word in all"
