@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.capture import cut as text_of
+from orchestrator.capture import unread
 from orchestrator.capture.sources import Source, sources
 from orchestrator.machine.cpulist import named_cpus
 from orchestrator.machine.hwloc_xml import topology_from_xml
@@ -107,23 +108,52 @@ class Kept:
 
 def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left]:
     """Read every text that the names stand for (files, folders, globs, archives, `-`), one at a time."""
+    described: set[str] = set()
     for source in sources(names):
         if source.problem:
             yield Left(name=source.name, reason=source.problem, failed=source.named, missing=source.missing)
             continue
         for host, part in _by_host(source, asked):
+            outputs: list[IntakeOptions] = []
             try:
                 outputs = _outputs(part, asked)
             except ParseError as error:
                 yield _unread(part, error)
-                continue
             for own in outputs:
                 try:
                     yield replace(_read(part, own), named=part.named, host=host)
                 except ParseError as error:
                     yield _unread(part, error, f", {own.tool}" if len(outputs) > 1 else "")
+            if part.named and not host and (asked.whole or not asked.tool):
+                yield from _beside(part, outputs, described)
             del part
         del source  # its bytes, before the next are read
+
+
+def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> Iterator[Left]:
+    """Yield what stands in a text beside what was read of it: tables that somebody typed; what describes the machine, of the first text
+    that has it (`said` has those tools)."""
+    text = decode(part.data)
+    about = [tool for tool in unread.described(text) if tool not in {own.tool for own in outputs}]
+    readings = (*outputs, *(IntakeOptions(tool=tool) for tool in about))
+    found = [*unread.left_out(text, part.name, lambda text: [_figures(text, own) for own in readings])]
+    if outputs:
+        found += unread.descriptions([tool for tool in about if tool not in said], part.name)
+        said.update(about)
+    for which, reason in found:
+        yield Left(name=f"{part.name}, {which}", reason=reason, failed=False)
+
+
+def _figures(text: str, own: IntakeOptions) -> object:
+    """Return all that a reading of a text finds; None where it finds nothing."""
+    try:
+        if own.columns:
+            return [table.parse(text, reading).tables for reading in _readings(str(own.tool), own)]
+        return (
+            get_parser(str(own.tool)).parse(text, dict(own.settings)).tables if own.tool != "hwloc" else None
+        )
+    except ParseError:
+        return None
 
 
 def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:

@@ -1,0 +1,119 @@
+"""What a report holds beside the outputs that were read: tables that somebody typed, what numactl or lscpu said of the machine. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from parsers import DESCRIPTIONS, get_parser, parser_names, taken
+from parsers.text import number
+
+_LONGEST: Final = 1_000_000
+"""Characters of a text in which tables are looked for: nobody types more."""
+
+_MOST: Final = 12
+"""Of so many forms of table it is found out whether they were read."""
+
+_FEWEST_ROWS: Final = 3
+_ABOVE: Final = 20
+"""Lines above a table in which its tool is named."""
+
+_RULE: Final = re.compile(r"[\s|:+=-]*")
+_BETWEEN: Final = re.compile(r"\s*\|\s*|\s*\t\s*|\s{2,}")
+_CELL: Final = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kmgt]?i?b?%?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """Rows of a text that have the same columns and follow one another."""
+
+    first: int  # lines, from 0; blank ones may lie between
+    last: int
+    columns: int
+    head: str  # the words above its first row; of what goes on behind a blank line, those of its beginning
+
+
+def left_out(text: str, name: str, figures: Callable[[str], object]) -> Iterator[tuple[str, str]]:
+    """Yield ("lines 59 to 68", why it was not read and what to do) of each table of a text that gave none of its figures.
+
+    `figures` reads a text as this one was read: what changes nothing where it is missing was not read. name: of the file, for a command.
+    """
+    if len(text) > _LONGEST:
+        return
+    lines = text.split("\n")
+    forms: dict[tuple[int, str], list[Typed]] = {}
+    for table in tables(lines):
+        forms.setdefault((table.columns, table.head), []).append(table)
+    known = figures(text) if forms else None
+    for (columns, _), alike in list(forms.items())[:_MOST]:
+        gone = {at for table in alike for at in range(table.first, table.last + 1)}
+        if figures("\n".join("" if at in gone else line for at, line in enumerate(lines))) != known:
+            continue
+        tool = _tool(lines[: alike[0].first])
+        first = alike[0]
+        more = "" if len(alike) == 1 else f" and {len(alike) - 1} more of this form"
+        whose = f"of {tool} " if tool else ""
+        name_them = f'pinsweep parse {shlex.quote(name)} --tool {tool or "TOOL"} --columns "…"'
+        yield (
+            f"lines {first.first + 1} to {first.last + 1}{more}",
+            f"a table {whose}that somebody typed: nothing says what its {columns} columns hold (name them in order: {name_them}; docs/parsing.md#tables)",
+        )
+
+
+def descriptions(tools: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
+    """Yield what these say of the machine beside the figures that were read, as `left_out`."""
+    for tool in tools:
+        yield (
+            f"lines of {tool}",
+            f"they tell of the machine, and are not read beside what was measured (pinsweep parse {tool} {shlex.quote(name)} reads them)",
+        )
+
+
+def described(text: str) -> list[str]:
+    """Return the tools that describe a machine whose lines stand in a text."""
+    return [
+        tool for tool in sorted(DESCRIPTIONS) if len(text) <= _LONGEST and get_parser(tool).recognise(text)
+    ]
+
+
+def tables(lines: Sequence[str]) -> list[Typed]:
+    """Return the tables of a text, three rows at least: lines of two or more cells, most of them numbers."""
+    found: list[Typed] = []
+    rows: list[int] = []
+    columns, above, head = 0, "", ""
+    for at, line in enumerate([*lines, ""]):
+        own = _row(line)
+        if rows and own != columns:
+            if len(rows) >= _FEWEST_ROWS:
+                found.append(Typed(first=rows[0], last=rows[-1], columns=columns, head=head))
+            rows = []
+        if own:
+            if not rows:
+                head = head if own == columns and not above else above
+                columns, above = own, ""
+            rows.append(at)
+        elif not _RULE.fullmatch(line):
+            above = " ".join(line.lower().split())
+    return found
+
+
+def _row(line: str) -> int:
+    """Return how many cells a row has; 0 of a line that is none."""
+    words = [word for word in _BETWEEN.split(line.strip().strip("|").strip()) if word]
+    numbers = sum(
+        _CELL.fullmatch(word) is not None and number(word.rstrip("kmgtibKMGTIB%")) is not None
+        for word in words
+    )
+    return len(words) if len(words) >= 2 and 2 * numbers > len(words) else 0
+
+
+def _tool(above: Sequence[str]) -> str:
+    """Return the tool that the nearest line above names, alone; "" where none does."""
+    for line in reversed(above[-_ABOVE:]):
+        named = [name for name in parser_names() if (words := taken(name).program) and re.search(words, line)]
+        if named:
+            return named[0] if len(named) == 1 else ""
+    return ""
