@@ -94,7 +94,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
 
 
 def _sizes(pairs: Iterable[Pair]) -> Iterator[tuple[float, float, float]]:
-    """Give of the pairs whose I/Os have different sizes what `Comparison.sizes` says."""
+    """Give of the pairs whose I/Os or files have different sizes what `Comparison.sizes` says."""
     for pair in pairs:
         one, other = pair.a.runs[0], pair.b.runs[0]
         if dict(one.options) == dict(other.options):

@@ -190,7 +190,7 @@ class Comparison:
     undirected: tuple[str, ...] = ()  # metrics of both sides whose better direction nobody told: no rows
     by: str = ""  # the axis whose levels are compared, "" of files
     sizes: tuple[tuple[float, float, float], ...] = ()
-    """Of pairs whose I/Os have different sizes: bytes of one of A, of one of B, and B's bandwidth through A's."""
+    """Of pairs whose I/Os, or all files together, have different sizes: bytes of one of A, of one of B, and B's bandwidth through A's."""
     confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
 
     def of(self, *verdicts: Verdict) -> tuple[Row, ...]:

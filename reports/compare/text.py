@@ -214,7 +214,7 @@ def _lost(unmatched: Sequence[Unmatched]) -> str:
 
 
 def _sized(sizes: Sequence[tuple[float, float, float]]) -> str:
-    """Return what must be known of IOPS and latencies of I/Os of different sizes; "" where they are alike."""
+    """Return what must be known of IOPS and times of I/Os or files of different sizes; "" where they are alike."""
     if not sizes:
         return ""
     of_a, of_b = (
@@ -224,7 +224,7 @@ def _sized(sizes: Sequence[tuple[float, float, float]]) -> str:
     ratios = [one[2] for one in sizes]
     factor = " to ".join(dict.fromkeys(fmt.number(end) for end in (min(ratios), max(ratios))))
     return (
-        f"IOPS and latencies are of one I/O, which moves {of_a} in A and {of_b} in B: "
+        f"IOPS and latencies are of one I/O, times of files of all together: {of_a} in A and {of_b} in B; "
         f"B moves {factor} × the bytes per second of A."
     )
 

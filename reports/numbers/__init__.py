@@ -59,7 +59,8 @@ class NumbersModule(Protocol):
         ...
 
     def moved(self, parsed: Parsed) -> tuple[float, float] | None:
-        """Return the bandwidth (B/s) behind `leading`, where that counts things, and the size of one (B)."""
+        """Return the bandwidth (B/s) behind `leading`, where that counts things or times a number of bytes, and the size of one, or that
+        number (B)."""
         ...
 
     def beside(self, run: Run) -> Mapping[str, str]:
@@ -204,8 +205,8 @@ _MANY = 1000
 
 
 def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[str, float]]]]:
-    """Return the `leader` of each cell and the `leaders` of its runs, in one look at them; of cells whose I/Os have different sizes the
-    bandwidths (`moved`): of small blocks the IOPS are always more."""
+    """Return the `leader` of each cell and the `leaders` of its runs, in one look at them; of cells whose I/Os or files have different
+    sizes the bandwidths (`moved`): of small blocks the IOPS are always more, and less is always written sooner."""
     many = sum(map(len, cells)) > _MANY
     told, moves = [], []
     for own in cells:
@@ -218,19 +219,20 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
     if bandwidths is None:
         return told
     return [
-        (one._replace(words=f"{one.words.rpartition(' ')[0]} bandwidth".strip(), better="higher", unit="B/s"), [("B/s", v) for v in own])
+        (one._replace(words=f"{one.whose} bandwidth".strip(), better="higher", unit="B/s"), [("B/s", v) for v in own])
         for (one, _), own in zip(told, bandwidths, strict=True)
     ]  # fmt: skip
 
 
 def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
-    """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count has different sizes: of I/Os of 4 KiB and of 1 MiB the
-    most are no best. None where the sizes are within 2 %, or a cell does not tell."""
+    """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count or time has different sizes: of I/Os of 4 KiB and of 1 MiB
+    the most are no best. None where the sizes are within 2 %, or a cell does not tell."""
     return _of_sizes([_moves(tool, own) for own in cells])
 
 
 def _moves(tool: str, repeats: Iterable[Parsed | None]) -> list[tuple[float, float]]:
-    """Return the bandwidth of each repeat, and the size of what it counts; nothing of a tool that counts bytes or time."""
+    """Return the bandwidth of each repeat, and the size of what it counts; nothing of a tool that counts bytes, or time that
+    does not grow with them."""
     module = _module(tool)
     if not hasattr(module, "moved"):
         return []
@@ -245,7 +247,8 @@ def _of_sizes(moves: Sequence[Sequence[tuple[float, float]]]) -> list[list[float
 
 
 def one_moves(run: Run) -> float | None:
-    """Return the bytes of one of what the `leading` number of a run counts: of an I/O. None where nothing tells."""
+    """Return the bytes of one of what the `leading` number of a run counts: of an I/O; of a time those that
+    it took. None where nothing tells."""
     module = _module(run.tool)
     told = run.parsed.once(module.moved) if run.parsed and hasattr(module, "moved") else None
     return told[1] if told else None
@@ -283,13 +286,14 @@ def ranked(run: Run) -> bool:
 class Leader(NamedTuple):
     """What the `leading` number of a run is."""
 
-    words: str  # "bandwidth", "read IOPS"
+    words: str  # "bandwidth", "read IOPS", "write total time"
     better: Direction
     unit: str = ""  # as people say it: "IOPS"; "" where only `leading` knows it
     metric: str = ""  # as `Name.tells_of`; "" where it has no name
     step: float = 0.0  # the last digit that is printed, in the base unit; 0: not known
     kind: str = ""  # as `Name.kind`: "Allreduce"
     size: float | None = None  # the message size (B) that it is of, where its run has a curve over sizes
+    whose: str = ""  # "read" of several directions or operations of a run
 
 
 def leader(run: Run) -> Leader:
@@ -299,8 +303,8 @@ def leader(run: Run) -> Leader:
     if found is not None:
         known = found.name
         return Leader(
-            _whose(run, known), known.better, known.said_unit or known.unit, known.tells_of, found.step or 0.0,
-            known.kind, _size_of(known),
+            _worded(run, known), known.better, known.said_unit or known.unit, known.tells_of, found.step or 0.0,
+            known.kind, _size_of(known), _whose(run, known),
         )  # fmt: skip
     if told and get_parser(run.tool).METRICS:
         return Leader(*_QUANTITIES.get(told[0], ("number", "neither")))
@@ -362,14 +366,19 @@ def _curve(run: Run) -> dict[float, float]:
     return found
 
 
+def _worded(run: Run, name: Name) -> str:
+    """Return a quantity in words, with what tells it from others of its run: "read IOPS" of a mix, "write total time" of files that were
+    read, too, "value (index 3)" of a list."""
+    index, words = dict(name.part).get("index"), name.quantity.replace("_", " ")
+    return f"{words} (index {index})" if index is not None else f"{_whose(run, name)} {words}".strip()
+
+
 def _whose(run: Run, name: Name) -> str:
-    """Return a quantity in words, with what tells it from others of its run: "read IOPS" of a mix, "value (index 3)" of a list."""
-    labels, words = dict(name.part), name.quantity.replace("_", " ")
-    if (index := labels.get("index")) is not None:
-        return f"{words} (index {index})"
-    if "direction" in labels and any(n.name.quantity == name.quantity and n.name != name for n in each_number(run)):  # fmt: skip
-        return f"{labels['direction']} {words}"
-    return words
+    """Return the direction or operation of a number, where its run has the quantity of another, too; else ""."""
+    labels = dict(name.part)
+    own = next((str(labels[of]) for of in ("direction", "op") if of in labels), "")
+    several = own and any(n.name.quantity == name.quantity and n.name != name for n in each_number(run))
+    return own if several else ""
 
 
 _QUANTITIES: Mapping[str, tuple[str, Direction]] = {

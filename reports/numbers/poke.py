@@ -169,6 +169,12 @@ def leading(parsed: Parsed) -> tuple[str, float] | None:
     return None if value is None else ("ns", value)
 
 
+def moved(parsed: Parsed) -> tuple[float, float] | None:
+    """Return the bandwidth (B/s) of what `leading` takes for all files together, and how many bytes these have; None of anything else."""
+    time, size = first(parsed, "total_time"), parsed.facts.get("bytes")
+    return (size / (time * 1e-9), size) if time and isinstance(size, int) and size else None
+
+
 def _per_turn(parsed: Parsed) -> float | None:
     """Return the time per turn of the first loop (ns): of its median sample, as `totals` has it. None of what is no loop."""
     of = next(iter(turns_of(parsed).items()), None)
