@@ -12,7 +12,7 @@ from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
-from reports.numbers import Buckets, Number, Part, formulas
+from reports.numbers import Buckets, Number, Part, formulas, scatter
 from reports.numbers.formulas import Sampled
 from reports.numbers.poke import histograms, latencies, sampled, totals, turns_of
 from reports.page.model import KeyNumber
@@ -386,6 +386,7 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
                 (
                     f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
                     _in_order(found),
+                    _no_ratio(found) if told == {"total_time"} else "",
                 ),
             )
         ),
@@ -469,24 +470,61 @@ def _whole(found: Sequence[tuple[Run, Number]]) -> str:
     return f"A file of {fmt.size(size)} takes {fmt.words(said)}"
 
 
+class _Pair(NamedTuple):
+    """Two cells that differ in nothing but how many files the same bytes are split into, by one operation."""
+
+    op: str
+    total: int  # B
+    few: int  # files
+    many: int
+    times: tuple[
+        list[float], list[float]
+    ]  # ns, of few files and of many: each repeat, in the order in which they ran
+
+    @property
+    def ratio(self) -> float:
+        """How often as long the many take; 0 where that may not be said."""
+        few, many = map(formulas.spread, self.times)
+        return many.median / few.median if formulas.differs(few, many) else 0.0
+
+
+def _pairs(found: Iterable[tuple[Run, Number]]) -> list[_Pair]:
+    """Return a pair of the fewest and the most files of each group of cells that differ in nothing else."""
+    pairs = []
+    for (op, total, *_), same in group_by(found, lambda f: _all_but_files(f[0], f[1])).items():
+        times = {}
+        for files, own in group_by(same, lambda f: int(f[0].options["files"])).items():
+            kept = set(counted(run for run, _ in own))
+            in_order = sorted(own, key=lambda f: (f[0].record.order_index, f[0].record.repeat))
+            times[files] = [number.value for run, number in in_order if run in kept]
+        few, many = min(times), max(times)
+        pairs.append(_Pair(op, total, few, many, (times[few], times[many])))
+    return pairs
+
+
+def _no_ratio(found: Iterable[tuple[Run, Number]]) -> str:
+    """Say "No ratio to write: 1 file takes 2.51 to 2.91 ms, 1 000 files 13.9 to 293 ms, rising over the repeats; that leaves it open." of the
+    first operation whose ratio `_split` may not tell; "" where there is none."""
+    pairs = _pairs(found)
+    open_ = next((pair for pair in pairs if pair.few < pair.many and not pair.ratio), None)
+    if open_ is None or len({(pair.total, pair.few, pair.many) for pair in pairs}) != 1:
+        return ""
+    one, other = (
+        ", ".join(filter(None, (fmt.span(times, "ns"), scatter.trend(times)))) for times in open_.times
+    )
+    take = "takes" if open_.few == 1 else "take"
+    return f"No ratio to {open_.op}: {fmt.plural(open_.few, 'file')} {take} {one}, {fmt.plural(open_.many, 'file')} {other}; that leaves it open."
+
+
 def _split(found: Iterable[tuple[Run, Number]]) -> str:
     """Say "10 MB as 1 000 files takes 15.7 × to write, 8.10 to 9.30 × to read, of what 1 file takes" of cells that differ in nothing but
     that, or in pairs; "" where they differ otherwise, or the repeats of a pair do not agree."""
-    alike = group_by(found, lambda f: _all_but_files(f[0], f[1]))
-    ratios: dict[str, list[float]] = {}
-    ends: set[tuple[int, int, int]] = set()  # bytes, the fewest files, the most
-    for (op, total, *_), same in alike.items():
-        times = {
-            files: formulas.spread([n.value for run, n in own if run in set(counted(run for run, _ in own))])
-            for files, own in group_by(same, lambda f: int(f[0].options["files"])).items()
-        }
-        few, many = min(times), max(times)
-        ends.add((total, few, many))
-        ratio = times[many].median / times[few].median if formulas.differs(times[few], times[many]) else 0.0
-        ratios.setdefault(op, []).append(ratio)
+    pairs = _pairs(found)
+    ends = {(pair.total, pair.few, pair.many) for pair in pairs}
     if len(ends) != 1:
         return ""
     ((total, few, many),) = ends
+    ratios = {op: [pair.ratio for pair in own] for op, own in group_by(pairs, lambda pair: pair.op).items()}
     said = [
         f"{fmt.number(min(own))}{f' to {fmt.number(max(own))}' if len(own) > 1 else ''} × to {op}"
         for op, own in ratios.items()

@@ -354,7 +354,7 @@ def incomplete(results: Results) -> Iterator[Fault]:
     """an output that is not whole, or of a job that failed
 
     fio says that a job failed (warn). A text of MLC or IMB ends or breaks off in a table, or has lines that look like rows and could not
-    be read (warn): they sweep loads and sizes inside a run, and a peak or a floor of the rows that are left is a bound. Figures that
+    be read (warn): they sweep loads and sizes inside a run, and a peak or an unloaded latency of the rows that are left is a bound. Figures that
     other texts lack, inf or nan, a kernel or a node’s row that is missing, sizes that IMB refused, fio stopped by a signal, I/Os that failed (info): what is
     there is as it was printed. A NUMA node without CPUs has no row in a matrix; where the topology says so, nothing is said. Most runs of pinsweep's own with such an output have failed.
 

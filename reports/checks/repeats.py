@@ -52,10 +52,12 @@ def far_apart(results: Results) -> Iterator[Fault]:
     Of cells with normal noise of 2 % at most 1 in 100 is named, whatever the tool and the number of repeats. Of STREAM and MLC at 5 %: 34 % of cells of three
     repeats, 55 % of eight, 60 % of ten, 72 % of fifteen. Two levels that are hit equally often, each with a noise of 1 %, are named as two groups
     in 41 % of cells of eight where they are 5 % apart, 79 % (7 % apart) and 91 % (10 % apart).
-    A machine that is always as busy does not show so.
+    A machine that is always as busy does not show so. Five repeats and more that rise or fall in the order in which they ran, as 2 in
+    100 random orders do, are called so: that is a trend, whose median is of one moment.
 
     Do: measure more repeats (`repeats: auto`) on a quiet machine (`pinsweep doctor`); of two groups look for what has two states: where
-    memory or threads land, clocks, a cache. Quote no such number without its range.
+    memory or threads land, clocks, a cache; of a trend for what the runs leave behind: dirty pages, a disk that fills, heat. Quote no
+    such number without its range.
     """
     for runs in _cells(results):
         values = _standing(runs)
@@ -69,12 +71,24 @@ def far_apart(results: Results) -> Iterator[Fault]:
             texts = (f"{fmt.plural(len(own), 'repeat')} of {_range(own, unit)}" for own in parted)
             yield Fault(level="warn", run=runs[0], metric=led.metric, text=f"two groups: {fmt.words(texts)}")
         elif scatter.scatters(values, noise):
-            yield Fault(level="warn", run=runs[0], metric=led.metric, text=_apart(values, unit))
+            yield Fault(
+                level="warn", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}{_trend(runs)}"
+            )
         elif not runs[0].most_repeats and _is_vague(values, much):
             known = f"the median is known to ±{fmt.percent(uncertainty(values))}"
             yield Fault(level="warn", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}; {known}")
         elif formulas.spread(values).unsteady:
-            yield Fault(level="info", run=runs[0], metric=led.metric, text=_apart(values, unit))
+            yield Fault(
+                level="info", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}{_trend(runs)}"
+            )
+
+
+def _trend(runs: Sequence[Run]) -> str:
+    """Return ", rising over the repeats" of such a cell: as its own program prints the number."""
+    if any(run.captured for run in runs) or len({run.session.session for run in runs}) > 1:
+        return ""
+    said = scatter.trend(_standing(sorted(runs, key=lambda run: run.record.order_index)))
+    return f", {said}" if said else ""
 
 
 def _is_vague(values: Sequence[float], much: float) -> bool:

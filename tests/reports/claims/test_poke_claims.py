@@ -14,9 +14,10 @@ from parsers import poke as parser
 from reports import numbers, show
 from reports.charts import poke
 from reports.checks import poke as checks
+from reports.checks import repeats
 from reports.draw.figure import Figure, Table
 from reports.numbers.poke import numbers as numbers_of
-from reports.report import build
+from reports.report import axis_effects, build
 from reports.report.render import render_report
 from reports.results.load import load
 
@@ -200,3 +201,63 @@ def test_modes_that_each_are_one_repeat_are_no_hit_rate(make: Any, tmp_path: Pat
 
     assert [row[4] for row in table.rows] == ["–", "–"]
     assert figure.numbers[0].rows[0][-1].endswith("; not in each repeat")
+
+
+def files_of(make: Any, files: int, size: int, write: float, read: float) -> str:
+    """A run that writes files in `write` ns, all together, and reads them in `read`."""
+    whole = json.loads(make.poke_text([write / files] * files, target="files", op="write", size=files * size))
+    whole["results"] += json.loads(
+        make.poke_text([read / files] * files, target="files", op="read", size=files * size)
+    )["results"]
+    for result, total in zip(whole["results"], (write, read), strict=True):
+        result |= {"files": files, "block": size, "total_ns": total}
+    return json.dumps(whole)
+
+
+def test_a_file_is_not_better_for_having_fewer_bytes(make: Any, tmp_path: Path) -> None:
+    """ "total time: 3 680 × better by file_size from 1GB to 1kB", of the writes alone: 1 kB took 0.1 ms, 1 GB 0.4 s."""
+    maker = make.Maker(tmp_path / "a.db")
+    for name, size, took in (("1kB", 10**3, 1e5), ("1MB", 10**6, 5e5), ("1GB", 10**9, 4e8)):
+        for by in (0.99, 1.0, 1.01):
+            options = {"target": "files", "files": 1, "file_size": name}
+            maker.add("s", "poke", options, files_of(make, 1, size, took * by, took / 9), axes=("file_size",), sweep_title="One file")  # fmt: skip
+    path = maker.write()
+
+    found = axis_effects.figure(load([path]))
+
+    assert found
+    assert axis_effects.sentences(found) == [
+        "One file, write bandwidth: 250 × better by file_size from 1kB to 1GB"
+    ]
+    assert "half the range of write total time" in " ".join(show.show_result(path).split())
+
+
+TREND = "No ratio to write: 1 file takes 2.50 to 2.70 ms, 1 000 files 13.9 to 293 ms, rising over the repeats; that leaves it open."
+
+
+@pytest.mark.parametrize(
+    ("took", "moves"),
+    [((13.9, 60.0, 114.0, 160.0, 293.0), True), ((114.0, 60.0, 13.9, 293.0, 160.0), False)],
+)
+def test_repeats_that_rise_one_after_the_other_are_called_a_trend(
+    took: tuple[float, ...], moves: bool, make: Any, tmp_path: Path
+) -> None:
+    """Five writes of 14 to 293 ms, each slower than the one before, were scatter with "two states"; reading had its ratio, writing none, and
+    nothing said why."""
+    maker = make.Maker(tmp_path / "a.db")
+    for i, many in enumerate(took):
+        for files, size, write, read in ((1, 10**7, 2.5 + 0.1 * (i % 3), 1.5), (1000, 10**4, many, 4.4)):
+            text = files_of(make, files, size, write * 1e6, read * 1e6)
+            maker.add("s", "poke", {"target": "files", "files": files, "file_size": size}, text, axes=("files", "file_size"))  # fmt: skip
+    results = load([maker.write()])
+
+    (fault,) = repeats.far_apart(results)
+    (figure,) = (f for f in poke.chapter(results).figures if f.id.startswith("totals"))
+
+    assert fault.text.endswith(", rising over the repeats") is moves
+    assert (
+        re.sub(r"\s", " ", figure.title) == "10 MB as 1 000 files takes 2.93 × to read of what 1 file takes"
+    )
+    assert re.sub(r"\s", " ", figure.sub).endswith(
+        TREND if moves else TREND.replace(", rising over the repeats", "")
+    )
