@@ -72,7 +72,7 @@ class LoadCurve:
         return formulas.over_repeats(self.runs)
 
     @property
-    def floor(self) -> Spread:
+    def unloaded(self) -> Spread:
         return formulas.spread([run.unloaded for run in self.runs], mlc.PRINTED_LOADED_LATENCY)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 from parsers import mlc
 from parsers.measurement import whole
@@ -117,7 +118,7 @@ def _marks(seen: Sequence[LoadCurve], known: Sequence[Beside], top: float) -> st
     folds = any(load.peak < len(load.rows) - 1 for load in seen)
     said = ["; dashed past the peak, where more load moves fewer bytes." if folds else "."]
     if any(knee(load) for load in seen):
-        said.append("Ring: the most within 2 × floor, interpolated.")
+        said.append("Ring: the most within 2 × unloaded, interpolated.")
     above = [row.latency.median for load in seen for row in load.rows if row.latency.median > top]
     if above:
         many = "1 point lies" if len(above) == 1 else f"{len(above)} points lie"
@@ -139,9 +140,9 @@ def _cells(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Run]:
 
 
 def _noise(every: Sequence[LoadCurve]) -> float:
-    """Return how far repeats are apart, relative: the median over the rows, or that of a floor if it is more; 0 without repeats."""
+    """Return how far repeats are apart, relative: the median over the rows, or that of an unloaded latency if it is more; 0 without repeats."""
     scatter = [row.latency.relative for load in every for row in load.rows if row.latency.n > 1]
-    return max([statistics.median(scatter), *(load.floor.relative for load in every)]) if scatter else 0.0
+    return max([statistics.median(scatter), *(load.unloaded.relative for load in every)]) if scatter else 0.0
 
 
 MOST_DELAYS = 24
@@ -209,11 +210,16 @@ def _curves_table(
     )
 
 
+_UNLOADED: Final = (
+    "the median of the rows that move at most 10 % of the peak, so that single rows lie below it"
+)
+
+
 def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
         yield (
-            *(_floor_cells(offers, scale) if offers.idle else (fmt.NOTHING, fmt.NOTHING)),
+            *(_unloaded_cells(offers, scale) if offers.idle else (fmt.NOTHING, fmt.NOTHING)),
             wording.spread_text(load.most, scale), load.peak_delay, fmt.number(offers.latency_at_peak, step=mlc.PRINTED_LOADED_LATENCY),
         )  # fmt: skip
 
@@ -221,18 +227,18 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
         load.offers.idle and not load.offers.enough_idle_rows for curves in panels.values() for load in curves
     )
     columns = {
-        "Floor, ns": "latency", f"{scale.unit} within 2 × floor": "", f"Peak, {scale.unit}": "bandwidth", "at delay": "bandwidth",
+        "Unloaded, ns": "latency", f"{scale.unit} within 2 × unloaded": "", f"Peak, {scale.unit}": "bandwidth", "at delay": "bandwidth",
         "ns at peak": "latency",
     }  # fmt: skip
-    caption = "What each curve offers" + (" (* fewer than three idle rows: the row of the least load)" if starred else "")  # fmt: skip
+    caption = f"What each curve offers. Unloaded: {_UNLOADED}{'; *: of fewer than three such rows the latency under the least load' if starred else ''}"
     return _curves_table(panels, columns, cells, caption)
 
 
-def _floor_cells(offers: LoadedLatency, scale: fmt.Scale) -> tuple[str, str]:
-    """Return the floor, and the bandwidth within twice of it."""
-    floor = fmt.number(offers.unloaded, step=mlc.PRINTED_LOADED_LATENCY)
+def _unloaded_cells(offers: LoadedLatency, scale: fmt.Scale) -> tuple[str, str]:
+    """Return the unloaded latency, and the bandwidth within twice of it."""
+    unloaded = fmt.number(offers.unloaded, step=mlc.PRINTED_LOADED_LATENCY)
     return (
-        floor if offers.enough_idle_rows else f"{floor} *",
+        unloaded if offers.enough_idle_rows else f"{unloaded} *",
         _within(offers.at_double, offers.peak, scale, reached=offers.reached_double),
     )
 
@@ -246,7 +252,7 @@ def _within(bandwidth: float, peak: float, scale: fmt.Scale, *, reached: bool | 
 
 
 def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
-    """What else a curve tells: how it bends before 2 × floor, what full load costs, and whose latency it can be."""
+    """What else a curve tells: how it bends before 2 × unloaded, what full load costs, and whose latency it can be."""
 
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
@@ -260,7 +266,7 @@ def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale
 
     caption = "Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic"
     columns = {
-        f"{scale.unit} within 1.5 × floor": "",
+        f"{scale.unit} within 1.5 × unloaded": "",
         "Delay 0 ÷ peak": "bandwidth",
         "Lines in flight": "",
     }

@@ -1,4 +1,4 @@
-"""The picture of loaded latency: latency from 0 to four times the floor over bandwidth, with what the memory could do."""
+"""The picture of loaded latency: latency from 0 to four times the unloaded latency over bandwidth, with what the memory could do."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.text import format as fmt
 
-FLOORS = 4
-"""How many floors high the axis of latency is: below, all that a load should wait; above, only how long a queue is."""
+UNLOADED_HIGH = 4
+"""How many unloaded latencies high the axis of latency is: below, all that a load should wait; above, only how long a queue is."""
 
 _ROOM = 1.25
 """So much above that the axis still grows: few points are at its edge only because of a hair."""
@@ -44,23 +44,23 @@ class Sheet:
 def sheet(
     curves: Sequence[LoadCurve], known: Iterable[Beside], colours: Mapping[str, str], scale: fmt.Scale
 ) -> Sheet:
-    """Return colours and axes: latency from 0 to FLOORS times the highest floor, bandwidth from 0 to what holds all."""
+    """Return colours and axes: latency from 0 to UNLOADED_HIGH times the highest unloaded one, bandwidth from 0 to what holds all."""
     fastest = max(row.bandwidth.high for load in curves for row in load.rows)
     within = [one.rate.median for one in known if one.rate.median <= _WIDER * fastest]
     x = axes.from_zero([v / scale.factor for v in (fastest, *within)], f"Bandwidth, {scale.unit}")
-    floors = [load.offers.unloaded for load in curves if load.offers.idle and not load.hollow]
+    idle = [load.offers.unloaded for load in curves if load.offers.idle and not load.hollow]
     slowest = max(row.latency.high for load in curves for row in load.rows)
-    top = FLOORS * max(floors) if floors else slowest
+    top = UNLOADED_HIGH * max(idle) if idle else slowest
     top = slowest if top < slowest <= _ROOM * top else top
     return Sheet(colours=colours, x=x, y=axes.from_zero([top], "Latency, ns"), scale=scale)
 
 
 def loaded_panel(of: facets.Facet, curves: Sequence[LoadCurve], known: Sequence[Beside], on: Sheet) -> Panel:
     title = facets.facet_title(of, "mlc")
-    floors = [f"floor {_ns(c.offers.unloaded)}, " if c.offers.idle else "" for c in curves]
+    idle = [f"unloaded {_ns(c.offers.unloaded)}, " if c.offers.idle else "" for c in curves]
     described = " ".join(
-        f"{load.name}: {floor}peak {fmt.quantity(load.offers.peak, 'B/s')}{'' if load.offers.reached_double else ' of this load'} at {_ns(load.offers.latency_at_peak)}."
-        for load, floor in zip(curves, floors, strict=True)
+        f"{load.name}: {unloaded}peak {fmt.quantity(load.offers.peak, 'B/s')}{'' if load.offers.reached_double else ' of this load'} at {_ns(load.offers.latency_at_peak)}."
+        for load, unloaded in zip(curves, idle, strict=True)
     )
     beside = "".join(f" {fmt.sentence(one.name)}: {fmt.quantity(one.rate.median, 'B/s')}." for one in known)
     said = fmt.sentence(stamp(curves, known))
@@ -178,7 +178,7 @@ def _visible(load: LoadCurve, plot: Plot, on: Sheet) -> list[Point]:
 
 
 def _levels(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> tuple[Rows, Rows, list[Box]]:
-    """Return the lowest floor and its double as lines, with their names and the boxes of these."""
+    """Return the lowest unloaded latency and its double as lines, with their names and the boxes of these."""
     lines: Rows = []
     notes: Rows = []
     boxes: list[Box] = []
@@ -191,11 +191,11 @@ def _levels(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> tuple[Rows, R
     told = [c for c in curves if c.offers.idle and not c.hollow]
     lowest = min(told, key=lambda load: load.offers.unloaded, default=None)
     if lowest:
-        floor = lowest.offers.unloaded
-        whose = f" of {lowest.short}" if len(curves) > 1 else ""
+        unloaded = lowest.offers.unloaded
+        whose = f" ({lowest.short})" if len(curves) > 1 else ""
         for level, text, dy in (
-            (floor, f"floor{whose} {_ns(floor)}", 13),
-            (2 * floor, f"2 × floor{whose}", -5),
+            (unloaded, f"unloaded{whose} {_ns(unloaded)}", 13),
+            (2 * unloaded, f"2 × unloaded{whose}", -5),
         ):
             if on.y.low <= level <= on.y.high:
                 ends = {"x": on.x.low, "x2": on.x.high, "y": level, "y2": level}
@@ -249,7 +249,7 @@ def _touches(box: Box, others: Iterable[Box]) -> bool:
 
 
 def knee(load: LoadCurve) -> tuple[float, float] | None:
-    """Return where a curve's latency is twice its floor (B/s, ns), or its peak where it moves no more until then; None where it does not
+    """Return where a curve's latency is twice its unloaded one (B/s, ns), or its peak where it moves no more until then; None where it does not
     double in all repeats."""
     offers = load.offers
     if load.hollow or not offers.idle or not offers.reached_double:

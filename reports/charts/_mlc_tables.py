@@ -184,7 +184,7 @@ def buffer_of(runs: Iterable[Run]) -> float:
 
 
 def idle_name(runs: Iterable[Run], buffer: float) -> str:
-    """Return "Memory, idle"; "Idle latency" of a buffer (B; inf: not told) that fits into a cache, or that was asked for and is not known
+    """Return "Memory, idle", of walks over the whole buffer, which wait for translations, too, "Memory, idle, whole buffer"; "Idle latency" of a buffer (B; inf: not told) that fits into a cache, or that was asked for and is not known
     to be larger than all last-level caches of a package."""
     for machine, asked in {(id(r.session), "b" in r.options): (r.session.topology, "b" in r.options) for r in runs}.values():  # fmt: skip
         if asked:
@@ -195,7 +195,11 @@ def idle_name(runs: Iterable[Run], buffer: float) -> str:
             known = buffer > max(sizes, default=0)
         if not known:
             return wording.IDLE
-    return "Memory, idle"
+    return (
+        "Memory, idle, whole buffer"
+        if all(str(run.options.get("D")) == "0" for run in runs)
+        else "Memory, idle"
+    )
 
 
 def matrix_spots(runs: Sequence[Run]) -> list[Spot]:

@@ -47,8 +47,8 @@ SECTION = "Memory"
 RANK = 11
 METHODS_OF = "loaded-"
 METHODS = (
-    "Loaded latency: the floor (compared and exported as unloaded latency) is the median latency of the rows that move at most 10 % of the peak bandwidth "
-    "(of fewer than three such rows: the latency under the least load). Bandwidth within 2 × floor is interpolated along the "
+    "Loaded latency: the unloaded latency is the median of the rows that move at most 10 % of the peak bandwidth, so that single rows lie below it "
+    "(of fewer than three such rows: the latency under the least load). Bandwidth within 2 × unloaded is interpolated along the "
     "curve in the order of load; “≥”: in one repeat or more no load reached that latency; “≥ peak” is no less than the peak beside it. What a curve offers is the median over "
     "the repeats of what each of them does. The latency is that of one reading thread, whatever the others do."
 )
@@ -60,14 +60,14 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     figures: list[Figure] = []
     pairs: list[Spot] = []
     key_numbers: list[KeyNumber] = []
-    floors: list[Idle] = []
+    unloaded: list[Idle] = []
     elsewhere = Elsewhere.of(results)
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         loaded = [run for run in members if load_rows(run)]
         if loaded:
             figures += loaded_figures(sweep, loaded, loads(loaded), elsewhere)
         for same in group_by(loaded, program_kind).values():
-            floors += _floors(loads(same))
+            unloaded += _unloaded(loads(same))
         for same in group_by(members, program_kind).values():
             key_numbers += _peak_numbers(same)
             pairs += matrix_spots(same)
@@ -79,14 +79,14 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         if others := others_figure(sweep, members):
             figures.append(others)
     told = _idle_latencies(runs)
-    idle = _quiet(told) or _quiet(floors)
+    idle = _quiet(told) or _quiet(unloaded)
     key_numbers += _idle_numbers(idle)
-    idle += [one for one in told or floors if is_hollow(one.runs)]
+    idle += [one for one in told or unloaded if is_hollow(one.runs)]
     return Chapter(
         tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
-        access_times=tuple(map(_access_time, idle)),
+        access_times=tuple(map(_access_time, _once(idle))),
         between_nodes=tuple(pairs),
         programs=wording.programs(runs),
     )
@@ -136,7 +136,7 @@ def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """An idle latency: of one cell, of those pairs of nodes in a matrix that are equally far, or the floor of a curve."""
+    """An idle latency: of one cell, of those pairs of nodes in a matrix that are equally far, or the unloaded latency of a curve."""
 
     words: tuple[str, ...]  # what tells it from the page's others: "local", "buffer 16k"; () of the only one
     value: Spread  # ns, over the repeats; of several pairs of nodes over the pairs, each by its median
@@ -145,7 +145,7 @@ class Idle:
     pairs: int = 1
     buffer: float = math.inf  # B; inf if nothing tells
     home: bool = True  # is it the node's own memory?
-    traffic: str = ""  # of the floor of a curve
+    traffic: str = ""  # of the unloaded latency of a curve
 
     @property
     def name(self) -> str:
@@ -154,6 +154,24 @@ class Idle:
     @property
     def which(self) -> str:
         return ", ".join(self.words)
+
+
+_LOADS: Final = frozenset({"l", "W", "d", "delays", "T", "U", "t"})
+"""Options that say what the load does, for how long, and which lines of the buffer are walked over."""
+
+
+def _once(found: Iterable[Idle]) -> list[Idle]:
+    """Return the rows of the page's overview, the fastest first: of curves that differ in `_LOADS` alone and time the same walk, one for each
+    latency that differs beyond the repeats."""
+    kept: dict[object, list[Idle]] = {}
+    for one in sorted(found, key=lambda idle: idle.value.median):
+        run = one.runs[0]
+        walk = sorted((name, str(value)) for name, value in run.options.items() if name not in _LOADS)
+        of = (run.where, run.place, program_kind(run), walk) if one.traffic else id(one)
+        own = kept.setdefault(str(of), [])
+        if all(formulas.differs(other.value, one.value) for other in own):
+            own.append(one)
+    return [one for own in kept.values() for one in own]
 
 
 def _quiet(found: Iterable[Idle]) -> list[Idle]:
@@ -202,8 +220,8 @@ def _lowest(alike: Sequence[Idle], every: Sequence[Idle]) -> str:
     return f"lowest of {len(alike)} {noun}"
 
 
-def _floors(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
-    """Return the floor of each panel that has an idle row: of its reads, else of its lightest traffic."""
+def _unloaded(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
+    """Return the unloaded latency of each panel that has an idle row: of its reads, else of its lightest traffic."""
     found = []
     for of, curves in panels.items():
         load = next((load for load in curves if not load.hollow), curves[0])
@@ -214,13 +232,13 @@ def _floors(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
             if any(run.enough_idle_rows for run in load.runs)
             else f": least load, delay {load.rows[0].delay}"
         )
-        said = f"floor of the loaded latency{least}, {load.name}"
+        said = f"unloaded latency{least}, {load.name}"
         if load.offers.undercut:
             said += ", slower than under more load: disturbed"
         cell = load.cell
         found.append(
             Idle(
-                words=_but_program(of), value=load.floor, said=f"{said}; {program_name(cell[0])}",
+                words=_but_program(of), value=load.unloaded, said=f"{said}; {program_name(cell[0])}",
                 buffer=buffer_of(cell), runs=cell, traffic=load.traffic,
             )
         )  # fmt: skip

@@ -17,7 +17,7 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: st
     """Say "Memory latency doubles at 21.0 to 27.1 GB/s", "Memory moves 21.0 to 28.1 GB/s within twice its unloaded latency" where a curve
     doubles only past its peak, where it moves less, or "Latency did not double: 1 load thread reaches 10.6 GB/s".
 
-    noise: the spread over the repeats of a typical row's latency or of a floor, whichever is wider, relative to its median.
+    noise: the spread over the repeats of a typical row's latency or of an unloaded one, whichever is wider, relative to its median.
     load: the load in words ("1 load thread"), where it is known and the same for all.
 
     Said where every curve has four points or more and does the same in all its repeats; else the subject alone. Nothing is said of
@@ -48,7 +48,7 @@ def _from_to(values: Sequence[float], unit: str) -> str:
 
 
 def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
-    """Say "Where latency starts to climb" of curves that all reach twice their floor, beyond the repeats' scatter."""
+    """Say "Where latency starts to climb" of curves that all reach twice their unloaded latency, beyond the repeats' scatter."""
     climbs = curves and all(c.reached_double for c in curves) and _quiet(curves, noise)
     return "Where latency starts to climb" if climbs else "Latency by load and mix"
 
@@ -276,22 +276,24 @@ def tail(
     return text
 
 
-def overview(times: Sequence[tuple[str, float, bool]], steps: Sequence[float | None] = ()) -> str:
+def overview(times: Sequence[tuple[str, Spread, bool]], steps: Sequence[float | None] = ()) -> str:
     """Say "One access: 57.0 ns (Memory, idle) to 186 µs (4 KiB read, iodepth 1)", "One access: at most 18.1 ns in the median (Memory, 1 kB) to …": the
-    fastest and the slowest row (its name, ns, whether that is a bound: most of it is the timer; `steps`: the last digits that are printed); of fewer than two, and where all are
-    bounds, the subject alone."""
+    fastest and the slowest row (its name, ns over the repeats, whether that is a bound: most of it is the timer; `steps`: the last digits that are printed); of fewer than two, and where all are
+    bounds, the subject alone. Where these two do not differ beyond their repeats no row does, and none is named."""
     if len(times) < 2 or all(bound for *_, bound in times):
         return "Time for one access"
     rows = range(len(times))
-    first, last = (end(rows, key=lambda i: times[i][1]) for end in (min, max))
+    first, last = (end(rows, key=lambda i: times[i][1].median) for end in (min, max))
     ends = (times[first], times[last])
     digits = (steps[first], steps[last]) if steps else (None, None)
     low, high = (
-        f"at most {fmt.quantity(value, 'ns', rounding=fmt.UP, step=step)} in the median"
+        f"at most {fmt.quantity(value.median, 'ns', rounding=fmt.UP, step=step)} in the median"
         if bound
-        else fmt.quantity(value, "ns", step=step)
+        else fmt.quantity(value.median, "ns", step=step)
         for (_, value, bound), step in zip(ends, digits, strict=True)
     )
     if low == high:
         return f"One access: {low}"
+    if not differs(ends[0][1], ends[1][1]):
+        return f"One access: {low} to {high}, no difference that can be told"
     return f"One access: {low} ({ends[0][0]}) to {high} ({ends[1][0]})"

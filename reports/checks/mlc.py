@@ -266,7 +266,7 @@ def _changes(a: Curve, b: Curve) -> list[float]:
 
 def of_a_part() -> Iterator[str]:
     """G16: what is to be known of a curve that lacks rows."""
-    yield "; the peak may be higher, the floor lower"
+    yield "; the peak may be higher, the unloaded latency lower"
 
 
 def busy(_run: Run) -> Iterator[int]:

@@ -214,7 +214,7 @@ def family(curves: Sequence[tuple[LoadedLatency, Sequence[Load]]]) -> Family | N
     """
     if len(curves) < 2 or not all(offers.idle for offers, _ in curves):
         return None
-    floors = [offers.unloaded for offers, _ in curves]
+    unloaded = [offers.unloaded for offers, _ in curves]
     longest = [max(row.latency for row in rows) for _, rows in curves]
     falls = []
     for _, rows in curves:
@@ -223,7 +223,7 @@ def family(curves: Sequence[tuple[LoadedLatency, Sequence[Load]]]) -> Family | N
         falls.append(1 - min(row.bandwidth for row in ordered[peak:]) / ordered[peak].bandwidth)
     full = all(offers.reached_double for offers, _ in curves)
     return Family(
-        unloaded=(min(floors), max(floors)),
+        unloaded=(min(unloaded), max(unloaded)),
         longest=(min(longest), max(longest)),
         saturated=(min(o.at_double for o, _ in curves), max(o.peak for o, _ in curves)) if full else None,
         falls=max(falls),

@@ -79,7 +79,7 @@ def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "floor 81.0 ns, peak 25.9 GB/s" ("peak 25.9 GB/s of this load" where it does not double the latency), "idle 81.0 ns", "own memory
+    """Return "unloaded 81.0 ns, peak 25.9 GB/s" ("peak 25.9 GB/s of this load" where it does not double the latency), "idle 81.0 ns", "own memory
     81.0 ns, others’ 139 ns": the first that the texts tell, and the second or, where neither has it, what `leading` returns."""
     parts = [*_of_entries(repeats), *_of_curves(repeats)]
     rates = [part for part in parts if part.unit == "B/s"]
@@ -123,7 +123,7 @@ def _of_curves(repeats: Sequence[Parsed]) -> Iterator[_Part]:
         found = [formulas.over_repeats([offered for _, offered in same]) for same in curves]
         if all(one.idle for one in found):
             yield _Part(
-                "floor",
+                "unloaded",
                 [one.unloaded for one in found],
                 "ns",
                 step=_printed(repeats, mlc.PRINTED_LOADED_LATENCY),

@@ -10,6 +10,7 @@ from reports.charts.chapter import AccessTime
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Table, panel, row_of
 from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.text import format as fmt
@@ -35,7 +36,10 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     )
     return Figure(
         id="overview",
-        title=titles.overview([(t.name, t.median, t.bound) for t in spoken], [t.step for t in spoken]),
+        title=titles.overview(
+            [(t.name, t.repeats or formulas.spread([t.median]), t.bound) for t in spoken],
+            [t.step for t in spoken],
+        ),
         sub="Time for one access, by the tool that the table names."
         + "".join(f" {what}: {', '.join(words)}." for what, words in common.items())
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")

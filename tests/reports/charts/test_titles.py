@@ -158,15 +158,18 @@ def test_over_is_a_bound_that_holds(median: float, p999: float, said: str) -> No
 
 
 def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:
-    assert (
-        titles.overview([("a", 89.7, False), ("b", 144.2, False)]) == "One access: 89.7 ns (a) to 144 ns (b)"
-    )
-    bounded = titles.overview([("m", 18.11, True), ("a", 89.7, False)])
+    def of(name: str, *values: float, bound: bool = False) -> tuple[str, Spread, bool]:
+        return name, formulas.spread(values), bound
+
+    assert titles.overview([of("a", 89.7), of("b", 144.2)]) == "One access: 89.7 ns (a) to 144 ns (b)"
+    bounded = titles.overview([of("m", 18.11, bound=True), of("a", 89.7)])
     assert bounded == "One access: at most 18.2 ns in the median (m) to 89.7 ns (a)", (
         "483 ns was said to be the fastest"
     )
-    assert titles.overview([("m", 18.1, True), ("n", 23.1, True)]) == "Time for one access"
-    assert titles.overview([("a", 89.7, False)]) == "Time for one access"
+    assert titles.overview([of("m", 18.1, bound=True), of("n", 23.1, bound=True)]) == "Time for one access"
+    assert titles.overview([of("a", 89.7)]) == "Time for one access"
+    noise = titles.overview([of("a", 122.0, 126.0, 129.0), of("b", 116.0, 130.0, 143.0)])
+    assert noise == "One access: 126 ns to 130 ns, no difference that can be told"
 
 
 def test_modes() -> None:

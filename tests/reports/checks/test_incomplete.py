@@ -50,7 +50,7 @@ def test_the_peak_of_a_curve_that_was_cut_is_marked_wherever_it_stands(tmp_path:
     (finding,) = told(path)
     assert (finding.level, finding.cells[0][1].rpartition("; ")[2]) == (
         "warn",
-        "the peak may be higher, the floor lower",
+        "the peak may be higher, the unloaded latency lower",
     )
     (number,) = page.key_numbers
     (figure,) = [f for s in page.sections for b in s.blocks for f in b.figures]

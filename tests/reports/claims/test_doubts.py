@@ -213,8 +213,8 @@ def test_prefetchers_that_were_on_doubt_no_bandwidth(tmp_path: Path) -> None:
         if column != "Traffic"
     }
     assert marked == {
-        ("Floor, ns", True), ("GB/s within 2 × floor", True), ("Peak, GB/s", False), ("at delay", False), ("ns at peak", True),
-        ("GB/s within 1.5 × floor", True), ("Delay 0 ÷ peak", False), ("Lines in flight", True),
+        ("Unloaded, ns", True), ("GB/s within 2 × unloaded", True), ("Peak, GB/s", False), ("at delay", False), ("ns at peak", True),
+        ("GB/s within 1.5 × unloaded", True), ("Delay 0 ÷ peak", False), ("Lines in flight", True),
         ("Delay", False), ("Latency, ns", True), ("Bandwidth, GB/s", False),
     }  # fmt: skip
     exported = CliRunner().invoke(cli, ["export", str(tmp_path / "a.db"), "--format", "openmetrics"]).stdout

@@ -119,7 +119,7 @@ def test_the_knee_is_ringed_and_its_value_is_that_of_the_table(make: Any, tmp_pa
     (table,) = found.tables
 
     assert ring["y"] == pytest.approx(2 * 80.0, rel=0.01)
-    assert f"{ring['x']:.1f}" == table.rows[0][table.columns.index("GB/s within 2 × floor")]
+    assert f"{ring['x']:.1f}" == table.rows[0][table.columns.index("GB/s within 2 × unloaded")]
     assert f"{ring['x']:.1f} GB/s" in texts(found)
 
 
@@ -240,7 +240,7 @@ def test_the_four_numbers_of_a_family_are_those_of_its_rows(make: Any, tmp_path:
     found = family(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
     told = four(found)
     (offers,) = [t for t in found.tables if "What each" in t.caption]
-    within = [float(row[offers.columns.index("GB/s within 2 × floor")]) for row in offers.rows]
+    within = [float(row[offers.columns.index("GB/s within 2 × unloaded")]) for row in offers.rows]
 
     assert told["Unloaded, ns"] == "80.0 to 83.0"
     assert told["Longest latency, ns"] == "315 to 345"
@@ -284,7 +284,7 @@ def test_of_many_knees_the_ends_say_their_value(make: Any, tmp_path: Path) -> No
 
     said = [text for text in texts(found) if text.endswith("GB/s")]
     offers = found.tables[0]
-    doubles = sorted(float(row[offers.columns.index("GB/s within 2 × floor")]) for row in offers.rows)
+    doubles = sorted(float(row[offers.columns.index("GB/s within 2 × unloaded")]) for row in offers.rows)
     assert len(drawn(found, "rings")) == 4
     assert said  # as far as there is room
     assert {*said} <= {f"{v:.1f} GB/s" for v in (doubles[0], doubles[-1])}

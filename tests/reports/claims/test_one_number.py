@@ -543,15 +543,15 @@ def test_a_floor_and_a_peak_are_one_number_everywhere(make: Any, tmp_path: Path)
 
     assert of_medians != want["peak"]  # the peak of the medians is another number
     keys, drawn = page_of(path, "mlc")
-    (offers,) = [table for figure in drawn for table in figure.tables if "Floor, ns" in table.columns]
+    (offers,) = [table for figure in drawn for table in figure.tables if "Unloaded, ns" in table.columns]
     row = dict(zip(offers.columns, offers.rows[0], strict=True))
-    assert (row["Floor, ns"], row["Peak, GB/s"].split(" (")[0]) == (
+    assert (row["Unloaded, ns"], row["Peak, GB/s"].split(" (")[0]) == (
         f"{want['floor']:.1f} *",
         f"{want['peak'] / 1e3:.2f}",
     )
     assert keys["Memory, idle"] == f"{want['floor']:.1f} ns"
     assert keys["Memory, under load"] == f"{want['peak'] / 1e3:.2f} GB/s"
-    assert f"floor {want['floor']:.1f} ns, peak {want['peak'] / 1e3:.2f} GB/s" in run("show", path)
+    assert f"unloaded {want['floor']:.1f} ns, peak {want['peak'] / 1e3:.2f} GB/s" in run("show", path)
     compared = of_compare(path, other)
     assert compared["unloaded latency"] == want["floor"]
     assert compared["peak bandwidth"] == pytest.approx(want["peak"] * 1e6)
@@ -778,7 +778,7 @@ def test_a_load_that_never_doubled_the_latency_gives_a_bound_and_no_number(make:
     path = partly(make, tmp_path / "a.db", "mlc", [make.mlc_text(MLC_REPEATS[1])] * 3)
     assert "within_2_x" not in run("export", path, "--openmetrics")
     _, drawn = page_of(path, "mlc")
-    (offers,) = [table for figure in drawn for table in figure.tables if "Floor, ns" in table.columns]
+    (offers,) = [table for figure in drawn for table in figure.tables if "Unloaded, ns" in table.columns]
     assert any(cell.startswith("≥") for cell in offers.rows[0])
 
 

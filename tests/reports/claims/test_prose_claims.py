@@ -217,7 +217,7 @@ def terminal(case: Case) -> None:
         assert not re.search(r"\bup to \d", line), "a number is no bound"
         if "…" in line or not re.match(r"  \S", line) or not every:
             continue
-        measured = re.search(r"(?:triad|floor|own memory|0 B in|read|write|r/w|median) .*", line)
+        measured = re.search(r"(?:triad|unloaded|own memory|0 B in|read|write|r/w|median) .*", line)
         for one in said(measured[0].split("±")[0].split("[")[0]) if measured else ():
             if one.kind in ("s", "B/s", "/s"):
                 assert any(one.stands_for(other) for other in listed), (one.text, line)

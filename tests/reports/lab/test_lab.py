@@ -682,7 +682,7 @@ def test_runs_that_failed_are_no_matter_of_audit(make: Any, tmp_path: Path) -> N
             "n=2, repeat 1: every attempt was disturbed: in the last one other processes took 1.3 % of one CPU (0.05 s of 4.2 s) on CPUs 0-1; the quiet repeats of its cell are used",
             "",
         ),
-        ("W=3: the text ends or breaks off inside a table; only its complete rows are kept; the peak may be higher, the floor lower" + " " * 60, ""),
+        ("W=3: the text ends or breaks off inside a table; only its complete rows are kept; the peak may be higher, the unloaded latency lower" + " " * 60, ""),
         (f"W=3: {'; '.join(f'delay {n}: 133 ns (1.16 × 114 ns)' for n in range(12))} (3 of 3 repeats; repeat 1 is quoted)",
          f"W=3: {'; '.join(f'delay {n}: 133 ns (1.16 × 114 ns)' for n in range(4))}; and 8 more (3 of 3 repeats; repeat 1 is quoted)"),
     ],

@@ -311,7 +311,7 @@ def test_a_hidden_series_takes_its_verticals_normal_and_floor_along(
 ) -> None:
     """There stood median and p99.9 beside no bar, a dashed curve about nothing, "floor of read only"."""
     texts = """panels => panels.map(panel => [...new Set([...panel.querySelectorAll(".vg text")].map(t => t.textContent)
-        .filter(t => /^(median|p99|normal|floor|2 × floor)/.test(t)))].join(", "))"""
+        .filter(t => /^(median|p99|normal|unloaded|2 × unloaded)/.test(t)))].join(", "))"""
     dashed = ".vg path[stroke-dasharray='6,4'][d]"
     with opened(browser, full) as page:
         built(page)
