@@ -11,7 +11,7 @@ from typing import Final
 from parsers import DESCRIPTIONS, get_parser, parser_names, taken
 from parsers.text import number
 
-_LONGEST: Final = 1_000_000
+_LONGEST: Final = 200_000
 """Characters of a text in which tables are looked for: nobody types more."""
 
 _MOST: Final = 12
@@ -20,6 +20,9 @@ _MOST: Final = 12
 _FEWEST_ROWS: Final = 3
 _ABOVE: Final = 20
 """Lines above a table in which its tool is named."""
+
+_WIDEST: Final = 1000
+"""Characters of a row."""
 
 _RULE: Final = re.compile(r"[\s|:+=-]*")
 _BETWEEN: Final = re.compile(r"\s*\|\s*|\s*\t\s*|\s{2,}")
@@ -102,6 +105,8 @@ def tables(lines: Sequence[str]) -> list[Typed]:
 
 def _row(line: str) -> int:
     """Return how many cells a row has; 0 of a line that is none."""
+    if len(line) > _WIDEST:
+        return 0
     words = [word for word in _BETWEEN.split(line.strip().strip("|").strip()) if word]
     numbers = sum(
         _CELL.fullmatch(word) is not None and number(word.rstrip("kmgtibKMGTIB%")) is not None
