@@ -20,7 +20,7 @@ HEAD = """\
 ```
 pinsweep audit node07.db                 what was found, the gravest first
 pinsweep audit old.db --level warn       without the notes
-pinsweep audit old.db --format json      {"findings": [{id, level, title, check, sweep, where, cells, todo}]}
+pinsweep audit old.db --format json      {"findings": [{id, level, title, check, sweep, where, cells: [{labels, arithmetic …}], todo …}]}
 ```
 
 The same findings stand at the head of each report, and errors and warnings in a few lines after each run. Exit status 1

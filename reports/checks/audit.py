@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from orchestrator.model import UNRECORDED_HOST
 from orchestrator.tools import tool_names
+from parsers.measurement import Scalar
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
 from reports.checks._cells import cell_key, is_captured
 from reports.results import naming
@@ -46,6 +47,9 @@ class Finding:
     )
     own: frozenset[tuple[str, int]] = frozenset()  # the runs that it is about by themselves: file, number
     is_of_runs: bool = False  # as `Check.is_of_runs`
+    axes: tuple[
+        tuple[str, str, tuple[tuple[str, Scalar], ...]], ...
+    ] = ()  # of each of `cells` its file, point_id and labels; of a line that speaks of several, those of the first
 
     @property
     def about(self) -> frozenset[CellKey]:
@@ -55,7 +59,10 @@ class Finding:
     def as_json(self) -> dict[str, Any]:
         return {
             "id": self.id, "level": self.level, "title": self.title, "check": self.check, "sweep": self.sweep, "where": self.where,
-            "cells": [{"cell": cell, "arithmetic": text} for cell, text in self.cells], "todo": self.todo,
+            "cells": [
+                {"cell": cell, "arithmetic": text, "file": file, "point_id": point_id, "labels": dict(labels)}
+                for (cell, text), (file, point_id, labels) in zip(self.cells, self.axes, strict=True)
+            ], "todo": self.todo,
             "doubts": [{"file": file, "point_id": cell, "metric": metric or None} for file, cell, metric in sorted(self.doubts, key=str)],
             "runs": [{"file": file, "run": number} for file, number in sorted(self.own)],
         }  # fmt: skip
@@ -214,7 +221,8 @@ def _findings(
         lines = list(_cells(members, repeats, names))
         yield Finding(
             id=check.id, level=level, title=_title(first, names, said), check=check.title,
-            sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown in lines), repeats=lines[0][2], todo=first.todo or check.todo,
+            sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown, _ in lines), repeats=lines[0][2], todo=first.todo or check.todo,
+            axes=tuple((run.file, run.record.point_id, tuple(run.cell.labels().items())) for *_, run in lines),
             doubts=frozenset((*cell_key(run), fault.metric) for fault in members for run in fault.runs or (fault.run,)),
             own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own), is_of_runs=check.is_of_runs,
         )  # fmt: skip
@@ -263,8 +271,8 @@ def _words(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
 
 def _cells(
     faults: Sequence[Fault], repeats: Mapping[CellKey, int], names: _Names
-) -> Iterable[tuple[str, str, str]]:
-    """Return a line per cell, its name, the arithmetic and how many repeats show it: those that show the same fault are one."""
+) -> Iterable[tuple[str, str, str, Run]]:
+    """Return a line per cell, its name, the arithmetic, how many repeats show it (those that show the same fault are one), and the first."""
     by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():
         run = members[0].run
@@ -281,7 +289,7 @@ def _cells(
                 if of > 1 and (len(runs) > 1 or (first.own and not first.cell))
                 else ""
             )
-            yield cell, _filled(first.text, _alike(first, same)), several
+            yield cell, _filled(first.text, _alike(first, same)), several, run
 
 
 def _told_alike(members: Sequence[Fault]) -> Iterable[list[Fault]]:

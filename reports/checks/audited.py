@@ -86,6 +86,10 @@ def _loaded(text: str) -> Audited:
             **row
             | {
                 "cells": tuple((str(cell), str(arithmetic)) for cell, arithmetic in row["cells"]),
+                "axes": tuple(
+                    (str(file), str(cell), tuple((str(name), value) for name, value in labels))
+                    for _, (file, cell, labels) in zip(row["cells"], row["axes"], strict=True)
+                ),
                 "doubts": frozenset(map(tuple, row["doubts"])),
                 "own": frozenset(map(tuple, row["own"])),
             }

@@ -106,7 +106,10 @@ FINDING: Final = record(
     check=text("What kind of fault."),
     sweep=text("The sweep."),
     where=text("The host, and the file where there are several."),
-    cells=listed(record("A cell.", cell=text("The cell, for people."), arithmetic=text("What shows it."))),
+    cells=listed(record(
+        "A cell; where the arithmetic is of several, their first.", cell=text("The cell, for people."), arithmetic=text("What shows it."),
+        file=text("The result file, by the end of its path."), point_id=text("The cell."), labels=LABELS,
+    )),
     todo=text("What to do."),
     doubts=listed(record("A cell.", file=text("The result file, by the end of its path."), point_id=text("The cell."), metric=null(text("The metric that is doubted; null: all of the cell's.")))),
     runs=listed(record("A run that it is about by itself.", file=text("The result file."), run=integer("The run."))),
