@@ -94,7 +94,12 @@ class _Age(click.ParamType[float]):
     type=click.Choice(["slurm", "ssh"]),
     help="How the commands of --confirm reach the hosts. [default: as the sweep did, else slurm where sbatch is]",
 )
-@click.option("--all", "everything", is_flag=True, help="List all numbers of a host, not the worst five.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List each odd host with all its numbers, and all gaps; else a line for hosts that are odd alike, or 5 numbers of each, of 30, and 20 gaps.",
+)
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     results: tuple[Path, ...],
@@ -114,9 +119,10 @@ def command(
 ) -> int:
     """Say which of the hosts that RESULT... (files, folders, globs) come from are slow, and in what.
 
-    Hosts of equal hardware are compared with each other. What looks slow in one session is suspicious; slow is a host that
-    is 3 % worse than the median of the hosts, and beyond their spread, in each of three sessions: --confirm prints how to
-    get them. Exit status 1 if a host is slow, or if something is missing: a host's file, or runs of it.
+    Hosts of equal hardware are compared with each other. Suspicious is, in one session or two, who is 3 % worse than the
+    median of the hosts in a number, or beyond their spread (z above 2.5) and 1.5 % worse. Slow is who is 3 % worse, and by
+    more than chance makes, in each of three sessions: --confirm prints how to get them. Fast is who is as much better. The
+    worst hosts stand first. Exit status 1 if a host is slow, or if something is missing: a host's file, or runs of it.
     """
     from dataclasses import replace
 
@@ -190,7 +196,7 @@ def command(
     if confirm:
         text = confirming.commands(report, judge, swept.way(results, sweep, via, report))
         say(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
-    elif report.rerun:
+    elif report.rerun and not report.chance.too_many:  # else a warning says what helps more
         import shlex
 
         again = ["pinsweep", "fleet", *map(str, results), *options, "--confirm"]

@@ -141,8 +141,9 @@ def doubts(guilty: Guilty, runs: Iterable[Run], metric: str = "") -> str:
 
 
 def joined(ids: Iterable[str]) -> str:
-    """Return the checks of several cells, "F1, F7", each once."""
-    return ", ".join(dict.fromkeys(key for one in ids if one for key in one.split(", ")))
+    """Return the checks of several cells, "F1, F7, F10", each once: of the same checks the same text, in whatever order the cells come."""
+    named = {key for one in ids if one for key in one.split(", ")}
+    return ", ".join(sorted(named, key=lambda key: (key.rstrip("0123456789"), len(key), key)))
 
 
 def coverage(results: Results) -> str:

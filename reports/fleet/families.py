@@ -68,7 +68,7 @@ class Family:
 
 
 def _typical(own: Sequence[tuple[Series, Strip, Host]], worst: Sequence[str]) -> Typical:
-    odd = [row for row in own if row[2].status not in ("ok", "unknown")]
+    odd = [row for row in own if row[2].is_odd]
     if odd:
         row = min(odd, key=lambda r: (worst.index(r[2].status), -abs(r[2].worse or 0.0), r[0].name))
         return Typical(change=_change(row), odd=row, doubt=row[2].doubt, numbers=len(own))

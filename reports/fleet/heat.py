@@ -281,7 +281,8 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
     if not group.judged:
         colour = "No colours: so few hosts do not tell what is usual"
     more = [
-        "A row of several hosts has their lowest and highest, in the colour of the one in the middle" if "several" in marks else "",
+        "Rows stand by verdict, the worst first; of one verdict by how far the worst cell is beyond what has no colour" if group.judged and len(grid.rows) > 1 else "",
+        f"Of more than {FOLD_FROM} hosts, those that nobody could tell apart share a row, which names them: it has their lowest and highest, in the colour of the one in the middle; pinsweep fleet --all lists the numbers of each odd host" if "several" in marks else "",
         "Hatched: not measured" if "missing" in marks else "",
         "×: its runs failed" if "failed" in marks else "",
         f"{fmt.plural(every - len(shown), 'more kind')} of number {'in the table' if group.judged else 'not drawn'}" if every > len(shown) else "",

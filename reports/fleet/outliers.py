@@ -18,14 +18,16 @@ from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
+from reports.fleet.chance import Chance, chance
 from reports.fleet.gaps import Gap, failures, gaps
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
+from reports.fleet.repeated import repeated
 from reports.fleet.screened import screened
 from reports.fleet.unlike import unlike
 from reports.fleet.unmatched import Unmatched, lacking
 from reports.numbers import conditions, series
-from reports.numbers.series import Series
+from reports.numbers.series import Key, Series
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
@@ -161,14 +163,25 @@ class Group:
             for worse, own in sorted(split.items(), key=lambda item: -len(item[1]))
         )
 
+    def blind(self, threshold: float) -> list[tuple[Series, float]]:
+        """Return the numbers in which a host may be more than the threshold worse without being told from the others, and how much; most first."""
+        return sorted(
+            (row for row in self._bounds if row[1] > threshold), key=lambda row: (-row[1], row[0].name)
+        )
+
+    @property
+    def _bounds(self) -> list[tuple[Series, float]]:
+        return [(one, strip.unseen) for one, strip in self.strips if strip.unseen and not strip.worse_half]
+
     def unseen(self, threshold: float) -> str:
         """Say how much worse than the threshold a host may be without being told from the others: "" if no worse."""
-        judged = [strip.unseen for _, strip in self.strips if strip.unseen and not strip.worse_half]
-        blind = [least for least in judged if least > threshold]
+        blind = self.blind(threshold)
         if not blind:
             return ""
-        most = fmt.number(max(blind) * 100, 2, fmt.UP)
-        return f"up to {most} % worse may go unseen in {len(blind)} of {fmt.plural(len(judged), 'number')}"
+        most = fmt.number(blind[0][1] * 100, 2, fmt.UP)
+        return (
+            f"up to {most} % worse may go unseen in {len(blind)} of {fmt.plural(len(self._bounds), 'number')}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +203,8 @@ class Report:
     unmatched: tuple[Unmatched, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the hosts that lack it
     warnings: tuple[str, ...]
+    chance: Chance
+    repeated: frozenset[tuple[str, Key]]  # host, number: what is another number of the host, told once more
     rerun: Mapping[str, tuple[str, ...]]  # host → sweeps to run again before anybody is accused
     sessions: Mapping[
         str, tuple[Session, ...]
@@ -210,6 +225,30 @@ class Report:
         told = [(o.host, o.found.doubt) for o in self.odd] + [(e.name, e.doubt) for e in self.everywhere]
         by_host = group_by((one for one in told if one[1]), lambda one: one[0])
         return {host: joined(ids for _, ids in own) for host, own in by_host.items()}
+
+    @property
+    def unjudged(self) -> dict[str, tuple[str, ...]]:
+        """Return why hosts are not judged → those hosts."""
+        reasons = {
+            host: "no run of it gave a number"
+            for host, status in self.statuses.items()
+            if status == "unknown"
+        }
+        for group in self.groups:
+            few = (
+                ""
+                if group.judged
+                else f"fewer than {LEAST_HOSTS} hosts of a kind cannot be judged by each other"
+            )
+            for found in (
+                found for _, strip in group.strips for found in strip.hosts if found.name in reasons
+            ):
+                reasons[found.name] = few or found.reason or reasons[found.name]
+        return {reason: tuple(own) for reason, own in group_by(reasons, reasons.__getitem__).items()}
+
+    def counted(self) -> list[Odd]:
+        """Return what is odd without what repeats another number of its host, in the same order."""
+        return [one for one in self.odd if (one.host, one.series.key) not in self.repeated]
 
     @property
     def suspected(self) -> str:
@@ -278,6 +317,11 @@ def build(
     told += [(e.name, "slow" if e.confirmed else "suspicious") for e in everywhere]
     for name, status in told:
         statuses[name] = worst(statuses[name], status)
+    by_chance = chance(
+        (strip for group in groups for _, strip in group.strips),
+        (one.found for one in odd if one.found.status == "suspicious"),
+        len(statuses),
+    )
     return Report(
         groups=tuple(groups),
         statuses=statuses,
@@ -292,9 +336,11 @@ def build(
             *(w for group in groups for w in (*_halved(group), *_without_past(group, baseline))),
             *_idle(rules, frozenset().union(*(of.fitted for of in judged))),
             *_programs(collected),
-            *_scatter(odd, len(statuses)),
+            *filter(None, [by_chance.warning]),
             *_doubtful_past(of_past),
         ),
+        chance=by_chance,
+        repeated=frozenset().union(*(repeated(group.strips) for group in groups)),
         rerun=_rerun(odd, everywhere, collected, statuses),
         sessions=hosts.sessions,
         files=hosts.files,
@@ -354,7 +400,7 @@ def _judge(
             Odd(host=host.name, series=one, strip=strip, found=host)
             for one, strip in zip(of, judged.strips, strict=True)
             for host in strip.hosts
-            if host.status not in ("ok", "unknown")
+            if host.is_odd
         ],
         unmatched=unmatched,
         missing=missing,
@@ -452,19 +498,6 @@ def _halved(group: Group) -> Iterable[str]:
             f"the hosts fall into two groups in {len(halves.strips)} of {fmt.plural(len(group.strips), 'number')}: "
             f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.said_unit, step=one.step)} against "
             f"{fmt.quantity(better, one.said_unit, step=one.step)}; which of them is as it should be, these files do not tell"
-        )
-
-
-_TOO_MANY: Final = 0.25
-
-
-def _scatter(odd: Iterable[Odd], hosts: int) -> Iterable[str]:
-    """Say so where so many hosts look slow beside the others that it cannot be the hosts. What a site asks for is another matter."""
-    slow = {one.host for one in odd if one.found.status == "suspicious" and not one.found.of_rule}
-    if len(slow) >= LEAST_HOSTS and len(slow) > _TOO_MANY * hosts:
-        yield (
-            f"{len(slow)} of {fmt.count(hosts)} hosts look slow in something: the runs scatter, or the hosts were not idle. "
-            "Longer runs and more repeats help more than a second look"
         )
 
 

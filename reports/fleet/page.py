@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
-from reports.fleet.outliers import Odd, Report, against
+from reports.fleet.outliers import ACCUSED, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
 from reports.fleet.text import doubtful
@@ -24,7 +24,7 @@ from reports.results.sessions import minute
 from reports.results.write import write_whole
 from reports.text import format as fmt
 from reports.text.hostlist import folded
-from reports.verdicts.fleet import ASSUMED_SPREAD, LEAST_HOSTS
+from reports.verdicts.fleet import ASSUMED_SPREAD, LEAST_HOSTS, SUSPICIOUS_Z
 
 _MOST_SUSPECTS = 60
 _NAMED = 12
@@ -56,7 +56,9 @@ class FleetBlock(Block):
     """What fleet.html.j2 places."""
 
     heading: str
+    sub: str
     suspects: tuple[Suspect, ...]
+    more: str  # hosts to look at of which nothing is listed here; "" of none
 
 
 def render_fleet(
@@ -96,9 +98,12 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     hosts = Section(
         title="Hosts", anchor="nodes", opening=True, blocks=(Block(tool="hosts", figures=tuple(maps)),)
     )
+    left_out = [*odd][_MOST_SUSPECTS:]
     block = FleetBlock(
         tool="fleet", figures=tuple(figures), suspects=suspects, heading=f"{fmt.spelled(len(odd)).capitalize()} to look at"
-        + (f", the first {_MOST_SUSPECTS}" if len(odd) > _MOST_SUSPECTS else ""),
+        + (f", the first {_MOST_SUSPECTS}" if left_out else ""),
+        sub=_rules(report),
+        more=f"Less far off, and not in the table: {folded(left_out)}. pinsweep fleet --all lists their numbers." if left_out else "",
     )  # fmt: skip
     sessions = [s for own in report.sessions.values() for s in own]
     return Page(
@@ -135,7 +140,14 @@ def sentence(report: Report) -> str:
     else:
         parts.append(f"None of {fmt.plural(total, 'host')} is known to be slow")
     if report.rerun:
-        parts.append(f"{_named(list(report.rerun))} looked slow and should be measured again")
+        helps = "and should be measured again"
+        if report.chance.too_many:
+            helps = (
+                "which are too many for it to be the hosts: longer runs of all help more than a second look"
+            )
+        parts.append(
+            f"{_named(list(report.rerun))} looked slow{',' if report.chance.too_many else ''} {helps}"
+        )
     if report.failing:
         parts.append(f"runs of {_named(report.failing)} failed")
     halves = [halves for group in report.groups for halves in group.halves]
@@ -217,11 +229,17 @@ def _checks(report: Report) -> Iterable[Check]:
             yield Check(level="info", subject="Compared otherwise, or not.", text=f"{hosts}: {text}.")
         if group.apart:
             yield Check(level="warn", subject="Other hardware.", text=f"{hosts}: {group.apart}")
-        if not group.judged:
+        if blind := group.blind(report.threshold):
             yield Check(
-                level="info", subject="Not judged.",
-                text=f"{hosts}: fewer than 8 hosts of a kind cannot be judged by each other; --baseline compares them with past sessions.",
+                level="info", subject="May go unseen.", text=f"{hosts}: {group.unseen(report.threshold)}.",
+                items=tuple(f"{one.name}: up to {fmt.number(bound * 100, 2, fmt.UP)} %" for one, bound in blind[:20]),
+                counted=f"{fmt.plural(len(blind), 'number')}{', the first 20' if len(blind) > 20 else ''}",
             )  # fmt: skip
+    for reason, names in report.unjudged.items():
+        yield Check(
+            level="info", subject="Not judged.",
+            text=f"{folded(names)}: {reason}; --baseline compares them with past sessions.",
+        )  # fmt: skip
     if report.gaps:
         yield Check(
             level="warn", subject="Incomplete.", text=f"{_named(_of_gaps(report))}: not all that was asked for is there to be judged.",
@@ -265,8 +283,7 @@ def _methods(report: Report) -> Iterable[str]:
         f"{ASSUMED_SPREAD * 100:.3g} % where that has fewer than {LEAST_HOSTS} sessions of the number); z is the distance in such spreads, above 0 worse."
     )
     yield (
-        f"Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three sessions; in more, z above 3 and {least} worse in "
-        f"each, or sessions that disagree. Slow: {least} worse in three sessions or more, by more than chance makes of equal hosts in 5 of "
+        f"Slow: {least} worse in three sessions or more, by more than chance makes of equal hosts in 5 of "
         "100 fleets (a t value for as many comparisons as there are hosts times numbers that do not move together), and each session by half "
         "of that; broken: 10 %."
     )
@@ -281,9 +298,33 @@ def _methods(report: Report) -> Iterable[str]:
     )
 
 
+def _rules(report: Report) -> str:
+    """Say how hosts are ordered, and by which rule one is suspicious or fast: what stands in the table, once on the page."""
+    least, half = (f"{share * 100:.3g} %" for share in (report.threshold, report.threshold / 2))
+    there = {odd.found.status for odd in report.odd} | {report.statuses[e.name] for e in report.everywhere}
+    order = (
+        "The worst number of each, of a fast host the best; the worst verdict first, then what lies beyond what the hosts scatter by (z above "
+        f"{SUSPICIOUS_Z}), then by the change"
+    )
+    said = [order]
+    if "suspicious" in there:
+        said.append(
+            f"Suspicious is, in fewer than three sessions, who is {least} worse than the median, even inside the spread of the hosts, or beyond that spread (z above {SUSPICIOUS_Z}) "
+            f"and {half} worse, even below the threshold of {least}: where it is one of the two alone, that is said. Of three sessions or more, it is who would be slow but for chance, "
+            "or for a session that disagrees"
+        )
+    if there & ACCUSED:
+        said.append(
+            "Slow is who is worse than the median by the threshold, in each of three sessions, and by more than chance makes"
+        )
+    if "fast" in there:
+        said.append("Fast is who is as much better in each session: other memory modules, or another clock?")
+    return ". ".join(filter(None, (*said, report.chance.text))) + "."
+
+
 def _odd(report: Report) -> dict[str, list[Odd]]:
     """Return host to look at → its odd numbers; the worst host first, at the end those that no number names."""
-    by_host = group_by(report.odd, lambda odd: odd.host)
+    by_host = group_by(report.counted(), lambda odd: odd.host)
     return by_host | {e.name: [] for e in report.everywhere if e.name not in by_host}
 
 

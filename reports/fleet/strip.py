@@ -91,7 +91,9 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
             "rows": [],
-            "medians": [{"x": 0, "y": 0, "y2": len(shown)}],
+            "medians": [
+                {"x": 0, "y": i + 0.42, "y2": i + 0.78} for i in range(len(shown))
+            ],  # beside the dots, through no name
             "dots": [],
             "odd": [],
             "names": [],
@@ -156,7 +158,7 @@ def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list
     worst: dict[str, tuple[tuple[int, float], int]] = {}  # host → how odd, where
     for i, (_, strip) in enumerate(known):
         for n in strip.hosts:
-            if _is_odd(n):
+            if n.is_odd:
                 worst[n.name] = max(worst.get(n.name, ((0, 0.0), 0)), (_rank(n), -i))
     first = [-worst[name][1] for name in named if name in worst]
     place = {id(one): i for i, (one, _) in enumerate(known)}
@@ -187,7 +189,10 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     if group.halves:
         return f"{fmt.plural(len(group.hosts), 'host')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
     if suspicious:
-        return f"None{where} is known to be slow; {fmt.spelled(len(suspicious))} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
+        n = fmt.spelled(len(suspicious))
+        many = f"{n} look slow, too many for it to be the hosts"
+        again = f"{n} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
+        return f"None{where} is known to be slow; {many if report.chance.too_many else again}"
     if unseen := group.unseen(report.threshold):
         return f"None{where} is known to be slow; {unseen}"
     return f"None{where} is known to be slow"
@@ -199,22 +204,18 @@ def _at(strip: Strip, host: Host) -> float:
     return (1.0 if strip.metric.better == "higher" else -1.0) * relative(host.value, strip.middle) * 100
 
 
-def _is_odd(host: Host) -> bool:
-    return host.status not in ("ok", "unknown")
-
-
 def _rank(host: Host) -> tuple[int, float]:
-    return (2 if host.status in ACCUSED else 1 if _is_odd(host) else 0), abs(host.z or 0.0)
+    return (2 if host.status in ACCUSED else 1 if host.is_odd else 0), abs(host.z or 0.0)
 
 
 def _worst(strip: Strip) -> tuple[int, float]:
     """Sort key of a row: is somebody slow in it, and how far is the furthest odd host."""
-    return max((_rank(n) for n in strip.hosts if _is_odd(n)), default=(0, 0.0))
+    return max((_rank(n) for n in strip.hosts if n.is_odd), default=(0, 0.0))
 
 
 def _word(host: Host, mild: Mapping[str, Status]) -> str:
     """Return the series of a dot; of a host that is a little slow everywhere what is said of it as a whole."""
-    status = host.status if _is_odd(host) else mild.get(host.name, host.status)
+    status = host.status if host.is_odd else mild.get(host.name, host.status)
     return "slow" if status in ACCUSED else status if status in _COLOURS else "others"
 
 
@@ -223,7 +224,7 @@ def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float) -> dict
     at = _at(strip, host)
     shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
     tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4, step=one.step)}"
-    status = f" · {host.status}{mark(host.doubt)}" if _is_odd(host) else mark(host.doubt)
+    status = f" · {host.status}{mark(host.doubt)}" if host.is_odd else mark(host.doubt)
     return {
         "series": word,
         "x": round(max(-reach, min(reach, at)), 3),
@@ -300,15 +301,16 @@ def _axis(reach: float) -> axes.Axis:
 
 
 def _name(one: Series, several_sweeps: bool) -> str:
-    """Return "triad bandwidth, threads=8", the quantity first: what does not fit is cut at the end."""
+    """Return "triad bandwidth (scaling, threads=8)": the quantity first, in brackets the sweep and the cell that it is of ("unloaded latency" of a
+    sweep "loaded-latency")."""
     of = one.values[0].run.cell
     cell = one.cell if several_sweeps else of.describe() if of.labels() else ""
-    return ", ".join(filter(None, (one.key.name.words, cell)))
+    return f"{one.key.name.words} ({cell})" if cell else one.key.name.words
 
 
 def _said(strip: Strip, mild: Mapping[str, Status]) -> str:
     marked = [
-        f"{n.name} {n.status if _is_odd(n) else mild[n.name]}"
+        f"{n.name} {n.status if n.is_odd else mild[n.name]}"
         for n in strip.hosts
         if _word(n, mild) != "others"
     ]

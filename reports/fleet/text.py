@@ -12,6 +12,7 @@ from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
 from reports.draw.figure import MARK
 from reports.fleet.outliers import Group, Odd, Report
+from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import wrapped
@@ -19,21 +20,23 @@ from reports.text.hostlist import folded
 from reports.text.json_text import json_text
 from reports.text.plain import printable
 from reports.text.screen import PLAIN, Screen, prose, shortened, table
-from reports.verdicts.fleet import Status
+from reports.verdicts.fleet import BY_SPREAD, BY_THRESHOLD, Status
 
 SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 
 _NUMBERS_PER_HOST = 5
 _HOSTS = 30
 _MISSING = 20
+"""Without `--all`: so many numbers of so many hosts (on a terminal as many lines of hosts), so many gaps."""
 
 
 def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN) -> str:
     """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst; else on a terminal a line a host says
     in which sweeps, and by how much."""
     odd = folds(report, screen) if screen.terminal and not everything else _odd(report, everything, screen)
-    blocks = [_verdict(report, screen), *_groups(report), odd, _everywhere(report)]
+    blocks = [_verdict(report, screen), *_groups(report), odd, _everywhere(report), report.chance.text]
     blocks += [
+        _unjudged(report),
         _gaps(report, everything),
         _differing(report),
         _unlike(report),
@@ -118,10 +121,26 @@ def _groups(report: Report) -> Iterable[str]:
                 "  fewer than 8 such hosts: not judged by each other; give sessions of good ones with --baseline"
             )
         if unseen := group.unseen(report.threshold):
-            lines.append(f"  {unseen}")
+            lines.append(printable(f"  {unseen}: {_which(group.blind(report.threshold))}"))
         lines += [f"  {printable(text)}" for text in (group.past, group.of_zero) if text]
     if lines:
         yield "\n".join(lines)
+
+
+def _which(blind: Sequence[tuple[Series, float]]) -> str:
+    """Return "fio, iodepth=1: read latency p99 (12 %), … and 2 more"."""
+    named = [f"{one.name} ({fmt.number(bound * 100, 2, fmt.UP)} %)" for one, bound in blind[:_BLIND]]
+    return ", ".join(named) + (f" and {len(blind) - _BLIND} more" if len(blind) > _BLIND else "")
+
+
+_BLIND: Final = 3
+
+
+def _unjudged(report: Report) -> str:
+    """Say why hosts are not judged, beside those of a kind that is too few: this stands with their kind."""
+    few = {host for group in report.groups if not group.judged for host in group.hosts}
+    told = {why: [host for host in hosts if host not in few] for why, hosts in report.unjudged.items()}
+    return "\n".join(printable(f"not judged {folded(hosts)}: {why}") for why, hosts in told.items() if hosts)
 
 
 def _odd(report: Report, everything: bool, screen: Screen) -> str:
@@ -152,8 +171,13 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
         for host, n in left.items()
     ]
     if len(shown) > _HOSTS and not everything:
-        lines.append(f"{len(shown) - _HOSTS} more hosts with odd numbers (--all lists them)")
+        lines += prose(_left_out([*shown][_HOSTS:]), screen)
     return "\n".join(lines)
+
+
+def _left_out(hosts: Sequence[str]) -> str:
+    """Name the hosts that are odd, too, and for which there was no row."""
+    return f"{fmt.plural(len(hosts), 'more host')} with odd numbers, less far off: {printable(folded(hosts))} (--all lists them)"
 
 
 def folds(report: Report, screen: Screen) -> str:
@@ -163,6 +187,8 @@ def folds(report: Report, screen: Screen) -> str:
     words: dict[str, Counter[Status]] = {}
     for one, strip in (row for group in report.groups for row in group.strips):
         for found in strip.hosts:
+            if (found.name, one.key) in report.repeated:
+                continue
             total.setdefault(found.name, Counter())[one.key.sweep] += 1
             words.setdefault(found.name, Counter())[found.status] += 1
     everywhere = {whole.name for whole in report.everywhere}
@@ -170,7 +196,7 @@ def folds(report: Report, screen: Screen) -> str:
         name: Rest(ok=counts["ok"], unknown=counts["unknown"], everywhere=name in everywhere)
         for name, counts in words.items()
     }
-    by_host = group_by(report.odd, lambda odd: odd.host)
+    by_host = group_by(report.counted(), lambda odd: odd.host)
     alike = group_by(
         by_host,
         lambda host: (
@@ -180,17 +206,18 @@ def folds(report: Report, screen: Screen) -> str:
             doubted(by_host[host]),
         ),
     )
-    rows = [(folded(hosts), status, f"{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), own)}{mark(doubt)}") for (status, in_sweeps, own, doubt), hosts in alike.items()]  # fmt: skip
-    shown = rows[:_HOSTS]
+    rows = [(hosts, status, f"{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), own)}{mark(doubt)}") for (status, in_sweeps, own, doubt), hosts in alike.items()]  # fmt: skip
+    shown = [(folded(hosts), status, what) for hosts, status, what in rows[:_HOSTS]]
     most = max((len(host) for host, *_ in shown), default=0)
     wide = min(most, screen.width // 4)
     lines = []
     for host, status, what in shown:
         head = f"{shortened(host, wide):<{wide}}  {status:<10}  "
         lines += wrapped(what, first=head, rest=" " * len(head), width=screen.width, whole=True)
-    if shown:
-        more = f"{fmt.plural(len(rows) - len(shown), 'more line')}; " if len(rows) > len(shown) else ""
-        lines += prose(f"{more}--all lists the numbers", screen)
+    if left_out := [host for hosts, *_ in rows[_HOSTS:] for host in hosts]:
+        lines += prose(_left_out(left_out), screen)
+    elif shown:
+        lines += prose("--all lists the numbers", screen)
     return "\n".join(lines)
 
 
@@ -250,11 +277,14 @@ def _others(rest: Rest) -> str:
 
 
 def _far(own: Iterable[Odd]) -> str:
-    """Return ", 8 to 9 % worse", "4.9 % better"; of what only a rule accuses that rule, too: it may be better than the median."""
+    """Return ", 8 to 9 % worse", "4.9 % better"; of what only a rule of the site accuses that rule, too (it may be better than the median), and
+    of suspicions by one rule of two by which."""
     listed = list(own)
     off = [o.found.worse for o in listed if o.found.worse is not None]
     rules = dict.fromkeys(o.found.reason for o in listed if o.found.of_rule)
     said = [*rules, _percent_span(off)] if off else [*rules]
+    reasons = {o.found.reason for o in listed}
+    said += reasons if len(reasons) == 1 and reasons <= {BY_SPREAD, BY_THRESHOLD} else ()
     return "".join(f", {part}" for part in said)
 
 

@@ -16,7 +16,7 @@ So the z that is asked for grows with the number of comparisons, and the hosts' 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, median_low
@@ -78,6 +78,10 @@ _RULES: Final = (_FLOOR, _TOLERANCE)
 _HALVES: Final = "the hosts fall into two groups"
 DISAGREE: Final = "its sessions disagree"
 CHANCE: Final = "may be chance"
+BY_THRESHOLD: Final = "by the threshold alone"
+BY_SPREAD: Final = "by the spread alone"
+"""By which of the two rules a host of fewer than three sessions is suspicious: worse by the threshold, though inside what the hosts scatter by; or
+beyond what they scatter by, though not by the threshold. "" where it is both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,10 @@ class Host:
     worse: float | None  # relative distance from the median, above 0 is worse
     reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
     doubt: str = ""  # the checks that convict its runs, which the statistics do not ask: "F1, F7"
+
+    @property
+    def is_odd(self) -> bool:
+        return self.status not in ("ok", "unknown")
 
     @property
     def of_rule(self) -> bool:
@@ -111,6 +119,8 @@ class Strip:
         None  # relative: what is less worse, in three sessions, is not told from the others
     )
     worse_half: tuple[str, ...] = ()  # where the hosts fall into two groups, those of the worse one
+    looks: int = 0  # hosts of fewer than three sessions that were compared
+    by_chance: float = 0.0  # so many of them are suspicious on average where all hosts are equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,13 +228,39 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
         for name, value in of_host.items()
     )
     unseen = None
+    looks, by_chance = 0, 0.0
+    if middle and spread and not worse_half:
+        looks, by_chance = _by_chance(metric, abs(middle), spread, noise, threshold)
     if middle and spread:
         confirmed = any(host.runs >= CONFIRMED for host in hosts)
         own = max(spread, noise * _of_median(CONFIRMED)) / abs(middle) if confirmed else 0.0
         unseen = max(threshold, (beyond / 2 + SEEN_MARGIN) * own)
     return Strip(
-        metric=metric, middle=middle, spread=spread, hosts=hosts, unseen=unseen, worse_half=worse_half
-    )
+        metric=metric, middle=middle, spread=spread, hosts=hosts, unseen=unseen, worse_half=worse_half,
+        looks=looks, by_chance=by_chance,
+    )  # fmt: skip
+
+
+def _by_chance(
+    metric: Metric, middle: float, spread: float, noise: float, threshold: float
+) -> tuple[int, float]:
+    """Return how many hosts of fewer than three sessions there are, and how many of them are suspicious on average where all are equal, by `_status`."""
+    from scipy.special import stdtr
+
+    if metric.better == "neither":
+        return 0, 0.0
+    by_runs = Counter(len(runs) for runs in metric.values.values() if 0 < len(runs) < CONFIRMED)
+    expected = 0.0
+    for runs, hosts in by_runs.items():
+        beyond = SUSPICIOUS_Z * max(spread, noise * _of_median(runs)) / middle
+        least = min(threshold, max(beyond, _half(metric, threshold)))
+        expected += hosts * float(stdtr(len(metric.baseline or metric.values), -least * middle / spread))
+    return by_runs.total(), expected
+
+
+def _half(metric: Metric, threshold: float) -> float:
+    """Half of the threshold: of hosts that are alike to 0.5 %, with a hundred numbers each, every one is odd in something."""
+    return max(threshold / 2, STEPS * metric.resolution)
 
 
 def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> tuple[str, ...]:
@@ -332,10 +368,10 @@ def _status(
         return "unknown", few if len(metric.values) < LEAST_HOSTS else "the median is 0"
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), _TOLERANCE
-    # half of the threshold: of hosts that are alike to 0.5 %, with a hundred numbers each, every one is odd in something
-    half = max(threshold / 2, STEPS * metric.resolution)
-    if (worse > threshold or (z > SUSPICIOUS_Z and worse > half)) and runs < CONFIRMED:
-        return "suspicious", ""
+    if runs < CONFIRMED and worse > threshold:
+        return "suspicious", "" if z > SUSPICIOUS_Z else BY_THRESHOLD
+    if runs < CONFIRMED and z > SUSPICIOUS_Z and worse > _half(metric, threshold):
+        return "suspicious", BY_SPREAD
     return "ok", ""
 
 

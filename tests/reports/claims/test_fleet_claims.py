@@ -206,6 +206,12 @@ def judged(case: Case) -> None:
         else:
             assert len(sessions) < 3
             assert worse > 0.015
+            rules = {
+                "by the spread alone": (False, True),
+                "by the threshold alone": (True, False),
+                None: (True, True),
+            }
+            assert (worse > 0.03, row["z"] > 2.5) == rules[row["reason"]]
     odd = {(row["node"], number_of(row)) for row in document["odd"]}
     mild = {row["node"] for row in document["everywhere"]}
     for host in case.hosts("ok"):
@@ -236,6 +242,36 @@ def unseen(case: Case, text: str, hosts: set[str]) -> None:
     assert (int(n), int(of)) == (sum(b > 0.03 for b in bounds), len(bounds))
 
 
+def blind(case: Case, text: str, hosts: set[str]) -> None:
+    """Which numbers these are, each with its bound, the widest first."""
+    (own,) = [g["numbers"] for g in case.document["groups"] if set(g["nodes"]) == hosts]
+    bounds = {n["number"]: n["unseen"] for n in own if n["unseen"] and not n["worse_half"]}
+    told = re.findall(r"(s(?:, a=\d+)?: \w+) \(([\d.]+) %\)", text)
+    more = re.search(r" and (\d+) more$", text)
+    assert len(told) + int(more[1] if more else 0) == sum(bound > 0.03 for bound in bounds.values())
+    for (name, said_of), bound in zip(told, sorted(bounds.values(), reverse=True), strict=False):
+        assert bounds[name] == bound
+        assert bound * 100 <= float(said_of) * (1 + 1e-9) < bound * 110
+
+
+def by_chance(case: Case, found: str, of: str, are: str, expected: str) -> None:
+    """How many looks there were at hosts with one or two sessions, how many were suspicious, and what chance makes: never more than half."""
+    few = [
+        (host, key)
+        for key, own in case.truth.values.items()
+        for host in own
+        if len(own[host]) < 3 and len(case.truth.mates(host, key)) >= 8
+    ]
+    odd = [row for row in case.document["odd"] if row["verdict"] == "suspicious" and row["sessions"] < 3]
+    assert int(found.replace("\u202f", "")) == len(odd) > 0
+    assert (are == "is") == (len(odd) == 1)
+    assert len(odd) <= int(of.replace("\u202f", "")) <= len(few)
+    assert (
+        expected == "fewer than one"
+        or float(expected.removeprefix("about ").replace("\u202f", "")) <= len(few) / 2
+    )
+
+
 def headline(case: Case) -> None:
     """The page's sentence, part by part."""
     page, document = case.page, case.document
@@ -254,11 +290,15 @@ def headline(case: Case) -> None:
         assert int(found[1]) == total
         assert not slow
         assert len(unknown) < total
-    assert bool(document["rerun"]) == any("should be measured again" in part for part in parts)
+    assert bool(document["rerun"]) == any(" looked slow" in part for part in parts)
     assert bool(case.truth.failed) == any(part.endswith(" failed") for part in parts)
     for part in parts:
-        if found := re.fullmatch(r"(.+) looked slow and should be measured again", part):
+        if found := re.fullmatch(
+            r"(.+) looked slow(?: and should be measured again|, which are too many for it to be the hosts: (longer) runs of .*)",
+            part,
+        ):
             n, names = hosts_of(found[1])
+            assert bool(found[2]) == case.report.chance.too_many
             assert n == len(document["rerun"])
             assert not names or names == set(document["rerun"])
             assert set(document["rerun"]) <= case.hosts("suspicious")
@@ -359,7 +399,10 @@ def figures(case: Case) -> None:
         ):
             assert not slow
             assert int(found[1]) == len(own) - len(unknown)
-            if more := re.fullmatch(r"(\w+) (?:is|are) to be measured again", found[3]):
+            if more := re.fullmatch(
+                r"(\w+) (?:(?:is|are) to be measured again|look slow, (too many) .*)", found[3]
+            ):
+                assert bool(more[2]) == case.report.chance.too_many
                 assert number(more[1]) == len(again)
             else:
                 assert not again
@@ -615,8 +658,19 @@ def terminal(case: Case) -> None:
             assert unfolded(found[1]) == group
         elif line.startswith("  fewer than 8 such hosts"):
             assert len(group) < 8
-        elif found := re.fullmatch(r"  (up to .* unseen in .*)", line):
+        elif found := re.fullmatch(r"  (up to .* unseen in \d+ of \d+ numbers?): (.*)", line):
             unseen(case, found[1], group)
+            blind(case, found[2], group)
+        elif found := re.fullmatch(
+            r"([\d\u202f]+) of ([\d\u202f]+) looks? \(hosts × numbers\) (is|are) suspicious; where all .* makes (.+)",
+            line,
+        ):
+            by_chance(case, *found.groups())
+        elif found := re.fullmatch(
+            r"not judged (\S+): (no run of it gave a number|the median is 0|the hosts fall into two groups|fewer than 8 hosts: compare with a baseline)",
+            line,
+        ):
+            assert unfolded(found[1]) <= case.hosts("unknown")
         elif line.startswith("  ⚠ doubtful: "):
             doubted(case, line)
         elif line.startswith(("host  ", "⚠: doubtful, by the checks named")) or not line:
@@ -679,7 +733,8 @@ def lines_of_hosts(case: Case) -> None:
         assert {len(rows[host]) for host in hosts} == {int(found[4])}
         for part in found[3].split("; "):
             said_of = re.fullmatch(
-                r"(all|(\d+) of (\d+)) of s(?:, (\S+)(?: to (\S+))? % (worse|better))?", part
+                r"(all|(\d+) of (\d+)) of s(?:, (\S+)(?: to (\S+))? % (worse|better))?(?:, by the (threshold|spread) alone)?",
+                part,
             )
             assert said_of, part
             better = said_of[6] == "better"
@@ -689,6 +744,7 @@ def lines_of_hosts(case: Case) -> None:
                 {int(said_of[2])} if said_of[2] else set(of.values())
             )
             assert not said_of[3] or {int(said_of[3])} == set(of.values())
+            assert not said_of[7] or {row["reason"] for row in these} == {f"by the {said_of[7]} alone"}
             off = [abs(row["worse"]) * 100 for row in these if row["worse"] is not None]
             assert stands(f"{said_of[4]} %", min(off), digits=2)
             assert stands(f"{said_of[5] or said_of[4]} %", max(off), digits=2)
@@ -720,7 +776,9 @@ def checks(case: Case) -> None:
             assert n == len(check.items) or "the first" in check.counted
         if check.subject == "Not judged.":
             names = unfolded(check.text.partition(":")[0])
-            assert len(names) < 8
+            assert ("cannot be judged by each other" in check.text) == all(
+                names.isdisjoint(g["nodes"]) or not g["judged"] for g in case.document["groups"]
+            )
             assert names <= case.hosts("unknown")
         if check.subject == "Incomplete.":
             assert sum(case.truth.failed[name] > 0 for name in case.truth.kind) > 0

@@ -166,7 +166,7 @@ def test_none_is_slow_says_how_slow_could_not_be_seen(make: Any, tmp_path: Path)
     assert re.fullmatch(r"up to \d\d % worse may go unseen in 4 of 4 numbers", unseen)
     assert figure.title == f"None of 9 hosts is known to be slow; {unseen}"
     assert unseen in page.sentence
-    assert f"\n  {unseen}\n" in fleet_text.as_text(report) + "\n"
+    assert f"\n  {unseen}: s, threads=4: copy bandwidth (" in fleet_text.as_text(report)
     numbers = json.loads(fleet_text.as_json(report))["groups"][0]["numbers"]
     assert min(n["unseen"] for n in numbers) > 0.1
 

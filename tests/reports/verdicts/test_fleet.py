@@ -294,3 +294,31 @@ def test_of_hosts_as_much_worse_as_may_go_unseen_three_in_four_are_seen(hosts: i
         judged = judge_fleet(metrics)
         seen += [strip.hosts[0].status in ("suspicious", "slow", "broken") for strip in judged.strips]
     assert 0.65 < sum(seen) / len(seen) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("noise", "worse", "reason"),
+    [(0.04, 0.04, "by the threshold alone"), (0.004, 0.02, "by the spread alone"), (0.004, 0.04, "")],
+)
+def test_a_suspicion_says_by_which_rule(noise: float, worse: float, reason: str) -> None:
+    """ "suspicious" stood beside z 0.84, and beside 1.9 % where the threshold is 3 %, and nothing said why."""
+    rates = {f"n{i}": [100 * (1 + noise * (i - 10) / 10)] for i in range(21)} | {"odd": [100 * (1 - worse)]}
+    (strip,) = judge_fleet([Metric(key=1, better="higher", values=rates)]).strips
+
+    (odd,) = [host for host in strip.hosts if host.name == "odd"]
+    assert (odd.status, odd.reason) == ("suspicious", reason)
+
+
+@pytest.mark.parametrize(("hosts", "noise"), [(12, 0.02), (40, 0.01), (40, 0.05)])
+def test_as_many_are_suspicious_of_equal_hosts_as_chance_is_said_to_make(hosts: int, noise: float) -> None:
+    rng = np.random.default_rng(5)
+    metrics = [
+        Metric(key=key, better="lower", values={f"n{i}": tuple(100 * np.exp(rng.normal(0, noise, runs))) for i in range(hosts)})
+        for runs in (1, 2) for key in range(60)
+    ]  # fmt: skip
+    strips = judge_fleet(metrics).strips
+
+    found = sum(host.status == "suspicious" for strip in strips for host in strip.hosts)
+    expected = sum(strip.by_chance for strip in strips)
+    assert sum(strip.looks for strip in strips) == 120 * hosts
+    assert found == pytest.approx(expected, abs=4 * math.sqrt(expected))
