@@ -98,7 +98,8 @@ def _method(report: Report) -> str:
         f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints. What changed on the machine is "
         "what both sessions recorded and recorded differently, right before and after the step, else one session to either side of it: "
         "when two things change together, the history cannot tell which one it was. A number drifts that a straight line over time (the median of the "
-        f"slopes of all pairs of sessions) leaves at most {NEARER:g} of what the levels between the steps leave, in absolute deviations: then no session is named. A number that regressed has come back when it is "
+        f"slopes of all pairs of sessions) leaves at most {NEARER:g} of what the levels between the steps leave, in absolute deviations: then no session is named. A step on top of a drift is told as a step, or as several, "
+        "with what the drift adds to each in its size: a number is said to drift, or to step, never both. A number that regressed has come back when it is "
         "no longer worse by as much than it was before."
     )
 

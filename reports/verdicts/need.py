@@ -46,7 +46,7 @@ def advise(
     if not sample.a or not sample.b:
         return Need(advice=Advice(f"no good run on side {'A' if not sample.a else 'B'}"))
     if math.isnan(shift):
-        return Need(advice=Advice("holds values of 0 or below, which have no ratio"))
+        return Need(advice=Advice("has values of 0 or below, of which no change is a share"))
     if test is None:
         return Need(repeats=least, advice=Advice("a single run on a side: needs {} repeats a side", (least,)))
     if sample.unsure:

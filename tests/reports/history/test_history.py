@@ -116,6 +116,7 @@ def test_what_drifts_is_no_step_of_any_day_and_no_kernels_doing(nightly: Nightly
     assert report.steps == ()
     assert len(report.regressed) == len(report.drifting("node07")) == 4
     said = "4 numbers drift: 4 regressed little by little"
+    assert any("A step on top of a drift is told as a step, or as several" in text for text in page.methods)
     assert page.sentence == f"{said}."
     text = history_text.as_text(report)
     assert text.startswith(f"node07: 20 sessions, 2026-01-01 to 2026-01-20, 4 numbers: {said}\n")

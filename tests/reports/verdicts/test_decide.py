@@ -306,8 +306,8 @@ def test_equal_repeats_are_not_certain(n: int) -> None:
         (STEADY, (2.0,), "a single run on a side: needs 5 repeats a side"),
         ((), (2.0,), "no good run on side A"),
         (STEADY, (), "no good run on side B"),
-        ((0.0,) * 5, (0.0,) * 5, "holds values of 0 or below, which have no ratio"),
-        (STEADY, (-1.0,) * 5, "holds values of 0 or below, which have no ratio"),
+        ((0.0,) * 5, (0.0,) * 5, "has values of 0 or below, of which no change is a share"),
+        (STEADY, (-1.0,) * 5, "has values of 0 or below, of which no change is a share"),
     ],
 )
 def test_what_cannot_be_tested_says_why(a: tuple[float, ...], b: tuple[float, ...], advice: str) -> None:
