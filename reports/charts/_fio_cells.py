@@ -84,7 +84,7 @@ def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
     """Return the columns of `cells` that each run tells by itself. `alone`: of which the text tells what their disks did."""
     import pandas as pd
 
-    found = summaries.frame(runs).dropna(subset="iops").drop(columns="latencies")
+    found = summaries.frame(runs).dropna(subset="iops").drop(columns=["latencies", "steps"])
     run, direction = found["run"], found["direction"]
     first: dict[object, Run] = {}
     alike = run.map({one: first.setdefault(_options_of(one), one) for one in run})  # tells the same options
@@ -222,7 +222,12 @@ def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
 def latency_words(found: pd.DataFrame) -> tuple[str, str]:
     """Return what the latencies of a figure are called, in words and in tables: "completion latency", "clat". Where there are both
     kinds, the series tell which."""
-    return (WORDS["clat"], "clat") if (found["which"] == "clat").all() else (WORDS["lat"], "latency")
+    return latency_name(found["which"])
+
+
+def latency_name(which: Iterable[str]) -> tuple[str, str]:
+    """Return the same of some rows' `which`."""
+    return (WORDS["clat"], "clat") if set(which) == {"clat"} else (WORDS["lat"], "latency")
 
 
 def is_mix(series: str) -> bool:

@@ -41,14 +41,21 @@ def _own(run: Run) -> dict[str, Any]:
     return {**run.options, "host": run.where, "place": run.place, "program": program_kind(run)}
 
 
-def _unlike(runs: Iterable[Run]) -> Iterable[Run]:
-    """Return one of the runs of which nothing tells the panels apart: of the repeats of a cell, as a rule."""
-    alike: dict[tuple[object, ...], Run] = {}  # the repeats of a cell have these in common, as a rule
+def _unlike(runs: Iterable[Run]) -> list[Run]:
+    """Return one of the runs of which nothing tells the panels apart: of the repeats of a cell, as a rule. Of what it returns, the same."""
+    alike: dict[tuple[object, ...], Run] = {}
     for run in runs:
-        said = (id(run.parsed.facts), id(run.parsed.flags)) if run.parsed else ()
-        ids = id(run.cell), id(run.session), id(run.record.placement)
-        alike.setdefault((ids, said, run.where, run.source, run.build, run.record.program), run)
-    return {_telling_apart(run): run for run in alike.values()}.values()
+        alike.setdefault(_in_common(run), run)
+    return list({_telling_apart(run): run for run in alike.values()}.values())
+
+
+def _in_common(run: Run) -> tuple[object, ...]:
+    """Return what the repeats of a cell have in common, as a rule: those that have it are told apart by nothing."""
+    parsed, record = run.parsed, run.record
+    said = (id(parsed.facts), id(parsed.flags)) if parsed else None
+    return (
+        id(run.cell), id(run.session), id(record.placement), said, run.where, run.source, run.build, record.program,
+    )  # fmt: skip
 
 
 def _telling_apart(run: Run) -> tuple[object, ...]:
@@ -130,7 +137,8 @@ _STAY = (*_FROM, "bs", "l", "np")
 
 def panel_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     """Return the fewest of the `facet_names` that tell the panels apart."""
-    return fewest(runs, facet_names(runs, within=within))
+    unlike = _unlike(runs)
+    return fewest(unlike, facet_names(unlike, within=within))
 
 
 def fewest(runs: Sequence[Run], names: Sequence[str], stay: Iterable[str] = _STAY) -> list[str]:
@@ -151,16 +159,13 @@ def fewest(runs: Sequence[Run], names: Sequence[str], stay: Iterable[str] = _STA
 def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[str, ...]:
     """Return those of some options that need no panels: what is drawn of a run (beside it) tells their value. Cells of two values
     that nothing tells apart would be pooled."""
-    pairs = list(drawn)
-    names = facet_names(list(dict.fromkeys(run for run, _ in pairs)), within=within)
+    alike = {(_in_common(run), by): run for run, by in drawn}  # repeats tell the same
+    pairs = {(_telling_apart(run), by): run for (_, by), run in alike.items()}
+    names = facet_names(list(dict.fromkeys(pairs.values())), within=within)
     known: set[tuple[object, ...]] = set()
-    seen: set[tuple[object, ...]] = set()  # repeats tell the same
-    for run, by in pairs:
-        alike = (_telling_apart(run), by)
-        if alike not in seen:
-            seen.add(alike)
-            own = _own(run)
-            known.add(((*map(own.get, names),), by, *(str(own.get(n)) for n in within)))
+    for (_, by), run in pairs.items():
+        own = _own(run)
+        known.add(((*map(own.get, names),), by, *(str(own.get(n)) for n in within)))
     points = {of[:2] for of in known}
     return tuple(
         n for at, n in enumerate(within, 2) if len({(*of[:2], of[at]) for of in known}) == len(points)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +24,7 @@ from reports.charts._fio_cells import (
     is_mix,
     is_stored,
     known_count,
+    latency_name,
     latency_words,
 )
 from reports.charts._fio_fans import fans_figure
@@ -30,12 +33,11 @@ from reports.charts._fio_tables import MOST_OFFERS, numbers_tables, offers_table
 from reports.charts._fio_time import time_figures
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
-from reports.charts.soundness import counted_rows, is_hollow, sound_rows
+from reports.charts.soundness import is_hollow, sound_rows
 from reports.draw.figure import MOST_ROWS, Figure
 from reports.numbers import formulas
 from reports.numbers.fio import WORDS, histograms, job_count, printed
 from reports.page.model import KeyNumber
-from reports.readings import groups
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -57,12 +59,16 @@ METHODS = (
 )
 
 
+_Rows = Sequence[Any]
+"""The rows of `cells` of one cell, in one direction: named tuples with its columns, of which a page has thousands of lists."""
+
+
 def chapter(results: Results, tool: str = "fio") -> Chapter:
     """Draw one figure per sweep: IOPS and latency panels per block size, a line per kind and direction."""
     runs = results.shown(tool)
     figures, key_numbers, times = [], [], []
     leading: set[str] = set()
-    ranked: list[list[pd.DataFrame]] = []
+    ranked: list[list[_Rows]] = []
     moved: list[list[KeyNumber]] = []
     behind: set[str] = set()
     sweeps = group_by(runs, lambda r: r.cell.sweep)
@@ -136,7 +142,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     binned = found[~found["verify"] & found["binned"]]
     if not len(binned):
         return None
-    every = [_Tail.of(*of) for of in groups(binned, _OF_A_TAIL)]
+    every = [_Tail.of(own) for own in group_by(binned.itertuples(index=False), _of_a_tail).values()]
     quiet = [tail for tail in every if not tail.hollow] or every
     first = quiet[0].panel
     by_series = group_by((tail for tail in quiet if tail.panel == first), lambda tail: tail.series).values()
@@ -171,7 +177,9 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     )  # fmt: skip
 
 
-_OF_A_TAIL = ["panel", "series", "label", "iodepth", "processes", "direction"]
+def _of_a_tail(row: Any) -> tuple[object, ...]:  # noqa: ANN401 (a row of `cells`)
+    counts = map(known_count, (row.iodepth, row.processes))
+    return row.panel, row.series, row.label, *counts, row.direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -188,16 +196,16 @@ class _Tail:
     hollow: bool
 
     @classmethod
-    def of(cls, values: tuple[Any, ...], own: pd.DataFrame) -> _Tail:
-        """Return the tail of the cells (or parts of them) that have these values of _OF_A_TAIL."""
-        panel, series, label, depth, _, direction = values
-        at = known_count(depth)
+    def of(cls, own: _Rows) -> _Tail:
+        """Return the tail of the cells (or parts of them) that have the same `_of_a_tail`."""
+        of = own[0]
+        at = known_count(of.iodepth)
         words = f"depth {at}" if at else "depth not said"
-        where = facets.facet_title(panel, "fio")
+        where = facets.facet_title(of.panel, "fio")
         return cls(
-            panel=panel, series=series, direction=direction, depth=at or 0, name=f"{label}, {words}",
-            listed=f"{series}, {words}{', ' + where if where else ''}",
-            members=tuple(zip(own["run"], own["mean"], own["largest"], strict=True)), hollow=is_hollow(own["run"]),
+            panel=of.panel, series=of.series, direction=of.direction, depth=at or 0, name=f"{of.label}, {words}",
+            listed=f"{of.series}, {words}{', ' + where if where else ''}",
+            members=tuple((row.run, row.mean, row.largest) for row in own), hollow=is_hollow(row.run for row in own),
         )  # fmt: skip
 
     def drawn(self, name: str = "") -> Distribution:
@@ -214,19 +222,21 @@ _SAID = ("bs", "numjobs", "host", "direct", *WITHIN)
 """Options that a key number has in words of its own; hosts are those of all key numbers of a page."""
 
 
-def _ranked(found: pd.DataFrame) -> list[pd.DataFrame]:
+def _ranked(found: pd.DataFrame) -> list[_Rows]:
     """Return the rows of each cell that may lead the page, the best first."""
     found = found[~found["verify"]]
     if not len(found):
         return []
     random, reads = found["kind"] == "randread", found["direction"] == "read"
     own = found[random] if random.any() else found[reads] if reads.any() else found
-    return sorted(_cells(own), key=lambda same: -same["iops"].median())
+    return sorted(_rows_of_cells(own), key=lambda same: -statistics.median(row.iops for row in same))
 
 
-def _cells(found: pd.DataFrame) -> list[pd.DataFrame]:
-    by = ["point_id", "direction"] if facets.pooled(found["run"]) else ["file", "point_id", "direction"]
-    return [same for _, same in groups(found, by)]
+def _rows_of_cells(found: pd.DataFrame, *further: str) -> list[_Rows]:
+    """Return the rows of each cell and direction; those that have the same in `further` columns, too."""
+    by = ["point_id", "direction", *further]
+    key = operator.attrgetter(*(by if facets.pooled(found["run"]) else ["file", *by]))
+    return list(group_by(found.itertuples(index=False), key).values())
 
 
 _BANDWIDTH: Final = "Storage bandwidth"
@@ -244,11 +254,12 @@ def _most_moved(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
         or len(texts) > 1
     ):
         return []
-    same = max(_cells(found), key=lambda same: same["bandwidth"].median())
-    of = formulas.spread(list(same["bandwidth"]), printed(same["run"]))
+    same = max(_rows_of_cells(found), key=lambda same: statistics.median(row.bandwidth for row in same))
+    runs = [row.run for row in same]
+    of = formulas.spread([row.bandwidth for row in same], printed(runs))
     name = f"{_BANDWIDTH}, {_named(same).removeprefix('Storage, ')}"
     context = ", ".join([*_context(same, both), "the most of all block sizes"])
-    return [replace(wording.key_number(name, of, "B/s", context, 16, same["run"]), moves=of.median)]
+    return [replace(wording.key_number(name, of, "B/s", context, 16, runs), moves=of.median)]
 
 
 _OF_ONE_KIND = {
@@ -257,35 +268,35 @@ _OF_ONE_KIND = {
 }  # fmt: skip
 
 
-def _named(same: pd.DataFrame) -> str:
+def _named(same: _Rows) -> str:
     """Return "Storage, 4 KiB random reads"; of a part of a mix, or where no text says which, "Storage, 4 KiB reads"."""
-    size, kind, direction = (str(same[name].iat[0]) for name in ("size", "kind", "direction"))
-    return " ".join(filter(None, ("Storage,", size, _OF_ONE_KIND.get(kind, ios(direction)))))
+    of = same[0]
+    return " ".join(filter(None, ("Storage,", of.size, _OF_ONE_KIND.get(of.kind, ios(of.direction)))))
 
 
-def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
+def _key_number(same: _Rows, both: bool) -> KeyNumber:
     """Return the number of a cell. `both`: some runs of the page are direct, others through the page cache."""
-    context = _context(same, both)
-    if len(means := same["mean"].dropna()):
-        context.append(
-            f"mean {latency_words(same)[1]} {fmt.quantity(means.median(), 'ns', step=printed(same['run']))}"
-        )
-    of = formulas.spread(list(same["iops"]), printed(same["run"]))
-    moved = float(same["bandwidth"].median(skipna=False)) if "bandwidth" in same else math.nan
-    number = wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
-    return replace(number, moves=0.0 if math.isnan(moved) else moved)
+    context, runs = _context(same, both), [row.run for row in same]
+    if means := [row.mean for row in same if not math.isnan(row.mean)]:
+        word = latency_name(row.which for row in same)[1]
+        context.append(f"mean {word} {fmt.quantity(statistics.median(means), 'ns', step=printed(runs))}")
+    of = formulas.spread([row.iops for row in same], printed(runs))
+    number = wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, runs)
+    moved = statistics.median(row.bandwidth for row in same)  # nan among them: not known
+    known = not any(math.isnan(row.bandwidth) for row in same)
+    return replace(number, moves=moved if known else 0.0)
 
 
-def _context(same: pd.DataFrame, both: bool) -> list[str]:
+def _context(same: _Rows, both: bool) -> list[str]:
     """Return what tells a cell from the others: its kind, depth, jobs, cache, panel."""
-    best = same.iloc[0]
-    depth, jobs = known_count(best["iodepth"]), job_count(best["run"], best["direction"])
-    waits = depth and depth > 1 and best["asked"] == jobs  # a synchronous engine
-    context = [best["series"].removesuffix(" (clat)")]
+    best = same[0]
+    depth, jobs = known_count(best.iodepth), job_count(best.run, best.direction)
+    waits = depth and depth > 1 and best.asked == jobs  # a synchronous engine
+    context = [best.series.removesuffix(" (clat)")]
     context += [f"iodepth {depth}{' (one in flight a job)' if waits else ''}"] if depth else []
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
-    context += [cache] if both and (cache := best["way"]) else []
-    apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
+    context += [cache] if both and (cache := best.way) else []
+    apart = tuple((name, value) for name, value in best.panel if name not in _SAID)
     context += [title] if (title := facets.facet_title(apart, "fio")) else []
     return context
 
@@ -295,32 +306,28 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
     alone = found[
         (found["asked"] == 1) & ~found["series"].map(is_mix) & ~found["kind"].isin(MIXES) & ~found["verify"]
     ]
-    by = (
-        ["point_id", "direction", "which"]
-        if facets.pooled(found["run"])
-        else ["file", "point_id", "direction", "which"]
-    )
     times = []
-    for _, every in groups(alone.sort_values(RANKED, kind="stable"), by):
-        same = counted_rows(every)
-        statistic = "p50" if same["p50"].notna().all() else "mean"
-        if same[statistic].notna().all():
-            of = formulas.spread(list(same[statistic]), printed(same["run"]))
+    for every in _rows_of_cells(alone.sort_values(RANKED, kind="stable"), "which"):
+        same = [row for row in every if row.run.sound] or every
+        statistic = "mean" if any(math.isnan(row.p50) for row in same) else "p50"
+        values = [getattr(row, statistic) for row in same]
+        if not any(map(math.isnan, values)):
+            run, of = same[0].run, formulas.spread(values, printed(row.run for row in same))
             times.append(
                 AccessTime(
-                    name=_access(same, both), run=same["run"].iloc[0], group="storage", median=of.median, step=of.step, repeats=of, source=program_name(same["run"].iloc[0]),
-                    statistic="median" if statistic == "p50" else "mean", metric=f"{latency_words(same)[0]}/{statistic}",
+                    name=_access(same, both), run=run, group="storage", median=of.median, step=of.step, repeats=of, source=program_name(run),
+                    statistic="median" if statistic == "p50" else "mean", metric=f"{WORDS[same[0].which]}/{statistic}",
                 )
             )  # fmt: skip
     return times
 
 
-def _access(same: pd.DataFrame, both: bool) -> str:
+def _access(same: _Rows, both: bool) -> str:
     """Return "4 KiB read, iodepth 1"; "4 KiB read clat, one in flight" where the engine waits for each, whatever its depth; and that it
     goes through the page cache, or which way it goes where `both` are on the page."""
-    size, kind, which = (str(same[name].iat[0]) for name in ("size", "kind", "which"))
-    words = (size, SHORT.get(kind, kind), which == "clat" and "clat")
-    depth = "iodepth 1" if known_count(same["iodepth"].iat[0]) == 1 else "one in flight"
-    way = cache_words(same["way"])
+    of = same[0]
+    words = (of.size, SHORT.get(of.kind, of.kind), of.which == "clat" and "clat")
+    depth = "iodepth 1" if known_count(of.iodepth) == 1 else "one in flight"
+    way = cache_words(row.way for row in same)
     told = way if both or way == CACHED else ""
     return ", ".join(filter(None, [" ".join(word for word in words if word), depth, told]))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.measurement import Parsed, whole
@@ -51,7 +50,8 @@ class Summary(NamedTuple):
     p999: float | None
     p9999: float | None
     largest: float | None  # ns, as fio prints it; None where an entry does not tell
-    latencies: tuple[Number, ...]  # all that are given: mean, p50, p95, p99, p99.9
+    latencies: Mapping[str, float]  # all that are given: "mean", "p50", "p95", "p99", "p99.9" → ns
+    steps: Mapping[str, float]  # of each of them that has one the width of its bin, ns
     binned: bool  # is their distribution told: has it `histograms`?
 
 
@@ -86,15 +86,14 @@ def summaries(parsed: Parsed) -> Iterator[Summary]:
     for direction, every in _by_direction(jobs(parsed)).items():
         own = [job for job in every if job.iops] or every
         alone = own[0] if len(own) == 1 else None
-        latencies = tuple(_latencies(direction, own, which, joined.get(direction)))
-        by_name = {number.name.statistic: number.value for number in latencies}
+        latencies, steps = _latencies(own, which, joined.get(direction))
         p90, p999, p9999 = _further(own, which, joined.get(direction))
         yield Summary(
             direction=direction, which=which,
             iops=_total(job.iops for job in own), bandwidth=_total(job.bandwidth for job in own),
             iops_min=alone and alone.iops_min, iops_max=alone and alone.iops_max,
-            mean=by_name.get("mean"), p50=by_name.get("p50"), p99=by_name.get("p99"), p90=p90, p999=p999, p9999=p9999,
-            largest=_largest(own, which), latencies=latencies, binned=direction in joined,
+            mean=latencies.get("mean"), p50=latencies.get("p50"), p99=latencies.get("p99"), p90=p90, p999=p999, p9999=p9999,
+            largest=_largest(own, which), latencies=latencies, steps=steps, binned=direction in joined,
         )  # fmt: skip
 
 
@@ -116,20 +115,23 @@ def _which(entries: Iterable[Job]) -> str:
     return "lat" if told or any(job.clat is None for job in timed) else "clat"
 
 
-def _latencies(direction: str, own: Sequence[Job], which: str, joined: Binned | None) -> Iterator[Number]:
-    part: Part = (("direction", direction),)
-    if mean := _mean(own, which):
-        yield quantile("mean", mean, part, None, WORDS[which])
+def _latencies(
+    own: Sequence[Job], which: str, joined: Binned | None
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return what is given of the latency, and the step of each quantile, as `Summary` has them."""
+    mean = _mean(own, which)
+    found = {"mean": mean} if mean else {}
     if joined:
-        for of, known in joined.quantiles.items():
-            yield quantile(of, known, part, joined.steps.get(of), WORDS[which])
-    elif len(own) == 1:
+        return found | dict(joined.quantiles), dict(joined.steps)
+    steps: dict[str, float] = {}
+    if len(own) == 1:
         (job,) = own
         printed = job.lat_percentiles if which == "lat" else job.clat_percentiles
         for statistic, share in QUANTILES:
             value = printed.get(statistic)
             if value and (job.ios is None or formulas.fixed(share, job.ios)):
-                yield quantile(statistic, value, part, bin_width(value), WORDS[which])
+                found[statistic], steps[statistic] = value, bin_width(value)
+    return found, steps
 
 
 def _further(own: Sequence[Job], which: str, joined: Binned | None) -> list[float | None]:
@@ -207,7 +209,8 @@ def numbers(run: Run) -> Iterator[Number]:
         part = _part(run, of.direction)
         if of.iops:
             yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part), value=of.iops)
-            yield from (replace(number, name=replace(number.name, part=part)) for number in of.latencies)
+            for statistic, value in of.latencies.items():
+                yield quantile(statistic, value, part, of.steps.get(statistic), WORDS[of.which])
         elif of.bandwidth:
             name = Name(metric="bandwidth", unit="B/s", better="higher", part=part)
             yield Number(name=name, value=of.bandwidth)
@@ -294,7 +297,7 @@ def _beside(values: Sequence[float | None], unit: str, step: float) -> str:
 
 def moved(parsed: Parsed) -> tuple[float, float] | None:
     """Return the bandwidth (B/s) of the direction that moves most, and how many bytes an I/O of it has; None where one is not told."""
-    most = _busiest(parsed)
+    most = parsed.once(_busiest)
     iops, bandwidth = _total(job.iops for job in most), _total(job.bandwidth for job in most)
     return (bandwidth, bandwidth / iops) if iops and bandwidth else None
 
@@ -306,7 +309,7 @@ def _busiest(parsed: Parsed) -> Sequence[Job]:
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
     """Return the IOPS of the direction that moves most, which `headline` says: the first of those that move as much."""
-    iops = _total(job.iops for job in _busiest(parsed))
+    iops = _total(job.iops for job in parsed.once(_busiest))
     return ("1/s", iops) if iops else _others.leading(parsed)
 
 
