@@ -350,10 +350,10 @@ class Parsed:
         found: T = kept[read]
         return found
 
-    def let_go(self, but: Callable[[Parsed], object] | None = None) -> None:
-        """Forget what `once` keeps, or all of it but what one function made: of a hundred thousand texts it is more than the memory holds."""
-        kept = self._once
-        object.__setattr__(self, "_once", {but: kept[but]} if kept and but in kept else None)
+    def let_go(self, *but: Callable[[Parsed], object]) -> None:
+        """Forget what `once` keeps, or all of it but what some functions made: of a hundred thousand texts it is more than the memory holds."""
+        kept = self._once or {}
+        object.__setattr__(self, "_once", {read: kept[read] for read in but if read in kept} or None)
 
     def let_go_tables(self) -> None:
         """Forget what `once` keeps, and all tables that are held but the measurements: for who has taken its numbers and asks no more."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from parsers.measurement import whole
 from parsers.units import size_bytes
 from reports.charts import curve_rows, facets
+from reports.numbers import let_go
 from reports.numbers.fio import (
     WORDS,
     asked,
@@ -104,8 +105,7 @@ def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
     )  # fmt: skip
     if len(runs) == _AT_ONCE:
         for one in runs:
-            if one.parsed:
-                one.parsed.let_go()
+            let_go(one)
     return found
 
 

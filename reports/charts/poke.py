@@ -12,7 +12,7 @@ from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
-from reports.numbers import Buckets, Number, Part, formulas, scatter
+from reports.numbers import Buckets, Number, Part, formulas, let_go, scatter
 from reports.numbers.formulas import Sampled
 from reports.numbers.poke import histograms, latencies, sampled, totals, turns_of
 from reports.page.model import KeyNumber
@@ -92,8 +92,8 @@ def _read(runs: Sequence[Run]) -> _Read:
                 timers.append(time)
             if told := list(totals(run)):
                 sums[run] = told
-            if run.parsed and len(runs) > _MANY:
-                run.parsed.let_go()
+            if len(runs) > _MANY:
+                let_go(run)
     named = [(_name(run, d.target, d.op, turns, len(blocks.get(d.target, ())) > 1), d.runs[0]) for d, run, turns in found]  # fmt: skip
     return _Read(
         distributions=[replace(d, name=name) for name, (d, *_) in zip(facets.names_apart(named), found, strict=True)],

@@ -68,15 +68,17 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
 
 def _rates(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the rates of some runs, with `panel` (a Facet), `place` and `threads` beside the columns of `readings.stream.rates`."""
-    return facets.in_panels(rates.frame(runs), *_within(runs)).assign(
-        place=lambda f: f["run"].map(_line),
-        threads=lambda f: f["run"].map(threads),
-    )
+    import pandas as pd
+
+    told = {run: (_line(run), threads(run)) for run in runs}
+    found = facets.in_panels(rates.frame(runs), *_within(told))
+    places, counts = zip(*map(told.__getitem__, found["run"]), strict=True) if len(found) else ((), ())
+    return found.assign(place=pd.Series(places, index=found.index, dtype=object), threads=counts)
 
 
-def _within(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the options that need no panels: not threads that were asked for, where the same number ran."""
-    return facets.told(((run, (_line(run), threads(run))) for run in runs), ("place", "threads"))
+def _within(told: Mapping[Run, tuple[str, int]]) -> tuple[str, ...]:
+    """Return the options that need no panels: not threads that were asked for, where the same number ran. told: `_line` and `threads`."""
+    return facets.told(told.items(), ("place", "threads"))
 
 
 def _line(run: Run) -> str:
@@ -108,11 +110,14 @@ def curves(found: pd.DataFrame, kernel: str) -> _Curves:
     """Return bandwidth (B/s) over threads, panel by panel, one curve a place; local first."""
     order = {"local": 0, "remote": 1}
     panels: dict[facets.Facet, list[Curve]] = {}
-    for (of, place), own in groups(found[found["kernel"] == kernel], ["panel", "place"]):
-        pairs = zip(own["threads"].astype(float), own["bandwidth"], strict=True)
-        panels.setdefault(of, []).append(
-            curve_rows.curve(place, pairs, runs=own["run"], step=stream.PRINTED["bandwidth"])
-        )
+    drawn = found[found["kernel"] == kernel]
+    rows = zip(
+        drawn["panel"], drawn["place"], drawn["threads"], drawn["bandwidth"], drawn["run"], strict=True
+    )
+    for (of, place), own in group_by(rows, lambda row: row[:2]).items():
+        pairs = ((float(count), bandwidth) for _, _, count, bandwidth, _ in own)
+        line = curve_rows.curve(place, pairs, runs=[row[-1] for row in own], step=stream.PRINTED["bandwidth"])
+        panels.setdefault(of, []).append(line)
     return {of: sorted(lines, key=lambda c: (order.get(c.name, 2), c.name)) for of, lines in panels.items()}
 
 
@@ -132,7 +137,8 @@ def _figure(
         (y.median for lines in quiet.values() for c in lines for _, y in c.points), default=0.0
     )
     scale = fmt.scale_to_largest([largest], "B/s")
-    names = facets.panel_names(runs, within=_within(runs))
+    within = _within({run: (_line(run), threads(run)) for run in runs}) if lost else ()
+    names = facets.panel_names(runs, within=within) if lost else []
     missing = group_by(lost, lambda r: facets.facet(r, names))
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = axes.integers(counts, "Threads")
@@ -372,7 +378,8 @@ def _panel(
 def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     """Every kernel, place and thread count, with the ratio remote ÷ local where there are both."""
     panels = {of: at for at, of in enumerate(dict.fromkeys(found["panel"]))}
-    found = found.assign(place=found["run"].map(wording.place))  # a column of its own says how many threads
+    told = functools.cache(wording.place)  # a column of its own says how many threads
+    found = found.assign(place=[told(run) for run in found["run"]])
     places = sorted(found["place"].unique(), key=lambda p: (p != "local", p))
     heads = ["Bandwidth" if places == [p] and p in _ANYWHERE else p for p in places]
     both = {"local", "remote"} <= set(places)

@@ -213,8 +213,7 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
         told.append((leader(own[0]), leaders(own[0].tool, *(run.parsed for run in own))))
         moves.append(_moves(own[0].tool, [run.parsed for run in own]))
         for run in own if many else ():
-            if run.parsed:
-                run.parsed.let_go(but=_module(run.tool).leading)
+            let_go(run)
     bandwidths = _of_sizes(moves)
     if bandwidths is None:
         return told
@@ -222,6 +221,18 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
         (one._replace(words=f"{one.whose} bandwidth".strip(), better="higher", unit="B/s"), [("B/s", v) for v in own])
         for (one, _), own in zip(told, bandwidths, strict=True)
     ]  # fmt: skip
+
+
+def let_go(run: Run) -> None:
+    """Forget what was read of a run but the number that stands for it, which is worked out before: of very many runs it is asked for
+    later, and they would be read again."""
+    if run.parsed is None:
+        return
+    module = _module(run.tool)
+    standing = [getattr(module, name) for name in ("leading", "moved") if hasattr(module, name)]
+    for read in standing:
+        run.parsed.once(read)
+    run.parsed.let_go(*standing)
 
 
 def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
