@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 
@@ -61,6 +61,12 @@ class ParseError(PinsweepError):
     """A text is not the output it should be. `cause` says what was looked for and what was seen."""
 
     code = "unparsable"
+
+
+def called(name: str, known: Collection[str]) -> str:
+    """Return the name that is meant: programs are called `stress-ng`, what is known of them `stress_ng`. A name that is not known stays."""
+    spelled = name.replace("-", "_")
+    return spelled if name not in known and spelled in known else name
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ from orchestrator.experiment.yaml_nodes import (
 )
 from orchestrator.model import Experiment, Mark, Sweep
 from orchestrator.tools import get_tool, tool_names
-from parsers.errors import UserError, nearest
+from parsers.errors import UserError, called, nearest
 
 __all__ = ["ExperimentError", "Mistake", "load_experiment", "parse_experiment"]
 
@@ -201,7 +201,7 @@ class _FileReader(NodeReader):
 
     def _tool(self, node: Node, path: str) -> str:
         name = self.text(node, path)
-        if name is None or name in tool_names():
+        if name is None or (name := called(name, tool_names())) in tool_names():
             return name or ""
         known = f"tools: {', '.join(tool_names())}"
         self.wrong(node, path, f"no tool {shown(name)}", nearest(name, tool_names()) or known)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from orchestrator.tools import Option, get_tool
+from orchestrator.tools import Option, get_tool, tool_names
+from parsers.errors import called
 
 _COLUMN = 24
 
 
 def starter(tool: str) -> str:
     """Return the text of an experiment file. Raises UserError for a tool that is not there."""
+    tool = called(tool, tool_names())
     options = get_tool(tool).options()
     sweep = getattr(get_tool(tool), "STARTER", "") or _from_options(options)
     lines = [

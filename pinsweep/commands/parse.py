@@ -71,10 +71,12 @@ def command(
     """
     from orchestrator.capture.intake import intake_options
     from parsers import parser_names
+    from parsers.errors import called
 
-    named, files = (
-        (words[0], words[1:]) if words[0] in (*parser_names(), "hwloc") and len(words) > 1 else (None, words)
-    )
+    known = (*parser_names(), "hwloc")
+    first, *others = called(words[0], known), *words[1:]
+    named, files = (first, tuple(others)) if first in known and others else (None, words)
+    tool = called(tool, known) if tool else None
     whole = bool(columns and named is None and tool)
     if columns and named != "table" and not whole:
         raise click.UsageError(

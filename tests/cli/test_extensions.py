@@ -104,6 +104,16 @@ def test_every_command_knows_them(beside: Pinsweep) -> None:
     assert "tool: sysbench" in beside("init", "sysbench").stdout
 
 
+def test_a_tool_is_known_by_the_name_of_its_program(beside: Pinsweep, tmp_path: Path) -> None:
+    begun = beside("init", "stress-ng").stdout
+    (tmp_path / "e.yaml").write_text(begun.replace("tool: stress_ng", "tool: stress-ng"))
+    (tmp_path / "old.txt").write_text(STRESS_NG)
+
+    assert "tool: stress_ng" in begun
+    beside("plan", "e.yaml", status=0 if shutil.which("stress-ng") else 1)  # 2: a mistake in the file
+    assert "1241.89" in beside("parse", "stress-ng", "old.txt", "--format", "csv").stdout
+
+
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 @pytest.mark.slow
 def test_it_is_swept_and_reported(tool: str, beside: Pinsweep, tmp_path: Path) -> None:
