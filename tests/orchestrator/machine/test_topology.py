@@ -538,6 +538,7 @@ node   0   1
             "available: 1 nodes (0)\nnode 0 cpus: 0 1 4 5\nnode 0 size: 709 MB\nnode distances:\nnode   0 \n  0:  10 \n",
             ["NUMA nodes: numactl has 0, the kernel 0-1"],
         ),
+        ("available: 0 nodes ()\n", ["NUMA nodes: numactl has none, the kernel 0-1"]),
         (
             "No NUMA support available on this system.\n",
             ["numactl says that there is no NUMA support here: it will place nothing"],
