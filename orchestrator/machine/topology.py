@@ -168,7 +168,7 @@ class Topology:
         with_memory = [node for node in self.numa_nodes if node.allowed and node.has_memory]
 
         def cores_in(cpus: Sequence[int]) -> int:
-            return sum(1 for core in cores if not allowed.intersection(core.cpus).isdisjoint(cpus))
+            return len({self.core_of[cpu] for cpu in allowed.intersection(cpus) if cpu in self.core_of})
 
         def smallest(counts: Iterable[int]) -> int:
             return min(counts, default=0)
@@ -190,14 +190,13 @@ class Topology:
                 numbers[f"L{level}"] = max(sizes)
         if sized:
             last = max(c.level for c in sized)
-            numbers["LLC"] = max(
-                sum(
-                    c.size_bytes or 0
-                    for c in sized
-                    if c.level == last and not frozenset(package.cpus).isdisjoint(c.cpus)
-                )
-                for package in self.packages
-            )
+            package_of = {cpu: package.index for package in self.packages for cpu in package.cpus}
+            summed = dict.fromkeys(package_of.values(), 0)
+            for cache in sized:
+                if cache.level == last:
+                    for package in {package_of[cpu] for cpu in cache.cpus if cpu in package_of}:
+                        summed[package] += cache.size_bytes or 0
+            numbers["LLC"] = max(summed.values())
         known = [node.memory_bytes for node in with_memory if node.memory_bytes is not None]
         if known and len(known) == len(with_memory):
             numbers["memory"] = sum(known)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -393,9 +394,16 @@ def engine(run: Run, job: Job) -> str:
 
 def processes(run: Run, job: Job) -> int | None:
     """Return the processes behind an entry: as printed, else numjobs of an entry that is alone in its name. None: not known."""
-    alike = {(j.document, j.job) for j in jobs(run) if j.name == job.name}
-    numjobs = None if joined(run) else options(run, job).get("numjobs", 1 if tells_options(run) else None)
-    return job.processes or (whole(numjobs) if len(alike) == 1 else 1)
+    if job.processes or run.parsed is None:
+        return job.processes
+    if run.parsed.once(_entries_by_name)[job.name] > 1:
+        return 1
+    return whole(None if joined(run) else options(run, job).get("numjobs", 1 if tells_options(run) else None))
+
+
+def _entries_by_name(parsed: Parsed) -> Counter[str | None]:
+    """Return how many entries of the report have a name: there may be thousands, and each asks."""
+    return Counter(name for _, _, name in {(job.document, job.job, job.name) for job in jobs(parsed)})
 
 
 def job_count(run: Run, direction: str = "") -> int | None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
 import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,32 @@ def test_numbers_of_a_machine(machine: dict[str, Any]) -> None:
     numbers = described(machine).numbers()
 
     assert {name: numbers.get(name) for name in machine["numbers"]} == machine["numbers"]
+
+
+def test_each_cpu_is_looked_at_as_often_in_a_machine_of_many_packages() -> None:
+    looks = 0
+
+    class Cpus(tuple[int, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[int]:
+            nonlocal looks
+            looks += 1
+            return super().__iter__()
+
+    def looked(packages: int) -> int:
+        nonlocal looks
+        machine = topology_from_synthetic(
+            f"pack:{packages} [numa] l3:1(size=1MiB) core:{120 // packages} pu:2"
+        )
+        cores = tuple(dataclasses.replace(core, cpus=Cpus(core.cpus)) for core in machine.cores)
+        packs = tuple(dataclasses.replace(one, cpus=Cpus(one.cpus)) for one in machine.packages)
+        looks = 0
+        numbers = dataclasses.replace(machine, cores=cores, packages=packs).numbers()
+        assert (numbers["cores_per_package"], numbers["LLC"]) == (120 // packages, 1 << 20)
+        return looks - 4 * packages  # a package's own
+
+    assert looked(120) <= looked(2) + 8
 
 
 # --- hwloc XML ---
