@@ -418,16 +418,20 @@ def _trouble(results: Results, width: int) -> Iterable[str]:
         yield from wrapped(
             f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.", rest="    ", width=width, whole=True
         )
-    for _, alias in results.aliases:
+    for _, alias in results.aliases[:_MOST_LINES]:
         labels = " ".join(f"{k}={v}" for k, v in alias.cell.items())
         yield from wrapped(f"{alias.sweep}  {labels}: {alias.reason}.", rest="    ", width=width, whole=True)
+    if (left := len(results.aliases) - _MOST_LINES) > 0:
+        yield f"and {fmt.count(left)} more cells that are others under another name"
     if results.skipped:
         yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
         reasons = group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason))
-        for (sweep, reason), cells in reasons.items():
+        for (sweep, reason), cells in itertools.islice(reasons.items(), _MOST_LINES):
             yield from wrapped(
                 f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}", rest="    ", width=width, whole=True
             )
+        if (left := len(reasons) - _MOST_LINES) > 0:
+            yield f"  and for {fmt.count(left)} more reasons"
         yield ""
     if results.missing:
         yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."

@@ -37,6 +37,9 @@ LONGEST_JSON: Final = 4 << 20
 """Characters of a value that is JSON."""
 MOST_VALUES: Final = 200_000
 """Values in it: each takes some 60 bytes of memory, and 3 characters of text."""
+MOST_OF_A_RUN: Final = 20_000
+"""Values that were counted of a run, which are looked through again by each who asks: of a machine some dozen, and ten for
+each disk that was watched."""
 MOST_PARSED: Final = 6_000_000
 """Values in the tables of one run, a list counted as three and a name as four more (`cache`): 350 000 rows of nine columns are as
 much. A list is 60 bytes of memory, a name that nothing else has 160: so none of them is 300 MB."""
@@ -171,9 +174,9 @@ def _plain(value: object, name: str, depth: int = DEEPEST) -> Any:  # noqa: ANN4
     return value
 
 
-def _looked_at(text: object, name: str) -> dict[str, Any]:
+def _looked_at(text: object, name: str, most: int = MOST_VALUES) -> dict[str, Any]:
     """Return a JSON object of plain values, to be looked at and let go."""
-    value = _plain(_json(text, name), name)
+    value = _plain(_json(text, name, most), name)
     if not isinstance(value, dict):
         raise Strange(f"{name} is not a JSON object")
     return value
@@ -208,9 +211,9 @@ class Packed(Mapping[str, Any]):
         return self._text != "{}" and len(self) > 0
 
 
-def _flat(text: object, name: str) -> dict[str, Scalar]:
+def _flat(text: object, name: str, most: int = MOST_VALUES) -> dict[str, Scalar]:
     """Return a JSON object whose values are texts, numbers, truth values or null."""
-    value = _looked_at(text, name)
+    value = _looked_at(text, name, most)
     for key, item in value.items():
         if isinstance(item, dict | list):
             raise Strange(f"{name}, {key!r:.40} is not one value")
@@ -233,7 +236,7 @@ _environment = functools.lru_cache(maxsize=1 << 10)(lambda text: _named_texts(te
 
 def _numbers(text: object, name: str) -> Packed:
     """Return a JSON object of numbers."""
-    value = _flat(text, name)
+    value = _flat(text, name, MOST_OF_A_RUN)
     if not all(type(item) in (int, float) for item in value.values()):
         raise Strange(f"{name} is not an object of numbers")
     return Packed(str(text))
@@ -519,7 +522,7 @@ def _capture(seen: Mapping[str, Any], name: str) -> Capture:
 
 def _counters(text: object, name: str) -> Packed:
     """Return what was counted: numbers, `disks` with theirs, and `reasons`, each with its `id` and `text`."""
-    counters = _looked_at(text, name)
+    counters = _looked_at(text, name, MOST_OF_A_RUN)
     for key, value in counters.items():
         if key == "reasons":
             fine = isinstance(value, list) and all(

@@ -44,7 +44,7 @@ from reports.text import format as fmt
 _MOST_RUNS_WITH_OUTPUT = 80
 _MOST_RUN_ROWS = 600
 _MOST_LISTED = 12
-_MOST_REASONS = 200  # why runs gave no number; of 15 000 a lab report took 1.1 GiB
+_MOST_REASONS = 200  # why runs gave no number, or were not started; of 15 000 a lab report took 1.1 GiB
 EXCERPT = 3000  # characters of what a run printed
 
 Printed = tuple[str, str]
@@ -335,7 +335,8 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         *((where, "skipped", cell) for where, cell in results.skipped),
         *((where, "measured under another name", alias) for where, alias in results.aliases),
     ]
-    for (sweep, word, reason), cells in group_by(left_out, lambda o: (o[2].sweep, o[1], o[2].reason)).items():
+    by_reason = [*group_by(left_out, lambda o: (o[2].sweep, o[1], o[2].reason)).items()]
+    for (sweep, word, reason), cells in by_reason[:_MOST_REASONS]:
         hosts = list(dict.fromkeys(where for where, *_ in cells))
         distinct = list(dict.fromkeys(_labels(cell.cell) for *_, cell in cells))
         yield Check(
@@ -343,6 +344,12 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
             text=_sentence_of(reason),
             **_listed(distinct, "cell"),
+        )
+    for (sweep, word), more in group_by(by_reason[_MOST_REASONS:], lambda of: of[0][:2]).items():
+        count = fmt.plural(sum(len(cells) for _, cells in more), "more cell")
+        subject = f"{sweep}: {count} {word}, for {fmt.plural(len(more), 'more reason')}."
+        yield Check(
+            level="info", subject=subject, text="The tables skipped and alias of the result file name them."
         )
     told = group_by(
         results.failed, lambda r: (r.cell.sweep, r.record.status, r.record.reason or r.unreadable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import sqlite3
@@ -178,6 +179,7 @@ STRANGE = [
     ("run", "placement", '{"name": "n", "groups": [{"cpus": ["a"]}]}', "is not a list of CPUs"),
     ("run", "seen", '{"file": 1}', "run 1, seen is not where a text came from"),
     ("run", "usage", '{"user_s": null}', "run 1, usage is not an object of numbers"),
+    ("run", "counters", json.dumps({f"c{n}": n for n in range(20_002)}), "run 1, counters holds more than 20000 values"),
     ("run", "counters", '{"reasons": [1]}', "run 1, counters, 'reasons' is not what pinsweep counts"),
     ("run", "started_utc", "noon", "run 1, started_utc is not a time"),
     ("run", "wall_s", 9e999, "run 1, wall_s is inf"),

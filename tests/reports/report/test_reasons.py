@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reports import show
 from reports.report import build
 from reports.results.load import load
 
@@ -33,3 +34,26 @@ def test_of_very_many_reasons_the_first_are_told(
     assert {"it ended with 0.", "it ended with 1.", "3 more reasons."} <= checks.keys()
     assert "it ended with 2." not in checks
     assert checks["3 more reasons."].startswith("s: 3 runs gave no number.")
+
+
+def test_of_very_many_reasons_why_cells_were_skipped_the_first_are_told(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_MOST_REASONS", 2)
+    maker = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(2e4, 1))
+    for n in range(100):
+        maker.skip("s", f"no CPU {n}", threads=n + 2)
+    results = load([maker.write()])
+
+    told = [check.subject for check in build.build(results).checks if check.subject.startswith("s: ")]
+    shown = [
+        line for line in show.show_result(tmp_path / "r.db", bars=False).splitlines() if "no CPU" in line
+    ]
+
+    assert told[:3] == [
+        "s: 1 cell skipped on node07.",
+        "s: 1 cell skipped on node07.",
+        "s: 98 more cells skipped, for 98 more reasons.",
+    ]
+    assert len(shown) == 40
+    assert "  and for 60 more reasons" in show.show_result(tmp_path / "r.db", bars=False).splitlines()
