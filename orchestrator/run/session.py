@@ -29,8 +29,9 @@ from orchestrator.plan.warm_up import warm_ups
 from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
 from orchestrator.run.page_cache import KEPT
 from orchestrator.run.settle import Leading, unknown, with_begun
+from orchestrator.store.bounds import too_many_runs
 from orchestrator.tools import Program
-from parsers.errors import PinsweepError
+from parsers.errors import PinsweepError, UserError
 
 if TYPE_CHECKING:
     from orchestrator.run.exclusive import OnWait
@@ -109,6 +110,7 @@ def run_experiments(
         todo, _, _ = pending(prepared.plan, result.attempts(), rules)
         sweeps = prepared.sweeps
         todo += further(prepared.plan, result, sweeps, rules, leading).runs
+        _refuse_too_many(str(path), result.runs_there(), len(todo))
         prepared = _with_warm_ups(prepared, todo, options)
         try:
             wanted = every_pu(topology) if tune else wanted_pus(todo, topology)
@@ -258,7 +260,9 @@ def plan_experiments(
         seed = _seed_of(options.output) or 0
     prepared = prepare(paths, options, seed=seed)
     begun = _begun(options.output)
+    name = str(options.output or ", ".join(map(str, paths)))
     if begun is None:
+        _refuse_too_many(name, 0, len(prepared.plan.runs))
         return _with_warm_ups(prepared, prepared.plan.runs, options), 0
     with begun as known:
         if options.topology is None:
@@ -267,6 +271,7 @@ def plan_experiments(
         from orchestrator.run.rounds import further
 
         later = further(prepared.plan, known, prepared.sweeps, Rules(), leading)
+        _refuse_too_many(name, known.runs_there(), len(todo) + len(later.runs))
     left = dict.fromkeys(run.cell.point_id for run in todo)
     more = {cell: number for cell, number in prepared.plan.more.items() if cell in left}
     plan = dataclasses.replace(prepared.plan, runs=(*todo, *later.runs), more={**more, **later.more})
@@ -274,6 +279,13 @@ def plan_experiments(
     plan = dataclasses.replace(plan, cells=tuple(p for p in plan.cells if p.point_id in left))
     prepared = dataclasses.replace(prepared, plan=plan)
     return _with_warm_ups(prepared, plan.runs, options), done + failed
+
+
+def _refuse_too_many(name: str, there: int, coming: int) -> None:
+    """Refuse more runs than could be read of their file afterwards. Raises UserError."""
+    if what := too_many_runs(there, coming):
+        hint = "run a part of it with --only, --cells or --repeats, and the rest into another file (-o)"
+        raise UserError(name, what, hint)
 
 
 def _with_warm_ups(prepared: Prepared, todo: Sequence[PlannedRun], options: PlanOptions) -> Prepared:

@@ -1,12 +1,10 @@
-"""How much of the texts of one result file is read, of all its runs together, and of its rows: small files may stand for much work. I/O."""
+"""How much of the texts of one result file is read, of all its runs together, and of its rows: small files may stand for much work. Pure: who reads
+the file hands in its queries, a clock and a meter of memory."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 from parsers.errors import ParseError
@@ -39,34 +37,40 @@ class TooMuch(Exception):
     """The rows of a file take more memory than MOST_ROWS_BYTES."""
 
 
-class Rows:
-    """How much memory the rows of a file have taken so far."""
+def too_many_runs(there: int, coming: int) -> str:
+    """Return what to say where a file of so many runs could not be read any more once so many more are in it; "" where it can."""
+    if there + coming <= MOST_RUNS:
+        return ""
+    held = f", with the {there:,} that are there," if there else ""
+    return f"{coming:,} runs{held} are more than {MOST_RUNS:,}, and no more are read of one result file"
 
-    def __init__(self) -> None:
+
+class Rows:
+    """How much memory the rows of a file have taken so far. `resident_bytes` tells how much the process has."""
+
+    def __init__(self, resident_bytes: Callable[[], int]) -> None:
+        self._resident_bytes = resident_bytes
         self._bytes = 0
 
     def counted(self, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
         """Hand on rows one by one, of which something is made before the next. Raises TooMuch."""
-        began, unseen = _resident_bytes(), 0
+        began, unseen = self._resident_bytes(), 0
         for row in rows:
             yield row
             unseen += sum(len(value) for value in row if type(value) is str)
             if unseen > _LOOK:
                 unseen = 0
-                if self._bytes + _resident_bytes() - began > MOST_ROWS_BYTES:
+                if self._bytes + self._resident_bytes() - began > MOST_ROWS_BYTES:
                     raise TooMuch
-        self._bytes += max(0, _resident_bytes() - began)
-
-
-def _resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        self._bytes += max(0, self._resident_bytes() - began)
 
 
 class Bounds:
-    """What is read of the texts of a file. `ask` gives the rows that a query finds."""
+    """What is read of the texts of a file. `ask` gives the rows that a query finds, `clock` the CPU time that was used so far, s."""
 
-    def __init__(self, ask: Callable[[str], list[Any]]) -> None:
+    def __init__(self, ask: Callable[[str], list[Any]], clock: Callable[[], float]) -> None:
         self._ask = ask
+        self._clock = clock
         self._beyond: float | None = None  # the first run that is not read; infinity: each is
         self._slow_s = 0.0
 
@@ -95,12 +99,12 @@ class Bounds:
         """Take note of how long a text takes to read. Raises ParseError where those before it took too long."""
         if self._slow_s > SLOW_S:
             raise ParseError("output", "the runs before it took far too long to read: not read")
-        began = time.thread_time()
+        began = self._clock()
         try:
             yield
         finally:
             usual = _TEXT_S + _MIB_S * size_bytes / (1 << 20)
-            self._slow_s += max(0.0, time.thread_time() - began - usual)
+            self._slow_s += max(0.0, self._clock() - began - usual)
 
 
 __all__ = ["FREE", "MOST_ROWS_BYTES", "MOST_RUNS", "RATIO", "SLOW_S", "Bounds", "Rows", "TooMuch"]

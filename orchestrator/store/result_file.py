@@ -23,6 +23,7 @@ import itertools
 import json
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -67,8 +68,8 @@ class ResultFile:
         self._tried: dict[tuple[str, int], Tried] | None = None
         self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
         self._unsaved_bytes = 0
-        self._bounds = Bounds(self._rows)
-        self._held = Rows()
+        self._bounds = Bounds(self._rows, time.thread_time)
+        self._held = Rows(_resident_bytes)
 
     def __enter__(self) -> Self:
         return self
@@ -528,6 +529,10 @@ class ResultFile:
             pass  # opened read-only, or the disk is full: a cache may be missing
         self._unsaved.clear()
         self._unsaved_bytes = 0
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:

@@ -188,7 +188,9 @@ def test_behind_texts_that_take_far_too_long_none_is_read(
     """An expression in a file may backtrack for 5 s a text, in thousands of runs."""
     path, _ = of_four_runs(make, tmp_path / "a.db")
     seconds = itertools.count(0, 5)
-    monkeypatch.setattr("orchestrator.store.bounds.time", SimpleNamespace(thread_time=lambda: next(seconds)))
+    monkeypatch.setattr(
+        "orchestrator.store.result_file.time", SimpleNamespace(thread_time=lambda: next(seconds))
+    )
 
     results = load([path])
 
