@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pinsweep.terminal import redraw, say
@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 _FEW = 3
 """Files that are read before anybody asks how far it is."""
-_LARGE = 20_000_000
-"""Bytes of files after which somebody asks what goes on."""
+_SILENT_S = 2.0
+"""Seconds after which somebody asks what goes on."""
 
 
 class SweepProgress:
@@ -119,9 +119,10 @@ class _Bar:
 
 
 def files(listed: Sequence[T]) -> Iterator[T]:
-    """Yield what is to be read, with a bar on a terminal that is gone at the end; nothing of few files, nor in a pipe."""
+    """Yield what is to be read: of many files with a bar on a terminal that is gone at the end, of few with a line where it takes long."""
     if len(listed) <= _FEW or not sys.stderr.isatty():
-        yield from listed
+        with doing("reading"):
+            yield from listed
         return
     from rich.console import Console
     from rich.progress import track
@@ -129,33 +130,39 @@ def files(listed: Sequence[T]) -> Iterator[T]:
     yield from track(listed, "reading", console=Console(stderr=True), transient=True)
 
 
-class Doing:
-    """A line on a terminal that says what goes on, and since when; gone at the end."""
+class _Doing:
+    """A line on a terminal that says what goes on, and since when, once it has gone on for _SILENT_S; gone at the end."""
 
     def __init__(self, what: str) -> None:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        self._what = printable(what)
+        self._begun = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self._thread.start()
 
-        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._progress.add_task(printable(what), total=None)
-        self._progress.start()
+    def _tell(self) -> None:
+        from reports.text.format import duration
+
+        wait_s = _SILENT_S
+        while not self._ended.wait(wait_s):
+            redraw(f"{self._what}  {duration(time.monotonic() - self._begun)}")
+            wait_s = 1.0
+        if wait_s != _SILENT_S:
+            redraw("")
 
     def stop(self) -> None:
-        self._progress.stop()
+        self._ended.set()
+        self._thread.join()
 
 
 @contextlib.contextmanager
-def doing(
-    what: str, of: Sequence[Path], *, reading: bool = False
-) -> Iterator[Callable[[Sequence[T]], Iterator[T]]]:
-    """Say on a terminal what goes on with some files; nothing of few small ones, nor in a pipe. Gives what is to be handed on as `watched` where
-    the files are read within: then it says so first."""
-    large = len(of) > _FEW or sum(path.stat().st_size for path in of if path.is_file()) > _LARGE
-    if not large or not sys.stderr.isatty():
+def doing(what: str, *, reading: bool = False) -> Iterator[Callable[[Sequence[T]], Iterator[T]]]:
+    """Say on a terminal what goes on, where it takes long. Gives what is to be handed on as `watched` where files are read within: then it
+    says so first."""
+    if not sys.stderr.isatty():
         yield files
         return
-    line = Doing("reading" if reading else what)
+    line = _Doing("reading" if reading else what)
 
     def watched(listed: Sequence[T]) -> Iterator[T]:
         nonlocal line
@@ -165,7 +172,7 @@ def doing(
         else:
             yield from listed
             line.stop()
-        line = Doing(what)
+        line = _Doing(what)
 
     try:
         yield watched

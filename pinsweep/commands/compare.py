@@ -141,7 +141,7 @@ def command(
     a, b, axis, files = _sides(sides, more_a, more_b, by, only)
     if output is not None:
         refuse_output(output, files)
-    with progress.doing("comparing", files):
+    with progress.doing("comparing"):
         first = found = compare(a, b, ask, by=axis)
     if again:
         from orchestrator.run.outcome import Rules
@@ -225,7 +225,7 @@ def _write(
         from reports.report.render import render_report
 
         show(text)
-        with progress.doing("drawing the page", files, reading=True) as watched:
+        with progress.doing("drawing the page", reading=True) as watched:
             render_report(files, output, static=static, comparison=delta(found), watched=watched)
         say(f"report  {output}", err=True)
     else:
@@ -266,7 +266,7 @@ def _sides(
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
     for path in to_audit_first([*paths_a, *paths_b]):
-        with progress.doing("auditing", [path]):
+        with progress.doing("auditing"):
             audit_apart(path)
     results_a, results_b = (load(paths, watched=progress.files) for paths in (paths_a, paths_b))
     refuse_twice(results_a, results_b)

@@ -149,7 +149,7 @@ def command(
     places = _read_switches(switches) if switches is not None else {}
     unreadable: list[tuple[str, str]] = []
     loaded = load(paths, watched=progress.files, unreadable=unreadable)
-    with progress.doing("judging the hosts", paths):
+    with progress.doing("judging the hosts"):
         report = outliers.build(
             loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
         )
@@ -175,7 +175,7 @@ def command(
         from reports.fleet.page import render_fleet
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
-        with progress.doing("drawing the page", paths):
+        with progress.doing("drawing the page"):
             render_fleet(report, paths, output, title=f"{title}: the hosts", static=static)
         say(f"page  {output}", err=True)
     if metrics is not None:

@@ -63,7 +63,7 @@ def command(
     if output is not None:
         refuse_output(output, paths)
     loaded = load(sorted(paths), watched=progress.files)
-    with progress.doing("looking for changes", paths):
+    with progress.doing("looking for changes"):
         report = changes.build(loaded, threshold=threshold)
     if form == "json":
         data(text.as_json(report))
@@ -74,7 +74,7 @@ def command(
         from reports.history.page import render_history
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "History"
-        with progress.doing("drawing the page", paths):
+        with progress.doing("drawing the page"):
             render_history(report, output, title=f"{title}: the history", static=static)
         say(f"page  {output}", err=True)
     return 1 if fail_on and report.regressed else 0

@@ -56,13 +56,13 @@ def command(
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
         refuse_output(page, paths)
-        with progress.doing("drawing the page", paths, reading=True) as watched:
+        with progress.doing("drawing the page", reading=True) as watched:
             page = render_report(paths, page, static=static, template=template, watched=watched)
         say(f"report  {page}", err=True)
     if lab:
         from reports.lab.report import render_lab, summary
 
-        with progress.doing("writing the lab report", paths):
+        with progress.doing("writing the lab report"):
             written = render_lab(paths, lab, template=template)
         for line in summary(written):
             say(line, err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pinsweep import complete
+from pinsweep import complete, progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say, screen, tell
 from pinsweep.terminal import raw as raw_bytes
@@ -46,16 +46,24 @@ def command(
             for piece in file.output_pieces(run, "stderr" if stderr else "logs" if logs else "stdout"):
                 raw_bytes(piece)
         return
-    if form == "json":
-        from reports.text.json_text import json_text
 
-        data(json_text(show.record(result, run)))
+    def asked_for() -> str:
+        if form == "json":
+            from reports.text.json_text import json_text
+
+            return json_text(show.record(result, run))
+        if run is not None:
+            return show.show_run(result, run)
+        if runs:
+            return show.show_runs(result, width=where.width)
+        bars = where.terminal and _options.draws(sys.stdout)
+        return show.show_result(result, bars=bars, width=where.width)
+
+    with progress.doing("reading"):
+        text = asked_for()
+    if form == "json":
+        data(text)
     elif run is not None:
-        say(show.show_run(result, run))
-    elif runs:
-        tell(show.show_runs(result, width=where.width), where)
+        say(text)
     else:
-        tell(
-            show.show_result(result, bars=where.terminal and _options.draws(sys.stdout), width=where.width),
-            where,
-        )
+        tell(text, where)

@@ -100,27 +100,38 @@ def test_files_are_handed_on_whether_a_bar_is_drawn_or_not(
     assert ("reading" in terminal.text()) == drawn
 
 
-@pytest.mark.parametrize(("number", "size", "said"), [(3, 10, False), (4, 10, True), (1, 30_000_000, True)])
-def test_what_goes_on_with_many_or_large_files_is_said(
-    number: int, size: int, said: bool, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("silent_s", [0.0, 3600.0])
+def test_what_goes_on_is_said_where_it_takes_long(
+    silent_s: float, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths = [tmp_path / f"{i}.db" for i in range(number)]
-    for path in paths:
-        with path.open("wb") as file:
-            file.truncate(size)
+    """Of one file, however small: one of 0.3 MB may take ten seconds."""
+    monkeypatch.setattr(progress, "_SILENT_S", silent_s)
+    shown = ""
+
+    def waited_for(what: str) -> None:
+        nonlocal shown
+        while silent_s == 0 and what not in shown:  # as long as it takes
+            shown += terminal.text()
+
     with os.fdopen(os.dup(terminal.theirs), "w") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)
-        with progress.doing("drawing", paths, reading=True) as watched:
-            assert list(watched(paths)) == paths
-        first = terminal.text()
-        with progress.doing("judging", paths):
-            pass
-    assert ("reading" in first) == ("drawing" in first) == ("judging" in terminal.text()) == said
-    assert first.find("reading") <= first.find("drawing")
+        with progress.doing("drawing", reading=True) as watched:
+            for _ in watched([1]):
+                waited_for("reading  0.0 s")
+            waited_for("drawing")
+        for _ in progress.files([1]):
+            shown = ""
+            waited_for("reading")
+        shown += terminal.text()
+
+    assert shown.endswith("\r\x1b[K") if silent_s == 0 else not shown
 
 
-def test_what_goes_on_is_not_said_in_a_pipe(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    with progress.doing("judging", [tmp_path / str(i) for i in range(9)]) as watched:
+def test_what_goes_on_is_not_said_in_a_pipe(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_SILENT_S", 0.0)
+    with progress.doing("judging") as watched:
         assert list(watched([1, 2])) == [1, 2]
     assert capfd.readouterr() == ("", "")
 
