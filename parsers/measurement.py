@@ -290,9 +290,9 @@ _IN_ONE: Final[Mapping[type, int]] = {Counted: 32, Numbered: 4}
 """How many rows of a kind weigh as much as one that has all of its labels for itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Parsed:
-    """What one text says.
+    """What one text says. Not frozen: what was worked out of it, and its tables, are let go by who has taken the numbers.
 
     tables["measurements"] has the parser's LABELS, then `metric`, `unit`, `value` (float, base unit, finite).
     Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`). Where a parser's
@@ -341,10 +341,9 @@ class Parsed:
 
     def once(self, read: Callable[[Parsed], T]) -> T:
         """Return what `read` makes of this text, which is worked out the first time only."""
+        if self._once is None:  # of most texts nothing is kept
+            self._once = {}
         kept = self._once
-        if kept is None:  # of most texts nothing is kept
-            kept = {}
-            object.__setattr__(self, "_once", kept)
         if read not in kept:
             kept[read] = read(self)
         found: T = kept[read]
@@ -353,13 +352,13 @@ class Parsed:
     def let_go(self, *but: Callable[[Parsed], object]) -> None:
         """Forget what `once` keeps, or all of it but what some functions made: of a hundred thousand texts it is more than the memory holds."""
         kept = self._once or {}
-        object.__setattr__(self, "_once", {read: kept[read] for read in but if read in kept} or None)
+        self._once = {read: kept[read] for read in but if read in kept} or None
 
     def let_go_tables(self) -> None:
         """Forget what `once` keeps, and all tables that are held but the measurements: for who has taken its numbers and asks no more."""
         self.let_go()
         if not isinstance(self.tables, Told):
-            object.__setattr__(self, "tables", {"measurements": self.tables["measurements"]})
+            self.tables = {"measurements": self.tables["measurements"]}
 
     def has(self, flag_id: str) -> bool:
         for flag in self.flags:  # noqa: SIM110 (asked dozens of times a run: a generator takes three times as long)
