@@ -49,6 +49,9 @@ repeats: 1
 ANNOUNCED = re.compile(r"^\[.*\bn=([0-9]+)\b.* s$", re.MULTILINE)
 """The line of an ok run; that of another ends in its reason."""
 
+PATIENCE_S = 600
+"""For the end of a command that takes a second, however busy the machine is."""
+
 MARK = "PINSWEEP_FAULTS_ROUND"
 """Environment variable by which what a round started is found again."""
 
@@ -125,7 +128,7 @@ class Sweep:
 
     def settle(self) -> None:
         """Wait until all that a killed pinsweep has left has ended; what does not is a problem."""
-        end = time.monotonic() + 120  # far beyond what it takes on a busy machine
+        end = time.monotonic() + PATIENCE_S
         while left := list(self._left()):
             if time.monotonic() > end:
                 self.problem(f"left behind: {', '.join(left)}")
@@ -363,7 +366,7 @@ def damage(sweep: Sweep) -> None:
             (sweep.folder / "d.db-journal").unlink(missing_ok=True)
             done = subprocess.run(
                 [sys.executable, "-m", "pinsweep", *words], cwd=sweep.folder, env=sweep.env, capture_output=True, text=True,
-                check=False, timeout=60, errors="replace",
+                check=False, timeout=PATIENCE_S, errors="replace",
             )  # fmt: skip
             sweep.found.faults += 1
             if (
