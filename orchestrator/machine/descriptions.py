@@ -127,7 +127,9 @@ def numactl_disagreements(hardware: Parsed, system: Topology) -> list[str]:
     ours = {node.os_index: set(node.cpus) for node in system.numa_nodes}
     found = []
     if cpus.keys() != ours.keys():
-        found.append(f"NUMA nodes: numactl has {format_cpulist(cpus) or 'none'}, the kernel {format_cpulist(ours)}")
+        found.append(
+            f"NUMA nodes: numactl has {format_cpulist(cpus) or 'none'}, the kernel {format_cpulist(ours)}"
+        )
     found += [
         f"numa_node {node}: numactl has CPUs {format_cpulist(cpus[node]) or 'none'}, "
         f"the kernel {format_cpulist(ours[node]) or 'none'}"
