@@ -8,10 +8,9 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from typing import Any, cast
+from typing import cast
 
 from reports.charts.chapter import ChartModule
-from reports.results import naming
 
 
 @functools.cache
@@ -28,9 +27,3 @@ def chart_module(tool: str) -> ChartModule:
     module = own_module(tool) or own_module("command")
     assert module is not None
     return module
-
-
-def level_name(tool: str, option: str, value: Any) -> str:  # noqa: ANN401
-    """Return what the tool's figures call a level of an option: "4 KiB" of bs, "3:1 nt" of MLC's W."""
-    called = getattr(own_module(tool), "level", None) if naming.has_option(tool, option) else None
-    return (called and called(option, value)) or naming.level_text(tool, option, value)

@@ -15,33 +15,11 @@ from reports.readings import groups
 from reports.readings.mlc import load_rows
 from reports.results.grouping import group_by
 from reports.results.model import Run
+from reports.results.traffic import MIXES, traffic_name
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MIXES: Final = {
-    "read": ("read only", "read only"),
-    "read 2 streams": ("read only, 2 streams", "read, 2 streams"),
-    "4:1": ("R:W 4:1", "4:1"),
-    "3:1": ("R:W 3:1", "3:1"),
-    "3:1 2 streams": ("R:W 3:1, 2 streams", "3:1, 2 streams"),
-    "triad rfo": ("R:W 3:1, triad-like", "3:1 triad"),
-    "2:1": ("R:W 2:1", "2:1"),
-    "triad": ("triad-like", "triad"),
-    "3:2": ("R:W 3:2", "3:2"),
-    "1:1": ("R:W 1:1", "1:1"),
-    "write": ("write only", "write only"),
-    "3:1 nt": ("R:W 3:1, non-temporal", "3:1 nt"),
-    "2:1 nt": ("R:W 2:1, non-temporal", "2:1 nt"),
-    "2:1 nt 2 streams": ("R:W 2:1, non-temporal, 2 streams", "2:1 nt, 2 streams"),
-    "triad nt": ("R:W 2:1, non-temporal, triad-like", "2:1 nt triad"),
-    "1:1 nt": ("R:W 1:1, non-temporal", "1:1 nt"),
-    "write nt": ("write only, non-temporal", "write nt"),
-}
-"""The words of `parsers.mlc` for traffic types, ordinary stores before non-temporal ones → their names: beside a
-table, beside a curve."""
-
 
 SPREAD: Final[list[Any]] = ["median", "min", "max", "size"]
 """The fields of a Spread, in order, as pandas works them out."""
@@ -112,12 +90,6 @@ class LoadCurve:
         return max(range(len(self.rows)), key=lambda i: self.rows[i].bandwidth.median)
 
 
-def traffic_name(traffic: str, *, short: bool = False) -> str:
-    """Return a traffic type for a legend: "read only", "R:W 3:1, non-temporal"; short "3:1 nt". What MLC does not list is named as
-    typed."""
-    return _MIXES.get(traffic, (traffic, traffic))[short]
-
-
 def loads(runs: Sequence[Run]) -> dict[facets.Facet, list[LoadCurve]]:
     """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
     swept = all("d" in run.options for run in runs)  # a curve over cells of a delay each
@@ -149,13 +121,13 @@ def read_share(traffic: str) -> float | None:
     reads, _, writes = first.partition(":")
     if reads.isdigit() and writes.isdigit() and int(reads) + int(writes):
         return int(reads) / (int(reads) + int(writes))
-    return _TRIADS.get(traffic, {"read": 1.0, "write": 0.0}.get(first) if traffic in _MIXES else None)
+    return _TRIADS.get(traffic, {"read": 1.0, "write": 0.0}.get(first) if traffic in MIXES else None)
 
 
 def heaviness(traffic: str) -> tuple[float, int, str]:
     """Return what traffic types are ordered by: least writing first, those that MLC does not list last."""
     share = read_share(traffic)
-    index = [*_MIXES].index(traffic) if traffic in _MIXES else len(_MIXES)
+    index = [*MIXES].index(traffic) if traffic in MIXES else len(MIXES)
     return (2.0 if share is None else 1 - share), index, traffic
 
 

@@ -11,15 +11,17 @@ from parsers.measurement import whole
 from reports.charts import _mlc_bounds as bounds
 from reports.charts import facets, titles, wording
 from reports.charts._mlc_bounds import Beside, Elsewhere
-from reports.charts._mlc_curves import LoadCurve, heaviness, places_together, traffic_name
+from reports.charts._mlc_curves import LoadCurve, heaviness, places_together
 from reports.charts._mlc_panel import knee, loaded_panel, sheet
 from reports.draw import vega
 from reports.draw.figure import ROW, Figure, Key, Table, heat, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import LoadedLatency
+from reports.results import traffic
 from reports.results.convicted import OTHER
 from reports.results.model import Run
 from reports.results.naming import program_name
+from reports.results.traffic import traffic_name
 from reports.text import format as fmt
 
 
@@ -93,7 +95,7 @@ def loaded_figures(
         title=titles.climb(
             [load.offers for curves in heated.values() for load in curves if not load.hollow], noise
         ),
-        sub=f"{fmt.words(wording.programs(_cells(heated)))}: latency by injection delay and mix."
+        sub=f"{fmt.words(wording.programs(_cells(heated)))}: latency by injection delay and mix.{_key(heated)}"
         f"{wording.not_drawn(len(mixed), len(heated))}{wording.of_texts(_cells(heated))}",
         tables=tuple(_heat_table(of, curves) for of, curves in heated.items()),
         half=len(panels) == 1
@@ -101,6 +103,12 @@ def loaded_figures(
         <= len(vega.ORDERED),  # beside its panel, if it is not too wide
     )
     return [figure, climb]
+
+
+def _key(panels: Mapping[facets.Facet, Sequence[LoadCurve]]) -> str:
+    """Explain the short names at the head of tables."""
+    short = (load.short.split() for curves in panels.values() for load in curves)
+    return f" {traffic.NT}." if any("nt" in words for words in short) else ""
 
 
 def _one_traffic(every: Sequence[LoadCurve]) -> str:

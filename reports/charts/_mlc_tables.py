@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parsers import mlc
 from parsers.measurement import whole
 from reports.charts import facets, titles, wording
-from reports.charts._mlc_curves import SPREAD, told_by_traffic, traffic_name
+from reports.charts._mlc_curves import SPREAD, told_by_traffic
 from reports.charts.chapter import Spot
 from reports.charts.core_pairs import pairs_figure
 from reports.charts.heat_map import MOST_NUMBERS, WIDE, matrix_panel, shades_table
@@ -24,6 +24,7 @@ from reports.readings.mlc import chosen_cores, entries, load_rows
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_kind, program_name, stands_in
+from reports.results.traffic import traffic_name
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
@@ -396,6 +397,8 @@ def others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     said = sections.pop() if len(sections) == 1 else ""
     if said and found["transfer"].map(lambda transfer: str(transfer).startswith("local ")).all():
         said = f"{said} within a socket"
+    if said == "loaded latency" and (found["metric"] == "bandwidth").all():
+        said = "bandwidth of the load"
     tables = []
     for (metric, unit), own in groups(
         found.assign(unit=found["metric"].map({"latency": "ns", "bandwidth": "B/s"})), ["metric", "unit"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from reports.draw.figure import Figure
 from reports.numbers.formulas import Spread
@@ -83,11 +83,6 @@ class ChartModule(Protocol):
 
     METHODS_OF: str
     """How the ids begin of the figures that it explains: without one of them it is left out. A module may lack it: of all its figures."""
-
-    def level(self, option: str, value: Any) -> str | None:  # noqa: ANN401
-        """Return what its figures call a level of one of the tool's own options ("3:1 nt" of -W 9); None: as any option is called. A
-        module may lack it."""
-        ...
 
     def chapter(self, results: Results, tool: str) -> Chapter:
         """Draw the good runs of the tool (`tool`: its own name, or that of a tool without a module)."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from parsers import mlc
 from reports.charts import facets, wording
 from reports.charts._mlc_bounds import Elsewhere
-from reports.charts._mlc_curves import SPREAD, LoadCurve, loads, traffic_name
+from reports.charts._mlc_curves import SPREAD, LoadCurve, loads
 from reports.charts._mlc_ladder import ladder_figure
 from reports.charts._mlc_load import load_words, loaded_figures
 from reports.charts._mlc_tables import (
@@ -38,6 +38,7 @@ from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
 from reports.results.naming import program_kind, program_name
+from reports.results.traffic import traffic_name
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
@@ -90,11 +91,6 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         between_nodes=tuple(pairs),
         programs=wording.programs(runs),
     )
-
-
-def level(option: str, value: object) -> str | None:
-    traffic = mlc.traffic_of({"W": value}) if option == "W" else None
-    return traffic_name(traffic, short=True) if traffic else None
 
 
 # --- loaded latency ----------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Final
 
 from reports import numbers
-from reports.charts import effects, level_name
+from reports.charts import effects
 from reports.charts.effects import Effect, Levels
 from reports.draw.figure import MARK, Figure, Table, row_of
 from reports.numbers import formulas
-from reports.results import naming
+from reports.results import naming, traffic
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -52,7 +52,7 @@ def figure(results: Results) -> Figure | None:
         title="What each axis does",
         sub="To the number that stands for a run, from the worst level of an axis to its best: how often that is better, with all other axes the same; "
         "the geometric mean over these pairs of cells, and their range. Clear: beyond the repeats in each pair; of curves over message size, whose "
-        "number is that of one size, nowhere the other way.",
+        f"number is that of one size, nowhere the other way.{_key(rows)}",
         tables=(
             Table(
                 columns=_COLUMNS,
@@ -62,6 +62,12 @@ def figure(results: Results) -> Figure | None:
             ),
         ),
     )
+
+
+def _key(rows: Iterable[tuple[Sequence[str], Sequence[Run]]]) -> str:
+    """Explain the short names of mixes; "" where none is there."""
+    levels = (level for (_, _, _, last, best, *_), _ in rows for level in (last, best))
+    return f" {traffic.NT}." if any("nt" in level.split() for level in levels) else ""
 
 
 def sentences(of: Figure) -> list[str]:
@@ -203,7 +209,7 @@ def _level(run: Run, axis: str) -> str:
     value = run.options.get(axis)
     if value is None:
         return fmt.NOTHING
-    return level_name(run.tool, axis, value)
+    return naming.level_text(run.tool, axis, value)
 
 
 def _words(names: Sequence[str]) -> str:

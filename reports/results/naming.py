@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from orchestrator.tools import get_tool, tool_names
-from parsers import get_parser, parser_names
+from parsers import get_parser, mlc, parser_names
 from reports.results.model import Run
+from reports.results.traffic import traffic_name
 from reports.text import format as fmt
 
 
@@ -119,7 +120,7 @@ def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
             return f"{level} blocks"
         case "l":
             return f"{level} stride"
-        case "bytes":
+        case "bytes" | "W":
             return level
         case "b":
             return f"buffer {level}"
@@ -129,13 +130,15 @@ def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
 
 
 def level_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option's value with its unit: "4 KiB" of bs, "64 B" of MLC's l, "100 KiB" of its b; "32", "set"."""
+    """Return an option's value with its unit: "4 KiB" of bs, "64 B" of MLC's l, "100 KiB" of its b, "3:1 nt" of its W; "32", "set"."""
     if not has_option(tool, name):
         return value_text(tool, name, value)
     if name in ("bs", "bytes"):
         return block(value)
     if name == "l":
         return f"{value} B"
+    if name == "W" and (traffic := mlc.traffic_of({"W": value})):
+        return traffic_name(traffic, short=True)
     if name == "b":
         return _exact_size(f"{value}k" if str(value).isdecimal() else str(value))
     if name == "L" and isinstance(value, bool):

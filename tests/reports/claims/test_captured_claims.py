@@ -399,7 +399,7 @@ def test_own_cells_of_two_modes_are_not_pooled(make: Any, tmp_path: Path) -> Non
 
     tables = {f.id: f.tables for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures}
 
-    assert [row[-2:] for row in tables["peaks-s"][0].rows] == [("W 2", "30.0"), ("W 3", "20.0")]
+    assert [row[-2:] for row in tables["peaks-s"][0].rows] == [("2:1", "30.0"), ("3:1", "20.0")]
     assert sorted(t.rows[0][1] for t in tables["latency_matrix-m"]) == ["80.0", "99.0"]
 
 
@@ -524,10 +524,10 @@ def test_cells_whose_traffic_nothing_tells_are_two_curves(tmp_path: Path) -> Non
     (loaded,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("loaded-")]
     offers = loaded.tables[0]
 
-    assert [p.title for p in loaded.panels] == ["W 8", "W R"]
+    assert [p.title for p in loaded.panels] == ["1:1 nt", "read only"]
     assert [row[offers.columns.index("Peak, GB/s")] for row in offers.rows] == ["59.0", "100"]
     (peak,) = [n for n in built.key_numbers if n.name.startswith("Memory, ") and n.unit == "GB/s"]
-    assert (peak.value, "W R" in peak.context) == ("100", True)
+    assert (peak.value, "read only" in peak.context) == ("100", True)
 
 
 def repeats(head: str, rows: dict[str, tuple[object, ...]]) -> dict[str, str]:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from parsers import mlc
 from reports import numbers, show
 from reports.charts import titles
-from reports.charts._mlc_curves import traffic_name
 from reports.charts.mlc import chapter
 from reports.draw.figure import Figure
 from reports.numbers import formulas
@@ -24,6 +23,7 @@ from reports.numbers.formulas import Load, Spread
 from reports.page.model import KeyNumber
 from reports.report import build
 from reports.results import load
+from reports.results.traffic import traffic_name
 from reports.text import format as fmt
 
 CURVE = [(0, 131.0, 8450.0), (100, 120.0, 8000.0), (500, 110.0, 4000.0), (5000, 103.1, 730.0)]
@@ -190,6 +190,17 @@ def test_nothing_off_the_diagonal_is_called_own_memory(make: Any, tmp_path: Path
     (figure,) = [f for f in figures(path) if f.id.startswith("cores")]
 
     assert "own memory" not in figure.marks
+
+
+def test_a_load_without_a_reader_is_called_bandwidth(make: Any, tmp_path: Path) -> None:
+    """ "Loaded latency" was the title of a table of bandwidths: with -T nothing times a latency."""
+    maker = make.Maker(tmp_path / "r.db")
+    text = "pinsweep memlat 0.1\n\nCommand line parameters: --loaded_latency -T -d0\n\nInject\tBandwidth\nDelay\tMB/sec\n==================\n 00000\t 12345.6\n"
+    maker.add("s", "mlc", {"mode": "loaded_latency", "T": True, "d": 0, "W": "R"}, text)
+
+    (figure,) = figures(maker.write())
+
+    assert figure.title == "Bandwidth of the load"
 
 
 # --- loaded latency ----------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ from reports.results.naming import option_value
         ("fio", "direct", 1, "direct 1"),
         ("command", "fast", True, "fast True"),  # what stands in the command, as the experiment writes it
         ("fio", "bs", "4k", "4 KiB blocks"),
+        ("mlc", "W", "R", "read only"),  # "W 6" and "W R" stood beside "write nt" and "read only"
+        ("mlc", "W", 6, "write nt"),
+        ("mlc", "W", 99, "W99"),
         ("mlc", "L", True, "huge pages"),
         ("mlc", "L", False, "small pages"),
         ("mlc", "b", "65536k", "buffer 64 MiB"),
