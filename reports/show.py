@@ -130,6 +130,23 @@ def _at_one_size(cells: Sequence[Sequence[Run]]) -> tuple[float, list[list[float
     return (found[0], found[1][found[0]]) if found else None
 
 
+def _at_that_size(cells: Sequence[Sequence[Run]]) -> list[str]:
+    """Return "; at 64 B 40.0 µs" of the cells that are told at a size of their own, where cells of one benchmark are not told at one; of the
+    others ""."""
+    leaders = [numbers.leader(own[0]) for own in cells]
+    alike = len({one.size for one in leaders}) == 1 or len({one.kind for one in leaders}) > 1
+    sized = None if alike else _at_one_size(cells)
+    if sized is None:
+        return [""] * len(cells)
+    size, values = sized
+    return [
+        ""
+        if one.size == size
+        else f"; at {fmt.size(size)} {fmt.quantity(statistics.median(own), one.unit or 'ns', step=one.step)}"
+        for own, one in zip(values, leaders, strict=True)
+    ]
+
+
 def _doubt(doubtful: Mapping[tuple[object, ...], str], cell: Sequence[Run]) -> str:
     """Return the checks that doubt what a line says of a cell: of a text of several benchmarks that of which it speaks."""
     whole, _, part = numbers.leader(cell[0]).metric.partition("/")
@@ -284,9 +301,10 @@ def _cells(
     names = fmt.words(dict.fromkeys(naming.program_name(run) for run in runs))
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
-    for members, labels in zip(cells[:_MOST_LINES], named, strict=False):
+    beside = _at_that_size(cells)
+    for i, (members, labels) in enumerate(zip(cells[:_MOST_LINES], named, strict=False)):
         doubt = _doubt(doubtful, members)
-        found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}"
+        found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}{beside[i]}"
         values = (labels.get(axis, "") for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))
     alike = ""

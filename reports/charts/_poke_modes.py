@@ -83,6 +83,9 @@ def _fits(size: int, caches: Sequence[tuple[int, int]]) -> str:
     return next((f"L{level}" for level, room in caches if 0 < size <= FITS * room), "")
 
 
+TIMER: Final = "not told from the timer"
+
+
 def explained(d: Distribution, others: Known) -> list[Told]:
     """Return the modes of a distribution, from the fastest, each with what it most likely is; "" where nothing tells."""
     by = {"memory": _memory, "file": _file, "compute": _loop, "null": _timer}.get(d.target)
@@ -101,6 +104,8 @@ def _memory(d: Distribution, others: Known) -> list[Told]:
     last = others.levels.get(f"L{caches[-1][0]}", 0.0)
 
     def what(mode: Mode) -> str:
+        if timed_by_the_timer(d, mode.at):
+            return TIMER
         near = min(others.levels, key=lambda level: _apart(others.levels[level], mode.at), default="")
         if mode is main and home:
             return home

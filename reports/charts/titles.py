@@ -287,7 +287,7 @@ def overview(times: Sequence[tuple[str, Spread, bool]], steps: Sequence[float | 
     ends = (times[first], times[last])
     digits = (steps[first], steps[last]) if steps else (None, None)
     low, high = (
-        f"at most {fmt.quantity(value.median, 'ns', rounding=fmt.UP, step=step)} in the median"
+        f"at most {fmt.quantity(value.median, 'ns', step=step)} in the median"
         if bound
         else fmt.quantity(value.median, "ns", step=step)
         for (_, value, bound), step in zip(ends, digits, strict=True)

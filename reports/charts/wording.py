@@ -110,6 +110,9 @@ def key_number(
         context=context,
         rank=rank,
         repeats=repeats,
+        spread=f"±{fmt.percent(value.relative / 2)} (n = {value.n})"
+        if value.n > 1
+        else "n = 1, no spread known",
         unsteady=value.unsteady,
         program=program,
         metric=metric,

@@ -31,6 +31,7 @@ from reports.page.model import Block, Check, Page
 from reports.page.model import Section as PageSection
 from reports.report import axis_effects
 from reports.report.build import placement_text, run_row
+from reports.results.described import abouts
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -70,7 +71,7 @@ def build(results: Results, built: Page) -> Document:
         title=built.title,
         sentence=built.sentence,
         date=starts[0] if starts else "",
-        about=tuple(dict.fromkeys(e.about.strip() for e in results.experiments if e.about.strip())),
+        about=abouts(results),
         machine=head[0],
         not_recorded=", ".join(built.not_recorded),
         sweeps=head[1],
@@ -339,14 +340,14 @@ def _place(run: Run) -> str:
 def _key_table(built: Page) -> Iterable[Table]:
     if built.key_numbers:
         rows = tuple(
-            (k.name, k.value, k.unit, f"{k.repeats}{', unsteady' if k.unsteady else ''}" or fmt.NOTHING, "; ".join(filter(None, (k.context, k.possible, f"⚠ doubtful: {k.doubt}" if k.doubt else ""))))
+            (k.name, k.value, k.unit, "; ".join(filter(None, (k.spread, k.repeats, "unsteady" if k.unsteady else ""))) or fmt.NOTHING, "; ".join(filter(None, (k.context, k.possible, f"⚠ doubtful: {k.doubt}" if k.doubt else ""))))
             for k in built.key_numbers
         )  # fmt: skip
         table = model.Table(
             columns=("Number", "Median", "Unit", "Repeats", "Measured with"),
             rows=rows,
             numeric=frozenset((1,)),
-            caption="Key numbers: the median of the repeats; their range, where it is wider than 5 %",
+            caption=f"Key numbers: the median of the n repeats; ± half of their range, and the range itself where it is wider than 5 %{f'. {built.marks}' if built.marks else ''}",
         )
         yield _table("key-numbers", table)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from reports.draw.figure import Figure
 from reports.results.model import Run
@@ -18,6 +19,7 @@ class KeyNumber:
     context: str
     rank: int  # the six lowest are shown
     repeats: str = ""  # "147 to 450 ns": lowest and highest repeat, where they are apart
+    spread: str = ""  # "±1.2 % (n = 3)": half of that range, of the value; of a single run that none is known
     unsteady: bool = False  # so far apart that the value alone says little
     program: str = ""  # what made it, where a tool and its stand-in may both have
     merit: float = 0.0  # of numbers of one name and program, the one with the most is shown
@@ -264,6 +266,14 @@ class Placements(Section):
         return any(node.frames for place in places for package in place.packages for node in package)
 
 
+MARKS: Final = (
+    "Unsteady: the repeats span more than 25 % of their median, whatever is usual. ⚠ doubtful: a check says why the number may be wrong; "
+    "G11 says it of repeats further apart than is usual for their tool and number. In a table a ⚠ before a number is of that number, one in the "
+    "last column alone of all numbers of its row."
+)
+"""The two words that stand at key numbers and figures, and their rules."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A page: what each has, and the sections that not every page has."""
@@ -283,6 +293,13 @@ class Page:
     runs: Runs | None = None
     version: str
     several_files: bool
+
+    @property
+    def marks(self) -> str:
+        """What the words mean that stand at its key numbers and figures; "" where none does."""
+        figures = (f for section in self.sections for block in section.blocks for f in block.figures)
+        marked = any(k.unsteady or k.doubt for k in self.key_numbers) or any(f.doubt for f in figures)
+        return MARKS if marked else ""
 
     @property
     def opening(self) -> tuple[Section, ...]:

@@ -37,6 +37,7 @@ from reports.report.placement import of_hosts
 from reports.report.possible import with_shares
 from reports.results import naming
 from reports.results.convicted import Guilty
+from reports.results.described import abouts
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -65,7 +66,7 @@ def build(
     chapters = with_shares(drawn, convicted(found))
     numbers = [n for c in chapters.values() for n in c.key_numbers]
     guilty = convicted(found)
-    abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
+    described = abouts(results)
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
     key_numbers = comparison.key_numbers if comparison else key_numbers_of(numbers, results, guilty)
@@ -96,7 +97,7 @@ def build(
             several_files=several_files,
         ),
         several_files=several_files,
-        about=abouts[0] if len(abouts) == 1 else "",
+        about=described[0] if len(described) == 1 else "",
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         comparison=comparison,
     )
@@ -400,12 +401,14 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         if flag_id != "stand_in" and flag_id not in spoken_of:
             of = runs_of[program]
             count = fmt.plural(of, "run") if len(same) == of else f"{len(same)} of {of} runs"
-            which = (", ".join(filter(None, (run.text, run.cell.describe()))) for *_, run in same)
+            which = dict.fromkeys(
+                ", ".join(filter(None, (run.text, run.cell.describe()))) for *_, run in same
+            )
             yield Check(
                 level="info",
                 subject=_sentence_of(text),
                 text=f"{program}, {count}.{wording.of_texts(run for *_, run in same)}",
-                **(_listed(which, "run") if len(same) < of else {}),
+                **(_listed(which, "cell") if len(same) < of else {}),
             )
     if results.tools:
         yield Check(

@@ -43,7 +43,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         sub="Time for one access, by the tool that the table names."
         + "".join(f" {what}: {', '.join(words)}." for what, words in common.items())
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
-        + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
+        + (" ≈: unsteady, the repeats span more than 25 % of their median." if any(_unsteady(t) for t in shown) else "")
         + f" Dot: {_dots(told)}."
         + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else "")
         + wording.hollow([picture], [t.run for t in shown])
@@ -206,8 +206,8 @@ def _median(time: AccessTime) -> str:
 
 
 def _said(time: AccessTime) -> str:
-    """Return the time; a bound rounded to its safe side."""
-    return fmt.quantity(time.median, "ns", rounding=fmt.UP if time.bound else fmt.NEAREST, step=time.step)
+    """Return the time; a bound, too, as it is rounded where it is a median: most of it is the timer, and the access takes less by far."""
+    return fmt.quantity(time.median, "ns", step=time.step)
 
 
 def _tip(time: AccessTime) -> str:

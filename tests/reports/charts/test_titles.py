@@ -163,7 +163,7 @@ def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:
 
     assert titles.overview([of("a", 89.7), of("b", 144.2)]) == "One access: 89.7 ns (a) to 144 ns (b)"
     bounded = titles.overview([of("m", 18.11, bound=True), of("a", 89.7)])
-    assert bounded == "One access: at most 18.2 ns in the median (m) to 89.7 ns (a)", (
+    assert bounded == "One access: at most 18.1 ns in the median (m) to 89.7 ns (a)", (
         "483 ns was said to be the fastest"
     )
     assert titles.overview([of("m", 18.1, bound=True), of("n", 23.1, bound=True)]) == "Time for one access"

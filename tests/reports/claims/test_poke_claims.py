@@ -261,3 +261,20 @@ def test_repeats_that_rise_one_after_the_other_are_called_a_trend(
     assert re.sub(r"\s", " ", figure.sub).endswith(
         TREND if moves else TREND.replace(", rising over the repeats", "")
     )
+
+
+def test_what_is_not_told_from_the_timer_is_no_cache(make: Any, tmp_path: Path) -> None:
+    """ "L1" stood at reads of 30 ns, 30 ns of which the timer took."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology = "pack:1 numa:1(memory=8GB) l3:1(size=32MB) l1d:1(size=32kB) core:2 pu:1"
+    for size, took in ((1000, (21.0, 31.0)), (64 * 10**6, (300.0, 300.0))):
+        samples = [took[0]] * 750 + [took[1]] * 250
+        options = {"target": "memory", "bytes": size, "op": "read"}
+        for _ in range(2):
+            maker.add("s", "poke", options, make.poke_text(samples, size=size), axes=("bytes",), place="local", relation="local")  # fmt: skip
+
+    figures = poke.chapter(load([maker.write()])).figures
+    (table,) = [t for f in figures for t in f.tables if "Most likely" in t.columns]
+
+    said = {row[0]: {r[3] for r in table.rows if r[0] == row[0]} for row in table.rows}
+    assert said["memory, 1000 B"] == {"not told from the timer"}

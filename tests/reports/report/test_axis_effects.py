@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,8 @@ def test_cells_that_hold_curves_are_set_against_one_another_at_one_size(make: An
     assert figure.title == "Bcast time max at 64 B: 2.00 × better by np, 1.50 × by place"
     said = " ".join(" ".join(show.summary(results)).split())
     assert said.startswith("s lowest time max at 64 B of 4: Bcast 64 B in 20.0 µs")
+    listed = " ".join(show.show_result(tmp_path / "r.db").split())
+    assert re.findall("Bcast 4 B in [^;]*; at 64 B ([0-9.]+ µs)", listed) == ["40.0 µs", "60.0 µs"]
 
 
 def test_what_turns_with_the_message_size_is_no_title(make: Any, tmp_path: Path) -> None:

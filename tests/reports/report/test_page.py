@@ -1075,3 +1075,35 @@ def test_a_command_line_of_megabytes_is_told_by_its_beginning(make: Any, tmp_pat
     assert row.command.endswith("… 20\u202f001 words in all")
     assert len(row.command) < 17_000
     assert row.environment == "… 1 word in all"
+
+
+def test_a_note_of_five_repeats_names_their_cell_once(make: Any, tmp_path: Path) -> None:
+    """ "b=24k" stood five times below "not comparable with sequential access"."""
+    maker = make.Maker(tmp_path / "a.db")
+    for mode, notes in (("x", "Using random access\n"), ("y", "")):
+        for latency in (80.0, 81.0, 82.0, 83.0, 84.0):
+            text = f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --idle_latency {'-r' if notes else ''}\n\nUsing buffer size of 200.000MiB\nEach iteration took 200 base frequency clocks (\t{latency:.1f}\tns)\n"
+            maker.add("s", "mlc", {"mode": "idle_latency", **({"r": True} if notes else {}), "X": mode}, text, axes=("X",))  # fmt: skip
+
+    page = build.build(load([maker.write()]))
+
+    (note,) = [check for check in page.checks if "sequential access" in check.subject]
+    assert (note.items, note.counted) == (("X=x",), "1 cell")
+
+
+def test_each_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Path) -> None:
+    """A range stood at those that scatter alone, and of one run nothing said that none is known."""
+    said = []
+    for i, rates in enumerate(((10e3,), (10e3, 10.2e3, 10.1e3), (10e3, 20e3, 15e3))):
+        maker = make.Maker(tmp_path / f"{i}.db")
+        for rate in rates:
+            maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",))
+        page = build.build(load([maker.write()]))
+        (number,) = page.key_numbers
+        said.append((number.spread, number.unsteady, "Unsteady: " in page.marks))
+
+    assert said == [
+        ("n = 1, no spread known", False, False),
+        ("±0.99 % (n = 3)", False, False),
+        ("±33 % (n = 3)", True, True),
+    ]

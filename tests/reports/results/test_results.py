@@ -27,6 +27,7 @@ from reports.checks.doubts import of_results
 from reports.export.long_text import lines
 from reports.export.tables import export, table
 from reports.results import model
+from reports.results.described import abouts
 from reports.results.load import load, printed
 from reports.results.write import write_whole
 
@@ -739,3 +740,23 @@ def test_an_export_says_what_it_leaves_out(make: Any, tmp_path: Path, tool: str 
             "1 run of node07 was disturbed at every attempt, and its numbers are not exported: "
         )
         assert line.endswith("on a quiet machine or with --allow-disturbed")
+
+
+TWO = """schema: 1
+title: Two sweeps
+sweeps:
+  - {name: a, title: First, tool: mlc, fixed: {mode: idle_latency}}
+  - {name: b, title: Second, tool: mlc, fixed: {mode: idle_latency}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("ran", "said"), [(("a",), " Only a part of it ran here: “First”; not “Second”."), (("a", "b"), "")]
+)
+def test_of_an_experiment_that_ran_in_part_the_part_is_named(ran: tuple[str, ...], said: str) -> None:
+    """With `--only` the text told of four sweeps, under it stood the numbers of one."""
+    experiment = SimpleNamespace(text=TWO, path="two.yaml", about="Answers: what two sweeps do.\n")
+    runs = [SimpleNamespace(cell=SimpleNamespace(sweep=name)) for name in ran]
+    results: Any = SimpleNamespace(experiments=(experiment, experiment), runs=runs)
+
+    assert abouts(results) == (f"Answers: what two sweeps do.{said}",)
