@@ -6,5 +6,7 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 out=${1:-site}
 .venv/bin/sphinx-build -q -W --keep-going -b html -c docs . "$out"
-ln -sf docs/index.html "$out/index.html"
+# no link to that file: its links and styles are beside it, not here
+rm -f -- "$out/index.html"
+echo '<!doctype html><meta charset="utf-8"><title>pinsweep</title><meta http-equiv="refresh" content="0; url=docs/index.html">' >"$out/index.html"
 echo "$out/index.html"

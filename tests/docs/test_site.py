@@ -49,3 +49,11 @@ def _sources(text: str) -> list[str]:
 
     Reader().feed(text)
     return found
+
+
+def test_the_first_page_of_the_site_leads_to_the_index() -> None:
+    """A link to docs/index.html in its place had none of that page's links and styles."""
+    script = (Path(__file__).resolve().parents[2] / "scripts/site.sh").read_text()
+
+    assert "ln -s" not in script
+    assert "url=docs/index.html" in script
