@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import replace
 
-from parsers import command, get_parser
-from parsers.measurement import Counted, Direction, Measurement, Parsed, Scalar
-from reports import numbers
-from reports.charts import curve_rows, dot_rows, effects, facets, wording
+from parsers import get_parser
+from reports.charts import curve_rows, effects, facets, wording
+from reports.charts._command_panels import MOST_ROWS, curve_panels, levels_of, rows_panels
+from reports.charts._command_points import (
+    MOST_SAMPLES,
+    SIZE,
+    Metrics,
+    Missing,
+    Point,
+    directions,
+    measured,
+    points_of,
+    printed_step,
+    samples,
+    spread_of,
+    step_of,
+    told_labels,
+)
 from reports.charts.chapter import Chapter
-from reports.charts.curve_rows import Curve
 from reports.charts.effects import Effect
-from reports.charts.soundness import counted, is_hollow
-from reports.draw import axes, vega
-from reports.draw.figure import Figure, Panel, Table, panel, row_of
-from reports.draw.plot import Plot, height, left_margin
-from reports.draw.vega import Frame, Rows, Spec
+from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas
 from reports.page.model import KeyNumber
-from reports.readings import measurements
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -30,64 +37,12 @@ SECTION = "Other programs"
 RANK = 90
 METHODS = ""
 
-_MOST_ROWS = 24
 
 _MOST_MULTIPLES = 12
 """Panels of one metric, where a single one would be crowded."""
 
 _MOST_COLOURS = 4
 """Levels of the axis that has the lines of a panel, where others tell panels apart."""
-
-_MOST_SAMPLES = 1000
-"""Numbers of one metric of one run that are shown one by one; of more, what `_QUANTILES` names."""
-
-_QUANTILES: Final = {"lowest": 0.0, "5 %": 0.05, "median": 0.5, "95 %": 0.95, "highest": 1.0}
-
-_SIZE = "message_size"
-"""The label over which the numbers of one run are a line."""
-
-_OF_PANEL = ("benchmark", "operation", "test")
-"""Labels that tell panels apart; the others tell lines apart, or rows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Missing:
-    """A cell that never gave a number, and where it would be drawn."""
-
-    beside: facets.Facet  # what tells its panels from others of the same metric
-    line: str  # as `Point.line`, as far as no number tells it
-    x: float | None  # the value of the axis
-    run: Run  # one that failed
-
-    @staticmethod
-    def of(
-        tool: str, lost: Sequence[Run], axis: str | None, names: Sequence[str], apart: Sequence[str]
-    ) -> list[_Missing]:
-        inner = [name for name in names if name not in apart]
-        return [
-            _Missing(
-                beside=facets.facet(run, apart), line=facets.facet_title(facets.facet(run, inner), tool),
-                x=float(run.options[axis]) if axis else None, run=run,
-            )
-            for run in lost
-        ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One number of one run, and where it is drawn. `value` in `unit`."""
-
-    run: Run
-    head: str  # "mean latency, MPI Latency Test"
-    beside: facets.Facet  # the levels of further axes, where one panel would be crowded
-    panel: str  # the same; where one panel would be crowded, with the levels of further axes
-    unit: str
-    better: Direction
-    line: str  # what tells it from the others of its panel and x: "alg fast, host n001, p99"
-    x: float | None  # the value of the axis, else the message size
-    metric: str  # as `numbers.Name.tells_of`
-    key: tuple[Scalar, ...]  # the values of the axis and of the options, then of the labels
-    value: float
 
 
 def chapter(results: Results, tool: str = "command") -> Chapter:
@@ -116,11 +71,11 @@ def _key_numbers(tool: str, runs: Sequence[Run], *, several: bool) -> list[KeyNu
     if get_parser(tool).METRICS:
         return []
     names = [*dict.fromkeys([*runs[0].cell.axes, *facets.fewest(runs, facets.facet_names(runs, within=()))])]
-    better = _directions(tool, runs)
+    better = directions(tool, runs)
     found: list[KeyNumber] = []
     values: dict[tuple[str, str], dict[Run, list[float]]] = {}
     for run in runs:
-        for row in _measured(tool, run) if run.sound else ():
+        for row in measured(tool, run) if run.sound else ():
             if better.get(row.metric, "neither") != "neither":
                 values.setdefault((row.metric, row.unit), {}).setdefault(run, []).append(row.value)
     single = {of: own for of, own in values.items() if all(len(v) == 1 for v in own.values())}
@@ -128,7 +83,8 @@ def _key_numbers(tool: str, runs: Sequence[Run], *, several: bool) -> list[KeyNu
         sign = -1.0 if better[metric] == "lower" else 1.0
         cells = group_by(own, facets.cell).values()
         spreads = [
-            (formulas.spread([own[run][0] for run in cell], _printed(metric, cell)), cell) for cell in cells
+            (formulas.spread([own[run][0] for run in cell], printed_step(metric, cell)), cell)
+            for cell in cells
         ]
         best, cell = max(spreads, key=lambda of: sign * of[0].median)
         told = facets.facet_title(facets.facet(cell[0], names), tool)
@@ -160,17 +116,17 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run], lost: Sequence[Run]) -> 
     axis = _numeric_axis(planned)
     names = [n for n in facets.facet_names(planned, within=()) if n != axis]
     short = facets.fewest(planned, names)
-    told = _told(tool, runs)
+    told = told_labels(tool, runs)
     apart = _apart(planned, short) if axis else []
-    points = list(_points(tool, runs, axis, names, short, told, apart))
+    points = list(points_of(tool, runs, axis, names, short, told, apart))
     metrics = group_by(points, lambda p: (p.panel, p.unit))
     if not metrics:
         return None
     drawn = dict(list(metrics.items())[: _MOST_MULTIPLES if apart else facets.MOST_PANELS])
-    over = axis or (_SIZE if any(p.x is not None for p in points) else "")
-    missing = _Missing.of(tool, lost, axis, short, apart)
-    levels = _levels(points, [name for name in short if name not in apart])
-    panels, grey = _curve_panels(drawn, over, missing, levels) if over else (_rows_panels(drawn, missing), "")
+    over = axis or (SIZE if any(p.x is not None for p in points) else "")
+    missing = Missing.of(tool, lost, axis, short, apart)
+    levels = levels_of(points, [name for name in short if name not in apart])
+    panels, grey = curve_panels(drawn, over, missing, levels) if over else (rows_panels(drawn, missing), "")
     left = len(metrics) - len(drawn)
     metric, found = _effects(points, [*([axis] if axis else []), *names])
     seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
@@ -182,11 +138,9 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run], lost: Sequence[Run]) -> 
         if left > 0
         else "",
         f" {effects.rule(found)}" if found else "",
-        " Messages of 0 B are in the numbers only."
-        if over == _SIZE and any(p.x == 0 for p in points)
-        else "",
-        f" More than {fmt.count(_MOST_SAMPLES)} numbers of a run are told by their quantiles."
-        if any(map(_samples, runs))
+        " Messages of 0 B are in the numbers only." if over == SIZE and any(p.x == 0 for p in points) else "",
+        f" More than {fmt.count(MOST_SAMPLES)} numbers of a run are told by their quantiles."
+        if any(map(samples, runs))
         else "",
     ]
     return Figure(
@@ -204,98 +158,6 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run], lost: Sequence[Run]) -> 
             _numbers(metrics, [*([axis] if axis else []), *names], told),
         ),
     )
-
-
-def _measured(tool: str, run: Run) -> list[Measurement]:
-    """Return what a run is compared by; of a program of the user's all that he names, of a line that comes twice the first."""
-    metrics = get_parser(tool).METRICS
-    compared = {number.name.metric for number in numbers.numbers(run)} if metrics else ()
-    kept: dict[tuple[object, ...], Measurement] = {}
-    for row in _samples(run) or measurements(run):
-        if not compared or row.metric in compared:
-            kept.setdefault((row.metric, row.unit, *row.labels.items()), row)
-    return list(kept.values())
-
-
-def _samples(run: Run) -> list[Measurement]:
-    """Return the quantiles of a run that has more numbers of a metric than anybody reads, under these names for an index, and what else it
-    has; nothing of a run that has not."""
-    return run.parsed.once(_quantiled) if run.parsed else []
-
-
-def _quantiled(parsed: Parsed) -> list[Measurement]:
-    rows = parsed.measurements.rows
-    if not isinstance(rows, Counted) or all(len(values) <= _MOST_SAMPLES for _, _, values in rows.series):
-        return []
-    return [
-        Measurement(metric, unit, value, {"index": index})
-        for metric, unit, values in rows.series
-        for index, value in (_quantiles(values) if len(values) > _MOST_SAMPLES else enumerate(values))
-    ]
-
-
-def _quantiles(values: Sequence[float]) -> Iterator[tuple[str, float]]:
-    ordered = sorted(values)
-    return ((name, ordered[round(share * (len(ordered) - 1))]) for name, share in _QUANTILES.items())
-
-
-def _directions(tool: str, runs: Sequence[Run]) -> dict[str, Direction]:
-    """Return which way is better, by metric; of a program of the user's as he says."""
-    if not get_parser(tool).METRICS:
-        named = (command.metrics_of(run.cell.options) for run in runs)
-        return {name: metric.better for own in named for name, metric in own.items()}
-    return {number.name.metric: number.name.better for run in runs for number in numbers.numbers(run)}
-
-
-def _told(tool: str, runs: Sequence[Run]) -> list[str]:
-    """Return the labels that differ between the numbers; a mere count of tables or runs only where nothing else tells them apart."""
-    rows = [(run, row) for run in runs for row in _measured(tool, run)]
-    found = [n for n in get_parser(tool).LABELS if len({row.get(n) for _, row in rows}) > 1]
-    for count in ("table", "run"):
-        others = [n for n in found if n != count]
-        if len({(run, row.metric, *map(row.get, others)) for run, row in rows}) == len(rows):
-            found = others
-    return found
-
-
-def _points(
-    tool: str,
-    runs: Sequence[Run],
-    axis: str | None,
-    names: Sequence[str],
-    short: Sequence[str],
-    told: Sequence[str],
-    apart: Sequence[str],
-) -> Iterator[Point]:
-    """short: the fewest of the names that tell the cells apart; apart: those of them that tell panels apart."""
-    better = _directions(tool, runs)
-    sized = axis is None and _SIZE in told
-    inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
-    for run in runs:
-        of = facets.facet_title(facets.facet(run, [n for n in short if n not in apart]), tool)
-        further = facets.facet(run, apart)
-        beside = facets.facet_title(further, tool)
-        for row in _measured(tool, run):
-            statistic = row.get("statistic") if "statistic" not in told else None
-            metric = " ".join(
-                filter(None, ("" if statistic is None else str(statistic), row.metric.replace("_", " ")))
-            )
-            panels = (str(row.get(n)) for n in told if n in _OF_PANEL and row.get(n) is not None)
-            named = ", ".join([metric, *panels])
-            words = (_word(n, row.get(n)) for n in inner if row.get(n) is not None)
-            size = row.get(_SIZE)
-            yield Point(
-                run=run, head=named, beside=further, metric=row.metric, panel=", ".join(filter(None, [named, beside])), unit=row.unit, better=better.get(row.metric, "neither"),
-                line=", ".join(filter(None, [of, *words])), value=row.value,
-                x=float(run.options[axis]) if axis else float(size) if sized and isinstance(size, int | float) else None,
-                key=(*(v for _, v in facets.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
-            )  # fmt: skip
-
-
-def _word(label: str, value: Scalar) -> str:
-    if label == "statistic" or value in _QUANTILES:
-        return str(value)
-    return fmt.size(float(value)) if label == _SIZE and isinstance(value, int | float) else f"{label} {value}"
 
 
 def _numeric_axis(runs: Sequence[Run]) -> str | None:
@@ -321,7 +183,7 @@ def _apart(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     apart = [name for name in names if name != lines]
     few = len({facets.facet(run, apart) for run in runs}) <= _MOST_MULTIPLES
     return (
-        apart if few or len(rows) > _MOST_ROWS else []
+        apart if few or len(rows) > MOST_ROWS else []
     )  # so many lines are told by nobody: the first panels, and the rest in the numbers
 
 
@@ -377,251 +239,17 @@ def _effects_table(found: Sequence[Effect], head: str, points: Sequence[Point]) 
     )
 
 
-Metrics = Mapping[tuple[str, str], Sequence[Point]]
-"""Panel and unit → its numbers."""
-
-
-def _levels(points: Sequence[Point], names: Sequence[str]) -> dict[str, float]:
-    """Return the value of each line, where a numeric option of three levels or more alone tells the lines apart; else nothing."""
-    values = {p.line: p.run.options.get(names[0]) for p in points} if len(names) == 1 else {}
-    numbers_ = {line: float(v) for line, v in values.items() if isinstance(v, int | float) and not isinstance(v, bool)}  # fmt: skip
-    whole = len(numbers_) == len(values) == len(set(numbers_.values()))
-    return numbers_ if whole and len(numbers_) > 2 else {}
-
-
-def _best_cells(metrics: Metrics) -> dict[str, tuple[str, facets.Facet, float]]:
-    """Return head → the line, the panel and the x of the best cell of each metric with a direction, of sound runs; of several cells that
-    are as good none."""
-    found = {}
-    for head, own in group_by((p for points in metrics.values() for p in points), lambda p: p.head).items():
-        if own[0].better == "neither":
-            continue
-        cells = group_by((p for p in own if p.run.sound and p.x), lambda p: (p.line, p.beside, p.x or 0.0))
-        best = {cell: formulas.spread([p.value for p in same]).median for cell, same in cells.items()}
-        most = (min if own[0].better == "lower" else max)(best.values(), default=None)
-        leaders = [cell for cell, value in best.items() if value == most]
-        if len(cells) > 2 and len(leaders) == 1:
-            found[head] = leaders[0]
-    return found
-
-
-def _curve_panels(
-    metrics: Metrics, over: str, missing: Sequence[_Missing], levels: Mapping[str, float]
-) -> tuple[list[Panel], str]:
-    """Return the panels, and what must be said of grey lines: the worst are those of the first metric that has a direction. levels: as
-    `_levels`."""
-    directions = [points[0].better for points in metrics.values()]
-    judged = next((i for i, better in enumerate(directions) if better != "neither"), 0)
-    lines = [_lines(metric, points, over) for (metric, _), points in metrics.items()]
-    sign = 1.0 if directions[judged] == "lower" else -1.0
-    order = [judged, *(i for i in range(len(lines)) if i != judged)]
-    shown = dict(
-        zip(
-            order,
-            curve_rows.highlight([lines[i] for i in order], lambda c: sign * c.points[-1][1].median),
-            strict=True,
-        )
-    )
-    ranked = [shown[i] for i in range(len(lines))]
-    keys = list(metrics)
-    colours = _colours(ranked, missing, levels)
-    best = _best_cells(metrics) if over != _SIZE else {}
-    values = group_by((p for points in metrics.values() for p in points), lambda p: (p.head, p.unit))
-    panels = [
-        _curves_panel(
-            points[0],
-            over,
-            own,
-            colours,
-            [p.value for p in values[points[0].head, points[0].unit]],
-            [one for one in missing if one.beside == points[0].beside],
-            best.get(points[0].head),
-        )
-        for points, own in zip(metrics.values(), ranked, strict=True)
-        if own
-    ]
-    return panels, curve_rows.dimmed(ranked, keys[judged][0])
-
-
-def _colours(
-    panels: Sequence[Sequence[Curve]], missing: Sequence[_Missing], levels: Mapping[str, float]
-) -> dict[str, str]:
-    """Return the colour of each name: of a line, and where there is room for all of them of one that has no number; of levels in the order
-    of these."""
-    drawn = curve_rows.colours(panels)
-    if not missing and all(len(own) < 2 for own in panels):
-        return dict.fromkeys(drawn, vega.SERIES[0])  # the panels say which is which
-    every = list(dict.fromkeys([*drawn, *(one.line for one in missing if one.line)]))
-    if levels and len(every) <= len(vega.ORDERED) and levels.keys() >= {*every}:
-        rising = sorted(every, key=levels.__getitem__)
-        return dict(zip(rising, vega.ordered(len(rising)), strict=True))
-    every = every if len(every) <= len(vega.SERIES) else list(drawn)
-    return dict(zip(every, vega.palette(len(every)), strict=True))
-
-
-def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
-    found = []
-    lines = group_by(points, lambda p: p.line)
-    cut = wording.cut_apart(name or metric for name in lines)
-    for name, own in lines.items():
-        drawn = [p for p in own if p.x is not None and not (over == _SIZE and p.x == 0)]
-        if drawn:
-            pairs = ((float(p.x or 0), p.value) for p in drawn)
-            found.append(
-                curve_rows.curve(
-                    name or metric,
-                    pairs,
-                    runs=[p.run for p in drawn],
-                    label=cut[name or metric],
-                    step=_step(drawn),
-                )
-            )
-    return found
-
-
-def _curves_panel(
-    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float], missing: Sequence[_Missing],
-    best: tuple[str, facets.Facet, float] | None = None,
-) -> Panel:  # fmt: skip
-    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; missing: cells without a number; best:
-    the best cell of its metric, whose panel may be another."""
-    metric, unit = of.head, of.unit
-    scale = (fmt.scale_for if axes.far_apart(values) else fmt.scale_to_largest)(values, unit)
-    crosses = [
-        curve_rows.Cross(
-            x=one.x, series=one.line or of.head, said=curve_rows.failed(f"{over} {one.x:g}", one.run)
-        )
-        for one in missing
-        if one.x is not None
-    ]
-    tested = sorted({x for line in lines for x, _ in line.points} | {cross.x for cross in crosses})
-    bare = dict.fromkeys(
-        cross.series for cross in crosses if cross.series not in {line.name for line in lines}
-    )
-    spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
-    scaled, title = [v / scale.factor for v in values], _axis_title(metric, scale)
-    if over == _SIZE:
-        x = axes.powers_of_two(tested, "Message size, bytes (log)")
-        # no overlap is 0 %, which no logarithm has
-        y = axes.decades(scaled, f"{title} (log scale)") if min(scaled) > 0 else axes.amounts(scaled, title)
-    else:
-        x = axes.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
-        y = axes.amounts(scaled, title)
-    without = [  # a name for what has crosses only
-        Curve(
-            name=name,
-            points=(
-                (max(c.x for c in crosses if c.series == name), formulas.spread([y.low * scale.factor])),
-            ),
-        )
-        for name in bare
-    ]
-    named = [*lines, *without]
-
-    def at(value: float) -> str:
-        return fmt.size(value) if over == _SIZE else f"{over} {value:g}"
-
-    def build(width: int) -> Spec:
-        frame = Frame(
-            width=width, height=height(width, 300, 280), left=left_margin(y),
-            right=curve_rows.name_margin(named, width) if len(named) > 1 else 16,
-        )  # fmt: skip
-        plot = Plot(frame=frame, x=x, y=y)
-        data: dict[str, Rows] = {
-            "points": curve_rows.point_rows(
-                lines, tested, scale.factor, lambda v, s: f"{at(v)} · {wording.exact(s, unit)}"
-            ),
-            "ranges": curve_rows.range_rows(lines, tested, scale.factor),
-            "crosses": curve_rows.cross_rows(crosses, plot, colours if len(named) > 1 else None),
-        }
-        data["rings"] = [
-            {"series": line.name, "x": best[2], "y": line.medians[best[2]] / scale.factor}
-            for line in lines
-            if best and (best[0] or of.panel, best[1]) == (line.name, of.beside)
-        ]
-        if len(named) > 1:
-            data |= curve_rows.end_names(named, plot, scale.factor, data["crosses"])
-        return vega.fill(
-            "curves", frame=frame, x=x, y=y, series=curve_rows.series_of(named, colours), data=data
-        )
-
-    described = " ".join(
-        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit, step=line.points[0][1].step)} at {at(line.points[0][0])}, "
-        f"{fmt.quantity(line.points[-1][1].median, unit, step=line.points[-1][1].step)} at {at(line.points[-1][0])}."
-        for line in lines[:6]
-    )
-    return panel(of.panel, f"{of.panel} by {over.replace('_', ' ')}. {described}", build)
-
-
-def _axis_title(metric: str, scale: fmt.Scale) -> str:
-    return f"{metric}, {scale.unit}" if scale.unit not in ("", "1") else metric
-
-
-def _plain_axis(tested: list[float], title: str) -> axes.Axis:
-    if all(v == int(v) for v in tested):
-        return axes.integers([int(v) for v in tested], title)
-    low, high = tested[0], tested[-1]
-    margin = (high - low) * 0.04 or 1.0
-    return axes.Axis(
-        kind="linear",
-        low=low - margin,
-        high=high,
-        ticks=tuple((v, f"{v:g}") for v in tested[:: max(1, len(tested) // 8)]),
-        title=title,
-    )
-
-
-def _rows_panels(metrics: Metrics, missing: Sequence[_Missing]) -> list[Panel]:
-    return [_rows_panel(metric, unit, points, missing) for (metric, unit), points in metrics.items()]
-
-
-def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequence[_Missing]) -> Panel:
-    lines = {
-        name or own[0].run.sweep_title or own[0].run.cell.sweep: _spread(own)
-        for name, own in group_by(points, lambda p: p.line).items()
-    }
-    lost = {one.line: one.run for one in missing if one.line}
-    shown = dict(list(lines.items())[:_MOST_ROWS])
-    crosses = dict(list(lost.items())[: _MOST_ROWS - len(shown)])
-    cut = wording.cut_apart([*lines, *lost], lambda name: wording.shorten(name, 26))
-    drawn = {cut[name]: of for name, of in shown.items()}
-    failed = {cut[name]: run for name, run in crosses.items()}
-    return dot_rows.rows_panel(
-        metric, drawn, unit, lambda scale: _axis_title(metric, scale), f"{metric} by cell.", failed=failed
-    )
-
-
-def _step(points: Sequence[Point]) -> float:
-    """Return the last digit that a program prints of a metric, as `fmt.number` takes it: of one whose format nobody knows that of the run
-    with the fewest."""
-    return _printed(points[0].metric, [p.run for p in points])
-
-
-def _printed(metric: str, runs: Sequence[Run]) -> float:
-    steps = get_parser(runs[0].tool).PRINTED
-    if steps is not None:
-        return steps.get(metric, 0.0)
-    told = [run.parsed.printed().get(metric, 0.0) if run.parsed else 0.0 for run in runs]
-    return max(told) if all(told) else 0.0
-
-
-def _spread(points: Sequence[Point]) -> tuple[formulas.Spread, bool]:
-    """Return what the repeats of a cell found, and whether it is hollow."""
-    of = set(counted(p.run for p in points))
-    return formulas.spread([p.value for p in points if p.run in of], _step(points)), is_hollow(of)
-
-
 def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Table:
     label_placement = [name.replace("_", " ").capitalize() for name in told]
     rows, whose, of = [], [], []
     for (metric, unit), points in metrics.items():
         for key, own in group_by(points, lambda p: p.key).items():
-            spread, _ = _spread(own)
+            spread, _ = spread_of(own)
             scale = fmt.scale_for([spread.median], unit)
             rows.append(
                 (
                     *(fmt.NOTHING if v is None else str(v) for v in key), metric,
-                    wording.spread_text(spread, scale, 4, _step(own)), scale.unit if scale.unit != "1" else "", str(spread.n),
+                    wording.spread_text(spread, scale, 4, step_of(own)), scale.unit if scale.unit != "1" else "", str(spread.n),
                 )
             )  # fmt: skip
             whose.append(row_of(p.run for p in own))

@@ -1,0 +1,172 @@
+"""Times of IMB as curves over message size: what each offers, and which place, panel and ranks they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parsers import imb
+from reports.charts import curve_rows, facets, wording
+from reports.charts.curve_rows import Curve
+from reports.charts.soundness import counted_rows
+from reports.numbers import formulas
+from reports.numbers.formulas import MessageCurve
+from reports.numbers.imb import STATISTICS, stands_for
+from reports.readings import groups
+from reports.readings.imb import Timing, timings
+from reports.results.model import Run
+from reports.text import format as fmt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line(Curve):
+    """A curve of times over message size, with what each of its runs offers, and whose times they are (of `STATISTICS`)."""
+
+    runs: tuple[MessageCurve, ...] = ()
+    statistics: tuple[str, ...] = ()
+    cell: tuple[Run, ...] = ()  # whose times these are: of those the sound ones, if there are some
+
+    @property
+    def offers(self) -> MessageCurve:
+        return formulas.message_curve(self.runs)
+
+    @property
+    def started(self) -> tuple[int, ...]:
+        """The smallest sizes, that without bytes among them, that were a cold start (`formulas.cold`) by the medians of all repeats."""
+        times = {int(size): y.median for size, y in self.points if y.n == len(self.runs)}
+        return formulas.cold(times) if 0 in times else ()
+
+    @property
+    def latency(self) -> tuple[str, formulas.Spread] | None:
+        """The message that stands for the small ones, in words, and its time: that without bytes, after a cold start the smallest past it,
+        else the median of 0 to 8 B."""
+        if self.started:
+            past = next(
+                ((n, y) for n, y in self.points if n not in self.started and y.n == len(self.runs)), None
+            )
+            return (fmt.size(past[0]), past[1]) if past and past[0] <= 8 else None
+        for said, of in (("0 B", "zero"), ("up to 8 B (median)", "small")):
+            found = [value for run in self.runs if (value := getattr(run, of)) is not None]
+            if found and len(found) == len(self.runs):
+                return said, formulas.spread(found, imb.PRINTED["time"])
+        return None
+
+    @property
+    def most(self) -> formulas.Spread | None:
+        found = [run.peak for run in self.runs if run.peak is not None]
+        return formulas.spread(found) if found and len(found) == len(self.runs) else None
+
+    @property
+    def peak_at(self) -> str:
+        """The size of the peak; of runs that have it at different sizes "256 KiB to 4 MiB"."""
+        sizes = [run.peak_size for run in self.runs if run.peak_size is not None]
+        low, high = (fmt.size(of(sizes, default=None)) for of in (min, max))
+        return low if low == high else f"{low} to {high}"
+
+
+Panels = dict[facets.Facet, list[Line]]
+
+
+def sound(panels: Panels) -> Panels:
+    """Return the lines of which statements may be made."""
+    quiet = {of: [line for line in lines if not line.hollow] for of, lines in panels.items()}
+    return {of: lines for of, lines in quiet.items() if lines}
+
+
+def curves(runs: Sequence[Run]) -> dict[str, Panels]:
+    """Return benchmark → panel → curves of time (ns) over message size (B), one curve a place.
+
+    The time is the figure that stands for its line everywhere (`numbers.imb.stands_for`); lines without such a time are not drawn
+    (`undrawn_tables`).
+    """
+    found = lines_of(runs).dropna(subset=["time", "message_size"]).drop_duplicates(KEY)
+    benchmarks: dict[str, Panels] = {}
+    for (benchmark, of), own in groups(found, ["benchmark", "panel"]):
+        lines = [_line(name, line) for (name,), line in groups(own, ["line"])]
+        benchmarks.setdefault(benchmark, {})[of] = sorted(lines, key=lambda c: c.points[0][1].median)
+    return benchmarks
+
+
+KEY = ["run", "benchmark", "nprocs", "mode", "group", "message_size"]
+"""What tells a line from all others: of one that comes twice the first counts."""
+
+
+def lines_of(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the lines of all tables with `statistic` (which figure stands for it, "" of none), `time` (ns, where that is one),
+    `panel` (a Facet), and `line`: what tells it from the others of its benchmark and panel."""
+    import pandas as pd
+
+    drawn = ((run, (_place(run), row.benchmark)) for run in runs for row in timings(run))
+    names = facets.panel_names(runs, within=facets.told(drawn, ("place", "benchmark")))
+    rows = [row for run in runs for row in timings(run)]
+    leads = [stands_for(row) for row in rows]
+    times = [
+        getattr(row, name) if name in STATISTICS else None for row, name in zip(rows, leads, strict=True)
+    ]
+    found = timings.frame(runs).assign(statistic=leads, line=lambda f: f["run"].map(_place))
+    found["time"] = pd.Series(times, index=found.index, dtype=float)
+    found["panel"] = found["run"].map(lambda r: facets.facet(r, names))
+    ranks = found["nprocs"].notna() & (found["benchmark"] != "PingPong")
+    if "np" in names:  # the panel tells them, unless IMB took fewer of them, too
+        asked = found["run"].map(lambda r: str(r.cell.options.get("np")))
+        alone = found.groupby("run", sort=False)["nprocs"].transform("nunique") == 1
+        ranks &= ~(alone & (asked == found["nprocs"].astype(str)))
+    found["line"] += [
+        f", {_ranks(row)}" if own or row.groups else "" for own, row in zip(ranks, rows, strict=True)
+    ]
+    for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
+        told = found[label].notna()
+        found.loc[told, "line"] += word + found[label][told].astype(str).str.lower()
+    return found
+
+
+def _ranks(row: Timing) -> str:
+    """Return "4 ranks", "2 groups of 2 ranks" of groups that ran at once."""
+    return f"{fmt.plural(row.groups, 'group')} of {row.nprocs} ranks" if row.groups else f"{row.nprocs} ranks"
+
+
+def _place(run: Run) -> str:
+    return wording.place(run)
+
+
+def _line(name: str, found: pd.DataFrame) -> Line:
+    """found: the times of one benchmark, panel and place."""
+    found = counted_rows(found)
+    pairs = zip(found["message_size"].astype(float), found["time"], strict=True)
+    drawn = curve_rows.curve(name, pairs, runs=found["run"], step=imb.PRINTED["time"])
+    runs = (
+        formulas.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
+        for _, own in groups(found, ["run"])
+    )
+    return Line(
+        name=name, points=drawn.points, turns=drawn.turns, hollow=drawn.hollow, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
+        cell=tuple(dict.fromkeys(found["run"])),
+    )  # fmt: skip
+
+
+def rates(line: Curve) -> Curve:
+    """Return the bandwidth (B/s) of a time curve: size ÷ time, without the message of 0 bytes."""
+    return Curve(
+        name=line.name,
+        label=line.label,
+        points=tuple(
+            (size, formulas.Spread(size / y.median * 1e9, size / y.high * 1e9, size / y.low * 1e9, y.n))
+            for size, y in line.points
+            if size > 0
+        ),
+        hollow=line.hollow,
+    )
+
+
+def with_names(panels: Panels) -> list[tuple[str, Line]]:
+    """Return all curves, each with its name, and its panel's where there are several."""
+    titles = {of: f", {facets.facet_title(of, 'imb')}" if len(panels) > 1 else "" for of in panels}
+    return [(f"{line.name}{titles[of]}", line) for of, lines in panels.items() for line in lines]
+
+
+TIME, RATE = "PingPong/time", "PingPong/bandwidth"
+"""What doubts may be of, as in `numbers.imb`."""
