@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, settings
 
 from orchestrator.programs import kernels
 from parsers.errors import UserError
+from tests.calls import READING, call, read_all
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -170,7 +171,7 @@ class Starter:
         for fd in theirs:
             os.close(fd)
         with ThreadPoolExecutor(2) as pool, os.fdopen(give, "w") as typed:
-            out, err = (pool.submit(_all, read) for read, _ in outs)
+            out, err = (pool.submit(read_all, read) for read, _ in outs)
             with suppress(BrokenPipeError):  # who does not read it has ended before
                 typed.write(given)
                 typed.close()
@@ -181,14 +182,6 @@ class Starter:
     def stop(self) -> None:
         """Let it end: it reads the end of the line."""
         self._line.close()
-
-
-def _all(fd: int) -> str:
-    parts = []
-    with os.fdopen(fd, "rb") as stream, suppress(OSError):  # EIO: what wrote into this terminal has ended
-        while part := stream.read1():
-            parts.append(part)
-    return b"".join(parts).decode()
 
 
 @pytest.fixture(scope="session")
@@ -219,6 +212,8 @@ def pinsweep(tmp_path: Path, home: Mapping[str, str], starter: Starter) -> Cli:
         terminal: bool = False,
     ) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, **home, **(env or {})}
+        if words and words[0] in READING and not terminal:
+            return call([*map(str, words)], cwd=cwd, env=env, given=input)
         return starter([*map(str, words)], cwd=cwd, env=env, given=input, terminal=terminal)
 
     return run

@@ -1,4 +1,4 @@
-"""Starts pinsweep for the tests: each start is a process of its own, forked from this one, which has imported all there is.
+"""Starts pinsweep for the tests: each start is a process of its own, forked from this one, which has imported all of it.
 
 A start costs 20 ms so, and not half a second of imports. What `tests/conftest.py` sends for each: a JSON text, and the ends of
 three pipes for the standard streams; what it gets back: the status of `os.waitpid`.
@@ -20,14 +20,12 @@ from typing import Any, NoReturn
 
 
 def load() -> None:
-    """Import all of pinsweep, and what it imports late."""
+    """Import all of pinsweep. Not numpy and pandas, which no run imports: each start copies the tables of all memory there is."""
     for name in ("parsers", "orchestrator", "reports", "pinsweep"):
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             if module.name != "reports.lab.plot":  # a script for students, with their matplotlib
                 importlib.import_module(module.name)
-    for name in ("numpy", "pandas", "jinja2", "yaml"):
-        importlib.import_module(name)
 
 
 def become(asked: dict[str, Any], streams: list[int]) -> NoReturn:
