@@ -17,7 +17,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -432,8 +432,9 @@ def make() -> Any:
 
 
 @pytest.fixture(scope="session")
-def full_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return full(tmp_path_factory.mktemp("full") / "node07.db")
+def full_result(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Path:
+    made = _made_once(of_all_workers / "full.db", full)
+    return Path(shutil.copy(made, tmp_path_factory.mktemp("full") / "node07.db"))
 
 
 @pytest.fixture(scope="session")
@@ -449,18 +450,23 @@ def texts(texts_result: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def texts_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def texts_result(tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path) -> Path:
     """Every text of the fixtures as a run of its tool, three times; runs that failed, that cannot be read, that were disturbed."""
+    made = _made_once(of_all_workers / "texts.db", texts_file)
+    return Path(shutil.copy(made, tmp_path_factory.mktemp("texts") / "r.db"))
+
+
+def texts_file(path: Path) -> Path:
     counted = {"steal_s": 0.5, "disks": {"own": {"read_bytes": 4096}}}
     reasons = {"reasons": [{"id": "steal", "text": "the hypervisor took 0.5 s"}]}
-    maker = Maker(tmp_path_factory.mktemp("texts") / "r.db")
-    for path in sorted(FIXTURES.glob("*/*.out")):
-        tool = path.parent.name
+    maker = Maker(path)
+    for output in sorted(FIXTURES.glob("*/*.out")):
+        tool = output.parent.name
         if tool in ("fio", "imb", "mlc", "poke", "stream", "likwid_bench", "osu"):
-            text = path.read_text("utf-8", "surrogateescape")
+            text = output.read_text("utf-8", "surrogateescape")
             for n in range(3):
                 counters = counted | (reasons if n == 2 else {})
-                maker.add(tool, tool, {"text": path.stem}, text, axes=["text"], counters=counters if n else {}, usage={"user_s": 1.0 + n})  # fmt: skip
+                maker.add(tool, tool, {"text": output.stem}, text, axes=["text"], counters=counters if n else {}, usage={"user_s": 1.0 + n})  # fmt: skip
     metrics = {"rate": {"regex": r"rate ([0-9.]+)", "unit": "MB/s", "better": "higher"}}
     options = {"command": "x", "metrics": metrics}
     for n, text in enumerate(("rate 5.25\n", "rate 5.5\n", "nothing\n", "rate 6\n")):
@@ -495,35 +501,46 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def full_page(full_result: Path, of_all_workers: Path) -> str:
     """The page without its scripts."""
-    return _drawn_once(full_result, of_all_workers / "static.html", static=True)
+    made = _made_once(
+        of_all_workers / "static.html", lambda path: render_report([full_result], path, static=True)
+    )
+    return made.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
 def open_page(full_result: Path, of_all_workers: Path) -> str:
     """The page as it is by default, with its scripts."""
-    return _drawn_once(full_result, of_all_workers / "open.html", static=False)
+    made = _made_once(of_all_workers / "open.html", lambda path: render_report([full_result], path))
+    return made.read_text(encoding="utf-8")
 
 
-def _drawn_once(result: Path, page: Path, *, static: bool) -> str:
-    """Return the text of a page, which whoever comes first draws, seconds of work, while the others wait for it."""
-    with page.with_suffix(".lock").open("w") as lock:
+def _made_once(path: Path, make: Callable[[Path], object]) -> Path:
+    """Return a file that whoever comes first makes, seconds of work, while the other workers wait for it."""
+    with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not page.exists():
-            render_report([result], page, static=static)
-    return page.read_text(encoding="utf-8")
+        if not path.exists():
+            unfinished = path.with_stem(f"{path.stem}-unfinished")
+            make(unfinished)
+            unfinished.rename(path)
+    return path
 
 
 def sample(n: int, median: float = 270.0, sigma: float = 0.25, tail: float = 1.5e6) -> list[float]:
     """n values like access times: a lognormal by its quantiles, one in a thousand far out, up to `tail`. No chance in it."""
     values = []
-    for i in range(n):
-        p = (i + 0.5) / n
-        z = math.sqrt(2) * _inverse_erf(2 * p - 1)
+    for p, z in _normal(n):
         value = median * math.exp(sigma * z)
         if p > 0.999:
             value *= (tail / value) ** ((p - 0.999) / 0.001)
         values.append(value)
     return values
+
+
+@functools.cache
+def _normal(n: int) -> list[tuple[float, float]]:
+    """n shares, and the standard normal distribution's quantiles of them."""
+    shares = [(i + 0.5) / n for i in range(n)]
+    return [(p, math.sqrt(2) * _inverse_erf(2 * p - 1)) for p in shares]
 
 
 def _inverse_erf(y: float) -> float:
