@@ -18,6 +18,9 @@ PRINT_LESS: Final = (
 )
 """What to do about a text that is too long."""
 
+LARGEST: Final = 32 << 20
+"""Bytes of a text that is read: fio's json+ of 1900 jobs (1 s of CPU time), or its normal text of 15 000 (10 s, 500 MB)."""
+
 MOST_LINES: Final = 750_000
 """Lines that are read one by one: 32 MiB of fio's normal text are 450 000."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from parsers._bounds import LARGEST as LARGEST
 from parsers._bounds import PRINT_LESS as PRINT_LESS
 from parsers._bounds import check_parts
 from parsers._prefixes import has_prefix, hosts, without_prefixes
@@ -44,9 +45,6 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+\.\d+")
 _BEGIN_NUMBERS: Final = frozenset("0123456789+-.iInN")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?|1\.#(?:inf|qnan|ind)\w*)", re.IGNORECASE)
 
-
-LARGEST: Final = 32 << 20
-"""Bytes of a text that is read: fio's json+ of 1900 jobs (1 s of CPU time), or its normal text of 15 000 (10 s, 500 MB)."""
 
 MOST_LINES: Final = 2_000_000
 """Lines of a text that is read, beyond which they are hardly longer than a number."""

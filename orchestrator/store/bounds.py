@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from parsers._bounds import LARGEST
 from parsers.errors import ParseError
-from parsers.text import LARGEST
 
 FREE: Final = 32 << 20
 """Bytes of texts that are read of any file."""

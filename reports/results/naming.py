@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from orchestrator.tools import get_tool, tool_names
-from parsers import get_parser, mlc, parser_names
+from parsers import get_parser, parser_names
 from reports.results.model import Run
 from reports.results.traffic import traffic_name
 from reports.text import format as fmt
@@ -137,7 +137,7 @@ def level_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
         return block(value)
     if name == "l":
         return f"{value} B"
-    if name == "W" and (traffic := mlc.traffic_of({"W": value})):
+    if name == "W" and (traffic := get_parser(tool).traffic_of({"W": value})):  # type: ignore[attr-defined]  # of who has W
         return traffic_name(traffic, short=True)
     if name == "b":
         return _exact_size(f"{value}k" if str(value).isdecimal() else str(value))
