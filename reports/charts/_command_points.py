@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from parsers import command, get_parser
 from parsers.measurement import Counted, Direction, Measurement, Parsed, Scalar
@@ -75,6 +75,10 @@ Metrics = Mapping[tuple[str, str], Sequence[Point]]
 """Panel and unit → its numbers."""
 
 
+Read = Mapping[Run, Sequence[Measurement]]
+"""What each run of a sweep is compared by (`measured`), read once."""
+
+
 def measured(tool: str, run: Run) -> list[Measurement]:
     """Return what a run is compared by; of a program of the user's all that he names, of a line that comes twice the first."""
     metrics = get_parser(tool).METRICS
@@ -111,14 +115,15 @@ def _quantiles(values: Sequence[float]) -> Iterator[tuple[str, float]]:
 def directions(tool: str, runs: Sequence[Run]) -> dict[str, Direction]:
     """Return which way is better, by metric; of a program of the user's as he says."""
     if not get_parser(tool).METRICS:
-        named = (command.metrics_of(run.cell.options) for run in runs)
+        cells = {id(run.cell): run.cell for run in runs}.values()
+        named = (command.metrics_of(cell.options) for cell in cells)
         return {name: metric.better for own in named for name, metric in own.items()}
     return {number.name.metric: number.name.better for run in runs for number in numbers.numbers(run)}
 
 
-def told_labels(tool: str, runs: Sequence[Run]) -> list[str]:
+def told_labels(tool: str, read: Read) -> list[str]:
     """Return the labels that differ between the numbers; a mere count of tables or runs only where nothing else tells them apart."""
-    rows = [(run, row) for run in runs for row in measured(tool, run)]
+    rows = [(run, row) for run, own in read.items() for row in own]
     found = [n for n in get_parser(tool).LABELS if len({row.get(n) for _, row in rows}) > 1]
     for count in ("table", "run"):
         others = [n for n in found if n != count]
@@ -129,7 +134,7 @@ def told_labels(tool: str, runs: Sequence[Run]) -> list[str]:
 
 def points_of(
     tool: str,
-    runs: Sequence[Run],
+    read: Read,
     axis: str | None,
     names: Sequence[str],
     short: Sequence[str],
@@ -137,14 +142,23 @@ def points_of(
     apart: Sequence[str],
 ) -> Iterator[Point]:
     """short: the fewest of the names that tell the cells apart; apart: those of them that tell panels apart."""
-    better = directions(tool, runs)
+    better = directions(tool, list(read))
     sized = axis is None and SIZE in told
     inner = [n for n in told if n not in _OF_PANEL and not (sized and n == SIZE)]
-    for run in runs:
-        of = facets.facet_title(facets.facet(run, [n for n in short if n not in apart]), tool)
-        further = facets.facet(run, apart)
-        beside = facets.facet_title(further, tool)
-        for row in measured(tool, run):
+    within = [n for n in short if n not in apart]
+    keyed = [*([axis] if axis else []), *names]
+    alike: dict[object, _Told] = {}
+    for run, rows in read.items():
+        common = facets.in_common(run)
+        if common not in alike:
+            further = facets.facet(run, apart)
+            alike[common] = _Told(
+                line=facets.facet_title(facets.facet(run, within), tool), beside=further,
+                panel=facets.facet_title(further, tool), x=float(run.options[axis]) if axis else None,
+                key=tuple(value for _, value in facets.facet(run, keyed)),
+            )  # fmt: skip
+        of = alike[common]
+        for row in rows:
             statistic = row.get("statistic") if "statistic" not in told else None
             metric = " ".join(
                 filter(None, ("" if statistic is None else str(statistic), row.metric.replace("_", " ")))
@@ -154,11 +168,21 @@ def points_of(
             words = (_word(n, row.get(n)) for n in inner if row.get(n) is not None)
             size = row.get(SIZE)
             yield Point(
-                run=run, head=named, beside=further, metric=row.metric, panel=", ".join(filter(None, [named, beside])), unit=row.unit, better=better.get(row.metric, "neither"),
-                line=", ".join(filter(None, [of, *words])), value=row.value,
-                x=float(run.options[axis]) if axis else float(size) if sized and isinstance(size, int | float) else None,
-                key=(*(v for _, v in facets.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
+                run=run, head=named, beside=of.beside, metric=row.metric, panel=", ".join(filter(None, [named, of.panel])), unit=row.unit, better=better.get(row.metric, "neither"),
+                line=", ".join(filter(None, [of.line, *words])), value=row.value,
+                x=of.x if axis else float(size) if sized and isinstance(size, int | float) else None,
+                key=(*of.key, *map(row.get, told)),
             )  # fmt: skip
+
+
+class _Told(NamedTuple):
+    """What the options of a run tell of its points, the same for the repeats of a cell."""
+
+    line: str
+    beside: facets.Facet
+    panel: str  # `beside` in words
+    x: float | None  # the value of the axis
+    key: tuple[Scalar, ...]
 
 
 def _word(label: str, value: Scalar) -> str:

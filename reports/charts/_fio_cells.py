@@ -69,7 +69,7 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
     found["series"] = [name for name, _ in names]
     found["label"] = [short if alike[short] == 1 else name for name, short in names]
     found["order"] = [_KINDS.index(kind) if kind in _KINDS else len(_KINDS) for kind in found["kind"]]
-    apart = facet_names(runs, found)
+    apart = _facet_names(runs, found)
     each: dict[facets.Facet, facets.Facet] = {}
     found["panel"] = run.map(lambda r: each.setdefault(of := facets.facet(r, apart), of))
     panels = {of: at for at, of in enumerate(dict.fromkeys(found["panel"]))}
@@ -211,12 +211,18 @@ def share_of(run: Run) -> str:
 WITHIN = ("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite")
 
 
-def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
+def _facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     """Return the options that panels differ in: not depth and kinds of access, which are drawn within; of more than six kinds, each
     has a panel of its own."""
     within = WITHIN if found["series"].nunique() <= curve_rows.MOST_SERIES else ("iodepth",)
     drawn = zip(found["run"], zip(found["series"], found["iodepth"].astype(str), strict=True), strict=True)
     return facets.panel_names(runs, within=facets.told(drawn, within))
+
+
+def names_of_panels(found: pd.DataFrame) -> list[str]:
+    """Return the options that the panels of some rows of `cells` differ in."""
+    of: facets.Facet = next(iter(found["panel"]))
+    return [name for name, _ in of]
 
 
 def latency_words(found: pd.DataFrame) -> tuple[str, str]:

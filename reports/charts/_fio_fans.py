@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from reports.charts import curve_rows, facets, wording
-from reports.charts._fio_cells import RANKED, facet_names, known_count
+from reports.charts._fio_cells import RANKED, known_count, names_of_panels
 from reports.charts._fio_panels import crosses_of
 from reports.charts._fio_tables import LIMITS, depths_of_repeats
 from reports.charts.curve_rows import Cross, Curve
@@ -77,7 +77,7 @@ def fans_figure(
         return None
     limit = _telling(fans)
     shown = fans[:_MOST_FANS]
-    names = facet_names(runs, found)
+    names = names_of_panels(found)
     missing = group_by(lost, lambda run: (facets.facet(run, names), run.options.get("rw")))
     crosses = [[*crosses_of(missing.get((fan.of, fan.runs[0].options.get("rw")), ()))] for fan in shown]
     panels = _panels(shown, crosses, latency, limit)

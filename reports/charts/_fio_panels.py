@@ -16,9 +16,9 @@ from reports.charts._fio_cells import (
     RANKED,
     cache_words,
     depth_of,
-    facet_names,
     is_mix,
     known_count,
+    names_of_panels,
     no_depth,
     share_of,
 )
@@ -54,7 +54,7 @@ class _Picture:
 
 
 def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], latency: str) -> _Picture:
-    names = facet_names(runs, found)
+    names = names_of_panels(found)
     ranked = found.sort_values(RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
@@ -71,7 +71,11 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     shared = _shared([*drawn.values()], latency, middle, colours, depths)
     rows = [_row(lines, of, crosses.get(of, []), shared) for of, lines in drawn.items()]
     quiet = ([point for point in own if point.run.sound] for own in panels.values())
-    titles = {_finding(own, known, middle) for own in quiet if own}
+    titles: set[str] = set()
+    for own in filter(None, quiet):
+        titles.add(_finding(own, known, middle))
+        if len(titles) > 1:  # of a thousand panels the others are not asked
+            break
     marks = _marks(runs, [*drawn.values()], rows, shared)
     marks.append(curve_rows.crossed(panel for row in rows for panel in row.values()).strip())
     if shared.counts is None and len(rows) > 1:

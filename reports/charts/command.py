@@ -14,6 +14,7 @@ from reports.charts._command_points import (
     Metrics,
     Missing,
     Point,
+    Read,
     directions,
     measured,
     points_of,
@@ -49,33 +50,34 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
     runs = results.shown(tool)
     sweeps = group_by(runs, lambda r: r.cell.sweep)
-    figures = [
-        _figure(tool, sweep, members, _lost(results, tool, sweep, members))
-        for sweep, members in sweeps.items()
-    ]
+    figures: list[Figure] = []
+    key_numbers: list[KeyNumber] = []
+    for sweep, members in sweeps.items():
+        read = {run: measured(tool, run) for run in members}
+        figure = _figure(tool, sweep, read, _lost(results, tool, sweep, members))
+        figures += [figure] if figure else []
+        key_numbers += _key_numbers(tool, read, several=len(sweeps) > 1)
     return Chapter(
-        tool=tool,
-        figures=tuple(f for f in figures if f),
-        key_numbers=tuple(n for own in sweeps.values() for n in _key_numbers(tool, own, several=len(sweeps) > 1)),
-        programs=wording.programs(runs),
-    )  # fmt: skip
+        tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
+    )
 
 
 _MOST_KEYS = 2
 """Metrics of a sweep whose best cells stand at the head of the page."""
 
 
-def _key_numbers(tool: str, runs: Sequence[Run], *, several: bool) -> list[KeyNumber]:
+def _key_numbers(tool: str, read: Read, *, several: bool) -> list[KeyNumber]:
     """Return the best cell of the first metrics that have a direction, of each sweep of a program of the user's; nothing of numbers of which
     a run has several. several: are there several sweeps? Then it says whose they are."""
     if get_parser(tool).METRICS:
         return []
-    names = [*dict.fromkeys([*runs[0].cell.axes, *facets.fewest(runs, facets.facet_names(runs, within=()))])]
-    better = directions(tool, runs)
+    unlike = facets.unlike(read)
+    names = [*dict.fromkeys([*unlike[0].cell.axes, *facets.panel_names(unlike, within=())])]
+    better = directions(tool, unlike)
     found: list[KeyNumber] = []
     values: dict[tuple[str, str], dict[Run, list[float]]] = {}
-    for run in runs:
-        for row in measured(tool, run) if run.sound else ():
+    for run, rows in read.items():
+        for row in rows if run.sound else ():
             if better.get(row.metric, "neither") != "neither":
                 values.setdefault((row.metric, row.unit), {}).setdefault(run, []).append(row.value)
     single = {of: own for of, own in values.items() if all(len(v) == 1 for v in own.values())}
@@ -108,17 +110,20 @@ def _ranked(alike: int, cells: int) -> str:
 def _lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:
     """Return one failed run of each cell that never gave a number; of a sweep of one cell there is no such cell."""
     found = results.lost(tool, sweep)
+    if not found:
+        return []
     return facets.lost(results, tool, sweep, runs, within=facets.facet_names([*runs, *found], within=()))
 
 
-def _figure(tool: str, sweep: str, runs: Sequence[Run], lost: Sequence[Run]) -> Figure | None:
-    planned = [*runs, *lost]
+def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | None:
+    runs = list(read)
+    planned = facets.unlike([*runs, *lost])
     axis = _numeric_axis(planned)
     names = [n for n in facets.facet_names(planned, within=()) if n != axis]
     short = facets.fewest(planned, names)
-    told = told_labels(tool, runs)
+    told = told_labels(tool, read)
     apart = _apart(planned, short) if axis else []
-    points = list(points_of(tool, runs, axis, names, short, told, apart))
+    points = list(points_of(tool, read, axis, names, short, told, apart))
     metrics = group_by(points, lambda p: (p.panel, p.unit))
     if not metrics:
         return None

@@ -41,15 +41,15 @@ def _own(run: Run) -> dict[str, Any]:
     return {**run.options, "host": run.where, "place": run.place, "program": program_kind(run)}
 
 
-def _unlike(runs: Iterable[Run]) -> list[Run]:
+def unlike(runs: Iterable[Run]) -> list[Run]:
     """Return one of the runs of which nothing tells the panels apart: of the repeats of a cell, as a rule. Of what it returns, the same."""
     alike: dict[tuple[object, ...], Run] = {}
     for run in runs:
-        alike.setdefault(_in_common(run), run)
+        alike.setdefault(in_common(run), run)
     return list({_telling_apart(run): run for run in alike.values()}.values())
 
 
-def _in_common(run: Run) -> tuple[object, ...]:
+def in_common(run: Run) -> tuple[object, ...]:
     """Return what the repeats of a cell have in common, as a rule: those that have it are told apart by nothing."""
     parsed, record = run.parsed, run.record
     said = (id(parsed.facts), id(parsed.flags)) if parsed else None
@@ -121,7 +121,7 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
                 seen.setdefault(name, set())
         if run.source:
             seen.setdefault("source", set())
-    for run in _unlike(runs):
+    for run in unlike(runs):
         own = _own(run)
         for name, values in seen.items():
             values.add(str(own.get(name)))
@@ -137,8 +137,8 @@ _STAY = (*_FROM, "bs", "l", "np")
 
 def panel_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     """Return the fewest of the `facet_names` that tell the panels apart."""
-    unlike = _unlike(runs)
-    return fewest(unlike, facet_names(unlike, within=within))
+    firsts = unlike(runs)
+    return fewest(firsts, facet_names(firsts, within=within))
 
 
 def fewest(runs: Sequence[Run], names: Sequence[str], stay: Iterable[str] = _STAY) -> list[str]:
@@ -146,7 +146,7 @@ def fewest(runs: Sequence[Run], names: Sequence[str], stay: Iterable[str] = _STA
 
     The axes that an experiment's author chose stay in any case; of a captured text every option is an axis.
     """
-    firsts = list(_unlike(runs))
+    firsts = unlike(runs)
     stay = {*stay, *(axis for run in firsts if not run.captured for axis in run.cell.axes)}
     found, panels = list(names), len({facet(run, names) for run in firsts})
     for name in reversed(names):
@@ -159,7 +159,7 @@ def fewest(runs: Sequence[Run], names: Sequence[str], stay: Iterable[str] = _STA
 def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[str, ...]:
     """Return those of some options that need no panels: what is drawn of a run (beside it) tells their value. Cells of two values
     that nothing tells apart would be pooled."""
-    alike = {(_in_common(run), by): run for run, by in drawn}  # repeats tell the same
+    alike = {(in_common(run), by): run for run, by in drawn}  # repeats tell the same
     pairs = {(_telling_apart(run), by): run for (_, by), run in alike.items()}
     names = facet_names(list(dict.fromkeys(pairs.values())), within=within)
     known: set[tuple[object, ...]] = set()
