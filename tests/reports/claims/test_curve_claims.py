@@ -49,7 +49,7 @@ def sides(make: Any, folder: Path, dice: random.Random) -> tuple[str, list[dict[
     return better, out
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(10, 40, 10))])
 def test_a_curve_is_of_its_runs(first: int, make: Any, tmp_path: Path) -> None:
     seen = 0
     for seed in range(first, first + 10):

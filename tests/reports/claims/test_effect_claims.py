@@ -51,7 +51,7 @@ def made(dice: random.Random) -> tuple[str, dict[str, list[str]], Cells]:
     return better, axes, cells
 
 
-@pytest.mark.parametrize("first", range(0, 84, 12))
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(12, 84, 12))])
 def test_a_title_of_axes_holds(first: int, make: Any, tmp_path: Path) -> None:
     for seed in range(first, first + 12):
         dice = random.Random(seed)

@@ -134,7 +134,7 @@ class Audited:
         return Path(shutil.copy(self.path, folder / "audited.db"))
 
 
-@pytest.fixture(params=["texts", "full"])
+@pytest.fixture(params=["texts", pytest.param("full", marks=pytest.mark.slow)])
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "texts":
         return Path(request.getfixturevalue("texts"))
