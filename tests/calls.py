@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ READING = frozenset(
 
 
 def call(
-    words: Sequence[str], *, cwd: Path, env: Mapping[str, str], given: str
+    words: Sequence[str], *, cwd: Path, env: Mapping[str, str], given: str, terminal: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Return what `Starter` returns of the same words, from this process with other standard streams, environment and folder."""
     from pinsweep.__main__ import main
@@ -38,7 +39,7 @@ def call(
         stack.callback(find.configured.cache_clear)
         typed, give = os.pipe()
         pool.submit(_write_all, give, given)
-        ends = [os.pipe() for _ in range(2)]
+        ends = [pty.openpty() if terminal else os.pipe() for _ in range(2)]
         said = [pool.submit(read_all, read) for read, _ in ends]
         with _streams(typed, *(write for _, write in ends)), pytest.raises(SystemExit) as ended:
             main()

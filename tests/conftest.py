@@ -212,9 +212,8 @@ def pinsweep(tmp_path: Path, home: Mapping[str, str], starter: Starter) -> Cli:
         terminal: bool = False,
     ) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, **home, **(env or {})}
-        if words and words[0] in READING and not terminal:
-            return call([*map(str, words)], cwd=cwd, env=env, given=input)
-        return starter([*map(str, words)], cwd=cwd, env=env, given=input, terminal=terminal)
+        start = call if words and words[0] in READING else starter
+        return start([*map(str, words)], cwd=cwd, env=env, given=input, terminal=terminal)
 
     return run
 

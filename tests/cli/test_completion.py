@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Cli
+
 MEASURED = Path(__file__).resolve().parents[1] / "fixtures/result_files/schema-2.db.gz"
 
 OWN = """\
@@ -23,61 +25,91 @@ sweeps:
 """
 
 
-def offered(line: str, folder: Path, home: Mapping[str, str]) -> list[str]:
-    """Return what bash would show after Tab at the end of a line; `=` is a word of its own to it."""
-    words = [part for word in line.split(" ") for part in re.findall(r"=|[^=]+", word) or [""]]
-    script = (
-        'eval "$(pinsweep completion bash)"; COMP_WORDS=("${@:1}"); COMP_CWORD=$(($# - 1)); compopt() { :; }; '
-        '_pinsweep_completion pinsweep; printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", script, "_", *words],
-        cwd=folder, env={**os.environ, **home, "PATH": path}, text=True, capture_output=True, check=True,
-    )  # fmt: skip
+IN_BASH = [
+    ("pinsweep plan own.yaml --cells ", ["b=", "place=", "threads=", "array_size="]),
+    ("pinsweep plan own.yaml --cells=place=n", [r"numa_node\ 0"]),
+    ("pinsweep show ", ["old.db", "own.db", "nightly/"]),
+]
+OFFERED = [
+    *IN_BASH,
+    ("pinsweep rep", ["report"]),
+    ("pinsweep run quick", ["quickstart"]),
+    ("pinsweep run own", ["own.yaml"]),
+    ("pinsweep plan own.yaml --only s", ["scaling"]),
+    ("pinsweep plan own.yaml --cells b=", ["16k", "32k"]),
+    ("pinsweep plan own.yaml --cells threads=2 --cells b=16k,", ["16k,32k"]),
+    ("pinsweep plan own.yaml --format=j", ["json"]),
+    ("pinsweep plan broken.yaml --cells ", []),
+    ("pinsweep init st", ["stream"]),
+    ("pinsweep completion f", ["fish"]),
+    ("pinsweep schema run-", ["run-events"]),
+    ("pinsweep audit nightly/", ["nightly/monday.db"]),
+    ("pinsweep compare ow", ["own.db"]),
+    ("pinsweep compare own.db old.db --by ", ["n", "program", "host", "relation"]),
+    ("pinsweep compare own.db old.db --only ", ["e"]),
+]
+
+
+def words_of_bash(line: str) -> list[str]:
+    """Return the words that bash makes of a line; `=` is one of its own to it."""
+    return [part for word in line.split(" ") for part in re.findall(r"=|[^=]+", word) or [""]]
+
+
+def answered(shell: str, words: list[str], called: Cli, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the lines that a shell's script gets for a line of these words."""
+    monkeypatch.setenv("_PINSWEEP_COMPLETE", f"{shell}_complete")
+    monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    done = called()
     assert done.stderr == ""
-    return done.stdout.splitlines() if done.stdout.strip() else []
+    return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("pinsweep rep", ["report"]),
-        ("pinsweep run quick", ["quickstart"]),
-        ("pinsweep run own", ["own.yaml"]),
-        ("pinsweep plan own.yaml --only s", ["scaling"]),
-        ("pinsweep plan own.yaml --cells ", ["b=", "place=", "threads=", "array_size="]),
-        ("pinsweep plan own.yaml --cells b=", ["16k", "32k"]),
-        ("pinsweep plan own.yaml --cells threads=2 --cells b=16k,", ["16k,32k"]),
-        ("pinsweep plan own.yaml --cells=place=n", [r"numa_node\ 0"]),
-        ("pinsweep plan own.yaml --format=j", ["json"]),
-        ("pinsweep plan broken.yaml --cells ", []),
-        ("pinsweep init st", ["stream"]),
-        ("pinsweep completion f", ["fish"]),
-        ("pinsweep schema run-", ["run-events"]),
-        ("pinsweep show ", ["old.db", "own.db", "nightly/"]),
-        ("pinsweep audit nightly/", ["nightly/monday.db"]),
-        ("pinsweep compare ow", ["own.db"]),
-        ("pinsweep compare own.db old.db --by ", ["n", "program", "host", "relation"]),
-        ("pinsweep compare own.db old.db --only ", ["e"]),
-    ],
-)
-def test_tab_offers(line: str, words: list[str], tmp_path: Path, home: Mapping[str, str]) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     (tmp_path / "own.yaml").write_text(OWN)
     (tmp_path / "broken.yaml").write_text("schema: [")
     (tmp_path / "nightly").mkdir()
     for name in ("old.db", "nightly/monday.db", "two words.db"):
         (tmp_path / name).touch()
     (tmp_path / "own.db").write_bytes(gzip.decompress(MEASURED.read_bytes()))
+    return tmp_path
 
-    assert offered(line, tmp_path, home) == words
+
+@pytest.mark.parametrize(("line", "words"), OFFERED)
+def test_tab_offers(
+    line: str, words: list[str], folder: Path, called: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What pinsweep tells bash's script: a kind and a word a line."""
+    told = answered("bash", words_of_bash(line), called, monkeypatch)
+
+    offered = [line.partition(",")[2] for line in told if line]
+    assert [word.replace(r"\\", "\\") for word in offered] == words  # as its `read` does
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [IN_BASH[1], *(pytest.param(*of, marks=pytest.mark.slow) for of in (IN_BASH[0], IN_BASH[2]))],
+)
+def test_tab_offers_it_in_bash(line: str, words: list[str], folder: Path, home: Mapping[str, str]) -> None:
+    script = (
+        'eval "$(pinsweep completion bash)"; COMP_WORDS=("${@:1}"); COMP_CWORD=$(($# - 1)); compopt() { :; }; '
+        '_pinsweep_completion pinsweep; printf "%s\n" "${COMPREPLY[@]}"'
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    done = subprocess.run(
+        ["bash", "-c", script, "_", *words_of_bash(line)],
+        cwd=folder, env={**os.environ, **home, "PATH": path}, text=True, capture_output=True, check=True,
+    )  # fmt: skip
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == words
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_a_shell_is_one(shell: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pinsweep", "completion", shell], text=True, capture_output=True, check=True
-    )
+def test_the_script_of_a_shell_is_one(shell: str, tmp_path: Path, pinsweep: Cli) -> None:
+    done = pinsweep("completion", shell)
 
     assert "_PINSWEEP_COMPLETE" in done.stdout
     if found := shutil.which(shell):
@@ -93,11 +125,8 @@ def test_no_help_shows_what_is_meant_for_its_formatter() -> None:
 
 
 @pytest.mark.parametrize("group", [[], ["baseline"], ["kernels"]], ids=" ".join)
-def test_no_summary_of_a_command_is_cut(group: list[str], home: Mapping[str, str]) -> None:
-    command = [sys.executable, "-m", "pinsweep", *group, "--help"]
-    told = subprocess.run(
-        command, text=True, capture_output=True, check=True, env={**os.environ, **home, "COLUMNS": "80"}
-    )
+def test_no_summary_of_a_command_is_cut(group: list[str], pinsweep: Cli) -> None:
+    told = pinsweep(*group, "--help", env={"COLUMNS": "80"})
 
     _, _, listed = told.stdout.partition("\nCommands:\n")
     summaries = [line for line in listed.partition("\n\n")[0].splitlines() if line.startswith("  ")]
@@ -108,10 +137,10 @@ def test_no_summary_of_a_command_is_cut(group: list[str], home: Mapping[str, str
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("pinsweep rep", ["report"]),
-        ("pinsweep run quick", ["quickstart"]),
-        ("pinsweep plan own.yaml --only s", ["scaling"]),
-        ("pinsweep show ", ["old.db"]),
+        pytest.param("pinsweep rep", ["report"], marks=pytest.mark.slow),
+        pytest.param("pinsweep run quick", ["quickstart"], marks=pytest.mark.slow),
+        pytest.param("pinsweep plan own.yaml --only s", ["scaling"], marks=pytest.mark.slow),
+        pytest.param("pinsweep show ", ["old.db"], marks=pytest.mark.slow),
         ("pinsweep plan own.yaml --cells b=16k,", ["b=16k,32k"]),
         ("pinsweep plan own.yaml --cells=place=n", ["--cells=place=numa_node 0"]),
     ],
@@ -137,15 +166,8 @@ def test_tab_offers_the_same_in_fish(
     [("--cells\nb=", ["b=16k", "b=32k"]), ("--cells=place=n", ["--cells=place=numa_node 0"])],
 )
 def test_tab_offers_whole_words_in_zsh(
-    words: str, found: list[str], tmp_path: Path, home: Mapping[str, str]
+    words: str, found: list[str], folder: Path, called: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "own.yaml").write_text(OWN)
-    asked = f"pinsweep\nplan\nown.yaml\n{words}"
-    env = {"_PINSWEEP_COMPLETE": "zsh_complete", "COMP_WORDS": asked, "COMP_CWORD": str(asked.count("\n"))}
+    asked = ["pinsweep", "plan", "own.yaml", *words.split("\n")]
 
-    done = subprocess.run(
-        [Path(sys.executable).parent / "pinsweep"],
-        cwd=tmp_path, env={**os.environ, **home, **env}, text=True, capture_output=True, check=False,
-    )  # fmt: skip
-
-    assert done.stdout.splitlines()[1::3] == found
+    assert answered("zsh", asked, called, monkeypatch)[1::3] == found

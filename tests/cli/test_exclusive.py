@@ -96,20 +96,6 @@ def test_while_another_uses_or_plans_with_a_scratch_folder_a_sweep_has_one_of_it
     assert facts["scratch_file_system"] == facts["result_file_system"] != ""
 
 
-def test_a_sweep_without_scratch_files_has_no_folder(
-    first: subprocess.Popen[str], pinsweep: Cli, tmp_path: Path
-) -> None:
-    (tmp_path / "long.yaml").write_text(SLEEPS % (0.02, FIRST))
-
-    shared = pinsweep("run", "long.yaml", "-o", "second.db", "--share-machine")
-
-    assert shared.returncode == 0, shared.stderr
-    assert not list(tmp_path.glob("pinsweep-scratch*"))
-    with sqlite3.connect(tmp_path / "second.db") as db:
-        ((facts,),) = db.execute("SELECT facts FROM session").fetchall()
-    assert json.loads(facts).keys() & {"scratch_file_system", "scratch_sweeps"} == set()
-
-
 def test_ctrl_c_ends_the_wait_and_nothing_was_written(
     first: subprocess.Popen[str], start: Start, tmp_path: Path
 ) -> None:
@@ -135,6 +121,9 @@ def test_who_shares_the_machine_or_has_other_cores_or_nothing_to_do_does_not_wai
     assert "1 was done before" in again.stderr
     with sqlite3.connect(tmp_path / "shared.db") as db:
         assert db.execute("SELECT status FROM run").fetchall() == [("ok",)]
+        ((facts,),) = db.execute("SELECT facts FROM session WHERE session = 1").fetchall()
+    assert not list(tmp_path.glob("pinsweep-scratch*"))  # neither has a scratch file
+    assert json.loads(facts).keys() & {"scratch_file_system", "scratch_sweeps"} == set()
     siblings = Path(f"/sys/devices/system/cpu/cpu{FIRST}/topology/thread_siblings_list")
     if FIRST == LAST or str(LAST) in siblings.read_text():
         pytest.skip("one core: there is no other to measure on")
