@@ -57,7 +57,7 @@ class Rows:
         began, unseen = self._resident_bytes(), 0
         for row in rows:
             yield row
-            unseen += sum(len(value) for value in row if type(value) is str)
+            unseen += sum([len(value) for value in row if type(value) is str])
             if unseen > _LOOK:
                 unseen = 0
                 if self._bytes + self._resident_bytes() - began > MOST_ROWS_BYTES:

@@ -172,9 +172,10 @@ def _loaded(text: str) -> Iterator[tuple[int, InShort]]:
     words = [_words(one) for one in said["shared"]]
     flags = [_flags(one) for one in said["shared"]]
     for run_id, tables, names, values, own_flags, unreadable, bits, reasons in said["runs"]:
-        if any(type(value) not in _SCALAR for value in values) or not isinstance(unreadable, str):
+        types = tuple(map(type, values))
+        if not _SCALAR.issuperset(types) or not isinstance(unreadable, str):
             raise ValueError("not what is kept of a run")
-        facts = same_facts(words[names], tuple(values), tuple(map(type, values)))
+        facts = same_facts(words[names], tuple(values), types)
         told = None if reasons is None else tuple(_reason(one) for one in reasons)
         own = None if tables is None else words[tables]
         yield (
@@ -183,7 +184,7 @@ def _loaded(text: str) -> Iterator[tuple[int, InShort]]:
         )
 
 
-_SCALAR: Final = (str, int, float, bool, type(None))
+_SCALAR: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def _words(raw: Sequence[Any]) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from orchestrator.model import UNRECORDED_HOST
 from orchestrator.tools import tool_names
 from parsers.measurement import Scalar
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
-from reports.checks._cells import cell_key, is_captured
+from reports.checks._cells import cell_key as cell_key
+from reports.checks._cells import is_captured
 from reports.results import naming
 from reports.results.convicted import CellKey, Guilty, by_metric, doubting
 from reports.results.grouping import group_by

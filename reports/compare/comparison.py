@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import statistics
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Final
 
 from parsers.errors import UserError, nearest
 from reports import numbers
-from reports.checks.audit import doubts, joined
+from reports.checks.audit import cell_key, joined
 from reports.checks.doubts import of_results
 from reports.compare.drafts import Draft, drafts_of
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
@@ -27,6 +28,7 @@ from reports.numbers.formulas import Bucket
 from reports.numbers.kept import Kept, Shapes
 from reports.numbers.series import what_helps
 from reports.results import differences
+from reports.results.convicted import CellKey, doubting
 from reports.results.grouping import group_by
 from reports.results.model import Run, natural
 from reports.verdicts import distribution
@@ -141,10 +143,14 @@ def _doubts(a: Side, b: Side) -> Callable[[Sequence[Pair], str], tuple[str, str]
     of_a = of_results(a.results)
     of_b = of_a if b.results is a.results else of_results(b.results)
 
+    @functools.cache
+    def cells_of(runs: Sequence[Run]) -> tuple[CellKey, ...]:
+        return tuple(dict.fromkeys(map(cell_key, runs)))
+
     def said(pairs: Sequence[Pair], metric: str) -> tuple[str, str]:
         return (
-            joined(doubts(of_a, pair.a.runs, metric) for pair in pairs),
-            joined(doubts(of_b, pair.b.runs, metric) for pair in pairs),
+            joined(doubting(of_a, cell, metric) for pair in pairs for cell in cells_of(pair.a.runs)),
+            joined(doubting(of_b, cell, metric) for pair in pairs for cell in cells_of(pair.b.runs)),
         )
 
     return said

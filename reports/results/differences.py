@@ -89,7 +89,7 @@ def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[
     Those that do not differ, or that a side did not record, are not in it. Differences of several cells are told once each.
     """
     every = [
-        (runs[0].tool, name, _commands(runs), _commands(others))
+        (runs[0].tool, name, *_commands_of(runs, others))
         for name, runs, others in cells
         if all(run.captured for run in (*runs, *others)) or _placed_alike((*runs, *others))
     ]
@@ -110,14 +110,29 @@ def _placed_alike(runs: Sequence[Run]) -> bool:
     return len({id(run.record.placement) for run in runs}) == 1 or len({run.placed for run in runs}) == 1
 
 
-def _commands(runs: Sequence[Run]) -> dict[tuple[str, ...], str]:
-    """Return what the commands of some runs ask for → how the first that does is written."""
+_Command = tuple[str, tuple[str, ...], tuple[str, ...], bool]
+"""Tool, argv, what its program is called, and whether it was taken in: what a command is read from (`_told`)."""
+_Meant = dict[tuple[str, ...], str]
+"""What some commands ask for → how the first that does is written."""
+
+
+def _commands_of(runs: Sequence[Run], others: Sequence[Run]) -> tuple[_Meant, _Meant]:
+    """Return what A's and B's commands ask for; of the very same ones, which do not differ, nothing."""
+    a, b = _typed(runs), _typed(others)
+    return ({}, {}) if a == b else (_commands(a), _commands(b))
+
+
+def _typed(runs: Sequence[Run]) -> list[_Command]:
     made = {
         (id(run.record.argv), id(run.session), run.record.program, run.tool, run.captured) for run in runs
     }
     if len(made) == 1:  # as the repeats of a cell are
         runs = runs[:1]
-    told = dict(_told(run.tool, run.record.argv, _programs(run), run.captured) for run in runs)
+    return [(run.tool, run.record.argv, _programs(run), run.captured) for run in runs]
+
+
+def _commands(typed: Iterable[_Command]) -> _Meant:
+    told = dict(_told(*one) for one in typed)
     return dict(reversed([(meant, text) for meant, text in told.items() if text]))
 
 

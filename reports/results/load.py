@@ -407,7 +407,8 @@ def _with_builds(runs: Sequence[Run]) -> list[Run]:
     firsts: dict[tuple[object, ...], Run] = {}
     for run in runs:
         if run.parsed is not None:
-            firsts.setdefault((*named(run), id(run.session), run.tool), run)
+            version = run.parsed.facts.get("tool_version")
+            firsts.setdefault((run.file, run.record.program, version, id(run.session), run.tool), run)
     builds = {  # → sha256 → path
         of: {str(r.program.get("sha256") or ""): str(r.program.get("path") or "") for r in reversed(own)}
         for of, own in group_by(firsts.values(), named).items()

@@ -63,7 +63,7 @@ def by_program(runs: Iterable[Run]) -> list[Run]:
     for run in runs:
         parsed = run.parsed
         facts = parsed.facts if parsed else {}
-        said = repr((facts.get("program"), facts.get("tool_version"), facts.get("suite")))
+        said = facts.get("program"), facts.get("tool_version"), facts.get("suite")
         stand_in = bool(parsed and parsed.has("stand_in"))
         found.setdefault((id(run.session), run.tool, run.record.program, run.build, said, stand_in), run)
     return [*found.values()]
