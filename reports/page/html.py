@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
@@ -16,6 +17,7 @@ from reports.draw.figure import Figure, Panel
 from reports.page.model import Page
 from reports.page.sandbox import CPU_S
 from reports.page.templates import PAGE, Templates
+from reports.text import format as fmt
 from reports.text.plain import plain
 
 _MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
@@ -101,7 +103,20 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
             name.removesuffix(".html.j2") for name in templates.names() if name.endswith(".html.j2")
         },
     }
-    return templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S)
+    return unbroken(templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S))
+
+
+_APART = re.compile(
+    r"(<(table|pre|code|script|style|svg)\b.*?</\2>|<[^>]*>)"  # what stays as it is: these, and every tag
+    rf"|(?<=\d) (?=(?:{'|'.join(map(re.escape, fmt.UNITS))})(?![\w/]))",
+    re.DOTALL,
+)
+
+
+def unbroken(page: str) -> str:
+    """Return a page in whose sentences no line ends between a number and its unit. Tables, which wrap no number, and what is code or a
+    picture stay as they are: they are taken along as text."""
+    return _APART.sub(lambda found: found[1] or fmt.NO_BREAK, page)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

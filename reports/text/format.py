@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 THIN = "\u202f"  # between thousands; a line is not broken at it, as it is at U+2009
+NO_BREAK = "\u00a0"  # between a number and its unit, where lines are broken
 MINUS = "\u2212"
 NOTHING = "\u2013"  # stands where a number is missing
 
@@ -29,6 +30,9 @@ _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "IOPS": ((1.0, "IOPS"), (1e3, "kIOPS"), (1e6, "MIOPS")),
     "B": ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB")),
 }
+
+UNITS = (*dict.fromkeys(name for steps in _STEPS.values() for _, name in steps), "min", "h", "×", "%")
+"""What stands behind numbers, a space between."""
 
 
 class Shown(str):

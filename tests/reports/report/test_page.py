@@ -22,7 +22,7 @@ from parsers.errors import UserError
 from reports.checks.audit import audit
 from reports.draw import vega
 from reports.draw.figure import Figure
-from reports.page.html import anchor, script_json
+from reports.page.html import anchor, script_json, unbroken
 from reports.page.model import Page
 from reports.report import build
 from reports.report.render import render_report
@@ -171,8 +171,8 @@ def test_what_is_missing_stands_before_the_charts(full_page: str) -> None:
     for said in (
         "smt siblings: no core has two PUs that may be used",
         "exit status 1: no numbers",
-        "still running after 60 s",
-        "12 % of the CPUs’ time went to others",
+        "still running after 60\u00a0s",
+        "12\u00a0% of the CPUs’ time went to others",
         "memory modules",
     ):
         assert said in head
@@ -218,7 +218,7 @@ def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Pa
     assert (mpi.repeats, mpi.unsteady) == ("", False)
     assert (storage.value, storage.repeats, storage.unsteady) == ("105", "100 to 110 kIOPS", False)
     text = render_report([path], tmp_path / "k.html").read_text(encoding="utf-8")
-    assert "unsteady: 10.0 to 14.0 GB/s" in text
+    assert "unsteady: 10.0 to 14.0\u00a0GB/s" in text
 
 
 def test_a_floor_of_few_idle_rows_says_what_all_of_them_gave(make: Any, tmp_path: Path) -> None:
@@ -1107,3 +1107,13 @@ def test_each_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path:
         ("±0.99 % (n = 3)", False, False),
         ("±33 % (n = 3)", True, True),
     ]
+
+
+def test_no_line_ends_between_a_number_and_its_unit() -> None:
+    """ "at 64" stood at the end of a line and "KiB" began the next. What is taken along as text keeps its spaces."""
+    kept = '<pre>1 ns</pre><script>"2 µs"</script><table><tr><td>3 GB/s</table><p title="4 B">5 bytes, 6 Bits, 7 to 8, 9 B/sec</p>'
+
+    assert unbroken(kept) == kept
+    assert unbroken("<p>4.58 GB/s at <b>64 KiB</b>; 95 % of 1.60 ×, 3 B, 2 s</p>") == (
+        "<p>4.58\u00a0GB/s at <b>64\u00a0KiB</b>; 95\u00a0% of 1.60\u00a0×, 3\u00a0B, 2\u00a0s</p>"
+    )
