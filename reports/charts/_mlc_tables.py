@@ -225,8 +225,15 @@ def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
                 idle_name(cell["run"], buffer_of(cell["run"])) if matrix.metric == "latency" else matrix.spot, formulas.spread(list(cell["value"]), mlc.PRINTED[matrix.metric]), matrix.unit, said, 10, cell["run"],
                 program=program_kind(first), metric=matrix.metric,
             )  # fmt: skip
-            spots.append(Spot(number=number, source=whole(source), target=whole(target)))
+            spots.append(
+                Spot(number=number, source=whole(source), target=whole(target), figure=_id(matrix, first))
+            )
     return spots
+
+
+def _id(matrix: Matrix, run: Run) -> str:
+    """Return the id of the figure of a matrix of the run's sweep and program."""
+    return f"{matrix.section}-{run.cell.sweep}{'-stand-in' if stands_in(run) else ''}"
 
 
 def by_cell(found: pd.DataFrame, *within: str) -> pd.DataFrame:
@@ -285,7 +292,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         else ""
     )
     return Figure(
-        id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
+        id=_id(matrix, runs[0]),
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.matrix(

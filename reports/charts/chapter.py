@@ -43,6 +43,7 @@ class Spot:
     source: int | None = None  # the NUMA node whose CPUs ask, `target`: whose memory answers
     target: int | None = None
     device: str = ""  # the disk behind its files, as the kernel calls it
+    figure: str = ""  # that has it in a matrix of all nodes: its id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

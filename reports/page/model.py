@@ -142,6 +142,7 @@ class Part:
     numbers: tuple[KeyNumber, ...] = ()
     memory: Part | None = None
     parts: tuple[Part, ...] = ()
+    disks: tuple[Part, ...] = ()  # that hang at it
     instead: str = ""  # what is said where it has no number: "not measured"
 
     def without_runs(self) -> Part:
@@ -151,6 +152,7 @@ class Part:
             numbers=tuple(number.without_runs() for number in self.numbers),
             memory=self.memory and self.memory.without_runs(),
             parts=tuple(part.without_runs() for part in self.parts),
+            disks=tuple(disk.without_runs() for disk in self.disks),
         )
 
     @property
@@ -171,6 +173,7 @@ class Arc:
     x: float
     paper: str
     lines: tuple[tuple[float, str], ...]  # (): not measured
+    rated: bool  # has its width a bandwidth behind it?
     said: str  # for assistive technology
 
 
@@ -198,7 +201,8 @@ class Drawing:
     between: tuple[Links, ...] = ()  # the same as a picture, for a wide page and for a narrow one
     lacking: str = ""  # what to do to know the shares of its numbers, in a sentence
     folded: bool  # are the links too many to be seen at once?
-    disks: tuple[Part, ...]
+    disks: tuple[Part, ...]  # of which no node is known
+    matrix: str = ""  # the figure that has all links, where they are too many to be drawn
 
     def without_runs(self) -> Drawing:
         packages, links, disks = (

@@ -36,26 +36,22 @@ def pictures(nodes: Sequence[int], numbers: Mapping[_Key, Sequence[KeyNumber]]) 
         (a, b): _best(n for way in ((a, b), (b, a)) for n in numbers.get(("link", *way), ())) for a, b in told
     }
     rates = {pair: best["rate"].merit if "rate" in best else 0.0 for pair, best in found.items()}
-    most = max(rates.values())
-    widths = {
-        pair: _PLAIN + (_WIDEST - _PLAIN) * rate / most if most else _PLAIN for pair, rate in rates.items()
-    }
     in_one = {pair: [" · ".join(words)] if words else [] for pair, words in told.items()}
     tight = {
         pair: [*words[0].replace(" to ", "–").split(" ", 1)] if words else [] for pair, words in told.items()
     }
     return (
-        _picture(nodes, told, in_one, widths, 1120),
-        _picture(nodes, told, told if len(nodes) <= 4 else tight, widths, 368),
+        _picture(nodes, told, in_one, rates, 1120),
+        _picture(nodes, told, told if len(nodes) <= 4 else tight, rates, 368),
     )
 
 
 def _picture(
     nodes: Sequence[int], told: Mapping[tuple[int, int], Sequence[str]], shown: Mapping[tuple[int, int], Sequence[str]],
-    widths: Mapping[tuple[int, int], float], width: int,
+    rates: Mapping[tuple[int, int], float], width: int,
 ) -> Links:  # fmt: skip
-    """told: all that is known of a pair; shown: the lines that stand at its arc's lowest point, on the paper, so that no arc runs through them."""
-    step = width / len(nodes)
+    """told: all that is known of a pair; rates: its bandwidth (B/s), 0 of none; shown: the lines that stand at its arc's lowest point, on the paper, so that no arc runs through them."""
+    step, most = width / len(nodes), max(rates.values()) or 1.0
     at = {node: step * (i + 0.5) for i, node in enumerate(nodes)}
     level = max(map(len, shown.values())) * _LINE + (24 if len(nodes) == 2 else 12)
     arcs = []
@@ -67,12 +63,13 @@ def _picture(
         arcs.append(
             Arc(
                 path=f"M{at[a]:g} {_TOP}C{at[a]:g} {control:g} {at[b]:g} {control:g} {at[b]:g} {_TOP}",
-                width=round(widths[a, b], 1),
+                width=round(_PLAIN + (_WIDEST - _PLAIN) * rates[a, b] / most, 1),
                 x=(at[a] + at[b]) / 2,
                 lines=tuple((top + _LINE * (i + 1) - 3, text) for i, text in enumerate(lines)),
                 paper=f"M{(at[a] + at[b] - wide) / 2:g} {top - 1:g}h{wide:g}v{len(lines) * _LINE + 2}h{-wide:g}z"
                 if lines
                 else "",
+                rated=rates[a, b] > 0,
                 said=f"node {a} and node {b}: {', '.join(told[a, b]) or 'not measured'}",
             )
         )

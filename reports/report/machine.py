@@ -96,6 +96,7 @@ def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:
             packages=tuple(_told_node(node, numbers.get(("node", node), ()), asks=any(a == node for a, _ in pairs)) for node in nodes),
             links=tuple(links),
             between=(between := pictures(nodes, numbers)),
+            matrix="" if between else _matrix(own),
             lacking=_lacking(own),
             folded=bool(between) or len(links) > _MOST_LINKS,
             disks=tuple(Part(name=str(key[1]), numbers=of) for key, of in numbers.items() if key[:1] == ("disk",)),
@@ -179,6 +180,11 @@ def _lacking(spots: Iterable[Spot]) -> str:
     return f"{fmt.sentence(UNKNOWN)}." if any(UNKNOWN in spot.number.possible for spot in spots) else ""
 
 
+def _matrix(spots: Iterable[Spot]) -> str:
+    """Return the id of the first figure that has numbers between nodes; "" without one."""
+    return next((spot.figure for spot in spots if spot.figure and spot.source != spot.target), "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reach:
     """The PUs and the nodes' memory that some runs used."""
@@ -224,6 +230,7 @@ class _Measured:
     together: _Reach  # of the numbers that are drawn
     ran: _Reach  # of every run that gave a number
     lacking: str
+    matrix: str  # the figure of its links
     guilty: Guilty
 
     @classmethod
@@ -243,6 +250,7 @@ class _Measured:
             together=_Reach.of(shown, topology),
             ran=_Reach.of([run for run in ran if run.placed], topology),
             lacking=_lacking(spots),
+            matrix=_matrix(spots),
             guilty=guilty,
         )
 
@@ -281,11 +289,10 @@ class _Measured:
             packages=tuple(packages),
             links=tuple(links),
             between=between,
+            matrix="" if between else self.matrix,
             lacking=self.lacking,
             folded=bool(between) or len(links) > _MOST_LINKS,
-            disks=tuple(
-                self._disk(str(key[1]), own) for key, own in self.numbers.items() if key[:1] == ("disk",)
-            ),
+            disks=tuple(disk for disk, at in self._disks() if at is None),
         )
 
     def _boxes(self) -> dict[int, list[tuple[NumaNode | None, Sequence[Core]]]]:
@@ -333,6 +340,7 @@ class _Measured:
         return Part(
             name=f"node {node.os_index}" if node else _CORES,
             detail=named_cpus(near) if near else "no CPUs",
+            disks=tuple(disk for disk, at in self._disks() if node and at == node.os_index),
             squares=squares.node("", cores, self.topology, dict.fromkeys(used, _MEASURED), bound=False) if cores else None,
             levels=tuple(self._level(cache, common) for cache in self._caches(node, cores)),
             numbers=tuple(found.get(False, ())),
@@ -386,11 +394,16 @@ class _Measured:
         told = ", ".join(word for word in _circumstances(time) if word not in common)
         return Level(name=cache.name, size=cache.size, number=next(doubted([number], self.guilty)), told=told)
 
-    def _disk(self, name: str, numbers: tuple[KeyNumber, ...]) -> Part:
-        node = next((d.numa_node for d in self.topology.devices if d.name == name), None)
-        several = len(self.topology.numa_nodes) > 1
-        detail = f"at node {node}" if several and node is not None else ""
-        return Part(name=name, detail=detail, numbers=numbers)
+    def _disks(self) -> Iterator[tuple[Part, int | None]]:
+        """Give the disks that have numbers, each with the NUMA node at which it hangs: the only one, or that the machine tells of; else
+        None."""
+        nodes = [node.os_index for node in self.topology.numa_nodes]
+        told = {device.name: device.numa_node for device in self.topology.devices}
+        for key, own in self.numbers.items():
+            if key[:1] == ("disk",):
+                name = str(key[1])
+                at = nodes[0] if len(nodes) == 1 else told.get(name)
+                yield Part(name=name, numbers=own), at if at in nodes else None
 
 
 def _common(times: Sequence[AccessTime]) -> tuple[str, ...]:

@@ -461,7 +461,7 @@ def _every(drawing: Drawing) -> Iterator[KeyNumber]:
         part = stack.pop()
         yield from part.numbers
         yield from (level.number for level in part.levels if level.number)
-        stack += [*part.parts, *filter(None, [part.memory])]
+        stack += [*part.parts, *part.disks, *filter(None, [part.memory])]
 
 
 def told_of(files: Sequence[Path]) -> tuple[tuple[Drawing, ...], list[Box], list[str]]:

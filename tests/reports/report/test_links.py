@@ -47,7 +47,8 @@ def test_no_words_of_an_arc_lie_on_those_of_another(nodes: int) -> None:
 
 
 def test_an_arc_has_the_numbers_of_its_pair() -> None:
-    """Of ways that are alike the better; of others both; of what was not measured nothing, and no width."""
+    """Of ways that are alike the better; of others both; of what was not measured nothing, and no width; a width stands
+    for a bandwidth only where there is one."""
     numbers = {
         ("link", 0, 1): [number("Memory, idle", 122.0, "ns"), number("Reads", 36.0, "GB/s"), number("Triad", 6.0, "GB/s")],
         ("link", 1, 0): [number("Memory, idle", 141.0, "ns"), number("Reads", 35.9, "GB/s", doubt="M2")],
@@ -56,6 +57,7 @@ def test_an_arc_has_the_numbers_of_its_pair() -> None:
 
     wide, _ = pictures((0, 1, 2), numbers)
 
+    assert [arc.rated for arc in wide.arcs] == ["GB/s" in arc.said for arc in wide.arcs]
     told = {arc.said: (arc.width, [text for _, text in arc.lines]) for arc in wide.arcs}
     assert told == {
         "node 0 and node 1: 122 to 141 ns, 36 GB/s ⚠": (7.0, ["122 to 141 ns · 36 GB/s ⚠"]),

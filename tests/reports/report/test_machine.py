@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from parsers.units import size_bytes
 from reports.charts import chart_module
 from reports.checks.audit import convicted
 from reports.checks.audited import audit_of
+from reports.page.html import html
 from reports.page.model import Drawing, Part
 from reports.report import machine
 from reports.report.build import build
@@ -43,7 +45,7 @@ def parts(drawing: Drawing) -> Iterator[Part]:
     while stack:
         part = stack.pop(0)
         yield part
-        stack += [*part.parts, *([part.memory] if part.memory else [])]
+        stack += [*part.parts, *part.disks, *([part.memory] if part.memory else [])]
 
 
 def told(drawing: Drawing) -> dict[str, set[str]]:
@@ -336,3 +338,34 @@ def test_the_lowest_of_several_is_said_of_that_one_alone(make: Any, tmp_path: Pa
     said = {n.value: n.context for part in parts(drawing) for n in part.numbers if n.name == "Memory, idle"}
     assert len(said) == 2
     assert sorted("lowest of 2" in text for text in said.values()) == [False, True]
+
+
+@pytest.mark.parametrize(("description", "disk", "at"), [("four-node", "nvme0n1", "node 3"), ("two-socket-smt", "vdb", "Package 0, node 0"), ("two-socket-smt", "sdz", "")])  # fmt: skip
+def test_a_disk_hangs_at_its_node(make: Any, tmp_path: Path, description: str, disk: str, at: str) -> None:
+    """It stood by itself below the nodes, wherever it is. Of "sdz" nothing tells the node."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / f"{description}.xml").read_text()
+    document = json.loads(make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1))
+    document["disk_util"] = [{"name": disk, "util": 50.0}]
+    maker.add("d", "fio", {"rw": "randread", "bs": "4k"}, json.dumps(document))
+
+    drawing = drawn(maker.write())
+
+    hanging = {part.name: [one.name for one in part.disks] for part in parts(drawing) if part.disks}
+    assert hanging == ({at: [disk]} if at else {})
+    assert [one.name for one in drawing.disks] == ([] if at else [disk])
+
+
+@pytest.mark.parametrize("nodes", [8, 9])
+def test_where_there_are_no_arcs_the_drawing_points_at_the_matrix(
+    make: Any, tmp_path: Path, nodes: int
+) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    rows = [[80.0 if a == b else 140.0 for b in range(nodes)] for a in range(nodes)]
+    maker.add("m", "mlc", {"mode": "latency_matrix"}, make.matrix_text(rows))
+    page = build(load([maker.write()]))
+    text = html(page, static=True)
+
+    assert bool(page.machines[0].between) == (nodes == 8)
+    assert ("matrix below" in text) == (nodes == 9)
+    assert all(f'id="{target}"' in text for target in re.findall(r'<a href="#([^"]+)">matrix below', text))
