@@ -99,14 +99,14 @@ def _colours(
     if levels and len(every) <= len(vega.ORDERED) and levels.keys() >= {*every}:
         rising = sorted(every, key=levels.__getitem__)
         return dict(zip(rising, vega.ordered(len(rising)), strict=True))
-    every = every if len(every) <= len(vega.SERIES) else list(drawn)
-    return dict(zip(every, vega.palette(len(every)), strict=True))
+    return (
+        dict(zip(every, vega.palette(len(every)), strict=True)) if len(every) <= len(vega.SERIES) else drawn
+    )
 
 
 def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
     found = []
     lines = group_by(points, lambda p: p.line)
-    cut = wording.cut_apart(name or metric for name in lines)
     for name, own in lines.items():
         drawn = [p for p in own if p.x is not None and not (over == SIZE and p.x == 0)]
         if drawn:
@@ -116,7 +116,6 @@ def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
                     name or metric,
                     pairs,
                     runs=[p.run for p in drawn],
-                    label=cut[name or metric],
                     step=step_of(drawn),
                 )
             )
@@ -129,7 +128,7 @@ def _curves_panel(
 ) -> Panel:  # fmt: skip
     """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; missing: cells without a number; best:
     the best cell of its metric, whose panel may be another."""
-    metric, unit = of.head, of.unit
+    unit = of.unit
     scale = (fmt.scale_for if axes.far_apart(values) else fmt.scale_to_largest)(values, unit)
     crosses = [
         curve_rows.Cross(
@@ -143,7 +142,7 @@ def _curves_panel(
         cross.series for cross in crosses if cross.series not in {line.name for line in lines}
     )
     spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
-    scaled, title = [v / scale.factor for v in values], _axis_title(metric, scale)
+    scaled, title = [v / scale.factor for v in values], _axis_title(of.number, scale)
     if over == SIZE:
         x = axes.powers_of_two(tested, "Message size, bytes (log)")
         # no overlap is 0 %, which no logarithm has
@@ -231,5 +230,10 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
     drawn = {cut[name]: of for name, of in shown.items()}
     failed = {cut[name]: run for name, run in crosses.items()}
     return dot_rows.rows_panel(
-        metric, drawn, unit, lambda scale: _axis_title(metric, scale), f"{metric} by cell.", failed=failed
+        metric,
+        drawn,
+        unit,
+        lambda scale: _axis_title(points[0].number, scale),
+        f"{metric} by cell.",
+        failed=failed,
     )

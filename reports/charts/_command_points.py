@@ -59,6 +59,7 @@ class Point:
     """One number of one run, and where it is drawn. `value` in `unit`."""
 
     run: Run
+    number: str  # "mean latency"
     head: str  # "mean latency, MPI Latency Test"
     beside: facets.Facet  # the levels of further axes, where one panel would be crowded
     panel: str  # the same; where one panel would be crowded, with the levels of further axes
@@ -168,7 +169,7 @@ def points_of(
             words = (_word(n, row.get(n)) for n in inner if row.get(n) is not None)
             size = row.get(SIZE)
             yield Point(
-                run=run, head=named, beside=of.beside, metric=row.metric, panel=", ".join(filter(None, [named, of.panel])), unit=row.unit, better=better.get(row.metric, "neither"),
+                run=run, number=metric, head=named, beside=of.beside, metric=row.metric, panel=", ".join(filter(None, [named, of.panel])), unit=row.unit, better=better.get(row.metric, "neither"),
                 line=", ".join(filter(None, [of.line, *words])), value=row.value,
                 x=of.x if axis else float(size) if sized and isinstance(size, int | float) else None,
                 key=(*of.key, *map(row.get, told)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from reports.charts import curve_rows, facets, wording
-from reports.charts._fio_cells import RANKED, known_count, names_of_panels
+from reports.charts._fio_cells import RANKED, known_count
 from reports.charts._fio_panels import crosses_of
 from reports.charts._fio_tables import LIMITS, depths_of_repeats
 from reports.charts.curve_rows import Cross, Curve
@@ -77,9 +77,11 @@ def fans_figure(
         return None
     limit = _telling(fans)
     shown = fans[:_MOST_FANS]
-    names = names_of_panels(found)
-    missing = group_by(lost, lambda run: (facets.facet(run, names), run.options.get("rw")))
-    crosses = [[*crosses_of(missing.get((fan.of, fan.runs[0].options.get("rw")), ()))] for fan in shown]
+    names = facets.facet_names(
+        [*runs, *lost], within=("iodepth",)
+    )  # all that tells a cell from those of other fans
+    missing = group_by(lost, lambda run: facets.facet(run, names))
+    crosses = [[*crosses_of(missing.get(facets.facet(fan.runs[0], names), ()))] for fan in shown]
     panels = _panels(shown, crosses, latency, limit)
     drawn = list(dict.fromkeys(run for fan in shown for run in fan.runs))
     ring = any(p.wide["datasets"]["rings"] for p in panels)
@@ -185,8 +187,8 @@ def _panel(
             ],
             "ranges": curve_rows.range_rows(fan.lines, depths, factor),
             "crosses": curve_rows.cross_rows(crosses, plot),
-            **curve_rows.end_names(fan.lines, plot, factor),
-        }  # fmt: skip
+        }
+        data |= curve_rows.end_names(fan.lines, plot, factor, data["crosses"])
         if limit:
             data |= _limit_marks(fan, limit, kept, plot, factor)
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)

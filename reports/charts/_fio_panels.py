@@ -14,7 +14,6 @@ from reports.charts import titles as findings
 from reports.charts._fio_cells import (
     MIXES,
     RANKED,
-    cache_words,
     depth_of,
     is_mix,
     known_count,
@@ -57,7 +56,8 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     names = names_of_panels(found)
     ranked = found.sort_values(RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
-    colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
+    beside = ranked.groupby("panel", sort=False)["series"].unique()
+    colours = curve_rows.told_apart([name for name, _ in known], beside)
     missing = group_by(lost, lambda r: facets.facet(r, names))
     crosses = {of: list(crosses_of(own)) for of, own in missing.items()}
     depths = sorted({*map(int, found["iodepth"]), *(int(c.x) for own in crosses.values() for c in own)})
@@ -89,7 +89,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
         drawn=seen,
         threes={len(row) for row in rows} == {3},
         panels=tuple(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row),
-        key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 else (),
+        key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 and len({colours[name] for name in key} - {vega.GREY}) == len(key) else (),
         marks=tuple(marks),
     )  # fmt: skip
 
@@ -253,18 +253,26 @@ def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: st
     return findings.iodepth(iops, waits, ("randread", "read"), full)
 
 
+_MOST_COUNTS = 4
+"""Numbers of jobs that a caption names one by one."""
+
+
 def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
     """Say what ran of what is drawn: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size; and what
     is to be known of the tables, which have all that was found."""
     runs = list(dict.fromkeys(drawn["run"]))
-    engines, cache = frozenset[str]().union(*drawn["engines"]), cache_words(drawn["way"])
+    engines, ways = frozenset[str]().union(*drawn["engines"]), set(drawn["way"])
+    cache = "" if "" in ways else fmt.words(sorted(ways), "or")
     jobs = drawn["processes"]
-    low, high = jobs.min(), jobs.max()
+    counts = sorted(map(int, jobs.dropna().unique()))
+    few = len(counts) <= _MOST_COUNTS
+    listed = map(fmt.whole, counts) if few else iter([f"{counts[0]} to {counts[-1]}"])
     many = (
         "number of jobs not said" if jobs.isna().any()
-        else fmt.plural(int(high), "job") if low == high else f"{low} to {fmt.plural(int(high), 'job')}"
+        else f"{fmt.words(listed, 'or')} {'job' if counts == [1] else 'jobs'}"
     )  # fmt: skip
-    said = [f"{wording.ran(runs, program_name)}; {', '.join(filter(None, [*sorted(engines), cache, many]))}."]
+    how = (fmt.words(sorted(engines), "or"), cache, many)
+    said = [f"{wording.ran(runs, program_name)}; {', '.join(filter(None, how))}."]
     if mixed := sorted(size for size in set(found["size"]) if " and " in size):
         said.append(f"Jobs of {mixed[0]} blocks ran together: a row has the I/Os of all sizes.")
     elif (found.groupby("panel")["size"].nunique() > 1).any():
@@ -348,9 +356,9 @@ def _panel(
             "tails": curve_rows.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
             "ranges": curve_rows.range_rows(lines, depths, factor),
             "crosses": curve_rows.cross_rows(crosses, plot),
-            **curve_rows.end_names(lines, plot, factor),
             **(curve_rows.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
         }
+        data |= curve_rows.end_names(lines, plot, factor, data["crosses"])
         series = [vega.Series(name=c.name, colour=colours[c.name], dashed=c.dashed) for c in lines]
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
 

@@ -35,10 +35,14 @@ class Line(Curve):
         return formulas.message_curve(self.runs)
 
     @property
+    def cold(self) -> tuple[int, ...]:
+        """The smallest sizes that were a cold start (`formulas.cold`) by the medians of all repeats."""
+        return formulas.cold({int(size): y.median for size, y in self.points if y.n == len(self.runs)})
+
+    @property
     def started(self) -> tuple[int, ...]:
-        """The smallest sizes, that without bytes among them, that were a cold start (`formulas.cold`) by the medians of all repeats."""
-        times = {int(size): y.median for size, y in self.points if y.n == len(self.runs)}
-        return formulas.cold(times) if 0 in times else ()
+        """The same of a line that has a message without bytes, which would stand for the small ones."""
+        return self.cold if any(size == 0 and y.n == len(self.runs) for size, y in self.points) else ()
 
     @property
     def latency(self) -> tuple[str, formulas.Spread] | None:
@@ -97,7 +101,8 @@ KEY = ["run", "benchmark", "nprocs", "mode", "group", "message_size"]
 
 def lines_of(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the lines of all tables with `statistic` (which figure stands for it, "" of none), `time` (ns, where that is one),
-    `panel` (a Facet), and `line`: what tells it from the others of its benchmark and panel."""
+    `panel` (a Facet), `line`: what tells it from the others of its benchmark and panel, and
+    `label`: the same without the place where there is none, "" if that is nothing."""
     import pandas as pd
 
     drawn = ((run, (_place(run), row.benchmark)) for run in runs for row in timings(run))
@@ -107,7 +112,7 @@ def lines_of(runs: Sequence[Run]) -> pd.DataFrame:
     times = [
         getattr(row, name) if name in STATISTICS else None for row, name in zip(rows, leads, strict=True)
     ]
-    found = timings.frame(runs).assign(statistic=leads, line=lambda f: f["run"].map(_place))
+    found = timings.frame(runs).assign(statistic=leads, line="")
     found["time"] = pd.Series(times, index=found.index, dtype=float)
     found["panel"] = found["run"].map(lambda r: facets.facet(r, names))
     ranks = found["nprocs"].notna() & (found["benchmark"] != "PingPong")
@@ -121,6 +126,10 @@ def lines_of(runs: Sequence[Run]) -> pd.DataFrame:
     for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
         told = found[label].notna()
         found.loc[told, "line"] += word + found[label][told].astype(str).str.lower()
+    places = found["run"].map(_place)
+    nowhere = places.isin((wording.ANYWHERE, wording.UNSAID))
+    found["label"] = found["line"].str.removeprefix(", ").where(nowhere, "")
+    found["line"] = places + found["line"]
     return found
 
 
@@ -143,7 +152,7 @@ def _line(name: str, found: pd.DataFrame) -> Line:
         for _, own in groups(found, ["run"])
     )
     return Line(
-        name=name, points=drawn.points, turns=drawn.turns, hollow=drawn.hollow, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
+        name=name, label=str(found["label"].iat[0]), points=drawn.points, turns=drawn.turns, hollow=drawn.hollow, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
         cell=tuple(dict.fromkeys(found["run"])),
     )  # fmt: skip
 

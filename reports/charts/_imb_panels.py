@@ -76,6 +76,9 @@ _BARE = 16
 """The right margin (px) of a panel without names."""
 
 
+_VALUE = 23
+"""Room in px that a value and its distances from a dot and from other ink take."""
+
 _FAR = 10.0
 """So many times less than with one byte: a collective that exchanges nothing, whose time would take most of the axis."""
 
@@ -113,7 +116,7 @@ def _positive(line: Curve) -> Curve:
 
 
 def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, lines: list[Curve]) -> Rows:
-    """Dots in the slot. The value of the upper one stands above all ink near the slot, that of the lower one below it;
+    """Dots in the slot. The value of the upper one stands above it, that of the lower one below it, beyond the ink in the way there;
     values within 5 % of each other are written once, and none of what is hollow, if there is another."""
     if not zero:
         return []
@@ -132,12 +135,13 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
         for x, y in line.points
         for value in (y.low, y.median, y.high)
     ]
-    beside = [y for x, y in ink if x <= reach]
+    ends = (v / scale.factor for y in zero.values() for v in (y.low, y.median, y.high))
+    beside = [y for x, y in ink if x <= reach] + [plot.at(plot.x.low, v)[1] for v in ends]
     rows = []
     for rank, (name, value) in enumerate(ranked):
         at = plot.at(plot.x.low, value.median / scale.factor)[1]
         below = rank == least
-        edge = max([*beside, at]) + 17 if below else min([*beside, at]) - 9
+        edge = _free(at, beside, 1 if below else -1)
         rows.append(
             {
                 "series": name, "y": value.median / scale.factor, **({"hollow": True} if name in hollow else {}), "low": value.low / scale.factor,
@@ -147,6 +151,17 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
             }
         )  # fmt: skip
     return rows
+
+
+def _free(at: float, ink: Iterable[float], way: int) -> float:
+    """Return the base line (px) of the value of a dot at that height: right below it (way 1) or above it (-1), or beyond the ink that lies
+    there."""
+    edge = at
+    for y in sorted((y for y in ink if (y - at) * way > 0), key=lambda y: y * way):
+        if (y - edge) * way > _VALUE:
+            break
+        edge = y
+    return edge + 17 if way > 0 else edge - 9
 
 
 def rate_panel(times: Sequence[Line], panels: Sequence[Sequence[Line]], title: str) -> Panel:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from reports.charts import wording
 from reports.draw import label_placement, vega
 from reports.draw.figure import Panel
 from reports.draw.plot import Plot
@@ -155,8 +156,21 @@ def dimmed(panels: Sequence[Sequence[Curve]], by: str) -> str:
 
 def colours(panels: Sequence[Sequence[Curve]]) -> dict[str, str]:
     """Return the colour of each name beside a line: the same in all panels of a figure."""
-    names = list(dict.fromkeys(c.name for curves in panels for c in highlighted(curves)))
-    return dict(zip(names, vega.palette(len(names)), strict=True))
+    drawn = [[c.name for c in highlighted(curves)] for curves in panels]
+    return told_apart(list(dict.fromkeys(itertools.chain(*drawn))), drawn)
+
+
+def told_apart(names: Sequence[str], panels: Iterable[Iterable[str]]) -> dict[str, str]:
+    """Return the colour of each name: of more names than there are colours, some have one that no name in a panel beside them has, and
+    grey where there is none. panels: the names in each."""
+    if len(names) <= len(vega.SERIES):
+        return dict(zip(names, vega.palette(len(names)), strict=True))
+    beside = [set(own) for own in panels]
+    found: dict[str, str] = {}
+    for name in names:
+        taken = {found.get(other) for own in beside if name in own for other in own}
+        found[name] = next((colour for colour in vega.SERIES if colour not in taken), vega.GREY)
+    return found
 
 
 def series_of(curves: Sequence[Curve], named: Mapping[str, str]) -> list[Series]:
@@ -386,7 +400,8 @@ def _names(curves: Sequence[Curve], width: float) -> dict[str, str]:
             alike = [len({first for first, _, _ in c}) == 1 and all(rest for *_, rest in c) for c in columns]
             shown = [[rest if same else "".join(p) for p in c for *_, rest in [p]] for c, same in zip(columns, alike, strict=True)]  # fmt: skip
             texts = dict(zip(own, map(", ".join, zip(*shown, strict=True)), strict=True))
-    return {name: label_placement.fitting(text, room) for name, text in texts.items()}
+    cut = wording.cut_apart(texts.values(), lambda text: label_placement.fitting(text, room))
+    return {name: cut[text] for name, text in texts.items()}
 
 
 def _px(value: float) -> float:

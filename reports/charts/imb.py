@@ -79,6 +79,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
     told = sound(panels)
     first = next(iter(told.values()), [])
     rest = wording.not_drawn(len(panels), len(shown))
+    cold = _cold(with_names(panels)[: sum(map(len, shown.values()))])
     runs = list(dict.fromkeys(run for lines in shown.values() for line in lines for run in line.cell))
     if is_pingpong:
         titles = {findings.pingpong(_said(lines)) for lines in told.values()}
@@ -90,12 +91,14 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
                 if "rings" in wording.marks(drawn)
                 else ""
             )
-            + _cold(with_names(panels)[: sum(map(len, shown.values()))])
+            + cold
             + (f"Peaks: {fmt.words(peaks)}." if peaks and len(told) == 1 else "")
         )
     else:
         titles = {f"{benchmark}: time by message size"}
-        sub = f"IMB {benchmark}, {wording.ran(runs, program_name)}{f'; time: {whose}' if whose else ''}."
+        sub = (
+            f"IMB {benchmark}, {wording.ran(runs, program_name)}{f'; time: {whose}' if whose else ''}. {cold}"
+        )
     return Figure(
         id=f"imb-{benchmark}-{sweep}",
         of=sweep,
@@ -160,7 +163,7 @@ def _cold(lines: Iterable[tuple[str, Line]]) -> str:
         f"{fmt.size(size)} took {fmt.quantity(y.median, 'ns', step=y.step)} ({name})"
         for name, line in lines
         for size, y in line.points
-        if size in line.started
+        if size in line.cold
     ]
     return f"{fmt.words(said)}, longer than larger messages: a cold start, not quoted. " if said else ""
 

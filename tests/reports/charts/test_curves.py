@@ -165,3 +165,43 @@ def test_panels_of_messages_share_their_axis_of_time_and_of_bandwidth(make: Any,
     assert len(axes) == 4
     assert axes[0] == axes[2]  # times
     assert axes[1] == axes[3]  # bandwidths
+
+
+def test_lines_of_a_panel_have_colours_of_their_own_though_the_figure_has_more_names() -> None:
+    """All beyond the fourth were grey, two of them beside one another."""
+    panels = [["a"], ["b", "c"], ["d", "e"], ["f", "g", "a"]]
+
+    colours = curve_rows.told_apart("abcdefg", panels)
+
+    assert vega.GREY not in colours.values()
+    assert all(len({colours[name] for name in own}) == len(own) for own in panels)
+    assert curve_rows.told_apart("abcde", ["abcde"])["e"] == vega.GREY  # there is no fifth
+
+
+def test_beside_lines_stands_what_tells_them_apart(tmp_path: Path) -> None:
+    """ "text allr…e_full, m…" stood beside two of three lines of a narrow panel, and its axis' title went over its edge."""
+    drawn = [curve_rows.Curve(name=f"text allreduce_full, {of}", points=((1.0, formulas.spread([2.0])),)) for of in ("mean", "min", "max")]  # fmt: skip
+    alike = [
+        curve_rows.Curve(name=f"{'very ' * 9}long name {of}", points=((1.0, formulas.spread([2.0])),))
+        for of in "ab"
+    ]
+
+    for lines, told in ((drawn, ["mean", "min", "max"]), (alike, ["…a", "…b"])):
+        frame = Frame(width=368, height=280, left=40, right=curve_rows.name_margin(lines, 368))
+        plot = Plot(frame=frame, x=axes.powers_of_two([1, 2], "x"), y=axes.amounts([1.0, 2.0], "y"))
+        assert [row["text"] for row in curve_rows.end_names(lines, plot, 1.0)["names"]] == told
+
+
+def test_an_axis_has_the_number_and_its_unit_alone(make: Any, tmp_path: Path) -> None:
+    """The benchmark stands in the panel's title; behind it the unit was cut off on a narrow page."""
+    maker = make.Maker(tmp_path / "a.db")
+    for text in (IBCAST, IBCAST.with_name("latency.out")):
+        maker.add("s", "osu", {"text": text.stem}, text.read_text(), axes=("text",))
+
+    (figure,) = chapter(load([maker.write()]), "osu").figures
+
+    titles = {panel.title: panel.narrow["encoding"]["y"]["title"] for panel in figure.panels}
+    assert (
+        titles["mean time overall, MPI Non-Blocking Broadcast Latency Test"]
+        == "mean time overall, µs (log scale)"
+    )

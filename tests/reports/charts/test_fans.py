@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from reports.charts.fio import chapter
 from reports.draw import vega
 from reports.draw.figure import Figure
+from reports.draw.label_placement import text_width
 from reports.results.load import load
 
 
@@ -168,3 +170,60 @@ def test_a_single_run_has_bars_of_its_lowest_and_highest_sample(make: Any, tmp_p
     drawn = vega.draw(first.panels[0].wide, "x", "")
     (whiskers,) = re.findall(r'stroke-width="1.5" d="(M[^"]*)"', drawn)
     assert whiskers.count("M") == 2
+
+
+def test_a_cross_stands_in_the_fan_of_its_own_cell_alone(make: Any, tmp_path: Path) -> None:
+    """A mix of half reads that gave no number had a cross at the mix of 70 % reads, too; and a name may not lie on it."""
+    maker = make.Maker(tmp_path / "f.db")
+    for share in (50, 70):
+        for depth in (1, 4, 16):
+            options = {"rw": "randrw", "bs": "4k", "iodepth": depth, "rwmixread": share}
+            lost = (share, depth) == (50, 16)
+            document = json.loads(make.fio_text({"read": (1e3 * depth, 90.0), "write": (1e3 * depth, 40.0)}, bs="4k", rw="randrw", iodepth=depth))  # fmt: skip
+            for kind in ("read", "write"):
+                document["jobs"][0][kind]["lat_ns"]["percentile"] = {
+                    "50.000000": 9e4,
+                    "99.000000": 2e5 * depth,
+                }
+            maker.add("s", "fio", options, "" if lost else json.dumps(document), axes=("iodepth", "rwmixread"), status="failed" if lost else "ok")  # fmt: skip
+
+    _, fan = chapter(load([maker.write()])).figures
+
+    crossed = {panel.title: len(panel.wide["datasets"]["crosses"]) for panel in fan.panels}
+    assert crossed == {"Randrw 50:50, reads": 1, "Randrw 50:50, writes": 1, "Randrw 70:30, reads": 0, "Randrw 70:30, writes": 0}  # fmt: skip
+
+
+def test_no_name_beside_a_line_lies_on_a_cross(make: Any, tmp_path: Path) -> None:
+    """The name of a line that ends early stood among the crosses of the depths beyond."""
+    maker = make.Maker(tmp_path / "f.db")
+    for rw, ends, rate in (("randread", 64, 1e5), ("randwrite", 4, 2e3), ("read", 0, 0), ("write", 0, 0)):
+        for depth in (1, 4, 16, 64):
+            parts = {"read" if rw == "randread" else "write": (rate, 90.0)}
+            text = make.fio_text(parts, bs="4k", rw=rw, iodepth=depth) if depth <= ends else ""
+            maker.add("s", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"), status="ok" if text else "failed")  # fmt: skip
+
+    for spec in (chapter(load([maker.write()])).figures[0].panels[0].wide,):
+        (low, high), top = (spec["encoding"][by]["scale"]["domain"] for by in ("x", "y"))
+        (name,) = [row for row in spec["datasets"]["names"] if row["series"] == "randwrite"]
+        x, end = (math.log(at / low) / math.log(high / low) * spec["width"] for at in (16, name["x"]))
+        left, baseline = end + name["dx"], (1 - name["y"] / top[1]) * spec["height"] + name["dy"]
+        beside = [c["y_px"] for c in spec["datasets"]["crosses"] if c["x"] == 16]
+        assert len(beside) == 3
+        if left - 4 < x < left + text_width(str(name["text"])) + 4:
+            assert not [y for y in beside if baseline - 12 < y < baseline + 6]
+
+
+def test_a_caption_lists_the_engines_the_ways_and_the_numbers_of_jobs(make: Any, tmp_path: Path) -> None:
+    """ "libaio, 1 to 2 jobs" told neither that half of the cells went through the page cache nor that no cell has a number between."""
+    maker = make.Maker(tmp_path / "f.db")
+    for jobs, direct, engine in ((1, 1, "libaio"), (4, 1, "io_uring"), (1, 0, "libaio")):
+        document = json.loads(
+            make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1, numjobs=jobs)
+        )
+        document["jobs"][0]["job options"] |= {"direct": str(direct), "ioengine": engine}
+        options = {"rw": "randread", "numjobs": jobs, "direct": direct, "ioengine": engine}
+        maker.add("s", "fio", options, json.dumps(document), axes=("numjobs", "direct", "ioengine"))
+
+    figure = chapter(load([maker.write()])).figures[0]
+
+    assert "; io_uring or libaio, direct or through the page cache, 1 or 4 jobs." in figure.sub

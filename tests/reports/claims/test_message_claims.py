@@ -377,6 +377,27 @@ def test_a_cold_start_is_said_of_its_own_panel(make: Any, tmp_path: Path) -> Non
     assert "0 B took 19.5 µs (near, env y), longer" in figure.sub
 
 
+def test_a_collective_that_began_cold_says_so(make: Any, tmp_path: Path) -> None:
+    """Its caption was silent on a first time of 50 x those that follow; the value of 0 B stood at the foot of the axis, far from its dot."""
+    head = (
+        "# Benchmarking Bcast\n# #processes = 2\n #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n"
+    )
+    rows = "".join(f" {n} 9 {t} {t} {t}\n" for n, t in ((0, 20.5), (4, 0.4), (8, 0.41), (16, 0.43)))
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add(
+        "s", "imb", {"benchmark": "Bcast"}, f"#    Intel(R) MPI Benchmarks 2019\n{head}{rows}\n", place="near"
+    )
+
+    figure, *_ = figures(maker.write())
+
+    assert (
+        "0 B took 20.5 µs (near, 2 ranks), longer than larger messages: a cold start, not quoted."
+        in figure.sub
+    )
+    (value,) = figure.panels[0].wide["datasets"]["zero"]
+    assert (value["text"], value["dy"]) == ("20.5 µs", 17)
+
+
 def test_a_first_message_is_cold_where_the_repeats_say_so(make: Any, tmp_path: Path) -> None:
     told = times(0.3, 9e3)
     one, every = ([("near", "", told | {0: t}) for t in own] for own in ((19.5, 0.29, 0.29), (19.5, 12, 0.4)))

@@ -136,7 +136,7 @@ def unknown(text: str, of: Iterable[Table]) -> Iterator[str]:
     heads = [s for t in of for head in (*t.columns, t.caption, *(c for r in t.rows for c in r)) for s in said(str(head))]  # fmt: skip
     plain = _named(PROGRAMS.sub("", text))
     for one in said(plain):
-        counted = re.search(rf"{re.escape(one.text)} (?:jobs?|processes|threads?|single|of \d|(?:and \S+ \S+ )?blocks)|\bof {re.escape(one.text)}\b", plain)  # fmt: skip
+        counted = re.search(rf"{re.escape(one.text)} (?:jobs?|processes|ranks?|threads?|single|of \d|(?:and \S+ \S+ )?blocks)|\bof {re.escape(one.text)}\b", plain)  # fmt: skip
         if not counted and not any(one.stands_for(o) for o in (*listed, *heads)) and not derived(one, of):
             yield one.text
 
