@@ -21,6 +21,9 @@ class Chance:
     expected: float  # looks that were, if all hosts were equal
     hosts: int  # that are suspicious in something, with however many sessions
     of: int  # all hosts
+    confirmed: int | None = (
+        None  # suspicious numbers of hosts with three sessions or more; None: there is no such host
+    )
 
     @property
     def too_many(self) -> bool:
@@ -29,14 +32,15 @@ class Chance:
 
     @property
     def text(self) -> str:
-        """Say "112 of 5160 looks (hosts × numbers) are suspicious; where all hosts are equal, chance alone makes about 85"; "" of none."""
+        """Say "112 of 5160 looks (hosts × numbers) are suspicious; where all hosts are equal, chance alone makes about 85"; beside hosts with
+        three sessions or more, whose looks these are; "" of none."""
         if not self.found:
             return ""
         are = "is" if self.found == 1 else "are"
-        looks = (
-            f"{fmt.count(self.found)} of {fmt.plural(self.looks, 'look')} (hosts × numbers) {are} suspicious"
-        )
-        return f"{looks}; where all hosts are equal, chance alone makes {self._about}"
+        whose = "" if self.confirmed is None else " of hosts with fewer than three sessions"
+        looks = f"{fmt.count(self.found)} of {fmt.plural(self.looks, 'look')} (hosts × numbers){whose} {are} suspicious"
+        others = f"; of hosts with more sessions {fmt.count(self.confirmed)}" if self.confirmed else ""
+        return f"{looks}; where all hosts are equal, chance alone makes {self._about}{others}"
 
     @property
     def _about(self) -> str:
@@ -62,10 +66,12 @@ def chance(strips: Iterable[Strip], suspicious: Iterable[Host], hosts: int) -> C
     """Return what chance makes of `strips`. `suspicious`: what is found so, a host as often as in numbers; `hosts`: how many there are."""
     every = list(strips)
     found = [one for one in suspicious if not one.of_rule]
+    often = any(host.runs >= CONFIRMED for strip in every for host in strip.hosts)
     return Chance(
         looks=sum(strip.looks for strip in every),
         found=sum(one.runs < CONFIRMED for one in found),
         expected=sum(strip.by_chance for strip in every),
         hosts=len({one.name for one in found}),
         of=hosts,
+        confirmed=sum(one.runs >= CONFIRMED for one in found) if often else None,
     )

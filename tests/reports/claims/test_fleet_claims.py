@@ -254,7 +254,7 @@ def blind(case: Case, text: str, hosts: set[str]) -> None:
         assert bound * 100 <= float(said_of) * (1 + 1e-9) < bound * 110
 
 
-def by_chance(case: Case, found: str, of: str, are: str, expected: str) -> None:
+def by_chance(case: Case, found: str, of: str, whose: str, are: str, expected: str, more: str) -> None:
     """How many looks there were at hosts with one or two sessions, how many were suspicious, and what chance makes: never more than half."""
     few = [
         (host, key)
@@ -264,6 +264,11 @@ def by_chance(case: Case, found: str, of: str, are: str, expected: str) -> None:
     ]
     odd = [row for row in case.document["odd"] if row["verdict"] == "suspicious" and row["sessions"] < 3]
     assert int(found.replace("\u202f", "")) == len(odd) > 0
+    often = [row for row in case.document["odd"] if row["verdict"] == "suspicious" and row["sessions"] >= 3]
+    assert int((more or "0").replace("\u202f", "")) == len(often)
+    assert bool(whose) == any(
+        len(own) >= 3 for values in case.truth.values.values() for own in values.values()
+    )
     assert (are == "is") == (len(odd) == 1)
     assert len(odd) <= int(of.replace("\u202f", "")) <= len(few)
     assert (
@@ -662,7 +667,8 @@ def terminal(case: Case) -> None:
             unseen(case, found[1], group)
             blind(case, found[2], group)
         elif found := re.fullmatch(
-            r"([\d\u202f]+) of ([\d\u202f]+) looks? \(hosts × numbers\) (is|are) suspicious; where all .* makes (.+)",
+            r"([\d\u202f]+) of ([\d\u202f]+) looks? \(hosts × numbers\)( of hosts with fewer than three sessions)? (is|are) suspicious; where all .* makes (.+?)"
+            r"(?:; of hosts with more sessions ([\d\u202f]+))?",
             line,
         ):
             by_chance(case, *found.groups())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,17 @@ def test_of_few_suspects_a_second_look_is_what_helps() -> None:
         == "3 of 400 looks (hosts × numbers) are suspicious; where all hosts are equal, chance alone makes fewer than one"
     )
     assert not Chance(looks=400, found=0, expected=0.4, hosts=0, of=40).text
+
+
+def test_beside_hosts_with_three_sessions_it_is_said_whose_looks_are_counted() -> None:
+    """ "9 of 18 looks (hosts × numbers)" stood below 40 hosts with 9 numbers each, of which two had one session."""
+    some = Chance(looks=18, found=9, expected=0.4, hosts=3, of=40, confirmed=4)
+    assert some.text == (
+        "9 of 18 looks (hosts × numbers) of hosts with fewer than three sessions are suspicious; where all hosts are equal, chance alone makes "
+        "fewer than one; of hosts with more sessions 4"
+    )
+    assert "of hosts with fewer than three sessions are suspicious" in replace(some, confirmed=0).text
+    assert "more sessions" not in replace(some, confirmed=0).text
 
 
 def test_a_peak_that_is_the_bandwidth_of_a_row_is_one_odd_number(make: Any, tmp_path: Path) -> None:
