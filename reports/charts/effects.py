@@ -96,12 +96,22 @@ def turns(effect: Effect, axes: Sequence[str], cells: Mapping[Levels, Spread], b
 
 
 def title(metric: str, found: Sequence[Effect]) -> str:
-    """Return "rate: 8.40 × better by threads, 2.10 × by alg", of the axes whose effect is clear, of a single axis "rate: 8.40 × better by threads,
-    best at 16", where no other level is as good within its repeats; "" where none is."""
+    """Return "rate: 8.40 × better by threads, 2.10 × by alg (fast)", of the axes whose effect is clear, of a single axis "rate: 8.40 × better by
+    threads, best at 16", where no other level is as good within its repeats; "" where none is."""
     clear = [effect for effect in found if effect.clear]
-    told = listed((fmt.number(effect.factor), effect.axis) for effect in clear)
-    best = f", best at {clear[0].levels[0].name}" if len(found) == 1 and clear and clear[0].alone else ""
-    return f"{metric}: {told}{best}" if told else ""
+    if len(found) == 1 and clear and clear[0].alone:
+        effect = clear[0]
+        return (
+            f"{metric}: {listed([(fmt.number(effect.factor), effect.axis)])}, best at {effect.levels[0].name}"
+        )
+    told = listed((fmt.number(effect.factor), with_better(effect)) for effect in clear)
+    return f"{metric}: {told}" if told else ""
+
+
+def with_better(effect: Effect, name: str = "") -> str:
+    """Return "direct (off)": the axis, as `name` calls it, and of two levels the better one, without which "better by direct" reads as the other."""
+    axis = name or effect.axis
+    return f"{axis} ({effect.levels[0].name})" if len(effect.levels) == 2 else axis
 
 
 def listed(told: Iterable[tuple[str, str]]) -> str:

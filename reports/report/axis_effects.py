@@ -112,7 +112,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
     if len(rows) < 2:
         return figure
     number = rows[0][0][1]
-    clear = [row for row, _, _ in rows if row[-1] == _BEYOND]
+    clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect in rows if row[-1] == _BEYOND]
     told = _told(row for row, *_ in rows if row[-1] != _NOT)
     curves = "; at no other size the other way" if _AT in number else ""
     table = Table(
@@ -127,7 +127,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
     titled = silent and clear
     return replace(
         figure,
-        title=f"{fmt.sentence(number)}: {effects.listed((row[5], row[2]) for row in clear)}" if titled else figure.title,
+        title=f"{fmt.sentence(number)}: {effects.listed(clear)}" if titled else figure.title,
         found=True if titled else figure.found,
         axes=f"{SAID}, {number}: {told or 'none is beyond the repeats everywhere'}.",
         numbers=(*figure.numbers, table),

@@ -98,14 +98,16 @@ SET = "set"
 
 
 def value_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option's value as people read it: "4k"; of a tool's flag "set", or "not set". An axis of the user's own is as it is written."""
-    if value == "" or (value is True and has_option(tool, name)):
+    """Return an option's value as people read it: "4k"; of a tool's flag "on", or "off". An axis of the user's own is as it is written."""
+    if value == "":
         return SET
-    return "not set" if value is False and has_option(tool, name) else str(value)
+    if isinstance(value, bool) and has_option(tool, name):
+        return "on" if value else "off"
+    return str(value)
 
 
 def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32", "2 ranks", "X set"."""
+    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32", "2 ranks", "X on"."""
     if name in ("place", "host", "program"):
         return str(value)
     if name == "run of its text":

@@ -71,7 +71,7 @@ def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> No
             maker.add("s", "fio", {"rw": "randread", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))  # fmt: skip
     figure = _drawn(load([maker.write()]))[0]
 
-    assert figure.title == "Bandwidth: 3.46 × better by block size, 3.46 × by iodepth"
+    assert figure.title == "Bandwidth: 3.46 × better by block size (32 KiB), 3.46 × by iodepth (8)"
     assert (
         "3.46 × better by block size from 4 KiB to 32 KiB (3.00 to 4.00)" in figure.axes
     )  # of small blocks the IOPS are more
@@ -160,7 +160,7 @@ def test_cells_that_hold_curves_are_set_against_one_another_at_one_size(make: An
 
     (figure,) = _drawn(results)
 
-    assert figure.title == "Bcast time max at 64 B: 2.00 × better by np, 1.50 × by place"
+    assert figure.title == "Bcast time max at 64 B: 2.00 × better by np (2), 1.50 × by place (local)"
     said = " ".join(" ".join(show.summary(results)).split())
     assert said.startswith("s lowest time max at 64 B of 4: Bcast 64 B in 20.0 µs")
     listed = " ".join(show.show_result(tmp_path / "r.db").split())
@@ -173,7 +173,7 @@ def test_what_turns_with_the_message_size_is_no_title(make: Any, tmp_path: Path)
 
     (figure,) = _drawn(results)
 
-    assert figure.title == "Bcast time max at 4 B: 1.50 × better by place"
+    assert figure.title == "Bcast time max at 4 B: 1.50 × better by place (local)"
     assert "Bcast time max at 4 B: 2.00 × better by np from 4 to 2 (the other way at 2 of 4 sizes), 1.50 × by place from remote to local" in figure.axes  # fmt: skip
     assert [row[-1] for row in figure.numbers[-1].rows] == ["the other way at 2 of 4 sizes", "yes"]
 
@@ -185,8 +185,8 @@ def test_a_figure_of_one_benchmark_bears_no_effect_of_the_benchmark(make: Any, t
     figures = _drawn(collectives(make, tmp_path / "r.db", time, ("Allreduce", "Bcast")))
 
     assert [(f.title, "benchmark" in f.told) for f in figures] == [
-        ("Allreduce time max at 4 B: 2.00 × better by np, 1.50 × by place", False),
-        ("Bcast time max at 4 B: 2.00 × better by np, 1.50 × by place", False),
+        ("Allreduce time max at 4 B: 2.00 × better by np (2), 1.50 × by place (local)", False),
+        ("Bcast time max at 4 B: 2.00 × better by np (2), 1.50 × by place (local)", False),
     ]
 
 

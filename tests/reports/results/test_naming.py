@@ -12,9 +12,9 @@ from reports.results.naming import option_value
 @pytest.mark.parametrize(
     ("tool", "name", "value", "said"),
     [
-        ("mlc", "X", True, "X set"),
+        ("mlc", "X", True, "X on"),
         ("fio", "norandommap", "", "norandommap set"),
-        ("fio", "direct", False, "direct not set"),
+        ("fio", "direct", False, "direct off"),
         ("fio", "direct", 1, "direct 1"),
         ("command", "fast", True, "fast True"),  # what stands in the command, as the experiment writes it
         ("fio", "bs", "4k", "4 KiB blocks"),
@@ -28,5 +28,5 @@ from reports.results.naming import option_value
         ("mlc", "b", "100001k", "buffer 100001 KiB"),  # no digit is lost: names tell cells apart
     ],
 )
-def test_a_flag_is_set_or_not(tool: str, name: str, value: Any, said: str) -> None:
+def test_a_flag_is_on_or_off(tool: str, name: str, value: Any, said: str) -> None:
     assert option_value(tool, name, value) == said
