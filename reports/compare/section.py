@@ -20,6 +20,7 @@ from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
 from reports.page.model import KeyNumber, Section
 from reports.text import format as fmt
+from reports.text.hostlist import folded as folded_hosts
 from reports.verdicts.model import Verdict
 
 WIDTH: Final = 176
@@ -184,11 +185,20 @@ def _differences(comparison: Comparison) -> Table | None:
 
 def _agreed(comparison: Comparison) -> str:
     found = comparison.fingerprint
-    parts = [] if found.differences else ["Nothing that was recorded of machines and programs differs."]
+    hosts = comparison.a.hosts, comparison.b.hosts
+    if found.differences:
+        parts = []
+    elif all(hosts) and {*hosts[0]}.isdisjoint(hosts[1]):
+        a, b = map(folded_hosts, hosts)
+        parts = [
+            f"A is of {a}, B of {b}: other machines. Nothing else that was compared of machines and programs differs."
+        ]
+    else:
+        parts = ["Nothing that was recorded of machines and programs differs."]
     if found.agreed:
-        parts.append(f"The same: {', '.join(found.agreed)}.")
+        parts.append(f"The same: {'; '.join(found.agreed)}.")
     if found.unknown:
-        parts.append(f"Not recorded on both sides: {', '.join(found.unknown)}.")
+        parts.append(f"Not recorded on both sides: {'; '.join(found.unknown)}.")
     return " ".join(parts)
 
 

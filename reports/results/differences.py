@@ -66,20 +66,24 @@ def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str,
 
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
-    """Return tool → (the program and its version of A, of B), and, where those are the same, its checksums."""
+    """Return tool (a stand-in that both sides ran: its own name) → (the program and its version of A, of B), and, where those are the same, its
+    checksums."""
     left, right = (group_by(naming.by_program(runs), lambda r: r.tool) for runs in (a, b))
     table: dict[str, tuple[str, str]] = {}
     for tool in dict.fromkeys((*left, *right)):
         names = tuple(
             _listed(naming.program_name(run) for run in side.get(tool, ())) for side in (left, right)
         )
-        table[naming.tool_name(tool)] = (names[0], names[1])
-        if names[0] == names[1]:
+        same = names[0] == names[1]
+        stands_in = same and all(map(naming.stands_in, (*left.get(tool, ()), *right.get(tool, ()))))
+        what = names[0] if stands_in else naming.tool_name(tool)
+        table[what] = (names[0], names[1])
+        if same:
             sums = [
                 _listed(str(run.program.get("sha256") or "")[:12] for run in side.get(tool, ()))
                 for side in (left, right)
             ]
-            table[f"{naming.tool_name(tool)}, sha256"] = (sums[0], sums[1])
+            table[f"sha256 of {what}"] = (sums[0], sums[1])
     return table
 
 

@@ -297,6 +297,20 @@ def test_two_machines_of_one_name_are_not_said_to_differ_in_nothing(
     assert [(d.what, d.a, d.b) for d in found.fingerprint.differences] == said
     assert ("Nothing that was recorded of machines and programs differs" in page.agreed) == (not said)
     assert page.differing == ("What differs: network cards of node07 aaaaaa bbbbbb → cccccc." if said else "")
+    assert "The same: " in page.agreed
+    assert "sha256, " not in page.agreed
+
+
+def test_of_two_hosts_it_is_not_said_that_nothing_differs(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name, host in (("A", "n1"), ("B", "n2")):
+        maker = make.Maker(tmp_path / f"{name}.db", host=host)
+        for rate in (10e3, 10.1e3):
+            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
+        sides.append(side(name, f"{name}.db", load([maker.write()])))  # type: ignore[arg-type]
+    assert delta(compare(*sides)).agreed.startswith(
+        "A is of n1, B of n2: other machines. Nothing else that was compared of machines and programs differs. The same: "
+    )
 
 
 @pytest.mark.parametrize(
