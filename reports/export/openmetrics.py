@@ -1,6 +1,6 @@
 """Results as OpenMetrics text, for Prometheus and what reads its format.
 
-    # HELP pinsweep_stream_bandwidth_bytes_per_second STREAM: best bandwidth; the median over the repeats of a cell.
+    # HELP pinsweep_stream_bandwidth_bytes_per_second STREAM, or what stands in for it (label program): bandwidth, the median over the repeats of a cell.
     # TYPE pinsweep_stream_bandwidth_bytes_per_second gauge
     # UNIT pinsweep_stream_bandwidth_bytes_per_second bytes_per_second
     pinsweep_stream_bandwidth_bytes_per_second{host="node07",sweep="scaling",place="local",threads="4",kernel="triad"} 2.31e+10
@@ -189,7 +189,9 @@ def _named(one: Series, taken: Collection[str] = ()) -> tuple[str, str, float, s
     stem = _stem(one.key.name, unit)
     while (name := "_".join(filter(None, ("pinsweep", fit(one.key.tool), stem, unit)))) in taken:
         stem = f"value_{stem}".rstrip("_")
-    text = f"{naming.tool_name(one.key.tool)}: {one.key.name.metric}, the median over the repeats of a cell."
+    tool = naming.tool_name(one.key.tool)
+    whose = f"{tool}, or what stands in for it (label program)" if one.key.tool != "command" else tool
+    text = f"{whose}: {one.key.name.metric}, the median over the repeats of a cell."
     return name, unit, factor, text
 
 
