@@ -311,12 +311,12 @@ def build(
     ]  # fmt: skip
     groups = [of.group for of in judged]
     everywhere = [e for of in judged for e in of.everywhere]
-    odd = _worst_first([o for of in judged for o in of.odd])
     statuses: dict[str, Status] = dict.fromkeys(hosts.sessions, "unknown")
     told = [item for of in judged for item in of.statuses.items()]
     told += [(e.name, "slow" if e.confirmed else "suspicious") for e in everywhere]
     for name, status in told:
         statuses[name] = worst(statuses[name], status)
+    odd = _worst_first((o for of in judged for o in of.odd), statuses)
     by_chance = chance(
         (strip for group in groups for _, strip in group.strips),
         (one.found for one in odd if one.found.status == "suspicious"),
@@ -462,7 +462,9 @@ def _order(one: Series) -> tuple[object, ...]:
 # --- what is odd -------------------------------------------------------------------------------------------
 
 
-def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
+def _worst_first(odd: Iterable[Odd], statuses: Mapping[str, Status]) -> list[Odd]:
+    """Sort by the verdict on each host, of whom all numbers together may accuse more than any one of them does; then by its worst number."""
+
     def rank(one: Odd) -> tuple[int, bool, float, str]:
         within = (
             not one.found.of_rule and abs(one.found.z or 0.0) <= SUSPICIOUS_Z
@@ -470,7 +472,9 @@ def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
         return WORDS.index(one.found.status), within, -abs(one.found.worse or 0.0), one.series.name
 
     by_host = {host: sorted(own, key=rank) for host, own in group_by(odd, lambda one: one.host).items()}
-    hosts = sorted(by_host, key=lambda n: (rank(by_host[n][0])[:3], -len(by_host[n]), n))
+    hosts = sorted(
+        by_host, key=lambda n: (WORDS.index(statuses[n]), rank(by_host[n][0])[:3], -len(by_host[n]), n)
+    )
     return [one for host in hosts for one in by_host[host]]
 
 

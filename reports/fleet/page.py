@@ -12,10 +12,11 @@ from urllib.parse import quote
 
 from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
-from reports.fleet.outliers import ACCUSED, Odd, Report, against
+from reports.fleet.gaps import Gap
+from reports.fleet.outliers import ACCUSED, WORDS, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
-from reports.fleet.text import doubtful
+from reports.fleet.text import doubtful, on_average
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.grouping import group_by
@@ -132,8 +133,7 @@ def sentence(report: Report) -> str:
     unknown = [n for n, s in report.statuses.items() if s == "unknown"]
     parts = []
     if slow:
-        named = folded(slow) if len(slow) <= _NAMED else fmt.count(len(slow))
-        parts.append(f"{named} of {fmt.plural(total, 'host')} {'is' if len(slow) == 1 else 'are'} slow")
+        parts.append(_accused(report))
     elif len(unknown) == total:
         which = "which could not be judged" if total == 1 else "none of which could be judged"
         parts.append(f"{fmt.plural(total, 'host')}, {which}")
@@ -166,17 +166,30 @@ def sentence(report: Report) -> str:
     return "; ".join(filter(None, (*parts, doubtful(report, _NAMED)))) + "."
 
 
+def _accused(report: Report) -> str:
+    """Return "node019 of 41 hosts is broken, node[007,012] are slow": the same words for the same hosts as everywhere."""
+    by_status = report.by_status()
+    said: list[str] = []
+    for word in ("broken", "slow"):
+        if hosts := by_status[word]:
+            named = folded(hosts) if len(report.accused) <= _NAMED else fmt.count(len(hosts))
+            of = "" if said else f" of {fmt.plural(len(report.statuses), 'host')}"
+            said.append(f"{named}{of} {'is' if len(hosts) == 1 else 'are'} {word}")
+    return ", ".join(said)
+
+
 def _named(hosts: Sequence[str]) -> str:
     """Return "node[003,017]", of many "40 hosts"."""
     return folded(hosts) if len(hosts) <= _NAMED else fmt.plural(len(hosts), "host")
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
-    slow = len(report.accused)
+    by_status = report.by_status()
+    apart = ", ".join(f"{len(by_status[word])} {word}" for word in ("broken", "slow"))
     for rank, (name, value, context) in enumerate(
         (
             ("Hosts", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
-            ("Slow", slow, f"broken: {sum(s == 'broken' for s in report.statuses.values())}"),
+            ("Broken or slow", len(report.accused), apart),
             ("To measure again", len(report.rerun), report.suspected),
             ("Numbers", *_compared(report)),
         )
@@ -197,7 +210,9 @@ def _compared(report: Report) -> tuple[int, str]:
     if len(report.groups) > 1:
         kinds = "compared, all kinds of host together"
     more = len(every) - compared
-    rest = f"{fmt.count(more)} more {'is' if more == 1 else 'are'} not" if more else ""
+    unjudged = all(s.middle or not g.judged for g in report.groups for _, s in g.strips)
+    of_kinds = " of kinds of host too few to be judged" if unjudged else ""
+    rest = f"{fmt.count(more)} more{of_kinds} {'is' if more == 1 else 'are'} not" if more else ""
     return compared, "; ".join(filter(None, (kinds, rest)))
 
 
@@ -240,12 +255,18 @@ def _checks(report: Report) -> Iterable[Check]:
             level="info", subject="Not judged.",
             text=f"{folded(names)}: {reason}; --baseline compares them with past sessions.",
         )  # fmt: skip
-    if report.gaps:
-        yield Check(
-            level="warn", subject="Incomplete.", text=f"{_named(_of_gaps(report))}: not all that was asked for is there to be judged.",
-            items=tuple(gap.text for gap in report.gaps[:20]),
-            counted=f"{fmt.plural(len(report.gaps), 'gap')}{', the first 20' if len(report.gaps) > 20 else ''}",
-        )  # fmt: skip
+    old = [gap for gap in report.gaps if gap.what == "not screened"]
+    lacking_runs = [gap for gap in report.gaps if gap.what != "not screened"]
+    for subject, gaps, said in (
+        ("Incomplete.", lacking_runs, "not all that was asked for is there to be judged"),
+        ("Not screened lately.", old, "what is judged is older than was asked for"),
+    ):
+        if gaps:
+            yield Check(
+                level="warn", subject=subject, text=f"{_named(_of_gaps(gaps))}: {said}.",
+                items=tuple(gap.text for gap in gaps[:20]),
+                counted=f"{fmt.plural(len(gaps), 'gap')}{', the first 20' if len(gaps) > 20 else ''}",
+            )  # fmt: skip
     if report.unmatched:
         yield Check(
             level="warn", subject="Not compared.", text="Some hosts ran cells in another way than most.",
@@ -260,8 +281,8 @@ def _checks(report: Report) -> Iterable[Check]:
         )  # fmt: skip
 
 
-def _of_gaps(report: Report) -> list[str]:
-    return sorted({name for gap in report.gaps for name in gap.of})
+def _of_gaps(gaps: Iterable[Gap]) -> list[str]:
+    return sorted({name for gap in gaps for name in gap.of})
 
 
 def _methods(report: Report) -> Iterable[str]:
@@ -293,7 +314,7 @@ def _methods(report: Report) -> Iterable[str]:
         "Two groups of hosts: apart by more than twice what either spans, the smaller with more than 40 % of the hosts; there nobody is judged."
     )
     yield (
-        f"Unseen: two spreads more than chance asks of each of three sessions (4.5 spreads in all for 40 hosts with 54 numbers), at least {least}; of "
+        f"Unseen: two spreads more than chance asks of each of three sessions (of 40 hosts with 54 numbers, for example, 4.5 spreads in all), at least {least}; of "
         f"hosts worse by just that, about three in four are at least suspicious, of those worse by just {least} half or fewer."
     )
 
@@ -319,13 +340,16 @@ def _rules(report: Report) -> str:
         )
     if "fast" in there:
         said.append("Fast is who is as much better in each session: other memory modules, or another clock?")
-    return ". ".join(filter(None, (*said, report.chance.text))) + "."
+    return " ".join(
+        f"{text}{'' if text.endswith('?') else '.'}" for text in (*said, report.chance.text) if text
+    )
 
 
 def _odd(report: Report) -> dict[str, list[Odd]]:
-    """Return host to look at → its odd numbers; the worst host first, at the end those that no number names."""
+    """Return host to look at → its odd numbers; the worst verdict first, of each those at the end that no number names."""
     by_host = group_by(report.counted(), lambda odd: odd.host)
-    return by_host | {e.name: [] for e in report.everywhere if e.name not in by_host}
+    every = by_host | {e.name: [] for e in report.everywhere if e.name not in by_host}
+    return {host: every[host] for host in sorted(every, key=lambda n: WORDS.index(report.statuses[n]))}
 
 
 def _suspects(
@@ -341,7 +365,7 @@ def _suspects(
             verdict=report.statuses[host],
             bad=host in accused,
             number=f"{first.series.name}{mark(first.found.doubt)}" if first
-            else f"{fmt.percent(mild[host].worse)} worse on average over {mild[host].metrics} numbers{mark(mild[host].doubt)}",
+            else f"slightly slow everywhere: {on_average(mild[host])}{mark(mild[host].doubt)}",
             value=fmt.quantity(first.found.value, first.series.said_unit, step=first.series.step) if first else "",
             median=fmt.quantity(first.strip.middle, first.series.said_unit, step=first.series.step) if first else "",
             change=fmt.change(first.change) if first else "",

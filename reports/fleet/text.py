@@ -20,7 +20,7 @@ from reports.text.hostlist import folded
 from reports.text.json_text import json_text
 from reports.text.plain import printable
 from reports.text.screen import PLAIN, Screen, prose, shortened, table
-from reports.verdicts.fleet import BY_SPREAD, BY_THRESHOLD, Status
+from reports.verdicts.fleet import BY_SPREAD, BY_THRESHOLD, Everywhere, Status
 
 SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 
@@ -149,6 +149,7 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
     rows = [("host", "verdict", "number", "value", "median", "change", "z", "sessions")]
     shown: dict[str, int] = {}
     left: dict[str, int] = {}
+    mild = {e.name: e for e in report.everywhere}
     for odd in report.odd:
         shown[odd.host] = shown.get(odd.host, 0) + 1
         if len(shown) > _HOSTS and not everything:
@@ -156,10 +157,18 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
         if shown[odd.host] > _NUMBERS_PER_HOST and not everything:
             left[odd.host] = left.get(odd.host, 0) + 1
             continue
+        whole = mild.get(odd.host) if shown[odd.host] == 1 else None
+        if whole:
+            rows.append(
+                (
+                    odd.host, report.statuses[odd.host], f"slightly slow everywhere: {on_average(whole)}{mark(whole.doubt)}", "", "", "",
+                    fmt.number(whole.z, 2), str(whole.runs),
+                )
+            )  # fmt: skip
         unit, found = odd.series.said_unit, odd.found
         rows.append(
             (
-                odd.host if shown[odd.host] == 1 else "", found.status,
+                odd.host if shown[odd.host] == 1 and not whole else "", found.status,
                 odd.series.name + (f" ({found.reason})" if found.reason else "") + mark(found.doubt),
                 fmt.quantity(found.value, unit, step=odd.series.step), fmt.quantity(odd.strip.middle, unit, step=odd.series.step), fmt.change(odd.change),
                 fmt.number(found.z, 2), str(found.runs),
@@ -191,7 +200,7 @@ def folds(report: Report, screen: Screen) -> str:
                 continue
             total.setdefault(found.name, Counter())[one.key.sweep] += 1
             words.setdefault(found.name, Counter())[found.status] += 1
-    everywhere = {whole.name for whole in report.everywhere}
+    everywhere = {whole.name: whole for whole in report.everywhere}
     rest = {
         name: Rest(ok=counts["ok"], unknown=counts["unknown"], everywhere=name in everywhere)
         for name, counts in words.items()
@@ -204,9 +213,10 @@ def folds(report: Report, screen: Screen) -> str:
             tuple(_in_sweeps(by_host[host], total[host])),
             rest[host],
             doubted(by_host[host]),
+            _by_all(everywhere.get(host), by_host[host]),
         ),
     )
-    rows = [(hosts, status, f"{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), own)}{mark(doubt)}") for (status, in_sweeps, own, doubt), hosts in alike.items()]  # fmt: skip
+    rows = [(hosts, status, f"{by_all}{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), own)}{mark(doubt)}") for (status, in_sweeps, own, doubt, by_all), hosts in alike.items()]  # fmt: skip
     shown = [(folded(hosts), status, what) for hosts, status, what in rows[:_HOSTS]]
     most = max((len(host) for host, *_ in shown), default=0)
     wide = min(most, screen.width // 4)
@@ -219,6 +229,20 @@ def folds(report: Report, screen: Screen) -> str:
     elif shown:
         lines += prose("--all lists the numbers", screen)
     return "\n".join(lines)
+
+
+def on_average(whole: Everywhere) -> str:
+    """Return "2.9 % worse on average over 9 numbers"."""
+    return f"{fmt.percent(whole.worse)} worse on average over {whole.metrics} numbers"
+
+
+def _by_all(whole: Everywhere | None, own: Iterable[Odd]) -> str:
+    """Return what accuses a host whose numbers do not, one by one, and what these are then: "slightly slow everywhere, 2.9 % worse on average over 9
+    numbers; one by one suspicious: "; "" of a host that its numbers accuse."""
+    if whole is None:
+        return ""
+    words = fmt.words(list(dict.fromkeys(odd.found.status for odd in own)), "or")
+    return f"slightly slow everywhere, {on_average(whole)}; one by one {words}: "
 
 
 def doubted(own: Iterable[Odd]) -> str:
@@ -304,7 +328,7 @@ def _percent_span(worse: Sequence[float]) -> str:
 def _everywhere(report: Report) -> str:
     return "\n".join(
         printable(
-            f"{e.name}: slightly slow everywhere, {fmt.percent(e.worse)} worse on average over {e.metrics} numbers (z {fmt.number(e.z, 2)})"
+            f"{e.name}: slightly slow everywhere, {on_average(e)} (z {fmt.number(e.z, 2)})"
             + ("" if e.confirmed else "; fewer than three sessions: a suspicion")
             + mark(e.doubt)
         )

@@ -282,11 +282,14 @@ def headline(case: Case) -> None:
     page, document = case.page, case.document
     total, slow, unknown = len(case.truth.kind), case.hosts("slow", "broken"), case.hosts("unknown")
     first, *parts = page.sentence.removesuffix(".").split("; ")
-    if found := re.fullmatch(r"(.+) of (\d+) hosts? (is|are) slow", first):
-        names = unfolded(found[1])
-        assert names == slow if len(slow) <= 12 else int(found[1]) == len(slow)
-        assert int(found[2]) == total
-        assert (found[3] == "is") == (len(slow) == 1)
+    said = re.findall(r"(?:^|, )(\S+)(?: of (\d+) hosts?)? (is|are) (broken|slow)", first)
+    if said and "known" not in first:
+        assert [one[3] for one in said] == [word for word in ("broken", "slow") if case.hosts(word)]
+        assert [one[1] for one in said] == [str(total), ""][: len(said)]
+        for names, _, are, word in said:
+            own = case.hosts(word)
+            assert unfolded(names) == own if len(slow) <= 12 else int(names) == len(own)
+            assert (are == "is") == (len(own) == 1)
     elif found := re.fullmatch(r"(\d+) hosts?, (?:none of )?which could(?: not)? be judged", first):
         assert int(found[1]) == total == len(unknown)
     else:
@@ -357,10 +360,13 @@ def key_numbers(case: Case) -> None:
     compared = sum(bool(n["median"]) for n in every)
     kinds = len(document["groups"])
     assert shown["Hosts"] == (len(case.truth.kind), f"of {kinds} kind{'s' * (kinds > 1)}")
-    assert shown["Slow"] == (len(case.hosts("slow", "broken")), f"broken: {len(case.hosts('broken'))}")
+    broken, slow = len(case.hosts("broken")), len(case.hosts("slow"))
+    assert shown["Broken or slow"] == (broken + slow, f"{broken} broken, {slow} slow")
     assert shown["To measure again"][0] == len(document["rerun"])
     assert shown["Numbers"][0] == (compared or len(every))
-    if more := re.search(r"(\d+) more (?:is|are) not", shown["Numbers"][1]):
+    if more := re.search(
+        r"(\d+) more(?: of kinds of host too few to be judged)? (?:is|are) not", shown["Numbers"][1]
+    ):
         assert int(more[1]) == len(every) - compared > 0
     told = dict(case.page.provenance)
     assert unfolded(told["Hosts"]) == set(case.truth.kind)
@@ -599,6 +605,10 @@ def suspects(case: Case) -> None:
         assert not case.document["odd"]
         return
     (block,) = blocks
+    order = [
+        ["broken", "slow", "suspicious", "fast", "ok", "unknown"].index(s.verdict) for s in block.suspects
+    ]  # type: ignore[attr-defined]
+    assert order == sorted(order)
     assert number(re.match(r"(\w+) to look at", block.heading)[1]) == len(block.suspects)  # type: ignore[attr-defined,index]
     assert {s.host for s in block.suspects} == case.hosts("slow", "broken", "suspicious", "fast")  # type: ignore[attr-defined]
     for suspect in block.suspects:  # type: ignore[attr-defined]
@@ -689,6 +699,14 @@ def terminal(case: Case) -> None:
             listed[host] += 1
             odd_row((found[3], *found.groups()[1:2], *found.groups()[3:]), row)
         elif found := re.fullmatch(
+            r"(n\d+) +(slow|suspicious)  +slightly slow everywhere: (\S+ %) worse on average over (\d+) numbers(?: ⚠ .*?)?  +(\S+)  +(\d+)", line
+        ):  # fmt: skip
+            (mild,) = [e for e in document["everywhere"] if e["node"] == found[1]]
+            host = found[1]
+            assert host in case.hosts(found[2])
+            assert stands(found[3], mild["worse"] * 100, digits=2)
+            assert int(found[4]) == mild["numbers"]
+        elif found := re.fullmatch(
             r"(n\d+): slightly slow everywhere, (\S+ %) worse on average over (\d+) numbers \(z (\S+)\)(; fewer than three sessions: a suspicion)?(?: ⚠ .*)?", line
         ):  # fmt: skip
             (mild,) = [e for e in document["everywhere"] if e["node"] == found[1]]
@@ -737,7 +755,17 @@ def lines_of_hosts(case: Case) -> None:
         assert hosts <= case.hosts(found[2])
         own = [row for host in hosts for row in rows[host]]
         assert {len(rows[host]) for host in hosts} == {int(found[4])}
-        for part in found[3].split("; "):
+        said = found[3]
+        if whole := re.match(
+            r"slightly slow everywhere, (\S+ %) worse on average over (\d+) numbers; one by one ([a-z ,]+): ",
+            said,
+        ):
+            (mild,) = {(e["worse"], e["numbers"]) for e in case.document["everywhere"] if e["node"] in hosts}
+            assert stands(whole[1], mild[0] * 100, digits=2)
+            assert int(whole[2]) == mild[1]
+            assert {row["verdict"] for row in own} == {*re.findall("suspicious|fast", whole[3])}
+            said = said.removeprefix(whole[0])
+        for part in said.split("; "):
             said_of = re.fullmatch(
                 r"(all|(\d+) of (\d+)) of s(?:, (\S+)(?: to (\S+))? % (worse|better))?(?:, by the (threshold|spread) alone)?",
                 part,

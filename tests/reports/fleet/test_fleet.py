@@ -26,6 +26,7 @@ from reports.fleet import confirm, outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
 from reports.fleet.confirm import Way
+from reports.fleet.gaps import Gap
 from reports.fleet.limits import parse
 from reports.numbers import series
 from reports.page import html
@@ -241,7 +242,10 @@ def test_a_number_of_the_page_says_what_it_counts(some: Fleet, make: Any) -> Non
     (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
     assert compared < every
     assert numbers.value == str(compared)
-    assert numbers.context == f"compared, all kinds of host together; {every - compared} more are not"
+    assert (
+        numbers.context
+        == f"compared, all kinds of host together; {every - compared} more of kinds of host too few to be judged are not"
+    )
     first, second = page.sections[0].blocks[0].figures
     assert first.title.startswith(
         "None of 13 hosts with memory 16 GiB that could be judged is known to be slow"
@@ -498,7 +502,35 @@ def test_a_host_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fl
     assert page.sentence.startswith("node013 of 13 hosts is slow")
     (suspect,) = page.sections[-1].blocks[0].suspects
     assert (suspect.verdict, suspect.bad) == ("slow", True)
+    assert suspect.number.startswith("slightly slow everywhere: ")
     assert suspect.number.endswith("worse on average over 12 numbers")
+    replace = dataclasses.replace
+    odd = replace(
+        report.groups[0].strips[0][1].hosts[-1], status="suspicious", reason="its sessions disagree"
+    )
+    (one, strip), name = report.groups[0].strips[0], "node013"
+    by_one = replace(report, odd=(outliers.Odd(host=name, series=one, strip=strip, found=odd),))
+    assert re.search(
+        r"^node013 +slow +slightly slow everywhere: .* over 12 numbers .*\n +suspicious +", fleet_text.as_text(by_one), re.MULTILINE
+    )  # fmt: skip
+    (row, _) = fleet_text.folds(by_one, Screen(width=400, terminal=True)).splitlines()
+    assert re.match(
+        r"node013  slow +slightly slow everywhere, .* over 12 numbers; one by one suspicious: 1 of ", row
+    )
+    assert ("Broken or slow", "1", "0 broken, 1 slow") in [
+        (n.name, n.value, n.context) for n in page.key_numbers
+    ]
+    both = replace(report, statuses={**report.statuses, "node001": "broken"})
+    assert fleet_page.sentence(both).startswith("node001 of 13 hosts is broken, node013 is slow")
+    assert [s.host for s in fleet_page.build(replace(both, odd=(replace(by_one.odd[0], host="node002"),), statuses={**both.statuses, "node002": "suspicious"}), title="t", links={}).sections[-1].blocks[0].suspects] == ["node013", "node002"]  # fmt: skip
+    due = replace(
+        report, gaps=(Gap(what="not screened", of=(name,), reason="last on 2026-11-02, 21 days ago"),)
+    )
+    (aged,) = [c for c in fleet_page.build(due, title="t", links={}).checks if c.items == (due.gaps[0].text,)]
+    assert (aged.subject, aged.text) == (
+        "Not screened lately.",
+        f"{name}: what is judged is older than was asked for.",
+    )
     (heated,) = page.sections[0].blocks[0].figures
     assert heated.title == "One of 13 hosts is slow"
     (figure,) = page.sections[-1].blocks[0].figures
