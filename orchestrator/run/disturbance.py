@@ -101,7 +101,7 @@ def _foreign(changes: Changes, run: Watched) -> str:
     if found is None or found <= _foreign_limit_s(changes, run):
         return ""
     share = found / changes.elapsed_s
-    took = f"{_seconds(found)} of {_seconds(changes.elapsed_s)}"
+    took = _part(found, changes.elapsed_s)
     if len(run.cpus) == 1:
         return f"other processes took {_percent(share)} of CPU {run.cpus[0]} ({took})"
     return f"other processes took {_percent(share)} of one CPU ({took}) on {named_cpus(run.cpus)}"
@@ -172,7 +172,7 @@ def _neighbour(changes: Changes, run: Watched) -> str:
     if share <= min(NEIGHBOUR_SHARE * others, NEIGHBOUR_MOST) or used_s <= FEW_TICKS * math.sqrt(others):
         return ""
     return (
-        f"others used {_percent(share)} of one CPU ({_seconds(used_s)} of {_seconds(changes.elapsed_s)}) "
+        f"others used {_percent(share)} of one CPU ({_part(used_s, changes.elapsed_s)}) "
         f"beside it on the same memory, on {named_cpus(run.neighbours)}"
     )
 
@@ -339,6 +339,13 @@ def _works_with_storage(changes: Changes, run: Watched) -> bool:
 
 def _percent(share: float) -> str:
     return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"
+
+
+def _part(part_s: float, whole_s: float) -> str:
+    """Return "0.43 s of 3.0 s"; of less than 0.1 s "0.040 s of 0.042 s", so that it goes with the share beside it."""
+    if whole_s < 0.1:
+        return f"{part_s:.3f} s of {whole_s:.3f} s"
+    return f"{_seconds(part_s)} of {_seconds(whole_s)}"
 
 
 def _seconds(value: float) -> str:

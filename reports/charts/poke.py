@@ -547,6 +547,10 @@ def _all_but_files(run: Run, number: Number) -> tuple[str, int, Hashable]:
     return str(dict(number.name.part).get("op")), total, (number.name.metric, rest)
 
 
+PICKED: Final = "“Access” is of the largest array, whatever is best."
+"""Which of several its key number is, where that is not the best."""
+
+
 def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
     accesses = [d for d in found if d.target in _ACCESSES]
     subject = _subject(accesses) if accesses else None

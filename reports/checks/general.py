@@ -239,7 +239,8 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     elsewhere, or ran first on cold memory. Of variants that always ran in the same order nothing else can
     be said.
 
-    Do: interleave the runs (`order: interleaved`), and repeat the run with one thread.
+    Do: repeat the run with one thread on a quiet machine; enlarge the arrays, where each thread's part fits in its caches; interleave
+    the runs, where they were not (`order: listed`).
     """
     yield from parts("too_good_a_speedup", results)
 
@@ -415,7 +416,7 @@ def put_off(results: Results) -> Iterator[Fault]:
                 if not run.disturbance and cpu < 0.8 * wall * threads and switches > 20 * wall * threads:
                     yield Fault(
                         level="warn", run=run, own=True,
-                        text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off them {fmt.count(round(switches))} times",
+                        text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off {'it' if threads == 1 else 'them'} {fmt.count(round(switches))} times",
                     )  # fmt: skip
 
 

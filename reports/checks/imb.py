@@ -153,7 +153,7 @@ def resolution(results: Results) -> Iterator[Fault]:
             worst = max(coarse, key=lambda s: coarse[s])
             text = (
                 f"{fmt.quantity(known[worst].time, 'ns', step=known[worst].step)} in steps of {fmt.quantity(known[worst].step, 'ns', step=0.0)}: {fmt.percent(coarse[worst])} "
-                f"(up to {fmt.size(max(coarse))}), {told}"
+                f"({'up to' if len(coarse) > 1 else 'at'} {fmt.size(max(coarse))}), {told}"
             )
             yield Fault(level="warn" if once else "info", run=runs[0], own=once, text=text, metric="PingPong")
         for run in runs:

@@ -11,7 +11,7 @@ from orchestrator.placement.selectors import Unplaceable
 from orchestrator.tools.stream import last_level_bytes
 from parsers.errors import PinsweepError
 from parsers.measurement import number, whole
-from reports.checks import Fault, check
+from reports.checks import Fault, Level, check
 from reports.checks._cells import (
     by_cell,
     command_text,
@@ -62,7 +62,8 @@ def array_too_small(results: Results) -> Iterator[Fault]:
 
     STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a million
     elements, and a loop of at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
-    the ticks; where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep, the caches are what was to be seen: info. Of a
+    the ticks; where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep, the caches are what was to be seen: info, and
+    warn where all three arrays fit in them, for the rate is no memory's then. Of a
     table that tells no size: info, for nobody can check it then.
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
@@ -80,8 +81,9 @@ def array_too_small(results: Results) -> Iterator[Fault]:
             )
             caches = last_level_bytes(machine, cpus)
             if size < 4 * caches:
+                swept: Level = "warn" if 3 * size <= caches else "info"
                 yield Fault(
-                    level="info" if "array_size" in run.cell.swept else "error", run=run,
+                    level=swept if "array_size" in run.cell.swept else "error", run=run,
                     text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
                 )  # fmt: skip
         elements, _ = _facts(run, "array_size", "bytes_per_element")

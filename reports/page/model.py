@@ -196,6 +196,7 @@ class Drawing:
     numbers: tuple[KeyNumber, ...]  # of all of it
     levels: tuple[Level, ...]
     timed: str = ""  # in which circumstances all times of caches were taken, in a sentence
+    picked: str = ""  # which of several a number is that is not the best, in a sentence
     packages: tuple[Part, ...]  # and memory without CPUs
     links: tuple[Part, ...]  # between nodes
     between: tuple[Links, ...] = ()  # the same as a picture, for a wide page and for a narrow one
@@ -272,8 +273,8 @@ class Placements(Section):
 
 MARKS: Final = (
     "Unsteady: the repeats span more than 25 % of their median, whatever is usual. ⚠ doubtful: a check says why the number may be wrong; "
-    "G11 says it of repeats further apart than is usual for their tool and number. In a table a ⚠ before a number is of that number, one in the "
-    "last column alone of all numbers of its row."
+    "G11 says it of repeats further apart than is usual for their tool and number. In a table, a ⚠ before a number doubts that number; one in the "
+    "last column alone doubts all numbers of its row."
 )
 """The two words that stand at key numbers and figures, and their rules."""
 

@@ -485,8 +485,9 @@ def _methods(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[str]
         if module.METHODS and (not of or any(name.startswith(of) for name in own)):
             yield module.METHODS
     if any(run.record.placement for run in results.runs):
+        bound = any(group.membind or group.interleave for run in results.runs for group in run.placed)
         yield (
-            "Threads and memory were placed by numactl, with the commands listed below. Cells run in rounds, each a random "
+            f"Threads{' and memory' if bound else ''} were placed by numactl, with the commands listed below. Cells run in rounds, each a random "
             "permutation drawn from the seed, unless the experiment says “order: listed”."
         )
 

@@ -175,6 +175,13 @@ def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber
     return tuple(replace(n, possible="; ".join(said for said in n.possible.split("; ") if said != UNKNOWN)) for n in best)  # fmt: skip
 
 
+def _picked(numbers: Iterable[KeyNumber]) -> str:
+    """Return which of several some numbers are, where that is not the best."""
+    return " ".join(
+        dict.fromkeys(getattr(chart_module(n.runs[0].tool), "PICKED", "") for n in numbers if n.runs)
+    ).strip()
+
+
 def _lacking(spots: Iterable[Spot]) -> str:
     """Return what to do to know the shares of some numbers: once for all of them."""
     return f"{fmt.sentence(UNKNOWN)}." if any(UNKNOWN in spot.number.possible for spot in spots) else ""
@@ -286,6 +293,7 @@ class _Measured:
                 if cache.time
             ),
             timed=f"In a cache: {common[0][:1].lower()}{', '.join(common)[1:]}." if common else "",
+            picked=_picked(n for own in self.numbers.values() for n in own),
             packages=tuple(packages),
             links=tuple(links),
             between=between,

@@ -70,6 +70,13 @@ def test_a_process_on_one_of_many_cpus_is_found_and_the_kernel_s_own_threads_are
     )
 
 
+def test_seconds_of_a_short_run_go_with_their_share() -> None:
+    """ "96 % of one CPU (0.04 s of 0.04 s)"."""
+    run = Watched(wall_s=0.0415, user_s=0.0, system_s=0.0, cpus=(3,))
+    told = said(run=run, elapsed_s=0.0415, cpus={3: cpu(0.04)}, own_s=0.0, tool_s=0.0)["foreign"]
+    assert told == "other processes took 96 % of CPU 3 (0.040 s of 0.042 s)"
+
+
 def test_what_the_tool_left_to_itself_is_its_own() -> None:
     run = dataclasses.replace(RUN, user_s=0.0, system_s=0.01, computing=0)
     assert said(run=run) == {}  # all that was waited for took 3.0 s

@@ -839,6 +839,19 @@ def test_an_option_that_was_edited_is_no_axis(make: Any, tmp_path: Path) -> None
     assert levels == {"edited": {"error"}, "swept": {"info"}}
 
 
+@pytest.mark.parametrize(("cache", "level"), [("512MB", "warn"), ("64MB", "info")])
+def test_arrays_that_fit_in_the_cache_together_are_doubtful_though_they_are_swept(
+    make: Any, tmp_path: Path, cache: str, level: str
+) -> None:
+    """A triad of three arrays in the cache stood as the rate of memory, without a mark."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology = f"pack:1 numa:1 l3:1(size={cache}) core:4 pu:1"
+    maker.add("s", "stream", {"threads": 4, "array_size": 20_000_000}, make.stream_text(9000.0, 4), axes=("array_size",), place="all")  # fmt: skip
+
+    told = [f.level for f in findings(maker.write()) if f.id == "S1" and "last-level" in f.cells[0][1]]
+    assert told == [level]
+
+
 @pytest.mark.parametrize(
     ("dimms", "cpu", "said"),
     [
@@ -1109,7 +1122,7 @@ def test_a_run_that_did_not_have_its_cpus(
 
     texts = [text for _, text in found(findings(maker.write()), "G12", "warn")]
 
-    assert texts == ["2.66 s of CPU time in 16.4 s on 1 CPU, put off them 3\u202f113 times"] * found_it
+    assert texts == ["2.66 s of CPU time in 16.4 s on 1 CPU, put off it 3\u202f113 times"] * found_it
 
 
 def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: Path) -> None:
@@ -1278,8 +1291,8 @@ def test_coarse_times_say_why_they_are_a_warning_or_a_note(make: Any, tmp_path: 
     findings = module.audit(load([maker.write()]))
 
     said = {f.level: " ".join(text for _, text in f.cells) for f in findings if f.id == "P3"}
-    assert "in steps of 10 ns: 5.9 % (up to 0 B), in a single run" in said["warn"]
-    assert "in steps of 10 ns: 5.9 % (up to 0 B), but 3 repeats show how far times are apart" in said["info"]
+    assert "in steps of 10 ns: 5.9 % (at 0 B), in a single run" in said["warn"]
+    assert "in steps of 10 ns: 5.9 % (at 0 B), but 3 repeats show how far times are apart" in said["info"]
 
 
 def test_few_repetitions_are_told_of_the_repeat_and_the_benchmark_that_have_them(
@@ -1327,7 +1340,7 @@ def test_what_is_said_of_a_cell_and_what_of_each_repeat_are_counted_apart(make: 
     told = [text for _, text in found(module.audit(load([maker.write()])), "P3")]
 
     assert told == [
-        "220 ns in steps of 10 ns: 4.5 % (up to 0 B), but 3 repeats show how far times are apart",
+        "220 ns in steps of 10 ns: 4.5 % (at 0 B), but 3 repeats show how far times are apart",
         "fewer than 50 repetitions from 1 MiB on, which is IMB's own choice, but 3 repeats show how far times are apart (3 of 3 repeats)",
     ]
 

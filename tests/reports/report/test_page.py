@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Group, Placement
+from orchestrator.model import Group, Place, Placement
 from parsers.errors import UserError
 from reports.checks.audit import audit
 from reports.draw import vega
@@ -1117,3 +1117,21 @@ def test_no_line_ends_between_a_number_and_its_unit() -> None:
     assert unbroken("<p>4.58 GB/s at <b>64 KiB</b>; 95 % of 1.60 ×, 3 B, 2 s</p>") == (
         "<p>4.58\u00a0GB/s at <b>64\u00a0KiB</b>; 95\u00a0% of 1.60\u00a0×, 3\u00a0B, 2\u00a0s</p>"
     )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"), [((0,), "Threads and memory were placed"), ((), "Threads were placed")]
+)
+def test_the_page_says_what_was_placed_and_which_access_its_number_is_of(
+    make: Any, tmp_path: Path, nodes: tuple[int, ...], said: str
+) -> None:
+    """ "Threads and memory" of runs without a binding of memory; and the worst cell's access beside "of each name the best"."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology, maker.places = "pack:1 numa:1 l3:1 core:4 pu:1", {"p": Place(name="p", cpus="core 0")}
+    maker.groups = {"p": (Group(cpus=(0,), membind=nodes),)}
+    maker.add("s", "poke", {"target": "memory", "bytes": "1GiB"}, make.poke_text([300.0] * 20000), place="p")
+
+    page = build.build(load([maker.write()]))
+
+    assert any(text.startswith(said) for text in page.methods)
+    assert page.machines[0].picked == "“Access” is of the largest array, whatever is best."
