@@ -18,6 +18,7 @@ from pathlib import Path
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DOUBT = re.compile(r"⚠ [A-Z]\d+(?:, [A-Z]\d+)* *")
+_RANGE = re.compile(r"\[[\d.]+ to [^]]+\]")  # on a busy machine in the place of a ±
 _NUMBER = re.compile(
     r"≈?±?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?"
 )
@@ -81,7 +82,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def lacking(printed: Sequence[str], shown: Sequence[str]) -> str | None:
     """Return the first line of a part of what is shown (parts end at `…`) that is not printed behind the part before it; "(no more)"
     where more is printed than shown; None where all is as shown."""
-    left = [_DOUBT.sub("", line) for line in printed]
+    left = [_RANGE.sub("±100 %", _DOUBT.sub("", line)) for line in printed]
     gap = False
     for is_gap, lines in itertools.groupby(shown, lambda line: line == "…"):
         if is_gap:
