@@ -20,6 +20,8 @@ READING = frozenset(
 )  # fmt: skip
 """Commands that start nothing, wait for nobody, and leave the process as it was."""
 
+_END = b"\0the end\0"
+
 
 def call(
     words: Sequence[str], *, cwd: Path, env: Mapping[str, str], given: str, terminal: bool = False
@@ -40,7 +42,7 @@ def call(
         typed, give = os.pipe()
         pool.submit(_write_all, give, given)
         ends = [pty.openpty() if terminal else os.pipe() for _ in range(2)]
-        said = [pool.submit(read_all, read) for read, _ in ends]
+        said = [pool.submit(_read_to_end, read) for read, _ in ends]
         with _streams(typed, *(write for _, write in ends)), pytest.raises(SystemExit) as ended:
             main()
     out, err = (of.result() for of in said)
@@ -54,6 +56,15 @@ def read_all(fd: int) -> str:
         while part := stream.read1():
             parts.append(part)
     return b"".join(parts).decode()
+
+
+def _read_to_end(fd: int) -> str:
+    """Return what comes until _END: where a library keeps a copy of the standard streams, as V8 does, the last of them is never closed."""
+    told = b""
+    with os.fdopen(fd, "rb") as stream:
+        while not told.endswith(_END):
+            told += stream.read1()
+    return told.removesuffix(_END).decode()
 
 
 def _write_all(fd: int, text: str) -> None:
@@ -74,14 +85,13 @@ def _environment(env: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _streams(*ends: int) -> Iterator[None]:
-    """Let 0, 1 and 2 be these, which are closed at the end."""
+def _streams(typed: int, out: int, err: int) -> Iterator[None]:
+    """Let 0, 1 and 2 be these, which are closed at the end, the last two with _END before."""
     streams = sys.stdin, sys.stdout, sys.stderr
     kept = [os.dup(number) for number in range(3)]
     try:
-        for number, end in enumerate(ends):
+        for number, end in enumerate((typed, out, err)):
             os.dup2(end, number)
-            os.close(end)
         sys.stdin, sys.stdout, sys.stderr = (
             os.fdopen(number, mode, closefd=False) for number, mode in enumerate("rww")
         )
@@ -94,4 +104,7 @@ def _streams(*ends: int) -> Iterator[None]:
         sys.stdin, sys.stdout, sys.stderr = streams
         for number, end in enumerate(kept):
             os.dup2(end, number)
+        for end in (out, err):
+            os.write(end, _END)
+        for end in (typed, out, err, *kept):
             os.close(end)
