@@ -15,6 +15,7 @@ def counter() -> ModuleType:
     return program("scripts/tool_lines.py")
 
 
+@pytest.mark.slow
 def test_no_line_outside_its_rooms_names_a_tool(
     counter: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -245,6 +245,7 @@ def test_a_character_device_under_a_better_name_is_refused(
 class TestBeforeEachRun:
     """The node is ours, so that a name can be given to another device, as a new disk takes over /dev/sdb."""
 
+    @pytest.mark.slow
     def test_another_device_under_the_name_is_not_written_to(self, loop: Loop, tmp_path: Path) -> None:
         allowed, other = loop(), loop()
         node = tmp_path / "disk"

@@ -96,6 +96,7 @@ def test_while_another_uses_or_plans_with_a_scratch_folder_a_sweep_has_one_of_it
     assert facts["scratch_file_system"] == facts["result_file_system"] != ""
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_wait_and_nothing_was_written(
     first: subprocess.Popen[str], start: Start, tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_who_shares_the_machine_or_has_other_cores_or_nothing_to_do_does_not_wai
 
 
 @pytest.mark.skipif(FIRST == LAST, reason="needs two CPUs, to be kept off one")
+@pytest.mark.slow
 def test_a_part_of_the_machine_is_named_and_measured_or_refused(
     tmp_path: Path, home: Mapping[str, str]
 ) -> None:

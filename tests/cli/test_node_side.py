@@ -66,6 +66,7 @@ def test_what_needs_more_says_what_and_how_to_have_it(measured: Path, home: Mapp
     assert wanted == {"pandas", "scipy", "jinja2", "vl-convert-python"}  # what is missing, no extra
 
 
+@pytest.mark.slow
 def test_a_check_without_numpy_is_no_fault_of_the_host(measured: Path, home: Mapping[str, str]) -> None:
     """An exit status of 1 drains it. What is compared with a baseline needs more than what measures, and the line says what to do."""
     words = ("check", "e.yaml", "--allow-disturbed", "--within", "600")

@@ -82,6 +82,7 @@ def test_an_answer_that_nobody_gets_is_an_error(pinsweep: Cli, folder: Path, wor
     assert "Exception" not in done.stderr
 
 
+@pytest.mark.slow
 def test_in_an_empty_environment_a_sweep_runs_and_is_reported(folder: Path, runtime: Path) -> None:
     """As under cron and worse: no HOME, no PATH, no TERM, no locale."""
     env = {"PINSWEEP_RUNTIME_DIR": str(runtime), "PINSWEEP_NO_WARM_UP": "1", "PINSWEEP_ALLOW_DISTURBED": "1", "LANG": "C"}  # fmt: skip
@@ -123,6 +124,7 @@ def test_a_sweep_outlives_its_terminal(folder: Path, home: Mapping[str, str], no
     assert ok(folder / "r.db") == 20
 
 
+@pytest.mark.slow
 def test_without_a_working_folder_it_says_so(folder: Path, home: Mapping[str, str]) -> None:
     gone = folder / "gone"
 

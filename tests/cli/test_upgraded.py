@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 import pinsweep
 
 ROOT = Path(pinsweep.__file__).parent.parent
@@ -31,6 +33,7 @@ repeats: 1
 """
 
 
+@pytest.mark.slow
 def test_the_tree_is_replaced_by_the_first_run(tmp_path: Path, home: Mapping[str, str]) -> None:
     for package in PACKAGES:
         half_written = shutil.ignore_patterns("*.pyc.*")  # by other tests that start Python meanwhile

@@ -137,6 +137,7 @@ def test_no_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert "dnf install gcc glibc-devel" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_without_a_compiler_what_was_compiled_for_this_cpu_is_taken(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -162,6 +163,7 @@ def test_without_a_compiler_what_was_compiled_for_this_cpu_is_taken(
 
 
 @pytest.mark.parametrize("text", ["", "../../bin", "0123456789abcdef0123", "\xff"])
+@pytest.mark.slow
 def test_a_note_that_leads_nowhere_is_no_program(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:

@@ -401,6 +401,7 @@ def test_runs_without_code_for_the_cpu(portable: Kernel) -> None:
 
 
 @two_cpus
+@pytest.mark.slow
 def test_runs_on_arm(arm: Kernel) -> None:
     run = arm("memlat")
 

@@ -281,6 +281,7 @@ def test_sanitizers_find_nothing(sanitized: Kernel, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["portable", "arm"])
+@pytest.mark.slow
 def test_runs_elsewhere(family: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(family)("poke")
     for op in ("read", "write", "write+fence"):

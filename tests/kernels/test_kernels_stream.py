@@ -173,6 +173,7 @@ def test_runs_without_code_for_the_cpu(portable: Kernel) -> None:
 
 
 @pytest.mark.parametrize("stores", ["auto", "cached", "nt"])
+@pytest.mark.slow
 def test_runs_on_arm(arm: Kernel, stores: str) -> None:
     for precision in ("double", "float"):
         done = arm("stream")(

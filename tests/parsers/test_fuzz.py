@@ -51,6 +51,7 @@ def test_a_long_text_of_nothing_is_refused_in_time(fuzz: ModuleType, name: str) 
 
 
 @pytest.mark.parametrize("atom", ["\n", "\r\r\n", "0: a\n", " ", "=\n", "{", "| 1 | 2 |\n"])
+@pytest.mark.slow
 def test_a_long_text_of_nothing_is_guessed_in_time(atom: str) -> None:
     """Where an expression goes on over the ends of lines, a megabyte takes hours, not a second."""
     with pytest.raises(ParseError):

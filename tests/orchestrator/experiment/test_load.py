@@ -652,6 +652,7 @@ def test_the_small_file_is_whole() -> None:
     assert len(load(SMALL).sweeps) == 1
 
 
+@pytest.mark.slow
 def test_without_any_one_character_it_loads_or_says_why_not() -> None:
     for n in range(len(SMALL)):
         settled(SMALL[:n] + SMALL[n + 1 :])

@@ -151,6 +151,7 @@ def test_interrupts_count_where_the_cell_s_earlier_runs_had_far_fewer(
 
 @pytest.mark.parametrize("burst", [1, 4])
 @pytest.mark.parametrize("ticks", [0.1, 1, 2, 3, 5, 10, 30, 100, 300])
+@pytest.mark.slow
 def test_steady_interrupts_are_hardly_ever_called_a_disturbance(ticks: float, burst: int) -> None:
     """The counters are samples: ticks a run, alone and in bursts."""
     source = random.Random(11)

@@ -253,6 +253,7 @@ as_somebody_else = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to 
 
 @as_somebody_else
 @pytest.mark.parametrize("step", FORKING.values(), ids=FORKING)
+@pytest.mark.slow
 def test_what_forks_all_the_time_is_ended(watchdog: Watchdog, step: str, t: str) -> None:
     program = (
         "import contextlib, os, resource\n"

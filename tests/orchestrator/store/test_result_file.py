@@ -276,6 +276,7 @@ with create_result(Path(sys.argv[1])) as result:
 """
 
 
+@pytest.mark.slow
 def test_a_copy_is_sound_while_another_process_commits_large_outputs(tmp_path: Path) -> None:
     """SQLite writes a commit into the file in place, over several writes: `cp` may copy half of it."""
     writer = subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / "r.db"], stdout=subprocess.PIPE)

@@ -354,6 +354,7 @@ def test_ctrl_c_ends_a_query(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ask(result)
 
 
+@pytest.mark.slow
 def test_a_stop_that_was_asked_for_ends_a_query_that_lasts(path: Path) -> None:
     with create_result(path, lambda: True) as result:
         assert result.runs()

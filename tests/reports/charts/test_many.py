@@ -61,6 +61,7 @@ def without_rows(figure: Figure) -> Figure:
 
 
 @pytest.mark.parametrize("tool", ["fio", "stream", "poke"])
+@pytest.mark.slow
 def test_what_is_shown_of_many_cells_is_what_is_shown_of_few(
     results: Results, tool: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

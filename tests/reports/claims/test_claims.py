@@ -25,6 +25,7 @@ from reports.draw.figure import Figure, Table
 from reports.page.model import KeyNumber, Page
 from reports.report import build
 from reports.results import load
+from tests.laws import lots
 
 FIXTURES = sorted(Path(__file__).parents[2].joinpath("fixtures").glob("*/*.out"))
 
@@ -382,14 +383,12 @@ def unproven(maker: Any, built: Page) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize(
-    "first", [pytest.param(n, marks=pytest.mark.slow) if n else n for n in range(0, 200, 5)]
-)
+@pytest.mark.parametrize("seeds", lots(range(200), quick=3, slow=36), ids=str)
 def test_a_page_of_made_up_results_says_what_its_tables_and_its_values_say(
-    first: int, make: Any, tmp_path: Path
+    seeds: range, make: Any, tmp_path: Path
 ) -> None:
     found = {}
-    for seed in range(first, first + 5):
+    for seed in seeds:
         maker = made(make, seed, tmp_path / f"{seed}.db")
         built = build.build(load.load([maker.write()]))
         lacking = [*untrue(built), *unproven(maker, built)]

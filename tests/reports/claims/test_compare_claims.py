@@ -28,6 +28,7 @@ from reports.compare.model import Comparison
 from reports.compare.section import Line, delta
 from reports.compare.sides import levels, side
 from reports.results.load import load
+from tests.laws import lots
 from tests.reports.claims.test_fleet_claims import METRICS, stands
 
 Number = tuple[str, str, str]  # levels of both axes, metric
@@ -448,13 +449,14 @@ def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
         yield Case(a=a, b=b, comparison=found, document=json.loads(formats.as_json(found)))
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(10, 50, 10))])
-def test_what_is_said_of_a_comparison_holds_of_its_figures(first: int, make: Any, tmp_path: Path) -> None:
-    for case in cases(make, tmp_path, range(first, first + 10)):
+@pytest.mark.parametrize("seeds", lots(range(50), quick=4, slow=20), ids=str)
+def test_what_is_said_of_a_comparison_holds_of_its_figures(seeds: range, make: Any, tmp_path: Path) -> None:
+    for case in cases(make, tmp_path, seeds):
         for reader in READERS:
             reader(case)
 
 
+@pytest.mark.slow
 def test_an_io_of_another_size_is_said_to_be_one(make: Any, tmp_path: Path) -> None:
     """`--by bs`: "84 of 84 numbers regressed", where 32 KiB move 2.4 times the bytes per second that 4 KiB do."""
     found = load([make.full(tmp_path / "full.db")])

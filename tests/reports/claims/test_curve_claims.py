@@ -17,6 +17,7 @@ from reports.compare.comparison import compare
 from reports.compare.section import delta
 from reports.compare.sides import side
 from reports.results.load import load
+from tests.laws import lots
 
 Key = tuple[str, int]
 SAID = {"regressed": "regressed", "improved": "improved", "the same": "same", "inconclusive": "inconclusive", "without a verdict": "one run"}  # fmt: skip
@@ -49,10 +50,10 @@ def sides(make: Any, folder: Path, dice: random.Random) -> tuple[str, list[dict[
     return better, out
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(10, 40, 10))])
-def test_a_curve_is_of_its_runs(first: int, make: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", lots(range(40), quick=10, slow=20), ids=str)
+def test_a_curve_is_of_its_runs(seeds: range, make: Any, tmp_path: Path) -> None:
     seen = 0
-    for seed in range(first, first + 10):
+    for seed in seeds:
         folder = tmp_path / str(seed)
         folder.mkdir()
         better, (a, b) = sides(make, folder, random.Random(seed))

@@ -180,6 +180,7 @@ FIXTURES = sorted(p for p in (Path(__file__).resolve().parents[2] / "fixtures").
 
 
 @pytest.mark.parametrize("tool", sorted({path.parent.name for path in FIXTURES}))
+@pytest.mark.slow
 def test_every_fixture(tool: str, tmp_path: Path) -> None:
     for path in (path for path in FIXTURES if path.parent.name == tool):
         out = tmp_path / f"{path.stem}.db"

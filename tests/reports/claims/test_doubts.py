@@ -97,6 +97,7 @@ def unmarked(results: Results, page: Page | None = None) -> list[str]:
         for i, path in enumerate(FIXTURES)
     ],
 )
+@pytest.mark.slow
 def test_a_page_of_a_fixture_marks_what_is_doubted(text: Path, tmp_path: Path) -> None:
     if CliRunner().invoke(cli, ["parse", str(text), "-o", str(tmp_path / "a.db")]).exit_code:
         pytest.skip("not a text that is taken in by itself")

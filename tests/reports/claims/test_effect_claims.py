@@ -15,6 +15,7 @@ import pytest
 
 from reports.charts.command import chapter
 from reports.results.load import load
+from tests.laws import lots
 
 Cells = dict[tuple[str, ...], list[float]]
 
@@ -51,9 +52,9 @@ def made(dice: random.Random) -> tuple[str, dict[str, list[str]], Cells]:
     return better, axes, cells
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(12, 84, 12))])
-def test_a_title_of_axes_holds(first: int, make: Any, tmp_path: Path) -> None:
-    for seed in range(first, first + 12):
+@pytest.mark.parametrize("seeds", lots(range(84), quick=6, slow=30, of=12), ids=str)
+def test_a_title_of_axes_holds(seeds: range, make: Any, tmp_path: Path) -> None:
+    for seed in seeds:
         dice = random.Random(seed)
         better, axes, cells = made(dice)
         if len(cells) < 2:

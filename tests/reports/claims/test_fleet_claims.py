@@ -27,6 +27,7 @@ from reports.fleet import text as fleet_text
 from reports.page.model import Page
 from reports.results.load import load
 from reports.text.screen import Screen
+from tests.laws import lots
 from tests.reports.claims.test_claims import Said, said
 
 Number = tuple[str, str]  # level of the axis, metric
@@ -842,7 +843,7 @@ def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("seeds", [range(3), *(pytest.param(range(n, min(n + 10, 60)), marks=pytest.mark.slow) for n in range(3, 60, 10))], ids=lambda seeds: str(seeds.start))  # fmt: skip
+@pytest.mark.parametrize("seeds", lots(range(60), quick=2, slow=14), ids=str)
 def test_what_is_said_of_a_fleet_holds_of_its_figures(seeds: range, make: Any, tmp_path: Path) -> None:
     for case in cases(make, tmp_path, seeds):
         for reader in READERS:

@@ -111,6 +111,7 @@ def number_of(name: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
 def test_what_is_said_of_a_fleet_of_unlike_numbers_holds(seed: int, make: Any, tmp_path: Path) -> None:
     shape, files, past = made(make, tmp_path, seed)
     rules = ()

@@ -121,6 +121,7 @@ def _short(values: list[float]) -> str:
     return ", ".join(f"{v:.4g}" for v in values)
 
 
+@pytest.mark.slow
 def test_bars_are_for_terminals(full_result: Path) -> None:
     """What a pipe gets is plain; what a terminal gets has the bars."""
     command = [sys.executable, "-m", "pinsweep", "show", str(full_result)]

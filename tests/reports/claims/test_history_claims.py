@@ -26,6 +26,7 @@ from reports.history import page as history_page
 from reports.history import text as history_text
 from reports.page.model import Page
 from reports.results.load import load
+from tests.laws import lots
 from tests.reports.claims.test_fleet_claims import BASE, METRICS, Number, key_of, number_of, stands, unfolded
 
 Session = tuple[str, dict[Number, list[float]], dict[str, str]]  # start, printed values, facts
@@ -567,7 +568,7 @@ def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("seeds", [range(3), *(pytest.param(range(n, min(n + 10, 50)), marks=pytest.mark.slow) for n in range(3, 50, 10))], ids=lambda seeds: str(seeds.start))  # fmt: skip
+@pytest.mark.parametrize("seeds", lots(range(50), quick=2, slow=14), ids=str)
 def test_what_is_said_of_a_history_holds_of_its_figures(seeds: range, make: Any, tmp_path: Path) -> None:
     pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
     for case in cases(make, tmp_path, seeds):

@@ -106,6 +106,7 @@ def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
     ]
 
 
+@pytest.mark.slow
 def test_a_page_of_nothing_quiet_shows_it_hollow_and_claims_nothing(
     full_result: Path, tmp_path: Path
 ) -> None:
@@ -136,22 +137,20 @@ def offered(page: Page, tool: str) -> list[tuple[str, str]]:
     return [(row[0], row[-1] if "⚠" in row[-1] else "") for table in tables for row in table.rows]
 
 
-@pytest.mark.parametrize("tool", ["fio", "imb", "loaded"])
 @pytest.mark.slow
-def test_what_is_never_quiet_is_a_marked_row_of_what_each_offers(
-    full_result: Path, tmp_path: Path, tool: str
-) -> None:
+def test_what_is_never_quiet_is_a_marked_row_of_what_each_offers(full_result: Path, tmp_path: Path) -> None:
     """fio's and IMB's left it out, as if it had not run; MLC's did not."""
-    quiet = offered(build.build(load([full_result])), tool)
-    last = offered(build.build(load([disturbed(full_result, tmp_path / "last.db", "last")])), tool)
-    none = offered(build.build(load([disturbed(full_result, tmp_path / "all.db", "all")])), tool)
+    last, every = (disturbed(full_result, tmp_path / f"{which}.db", which) for which in ("last", "all"))
+    pages = [build.build(load([path])) for path in (full_result, last, every)]
+    for tool in ("fio", "imb", "loaded"):
+        quiet, last_of, none = (offered(page, tool) for page in pages)
 
-    assert quiet
-    assert [name for name, _ in last] == [name for name, _ in none] == [name for name, _ in quiet]
-    assert {"D1" in ids for _, ids in none} == {True}
-    if tool != "fio":  # there a cell is one depth of a series
-        marked, before = (sum("D1" in ids for _, ids in rows) for rows in (last, quiet))
-        assert marked == before + 1
+        assert quiet
+        assert [name for name, _ in last_of] == [name for name, _ in none] == [name for name, _ in quiet]
+        assert {"D1" in ids for _, ids in none} == {True}
+        if tool != "fio":  # there a cell is one depth of a series
+            marked, before = (sum("D1" in ids for _, ids in rows) for rows in (last_of, quiet))
+            assert marked == before + 1
 
 
 def test_what_was_never_quiet_stands_among_the_others_and_has_its_repeats_counted(

@@ -480,6 +480,7 @@ def told_of(files: Sequence[Path]) -> tuple[tuple[Drawing, ...], list[Box], list
         for i, name in enumerate((*MADE, *RECORDED))
     ],
 )
+@pytest.mark.slow
 def test_what_is_drawn_on_a_machine_was_measured_there(name: str, make: Any, tmp_path: Path) -> None:
     if len(topology(name).numa_nodes) > 16:
         pytest.skip("more than 16 nodes")

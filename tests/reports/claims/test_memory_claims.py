@@ -581,6 +581,7 @@ def test_what_a_load_could_not_reach_is_no_peak(make: Any, tmp_path: Path) -> No
     assert key(path, "Memory, under load").value == "8.45"
 
 
+@pytest.mark.slow
 def test_a_caption_names_the_programs_that_are_drawn(make: Any, tmp_path: Path) -> None:
     """Ten panels, of which eight are drawn and two shaded: each caption has their programs alone."""
     maker = make.Maker(tmp_path / "r.db")

@@ -443,6 +443,7 @@ WITH_LATENCY = [
 
 
 @pytest.mark.parametrize(("tool", "case"), WITH_LATENCY)
+@pytest.mark.slow
 def test_every_place_has_the_same_latency_of_a_fixture(tool: str, case: str, tmp_path: Path) -> None:
     """Tables, key numbers, terminal, compare and OpenMetrics of one text, by the names that they give."""
     taken = CliRunner().invoke(cli, ["parse", str(FIXTURES.parent / tool / f"{case}.out"), "-o", str(tmp_path / "a.db")])  # fmt: skip

@@ -28,6 +28,7 @@ from reports.report import build
 from reports.results import load
 from reports.results.model import Results, Run
 from reports.text import format as fmt
+from tests.laws import lots
 from tests.reports.claims.test_claims import (
     FIXTURES,
     Said,
@@ -330,7 +331,7 @@ def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
         yield Case(path=path, results=results, page=build.build(results), written=written)
 
 
-@pytest.mark.parametrize("seeds", [range(200, 203), *(pytest.param(range(n, min(n + 10, 260)), marks=pytest.mark.slow) for n in range(203, 260, 10))], ids=lambda seeds: str(seeds.start))  # fmt: skip
+@pytest.mark.parametrize("seeds", lots(range(200, 260), quick=2, slow=14), ids=str)
 def test_what_stands_around_the_figures_holds(seeds: range, make: Any, tmp_path: Path) -> None:
     for case in cases(make, tmp_path, seeds):
         assert untrue(case.page) == []
@@ -339,6 +340,7 @@ def test_what_stands_around_the_figures_holds(seeds: range, make: Any, tmp_path:
 
 
 @pytest.mark.parametrize("tool", sorted({path.parent.name for path in FIXTURES}))
+@pytest.mark.slow
 def test_what_stands_around_the_figures_of_a_fixture_holds(tool: str, tmp_path: Path) -> None:
     for text in (path for path in FIXTURES if path.parent.name == tool):
         out = tmp_path / f"{text.stem}.db"
@@ -350,9 +352,10 @@ def test_what_stands_around_the_figures_of_a_fixture_holds(tool: str, tmp_path: 
             reader(case)
 
 
-@pytest.mark.parametrize("seed", [300, *(pytest.param(n, marks=pytest.mark.slow) for n in range(301, 312))])
-def test_hosts_are_counted_as_hosts_and_files_as_files(seed: int, make: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", lots(range(300, 312), quick=1, slow=4, of=1), ids=str)
+def test_hosts_are_counted_as_hosts_and_files_as_files(seeds: range, make: Any, tmp_path: Path) -> None:
     """One to three files of one or two hosts, measured alike: the sentence, captions, key numbers and checks."""
+    (seed,) = seeds
     names = [("one",), ("one", "one"), ("one", "two"), ("one", "two", "one")][seed % 4]
     paths, good, planned, cells_of = [], 0, 0, 0
     for i, name in enumerate(names):

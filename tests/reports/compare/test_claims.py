@@ -23,6 +23,7 @@ from reports.compare.section import Delta, Line, delta
 from reports.compare.sides import side
 from reports.report.build import build
 from reports.results.load import load
+from tests.laws import lots
 
 WORDS = {"same": "the same", "one run": "without a verdict"}
 MIRROR = {"regressed": "improved", "improved": "regressed"}
@@ -223,8 +224,9 @@ def mirrored(there: Comparison, back: Comparison) -> None:
             assert line[4][0] != other[name][4][0]
 
 
-@pytest.mark.parametrize("seed", [pytest.param(n, marks=pytest.mark.slow) if n else n for n in range(12)])
-def test_what_is_said_stands_in_the_table(make: Any, tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seeds", lots(range(12), quick=1, slow=5, of=1), ids=str)
+def test_what_is_said_stands_in_the_table(make: Any, tmp_path: Path, seeds: range) -> None:
+    (seed,) = seeds
     there, back = pair(make, tmp_path, seed)
 
     holds(there)

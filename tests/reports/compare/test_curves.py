@@ -154,6 +154,7 @@ def test_a_title_counts_the_points_of_curves_that_are_not_drawn_too(make: Any, t
     assert "In the table only: 4 other curves." in figure.sub
 
 
+@pytest.mark.slow
 def test_of_two_files_of_four_axes_panels_are_drawn_and_not_72_lines_in_one(
     make: Any, tmp_path: Path
 ) -> None:

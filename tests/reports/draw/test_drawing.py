@@ -165,6 +165,7 @@ curve_points = st.lists(st.tuples(st.floats(10, 420), st.floats(10, 230)), min_s
 
 @given(st.lists(curve_points, min_size=2, max_size=4), st.floats(0, 240))
 @example([[(13.0, 107.0), (156.0, 10.0)], [(62.0, 20.0), (10.0, 20.0)]], 0.0)
+@pytest.mark.slow
 def test_names_along_curves_stay_apart_and_inside_and_near_or_led(
     curves: list[list[tuple[float, float]]], prefer: float
 ) -> None:
@@ -274,6 +275,7 @@ def test_charts_that_differ_in_data_and_size_are_compiled_once_and_are_what_vega
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_charts_that_differ_in_titles_domains_ticks_and_colours_are_compiled_once_too(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def noisy(make: Any, folder: Path, hosts: int) -> list[Path]:
     return files
 
 
+@pytest.mark.slow
 def test_where_longer_runs_help_more_a_second_look_is_not_asked_for(make: Any, tmp_path: Path) -> None:
     """ "Longer runs help more than a second look" stood above "to confirm: pinsweep fleet … --confirm"; of 40 odd hosts ten were not named."""
     files = noisy(make, tmp_path, 60)
@@ -107,6 +108,7 @@ def test_hosts_that_the_same_checks_doubt_stand_together_in_whatever_order_these
     assert joined(["M1, F10", "F7"]) == joined(["F7, F10", "M1"]) == "F7, F10, M1"
 
 
+@pytest.mark.slow
 def test_the_names_of_a_row_of_many_hosts_are_all_there(make: Any, tmp_path: Path) -> None:
     """They were cut after three lines."""
     files = []

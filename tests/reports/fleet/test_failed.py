@@ -129,6 +129,7 @@ def test_nodesets_of_a_terminal_end_at_a_comma() -> None:
             assert lines == ["  ok  100 hosts"]
 
 
+@pytest.mark.slow
 def test_the_host_that_is_farthest_off_stands_first_and_a_row_of_several_leads_to_them(
     make: Any, tmp_path: Path
 ) -> None:

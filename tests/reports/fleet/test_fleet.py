@@ -537,6 +537,7 @@ def test_a_host_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fl
     assert {row["text"] for row in figure.panels[0].wide["datasets"]["names"]} == {"node013"}
 
 
+@pytest.mark.slow
 def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> None:
     """node001 is slow in 40 numbers, by more than node002 is in its only one."""
     chance, files = random.Random(8), []

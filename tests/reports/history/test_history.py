@@ -179,6 +179,7 @@ def test_sessions_that_print_one_of_two_values_hide_small_steps(make: Any, tmp_p
     assert text.endswith("1 number: no change; steps of up to 38 % may go unseen in 1 number")
 
 
+@pytest.mark.slow
 def test_the_last_change_is_that_of_all_hosts_that_had_it(nightly: Nightly) -> None:
     for host in ("n1", "n2", "n3"):
         nightly.add([20e3] * 7 + [18.6e3] * 7, [OLD] * 7 + [NEW] * 7, host=host)

@@ -154,6 +154,7 @@ def test_what_is_kept_is_what_the_texts_say(file: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("of", ["texts", "full"])
+@pytest.mark.slow
 def test_a_copy_of_a_file_has_what_is_kept_of_it(
     of: str, audits: dict[str, Audited], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_copy_of_a_file_has_what_is_kept_of_it(
     assert read(results) == audits[of].readings
 
 
+@pytest.mark.slow
 def test_a_comparison_by_what_is_kept_is_that_by_the_texts(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +236,7 @@ def test_what_a_first_audit_keeps_is_there_when_its_checks_begin(
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.slow
 def test_a_page_reads_few_texts(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is drawn from bins is read from the texts, and hardly anything else."""
     audited([file])
@@ -255,6 +258,7 @@ def test_an_export_keeps_none(texts: Path) -> None:
     load([texts])
 
 
+@pytest.mark.slow
 def test_several_files_have_theirs(texts: Path, full_result: Path, tmp_path: Path) -> None:
     other = Path(shutil.copy(full_result, tmp_path / "other.db"))
     for path in (texts, other):

@@ -48,6 +48,7 @@ def test_two_levels_are_two_groups_and_normal_noise_is_one() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 5, 6, 8, 10, 15, 40])
+@pytest.mark.slow
 def test_at_most_1_of_100_cells_with_two_thirds_of_the_usual_noise_is_named(n: int) -> None:
     random = Random(5)
     cells = [noisy(random, n, 0.02) for _ in range(4000)]

@@ -115,6 +115,7 @@ def test_the_contents_lead_to_every_figure_by_its_number(make: Any, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.slow
 def test_the_contents_count_what_is_doubted(make: Any, tmp_path: Path, full_built: Page) -> None:
     doubted = [f for s in full_built.sections for b in s.blocks for f in b.figures if f.doubt]
     text = html(full_built, static=True)

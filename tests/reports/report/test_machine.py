@@ -161,6 +161,7 @@ def test_the_best_of_a_name_stands_with_the_check_that_doubts_it(make: Any, tmp_
 
 
 @pytest.mark.parametrize("name", ["memory-only-node", "four-node", "ulysses-2x10", "two-socket-interleaved"])
+@pytest.mark.slow
 def test_every_part_of_any_machine_is_drawn_once(name: str, make: Any, tmp_path: Path) -> None:
     maker = two_sockets(make, tmp_path / "r.db", name)
     page = tmp_path / "r.html"

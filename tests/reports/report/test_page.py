@@ -261,6 +261,7 @@ def test_times_of_no_bytes_are_written_apart_or_once(
         assert all(0 < y < spec["height"] for y in lines)
 
 
+@pytest.mark.slow
 def test_fio_shows_both_ends_of_its_latency_and_what_depth_buys(full_built: Page) -> None:
     figure = shown_of(full_built, "fio")[0]
     assert [p.title for p in figure.panels] == [

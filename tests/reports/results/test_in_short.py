@@ -43,7 +43,7 @@ def _many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(
     params=[
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("texts", "full")),
+        pytest.param("texts", marks=pytest.mark.slow),
         "schema-1",
         "schema-2",
     ]
@@ -53,10 +53,7 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         return Path(request.getfixturevalue("texts"))
     found = tmp_path / request.param / "r.db"
     found.parent.mkdir()
-    if request.param == "full":
-        shutil.copy(request.getfixturevalue("full_result"), found)
-    else:
-        found.write_bytes(gzip.decompress((FIXTURES / "result_files" / f"{request.param}.db.gz").read_bytes()))  # fmt: skip
+    found.write_bytes(gzip.decompress((FIXTURES / "result_files" / f"{request.param}.db.gz").read_bytes()))
     return found
 
 
@@ -255,6 +252,7 @@ def again(data: bytes, changed: Callable[[str], str]) -> bytes:
         "DELETE FROM run WHERE run_id = 3",
     ],
 )
+@pytest.mark.slow
 def test_of_a_file_that_changed_nothing_kept_is_used(
     texts: Path, statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -500,6 +500,7 @@ def test_csv_in_pieces_is_the_table(files: Sequence[str], request: pytest.Fixtur
 
 
 @pytest.mark.parametrize("files", [["full_result"], ["seeds_result"], ["full_result", "seeds_result"]])
+@pytest.mark.slow
 def test_json_in_pieces_is_the_table(files: Sequence[str], request: pytest.FixtureRequest) -> None:
     results = load([request.getfixturevalue(name) for name in files])
     frame = table(results, None, "long", of_results(results))

@@ -271,6 +271,7 @@ def test_of_two_halves_nobody_is_ok_and_it_is_known_who_is_in_which(better: Any)
 
 
 @pytest.mark.parametrize("hosts", [8, 18])
+@pytest.mark.slow
 def test_of_hosts_as_much_worse_as_may_go_unseen_three_in_four_are_seen(hosts: int) -> None:
     """In fleets with 54 numbers, of which chance may accuse more than of those with one: of 8 hosts at 4.5 spreads 53 to 59 in 100 were."""
     rng = np.random.default_rng(5)
