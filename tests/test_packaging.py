@@ -102,10 +102,12 @@ def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     assert names(again) == names(wheel)
 
 
+@pytest.mark.slow
 def test_pinsweep_starts_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     assert __version__ in run(installed, "pinsweep", "--version", cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_shipped_experiments_are_found_by_name_from_any_folder(installed: Path, tmp_path: Path) -> None:
     listed = run(installed, "pinsweep", "init", "--list", cwd=tmp_path)
     assert {line.split()[0] for line in listed.splitlines()[1:]} == {
@@ -115,6 +117,7 @@ def test_shipped_experiments_are_found_by_name_from_any_folder(installed: Path, 
 
 
 @pytest.mark.parametrize("package", sorted(PACKAGES))
+@pytest.mark.slow
 def test_packages_are_those_of_the_wheel(installed: Path, tmp_path: Path, package: str) -> None:
     code = f"import {package}; print(*{package}.__path__)"
     (folder,) = run(installed, "python", "-P", "-c", code, cwd=tmp_path).splitlines()
@@ -122,6 +125,7 @@ def test_packages_are_those_of_the_wheel(installed: Path, tmp_path: Path, packag
     assert Path(folder).is_relative_to(installed)
 
 
+@pytest.mark.slow
 def test_kernels_are_found_in_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = "from orchestrator.programs import kernels; print(kernels.sources_folder())"
     folder = Path(run(installed, "python", "-P", "-c", code, cwd=tmp_path).strip())

@@ -89,6 +89,7 @@ def test_an_example_is_short(distribution: str) -> None:
     ],
     ids=["sysbench", "stress_ng"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_its_captured_output_is_recognised(
     text: str, rows: list[str], beside: Pinsweep, tmp_path: Path
 ) -> None:
@@ -99,11 +100,13 @@ def test_its_captured_output_is_recognised(
     assert printed == [f"old.txt,{row}" for row in rows]
 
 
+@pytest.mark.slow
 def test_every_command_knows_them(beside: Pinsweep) -> None:
     assert '"stress_ng"' in beside("schema").stdout
     assert "tool: sysbench" in beside("init", "sysbench").stdout
 
 
+@pytest.mark.slow
 def test_a_tool_is_known_by_the_name_of_its_program(beside: Pinsweep, tmp_path: Path) -> None:
     begun = beside("init", "stress-ng").stdout
     (tmp_path / "e.yaml").write_text(begun.replace("tool: stress_ng", "tool: stress-ng"))
@@ -129,6 +132,7 @@ def test_it_is_swept_and_reported(tool: str, beside: Pinsweep, tmp_path: Path) -
     assert TOOLS[tool] in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_is_refused(environment: Path, beside: Pinsweep) -> None:
     (tool,) = environment.glob("lib/python3*/site-packages/pinsweep_sysbench/parsers/sysbench.py")
     twin = tool.with_name("fio.py")

@@ -127,6 +127,7 @@ def test_the_default_name_of_a_page_may_be_a_result_file(called: Cli, here: Path
 
 
 @pytest.mark.parametrize("name", ["report.md", ".pinsweep.json"])
+@pytest.mark.slow
 def test_no_file_of_a_lab_folder_replaces_a_database(called: Cli, here: Path, name: str) -> None:
     (here / "lab").mkdir()
     shutil.copy(here / "b.db", here / "lab" / name)

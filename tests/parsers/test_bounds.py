@@ -101,6 +101,7 @@ def test_comments_are_looked_through_in_no_more_memory_than_the_text() -> None:
     ],
     ids=["matrix", "transfers", "cpus", "flags", "tables"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_line_again_and_again_takes_no_longer_each_time(
     tool: str, head: str, line: str, count: int
 ) -> None:

@@ -221,6 +221,7 @@ def test_it_is_never_guessed() -> None:
         guess_parser("rate: 5 MB/s\n")
 
 
+@pytest.mark.slow
 def test_each_number_of_many_is_looked_at_once() -> None:
     """A look at all of them for each took half an hour."""
     text = "".join(f"v {i}.5\n" for i in range(200_000))

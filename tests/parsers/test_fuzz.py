@@ -43,6 +43,7 @@ def test_what_the_fuzzer_found_stays_found(fuzz: ModuleType, path: Path) -> None
 
 
 @pytest.mark.parametrize("name", parser_names())
+@pytest.mark.slow
 def test_a_long_text_of_nothing_is_refused_in_time(fuzz: ModuleType, name: str) -> None:
     for atom in LONG:
         fuzz.check(name, atom * (20_000 // len(atom)) + "x")

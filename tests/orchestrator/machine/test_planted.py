@@ -95,6 +95,7 @@ sweeps:
         pytest.param("lstopo-no-graphics", "echo 1", 0, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_run_and_doctor_refuse_and_say_so(
     folder: Path, tmp_path: Path, planted_program: str, command: str, status: int
 ) -> None:

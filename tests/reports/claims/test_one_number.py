@@ -139,6 +139,7 @@ def test_compare_takes_it(walk: tuple[Expected, Path]) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_lab_report_prints_it(walk: tuple[Expected, Path]) -> None:
     want, folder = walk
     run("report", folder / "a.db", "--lab", folder / "lab")

@@ -253,6 +253,7 @@ def test_a_number_of_the_page_says_what_it_counts(some: Fleet, make: Any) -> Non
     assert second.title.startswith("2 hosts with memory 8 GiB that could not be judged: furthest apart in ")
 
 
+@pytest.mark.slow
 def test_hosts_that_are_counted_are_called_hosts(some: Fleet) -> None:
     """So many that no sentence names them."""
     some.hosts(range(1, 16), sessions=3).hosts(range(16, 30), slower=0.3, sessions=3)
@@ -370,6 +371,7 @@ def test_a_baseline_of_other_hardware_is_none(some: Fleet, past: Fleet) -> None:
     assert "the baseline has none of these numbers from this hardware" in report.warnings[0]
 
 
+@pytest.mark.slow
 def test_an_accused_host_that_lost_memory_later_is_accused_all_the_same(some: Fleet) -> None:
     """Its sessions lie in one file: the group of one that it is in with half of its memory must not speak for it."""
     for number in range(1, 12):

@@ -291,6 +291,7 @@ def again(data: bytes, changed: Callable[[Any], Any]) -> bytes:
         lambda data: again(data, lambda said: {**said, "runs": []}),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_is_not_as_it_was_kept_is_worked_out_again(
     audits: dict[str, Audited], tmp_path: Path, spoil: Callable[[bytes], bytes]
 ) -> None:
@@ -326,6 +327,7 @@ def test_what_is_not_as_it_was_kept_is_worked_out_again(
         lambda data: again(data, lambda said: {**said, "runs": numbered(said, lambda values: [math.inf] * len(values))}),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_readings_that_are_not_as_they_were_kept_are_read_again(
     of: str, audits: dict[str, Audited], tmp_path: Path, spoil: Callable[[bytes], bytes]
 ) -> None:

@@ -288,6 +288,7 @@ def contrast(a: float, b: float) -> float:
     return (max(a, b) + 0.05) / (min(a, b) + 0.05)
 
 
+@pytest.mark.slow
 def test_sizes_follow_the_size_of_text_that_the_reader_has_set(
     browser: Browser, open_page: str, tmp_path: Path
 ) -> None:
@@ -307,6 +308,7 @@ def test_sizes_follow_the_size_of_text_that_the_reader_has_set(
     page.close()
 
 
+@pytest.mark.slow
 def test_what_scrolls_is_reached_by_the_keyboard_and_nothing_else_stops_it(
     browser: Browser, open_page: str, full_page: str, tmp_path: Path
 ) -> None:
@@ -400,6 +402,7 @@ def test_on_paper_a_comparison_stands_two_abreast_and_a_history_has_a_row_a_line
     page.close()
 
 
+@pytest.mark.slow
 def test_figures_and_tables_are_numbered_apart(browser: Browser, open_page: str, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     out.write_text(open_page, encoding="utf-8")

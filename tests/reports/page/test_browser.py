@@ -139,6 +139,7 @@ def test_a_finger_is_told_too(browser: Browser, scaling: Path) -> None:
         expect(tip).to_have_text("remote8 threads · 40.00 GB/s")
 
 
+@pytest.mark.slow
 def test_arrow_keys_go_through_points_and_series_and_are_spoken(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         host, live = chart(page), page.locator("[aria-live]")
@@ -158,6 +159,7 @@ def test_arrow_keys_go_through_points_and_series_and_are_spoken(browser: Browser
         assert "bandwidth by thread count" in (name.text_content() or "")
 
 
+@pytest.mark.slow
 def test_a_drag_zooms_and_three_ways_lead_back(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         host = awake(chart(page))
@@ -260,6 +262,7 @@ def test_plus_never_leaves_an_axis_without_ticks(browser: Browser, full: Path) -
         assert len(set(texts)) == len(texts)
 
 
+@pytest.mark.slow
 def test_buttons_of_the_legend_show_and_hide_a_series_in_all_panels(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         local, remote = (
@@ -405,6 +408,7 @@ def test_the_theme_switch_recolours_a_chart_that_answers(browser: Browser, scali
         assert line.evaluate(ink) == "rgb(43, 123, 191)"
 
 
+@pytest.mark.slow
 def test_a_page_of_a_few_values_is_small_and_the_rest_of_it_answers(
     browser: Browser, make: Any, tmp_path: Path
 ) -> None:
@@ -442,6 +446,7 @@ def test_print_has_the_whole_picture(browser: Browser, scaling: Path) -> None:
         assert page.get_by_role("button", name="Show all").count() == 0
 
 
+@pytest.mark.slow
 def test_tables_are_copied_as_three_kinds_of_text(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         page.evaluate(
@@ -726,6 +731,7 @@ def test_a_picture_of_the_other_width_is_built_when_it_is_shown(browser: Browser
         expect(narrow.locator("path").first).to_be_attached()
 
 
+@pytest.mark.slow
 def test_the_contents_stay_in_sight_and_close_when_they_have_led_somewhere(
     browser: Browser, full: Path
 ) -> None:
@@ -742,6 +748,7 @@ def test_the_contents_stay_in_sight_and_close_when_they_have_led_somewhere(
         until(lambda: page.evaluate(in_sight, target))
 
 
+@pytest.mark.slow
 def test_long_words_give_way_before_a_table_is_cut(browser: Browser, full: Path) -> None:
     """The best cell of each sweep had its values beyond the edge of the page."""
     with opened(browser, full) as page:
@@ -754,6 +761,7 @@ def test_long_words_give_way_before_a_table_is_cut(browser: Browser, full: Path)
 
 
 @pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.slow
 def test_the_places_of_the_runs_are_to_be_seen(
     browser: Browser, make: Any, tmp_path: Path, width: int
 ) -> None:
@@ -768,6 +776,7 @@ def test_the_places_of_the_runs_are_to_be_seen(
         assert min(seen) > width / 2
 
 
+@pytest.mark.slow
 def test_the_drawing_of_a_machine_begins_on_the_first_sheet(
     browser: Browser, make: Any, tmp_path: Path
 ) -> None:

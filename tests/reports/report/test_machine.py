@@ -358,6 +358,7 @@ def test_a_disk_hangs_at_its_node(make: Any, tmp_path: Path, description: str, d
 
 
 @pytest.mark.parametrize("nodes", [8, 9])
+@pytest.mark.slow
 def test_where_there_are_no_arcs_the_drawing_points_at_the_matrix(
     make: Any, tmp_path: Path, nodes: int
 ) -> None:

@@ -99,6 +99,7 @@ def test_policy_allows_the_style_sheet_and_nothing_else(full_page: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_policy_allows_the_two_scripts_by_their_hashes(open_page: str, full_page: str) -> None:
     scripts = re.findall(r"<script>(.*?)</script>", open_page, re.DOTALL)
 
@@ -186,6 +187,7 @@ def test_a_disturbed_run_gives_no_number(full_result: Path) -> None:
     assert not [run for run in results.good("imb") if run.place == "same package"]
 
 
+@pytest.mark.slow
 def test_titles_say_what_the_seeds_say(seeds_built: Page) -> None:
     titles = [figure.title for s in seeds_built.sections for block in s.blocks for figure in block.figures]
     numbers = {n.name: (n.value, n.unit) for n in seeds_built.key_numbers}

@@ -223,6 +223,7 @@ def test_an_export_reads_each_run_once(texts: Path, monkeypatch: pytest.MonkeyPa
         lambda data: again(data, lambda text: re.sub(r"\[1, \d+, ", "[1, 1000000, ", text)),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_is_not_as_it_was_kept_is_read_again(texts: Path, spoil: Callable[[bytes], bytes]) -> None:
     before = [plain(run) for run in load([texts]).runs]
     with sqlite3.connect(texts) as db:
