@@ -232,7 +232,7 @@ def _effects_table(found: Sequence[Effect], head: str, points: Sequence[Point]) 
         columns=(
             "Axis",
             "Level, best first",
-            "Best is better, times",
+            "Best is better by, ×",
             "Range",
             "Cells",
             "Beyond the repeats in each",

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parsers.measurement import Direction, Scalar
-from reports.draw.strip import Axis, Strip, strip
+from reports.draw.strip import Axis, Strip, ratio, ratios, strip
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.results.grouping import group_by
-from reports.text import format as fmt
 
 Levels = tuple[Scalar, ...]
 """The level of each axis that a cell has, in the order of the axes."""
@@ -37,12 +36,23 @@ class Effect:
     levels: tuple[Level, ...]
     clear: bool  # do the best and the last level differ in each pair of cells, beyond their repeats?
     alone: bool  # do the best and any other?
-    but: str = ""  # where the last level is the better one, in words: then it is not clear
+    but: str = ""  # why it is not clear, in words, where that is not the repeats: the last level is the better one at another size, say
+    bound: bool = False  # is the best level better than that, its times being mostly the timer?
 
     @property
     def factor(self) -> float:
         """How often the best level is better than the last one: the geometric mean over the cells of the other axes."""
         return self.levels[-1].behind
+
+    @property
+    def times(self) -> str:
+        """Return the factor as it is read: "8.94", "≥ 8.94"."""
+        return ratio(self.factor, bound=self.bound)
+
+    @property
+    def span(self) -> str:
+        """Return the range of the last level's ratios: "7.97 to 10.0", of bounds "≥ 7.97"; "" where it is one number."""
+        return ratios(self.levels[-1].low, self.levels[-1].high, bound=self.bound)
 
 
 def effects(axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction) -> list[Effect]:
@@ -101,10 +111,8 @@ def title(metric: str, found: Sequence[Effect]) -> str:
     clear = [effect for effect in found if effect.clear]
     if len(found) == 1 and clear and clear[0].alone:
         effect = clear[0]
-        return (
-            f"{metric}: {listed([(fmt.number(effect.factor), effect.axis)])}, best at {effect.levels[0].name}"
-        )
-    told = listed((fmt.number(effect.factor), with_better(effect)) for effect in clear)
+        return f"{metric}: {listed([(effect.times, effect.axis)])}, best at {effect.levels[0].name}"
+    told = listed((effect.times, with_better(effect)) for effect in clear)
     return f"{metric}: {told}" if told else ""
 
 
@@ -130,6 +138,7 @@ def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None 
             Axis(
                 name=(names or {}).get(effect.axis, effect.axis), levels=[(level.name, level.behind) for level in effect.levels],
                 low=effect.levels[-1].low, high=effect.levels[-1].high, clear=effect.clear,
+                bound=effect.bound,
             )
             for effect in found
         ),

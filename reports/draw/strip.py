@@ -61,6 +61,18 @@ class Axis:
     low: float
     high: float
     clear: bool
+    bound: bool = False  # is the best level better than that: are these lower bounds?
+
+
+def ratio(value: float, *, bound: bool) -> str:
+    """Return a ratio as it is read: "8.40", a lower bound as "≥ 8.40"."""
+    return f"≥ {fmt.number(value, rounding=fmt.DOWN)}" if bound else fmt.number(value)
+
+
+def ratios(low: float, high: float, *, bound: bool) -> str:
+    """Return a range of ratios: "6.10 to 9.00", of lower bounds "≥ 6.10"; "" where it is one number."""
+    ends = fmt.number(low), fmt.number(high)
+    return "" if ends[0] == ends[1] else ratio(low, bound=True) if bound else " to ".join(ends)
 
 
 def strip(number: str, axes: Iterable[Axis]) -> Strip:
@@ -70,21 +82,19 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
     low = min(every)
     high = max(max(every), low * _LEAST_SPAN)
 
-    def at(ratio: float) -> float:
-        return round(100 * math.log(ratio / low) / math.log(high / low), 2)
+    def at(of: float) -> float:
+        return round(100 * math.log(of / low) / math.log(high / low), 2)
 
     tracks = []
     for axis in given:
         name, behind = axis.levels[-1]
-        factor, ends = fmt.number(behind), [fmt.number(axis.low), fmt.number(axis.high)]
-        span = "" if ends[0] == ends[1] else " to ".join(ends)
         best = axis.levels[0][0]
-        levels = ", ".join(f"{level} × {fmt.number(ratio)}" for level, ratio in axis.levels[1:])
+        levels = ", ".join(f"{level} × {ratio(of, bound=axis.bound)}" for level, of in axis.levels[1:])
         doubt = "" if axis.clear else "; not beyond the repeats everywhere"
         tracks.append(
             Track(
-                name=axis.name, ends=f"{name} to {best}", dots=_dots([(at(ratio), level) for level, ratio in axis.levels]), low=at(axis.low), high=at(axis.high),
-                factor=f"× {factor}", span=span, clear=axis.clear, said=f"{axis.name}: {best} is best, better than {levels}{doubt}",
+                name=axis.name, ends=f"{name} to {best}", dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.low), high=at(axis.high),
+                factor=f"× {ratio(behind, bound=axis.bound)}", span=ratios(axis.low, axis.high, bound=axis.bound), clear=axis.clear, said=f"{axis.name}: {best} is best, better than {levels}{doubt}",
             )
         )  # fmt: skip
     return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks))

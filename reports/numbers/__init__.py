@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
 from reports.numbers._quantiles import QUANTILES
-from reports.numbers.model import Buckets, Name, Number, Part, common_step, last_digit
+from reports.numbers.model import Buckets, Name, Number, Part, Resolved, common_step, last_digit
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -72,6 +72,10 @@ class NumbersModule(Protocol):
 
     def ranked(self, parsed: Parsed) -> bool:
         """May a run be the best of its sweep? Not what measures the tool's own timer alone."""
+        ...
+
+    def resolved(self, parsed: Parsed) -> Resolved:
+        """Return whether `leading` tells of what was timed, and not mostly of its timer."""
         ...
 
 
@@ -294,6 +298,12 @@ def ranked(run: Run) -> bool:
     return module.ranked(run.parsed) if run.parsed and hasattr(module, "ranked") else True
 
 
+def resolved(run: Run) -> Resolved:
+    """Return whether the `leading` number of a run tells of what was timed, and not mostly of its timer."""
+    module = _module(run.tool)
+    return module.resolved(run.parsed) if run.parsed and hasattr(module, "resolved") else "yes"
+
+
 class Leader(NamedTuple):
     """What the `leading` number of a run is."""
 
@@ -398,6 +408,6 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 
 __all__ = [
-    "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part",
-    "at_one_size", "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "standing", "working_set",
+    "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part", "Resolved",
+    "at_one_size", "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "resolved", "standing", "working_set",
 ]  # fmt: skip

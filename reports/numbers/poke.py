@@ -17,7 +17,7 @@ from parsers.measurement import Parsed
 from reports.numbers import formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.formulas import Bucket, Sampled
-from reports.numbers.model import Buckets, Name, Number, Part
+from reports.numbers.model import Buckets, Name, Number, Part, Resolved
 from reports.readings import reading
 from reports.readings.poke import buckets, first, times
 from reports.results.model import Run
@@ -180,6 +180,17 @@ def _per_turn(parsed: Parsed) -> float | None:
     of = next(iter(turns_of(parsed).items()), None)
     median = latencies(parsed)[of[0]].get("p50") if of else None
     return median / of[1] if of and median else None
+
+
+def resolved(parsed: Parsed) -> Resolved:
+    """Return "at most" of a median that is mostly the timer, "no" of the turns of such a loop: one of more turns has less of it in each."""
+    if not parsed.has("timer_limited") or first(parsed, "total_time"):
+        return "yes"
+    loop = next(iter(turns_of(parsed)), None)
+    told = latencies(parsed)[loop] if loop else next(iter(latencies(parsed).values()), {})
+    if 2 * (first(parsed, "timer_overhead") or 0.0) <= told.get("p50", 0.0):
+        return "yes"
+    return "no" if loop else "at most"
 
 
 def ranked(parsed: Parsed) -> bool:

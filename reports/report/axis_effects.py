@@ -20,7 +20,7 @@ from reports.results.model import Results, Run
 from reports.text import format as fmt
 
 ID: Final = "axis-effects"
-_COLUMNS: Final = ("Sweep", "Number", "Axis", "From", "To", "Better, times", "Range", "Clear")
+_COLUMNS: Final = ("Sweep", "Number", "Axis", "From", "To", "Better by, ×", "Range", "Clear")
 _AXES: Final = {
     "W": "mix",
     "traffic": "mix",
@@ -32,7 +32,10 @@ _AXES: Final = {
 }
 """What people call an option of a tool, and what is told of the mix where no option tells it."""
 _BEYOND: Final = "yes"
+_AT_LEAST: Final = "yes, at least"
+_CLEAR: Final = (_BEYOND, _AT_LEAST)
 _NOT: Final = "no"
+_TIMED: Final = "mostly the timer"
 _AT: Final = " at "
 """Before the message size of a number that is of one size of a curve."""
 
@@ -52,7 +55,7 @@ def figure(results: Results) -> Figure | None:
         title="What each axis does",
         sub="To the number that stands for a run, from the worst level of an axis to its best: how often that is better, with all other axes the same; "
         "the geometric mean over these pairs of cells, and their range. Clear: beyond the repeats in each pair; of curves over message size, whose "
-        f"number is that of one size, nowhere the other way.{_key(rows)}",
+        f"number is that of one size, nowhere the other way{_bound(row for row, _ in rows)}.{_key(rows)}",
         tables=(
             Table(
                 columns=_COLUMNS,
@@ -62,6 +65,14 @@ def figure(results: Results) -> Figure | None:
             ),
         ),
     )
+
+
+def _bound(rows: Iterable[Sequence[str]]) -> str:
+    """Explain the lower bounds, behind what is said of others; "" where none is there."""
+    said = (
+        ". ≥: more than half of the best level’s time is the timer (G6), and without it the ratio is larger"
+    )
+    return said if any(row[-1] == _AT_LEAST for row in rows) else ""
 
 
 def _key(rows: Iterable[tuple[Sequence[str], Sequence[Run]]]) -> str:
@@ -75,7 +86,7 @@ def sentences(of: Figure) -> list[str]:
     threads from 1 to 4 (1.67 to 1.95)"; with a mark where a check doubts a cell of it."""
     (table,) = of.tables
     doubts = table.doubts or ({},) * len(table.rows)
-    told = [(row, doubt) for row, doubt in zip(table.rows, doubts, strict=True) if row[-1] == _BEYOND]
+    told = [(row, doubt) for row, doubt in zip(table.rows, doubts, strict=True) if row[-1] in _CLEAR]
     said = []
     for (sweep, number), own in group_by(told, lambda pair: pair[0][:2]).items():
         mark = f"{MARK} " if any(doubt for _, doubt in own) else ""
@@ -112,7 +123,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
     if len(rows) < 2:
         return figure
     number = rows[0][0][1]
-    clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect in rows if row[-1] == _BEYOND]
+    clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect in rows if row[-1] in _CLEAR]
     told = _told(row for row, *_ in rows if row[-1] != _NOT)
     curves = "; at no other size the other way" if _AT in number else ""
     table = Table(
@@ -122,7 +133,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
         of=tuple(row_of(whose) for _, whose, _ in rows),
         part_of=ID,
         caption=f"Axes, {number}: how often the best level is better than the worst, with all other axes the same; the geometric mean "
-        f"over these pairs of cells, and their range. Clear: beyond the repeats in each pair{curves}",
+        f"over these pairs of cells, and their range. Clear: beyond the repeats in each pair{curves}{_bound(row for row, *_ in rows)}",
     )
     titled = silent and clear
     return replace(
@@ -144,7 +155,7 @@ def _told(rows: Iterable[Sequence[str]]) -> str:
     """Say rows: "1.72 × better by threads from 1 to 4 (1.67 to 1.95), 1.30 × by place from remote to local"."""
     said = []
     for _, _, axis, last, best, factor, span, clear in rows:
-        beside = [one for one in (span, clear) if one not in (fmt.NOTHING, _BEYOND, _NOT)]
+        beside = [one for one in (span, clear) if one not in (fmt.NOTHING, *_CLEAR, _NOT)]
         said.append((factor, f"{axis} from {last} to {best}" + (f" ({'; '.join(beside)})" if beside else "")))
     return effects.listed(said)
 
@@ -179,6 +190,7 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...]
     spreads, *others = (_spreads(levels, of) for of in (values, *sizes.values()))
     whose = dict(zip(levels, cells, strict=True))
     for effect in effects.effects(axes, spreads, leaders[0].better):
+        effect = _resolved(effect, (run for key in effect.levels[-1].cells for run in whose[key]))
         if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
             but = f"the other way at {turned} of {len(others) + 1} sizes"
             effect = replace(effect, clear=False, alone=False, but=but)
@@ -190,12 +202,19 @@ def _spreads(levels: Sequence[Levels], values: Sequence[Sequence[float]]) -> dic
     return {key: formulas.spread(of) for key, of in zip(levels, values, strict=True) if of}
 
 
+def _resolved(effect: Effect, runs: Iterable[Run]) -> Effect:
+    """Return an effect with what the timer makes of it. runs: of its best level and its last one."""
+    told = set(map(numbers.resolved, runs))
+    if "no" in told:
+        return replace(effect, clear=False, alone=False, but=_TIMED)
+    return replace(effect, bound=effect.clear and "at most" in told)
+
+
 def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
     best, last = effect.levels[0], effect.levels[-1]
-    ends = list(dict.fromkeys(fmt.number(ratio) for ratio in (last.low, last.high)))
     return (
-        run.sweep_title or run.cell.sweep, number, _name(run, effect.axis), last.name, best.name, fmt.number(effect.factor),
-        " to ".join(ends) if len(ends) > 1 else fmt.NOTHING, _BEYOND if effect.clear else effect.but or _NOT,
+        run.sweep_title or run.cell.sweep, number, _name(run, effect.axis), last.name, best.name, effect.times,
+        effect.span or fmt.NOTHING, effect.but or ((_AT_LEAST if effect.bound else _BEYOND) if effect.clear else _NOT),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -96,6 +97,54 @@ def test_of_several_hosts_no_axis_is_told_apart_from_them(make: Any, tmp_path: P
         stream(make, path, host=path.stem)
 
     assert axis_effects.figure(load(paths)) is None
+
+
+@pytest.mark.parametrize(
+    ("overhead", "times", "span", "clear"),
+    [(5.0, "8.88", "7.91 to 9.96", "yes"), (20.0, "≥ 8.87", "≥ 7.91", "yes, at least")],
+)
+def test_a_ratio_to_what_is_mostly_the_timer_is_a_lower_bound(
+    overhead: float, times: str, span: str, clear: str, make: Any, tmp_path: Path
+) -> None:
+    """ "10.4 × better", clearly, of a cell that check G6 says is the timer: without its 20 ns an access of 27 ns takes 7, and 40 times less."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size, took in (("4kB", 27.0), ("1GB", 269.0)):
+        for op, more in (("read", 0), ("write", 8)):
+            text = make.poke_text([took + more + i % 2 / 10 for i in range(100)], op=op)
+            text = text.replace('"overhead_ns": 20.0', f'"overhead_ns": {overhead}')
+            for _ in range(3):
+                maker.add("s", "poke", {"target": "memory", "bytes": size, "op": op}, text, axes=("bytes", "op"))  # fmt: skip
+    results = load([maker.write()])
+
+    found = axis_effects.figure(results)
+    (figure, *_) = (figure for figure in _drawn(results) if figure.axes)
+
+    assert found
+    assert found.tables[0].rows[0] == ("s", "latency p50", "bytes", "1 GB", "4 kB", times, span, clear)
+    assert f"latency p50: {times} × better by bytes from 1 GB to 4 kB ({span})" in figure.axes
+    assert figure.strip
+    track = figure.strip.tracks[0]
+    assert (track.factor, track.span) == (f"× {times}", span)
+    assert ("≥: more than half of the best level’s time is the timer" in found.sub) is (overhead > 13)
+
+
+def test_what_a_turn_of_a_loop_takes_is_not_compared_where_it_is_mostly_the_timer(
+    make: Any, tmp_path: Path
+) -> None:
+    """One turn takes 26 ns with the timer, each of 1000 turns 6.02: of the 20 ns a turn has a thousandth."""
+    maker = make.Maker(tmp_path / "r.db")
+    for turns, took in ((1, 26.0), (1000, 6020.0)):
+        text = json.loads(make.poke_text([took] * 100, target="compute", op="sine"))
+        text["results"][0] |= {"iterations": turns, "ns_per_iteration": took / turns, "bytes": 0}
+        options = {"target": "compute", "loop": "sine", "iterations": turns}
+        for _ in range(3):
+            maker.add("s", "poke", options, json.dumps(text), axes=("iterations",))
+
+    found = axis_effects.figure(load([maker.write()]))
+
+    assert found
+    assert found.tables[0].rows[0][-1] == "mostly the timer"
+    assert axis_effects.sentences(found) == []
 
 
 def test_a_lab_report_says_each_effect_in_what_the_data_says(make: Any, tmp_path: Path) -> None:
