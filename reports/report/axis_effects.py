@@ -12,9 +12,12 @@ from typing import Final
 from reports import numbers
 from reports.charts import effects
 from reports.charts.effects import Effect, Levels
-from reports.draw.figure import MARK, Figure, Table, row_of
+from reports.checks.audit import doubts
+from reports.checks.doubts import mark
+from reports.draw.figure import MARK, ROW, Figure, Table, row_of
 from reports.numbers import formulas
 from reports.results import naming, traffic
+from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -85,22 +88,22 @@ def sentences(of: Figure) -> list[str]:
     """Return a finding for each sweep of `figure` with an axis whose effect is beyond the repeats: "stream, bandwidth: 1.72 × better by
     threads from 1 to 4 (1.67 to 1.95)"; with a mark where a check doubts a cell of it."""
     (table,) = of.tables
-    doubts = table.doubts or ({},) * len(table.rows)
-    told = [(row, doubt) for row, doubt in zip(table.rows, doubts, strict=True) if row[-1] in _CLEAR]
+    doubted = table.doubts or ({},) * len(table.rows)
+    told = [(row, by.get(ROW, "")) for row, by in zip(table.rows, doubted, strict=True) if row[-1] in _CLEAR]
     said = []
     for (sweep, number), own in group_by(told, lambda pair: pair[0][:2]).items():
-        mark = f"{MARK} " if any(doubt for _, doubt in own) else ""
-        said.append(f"{mark}{sweep}, {number}: {_told(row for row, _ in own)}")
+        lead = f"{MARK} " if any(ids for _, ids in own) else ""
+        said.append(f"{lead}{sweep}, {number}: {_told(own)}")
     return said
 
 
 SAID: Final = "Best to worst level of each axis"
 
 
-def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure, ...]:
+def said(results: Results, tool: str, figures: Sequence[Figure], guilty: Guilty) -> tuple[Figure, ...]:
     """Return the figures of a tool, the first of each sweep of two axes or more with what each of them does: in a sentence and a table;
     and as its title, where no figure of that sweep has found anything. Where it shows some cells of its sweep alone, those of one benchmark
-    say, it is told of these, and of the others at the first figure that shows them."""
+    say, it is told of these, and of the others at the first figure that shows them. guilty: the cells that a check convicts."""
     found = list(figures)
     for (sweep, _), own in group_by(
         _told_here(results, tool), lambda run: (run.cell.sweep, naming.program_kind(run))
@@ -112,19 +115,19 @@ def said(results: Results, tool: str, figures: Sequence[Figure]) -> tuple[Figure
             runs = [run for run in own if run in shown] if shown else own
             if not told.issuperset(runs) and not found[i].axes:
                 found[i] = _with_axes(
-                    found[i], list(_rows(runs, least=2)), silent=not any(figures[k].says for k in at)
+                    found[i], list(_rows(runs, least=2)), guilty, silent=not any(figures[k].says for k in at)
                 )
             told.update(runs)
     return tuple(found)
 
 
-def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], Effect]], *, silent: bool) -> Figure:  # fmt: skip
+def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], Effect]], guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
     """rows: as `_rows` gives them; of fewer than two the figure is as it was. silent: has no figure of its sweep found anything?"""
     if len(rows) < 2:
         return figure
     number = rows[0][0][1]
     clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect in rows if row[-1] in _CLEAR]
-    told = _told(row for row, *_ in rows if row[-1] != _NOT)
+    told = _told((row, doubts(guilty, runs)) for row, runs, _ in rows if row[-1] != _NOT)
     curves = "; at no other size the other way" if _AT in number else ""
     table = Table(
         columns=_COLUMNS[2:],
@@ -151,12 +154,13 @@ def _told_here(results: Results, tool: str) -> tuple[Run, ...]:
     return () if tool == "command" else tuple(run for run in results.good(tool) if run.sound)
 
 
-def _told(rows: Iterable[Sequence[str]]) -> str:
-    """Say rows: "1.72 × better by threads from 1 to 4 (1.67 to 1.95), 1.30 × by place from remote to local"."""
+def _told(rows: Iterable[tuple[Sequence[str], str]]) -> str:
+    """Say rows, each with what doubts it: "1.72 × better by threads from 1 to 4 (1.67 to 1.95) ⚠ G5, 1.30 × by place from remote to local"."""
     said = []
-    for _, _, axis, last, best, factor, span, clear in rows:
+    for (_, _, axis, last, best, factor, span, clear), ids in rows:
         beside = [one for one in (span, clear) if one not in (fmt.NOTHING, *_CLEAR, _NOT)]
-        said.append((factor, f"{axis} from {last} to {best}" + (f" ({'; '.join(beside)})" if beside else "")))
+        among = f" ({'; '.join(beside)})" if beside else ""
+        said.append((factor, f"{axis} from {last} to {best}{among}{mark(ids)}"))
     return effects.listed(said)
 
 

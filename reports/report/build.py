@@ -132,7 +132,9 @@ def _sections(
         blocks = [
             Block(
                 tool=tool,
-                figures=_marked(_of_sweeps(axis_effects.said(results, tool, chapters[tool].figures)), guilty),
+                figures=_marked(
+                    _of_sweeps(axis_effects.said(results, tool, chapters[tool].figures, guilty)), guilty
+                ),
             )
             for tool in tools
         ]

@@ -28,9 +28,9 @@ RATES = {
 """GB/s. Threads, 4 against 1: 3 and 2.4, their geometric mean 2.683; local against remote: 2, 2.5, 2.5, and 2.321."""
 
 
-def stream(make: Any, path: Path, wobble: float = 0.001, **more: Any) -> Results:
+def stream(make: Any, path: Path, wobble: float = 0.001, rates: Mapping[tuple[str, int], float] = RATES, **more: Any) -> Results:  # fmt: skip
     maker = make.Maker(path, **more)
-    for (place, threads), rate in RATES.items():
+    for (place, threads), rate in rates.items():
         for by in (1 - wobble, 1, 1 + wobble):
             text = make.stream_text(rate * 1e3 * by, threads)
             maker.add("s", "stream", {"threads": threads}, text, place=place, axes=("place", "threads"), sweep_title="Bandwidth")  # fmt: skip
@@ -76,6 +76,19 @@ def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> No
     assert (
         "3.46 × better by block size from 4 KiB to 32 KiB (3.00 to 4.00)" in figure.axes
     )  # of small blocks the IOPS are more
+
+
+def test_what_a_check_convicts_is_marked_in_the_sentence_of_its_axis(make: Any, tmp_path: Path) -> None:
+    """Of 4 threads that make 5.5 times one (G5) the row of the table had a mark, and the sentence below the figure none."""
+    results = stream(make, tmp_path / "r.db", rates=RATES | {("local", 4): 55})
+
+    (figure,) = _drawn(results)
+
+    assert figure.axes.endswith(
+        "3.63 × better by threads from 1 to 4 (2.40 to 5.50) ⚠ G5, 2.84 × by place from remote to local (2.00 to 4.58) ⚠ G5."
+    )
+    said = document.build(results, build.build(results)).findings[0].text
+    assert said == f"⚠ Bandwidth, bandwidth: {figure.axes.partition(', bandwidth: ')[2].removesuffix('.')}"
 
 
 def _drawn(results: Results) -> list[Figure]:
