@@ -204,27 +204,31 @@ def drifts(results: Results) -> Iterator[Fault]:
     Do: look for what changes with time (heat, clocks, a disk that fills, other work on the machine); let the machine warm up, and compare
     with sessions of about the same length only.
     """
-    own = (run for tool in results.tools for run in results.good(tool) if not run.captured and not run.void)
-    for sessions in group_by(
+    own = [run for tool in results.tools for run in results.good(tool) if not run.captured and not run.void]
+    several = len({run.cell.sweep for run in own}) > 1
+    for (_, _, sweep, _), sessions in group_by(
         own, lambda run: (run.file, run.session.session, run.cell.sweep, run.tool)
-    ).values():
+    ).items():
         cells = [list(same) for same in by_cell(sessions).values()]
         found = scatter.drift([timed for same in cells if len(same) > 1 and (timed := _timed(same))])
         if found is None or found.p >= 0.01:
             continue
         change = math.expm1(found.per_hour * found.hours)
+        counted = f"{fmt.plural(len(sessions), 'run')} of {fmt.plural(len(cells), 'cell')}"
+        words = list(dict.fromkeys(leader(same[0]).words for same in cells))
+        of = fmt.words(words) if len(words) <= _MOST_QUOTED else "what stands for a run"
         yield Fault(
             level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], metric=leader(sessions[0]).metric, runs=tuple(same[0] for same in cells),
-            cell=f"{fmt.plural(len(sessions), 'run')} of {fmt.plural(len(cells), 'cell')}", text=_drift(found, change),
+            cell=f"{counted} of {sweep}" if several else counted, text=_drift(found, change, of),
         )  # fmt: skip
 
 
-def _drift(found: scatter.Drift, change: float) -> str:
-    """Return "drift over the session: 2.1 % worse within 40 min, 3.1 % an hour (p = 0.002)"."""
+def _drift(found: scatter.Drift, change: float, of: str) -> str:
+    """Return "drift of bandwidth over the session: 2.1 % worse within 40 min, 3.1 % an hour (p = 0.002)"."""
     word = "worse" if change < 0 else "better"
     hourly = f", {fmt.percent(abs(math.expm1(found.per_hour)))} an hour" if found.hours >= LONG_ENOUGH else ""
     p = f"p = {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
-    return f"drift over the session: {fmt.percent(abs(change))} {word} within {fmt.seconds(found.hours * 3600)}{hourly} ({p})"
+    return f"drift of {of} over the session: {fmt.percent(abs(change))} {word} within {fmt.seconds(found.hours * 3600)}{hourly} ({p})"
 
 
 def _timed(runs: Sequence[Run]) -> list[scatter.Timed]:

@@ -329,6 +329,7 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
 
 def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> str:
     """Return what names a line of a finding: its host and its sweep where there are several, and its cell, if that has a name."""
+    of_sweeps &= not cell.endswith(f" of {finding.sweep}")
     named = [finding.where] * of_hosts + [finding.sweep] * of_sweeps + [cell] * (cell != ONE_CELL)
     return ", ".join(named)
 
