@@ -487,6 +487,14 @@ class _Pair(NamedTuple):
         few, many = map(formulas.spread, self.times)
         return many.median / few.median if formulas.differs(few, many) else 0.0
 
+    @property
+    def order(self) -> str:
+        """What is open where there is no ratio: of repeats that do not overlap only that."""
+        few, many = map(formulas.spread, self.times)
+        if min(few.n, many.n) > 1 and (many.low > few.high or many.high < few.low):
+            return f"; all {'longer' if many.low > few.high else 'shorter'}, how many times is open"
+        return "; that leaves it open"
+
 
 def _pairs(found: Iterable[tuple[Run, Number]]) -> list[_Pair]:
     """Return a pair of the fewest and the most files of each group of cells that differ in nothing else."""
@@ -503,8 +511,8 @@ def _pairs(found: Iterable[tuple[Run, Number]]) -> list[_Pair]:
 
 
 def _no_ratio(found: Iterable[tuple[Run, Number]]) -> str:
-    """Say "No ratio to write: 1 file takes 2.51 to 2.91 ms, 1 000 files 13.9 to 293 ms, rising over the repeats; that leaves it open." of the
-    first operation whose ratio `_split` may not tell; "" where there is none."""
+    """Say "No ratio to write: 1 file takes 2.51 to 2.91 ms, 1 000 files 13.9 to 293 ms, rising over the repeats; all longer, how many times is
+    open." of the first operation whose ratio `_split` may not tell; "" where there is none."""
     pairs = _pairs(found)
     open_ = next((pair for pair in pairs if pair.few < pair.many and not pair.ratio), None)
     if open_ is None or len({(pair.total, pair.few, pair.many) for pair in pairs}) != 1:
@@ -513,7 +521,7 @@ def _no_ratio(found: Iterable[tuple[Run, Number]]) -> str:
         ", ".join(filter(None, (fmt.span(times, "ns"), scatter.trend(times)))) for times in open_.times
     )
     take = "takes" if open_.few == 1 else "take"
-    return f"No ratio to {open_.op}: {fmt.plural(open_.few, 'file')} {take} {one}, {fmt.plural(open_.many, 'file')} {other}; that leaves it open."
+    return f"No ratio to {open_.op}: {fmt.plural(open_.few, 'file')} {take} {one}, {fmt.plural(open_.many, 'file')} {other}{open_.order}."
 
 
 def _split(found: Iterable[tuple[Run, Number]]) -> str:
