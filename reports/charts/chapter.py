@@ -25,7 +25,7 @@ class AccessTime:
     step: float | None = None  # ns: the last digit that its program prints, as `fmt.number` takes it
     bound: bool = False  # more than half of it is the timer: the access itself takes less
     plain: bool = True  # a load of one cache line: what a cache takes to answer
-    statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
+    statistic: str = "mean"  # of the accesses of a run: "median", "mean" where its tool tells no more, "median of blocks" of many accesses each
     words: tuple[
         str, ...
     ] = ()  # that its name is made of, where that is of several: what was timed, of what, …

@@ -37,7 +37,7 @@ from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
-from reports.results.naming import program_kind, program_name
+from reports.results.naming import program_kind, program_name, stands_in
 from reports.results.traffic import traffic_name
 from reports.text import format as fmt
 
@@ -179,6 +179,7 @@ def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
         name=", ".join((idle.name, *idle.words)), words=(idle.name, *idle.words), group="memory", size=idle.buffer if idle.home and idle.buffer < math.inf else None,
         run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric="latency",
+        statistic="mean" if idle.traffic or not stands_in(idle.runs[0]) else "median of blocks",
     )  # fmt: skip
 
 

@@ -45,6 +45,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
         + (" ≈: unsteady, the repeats span more than 25 % of their median." if any(_unsteady(t) for t in shown) else "")
         + f" Dot: {_dots(told)}."
+        + (" Blocks: equally long parts of a run, each by its mean." if "median of blocks" in told else "")
         + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else "")
         + wording.hollow([picture], [t.run for t in shown])
         + _left_out(len(known) - len(shown)),
@@ -184,10 +185,15 @@ def _named_apart(times: Sequence[AccessTime]) -> list[AccessTime]:
 
 
 def _dots(told: Sequence[str]) -> str:
-    """Say what a dot is: the median over the repeats of what a run tells, a median of single accesses or their mean."""
-    if told == ["median"]:
-        return "median"
-    return "mean" if told == ["mean"] else "the median access; the mean where no median is told"
+    """Say what a dot is: the median over the repeats of what a run tells, a median of single accesses or of blocks of them, or their mean."""
+    if len(told) == 1:
+        return told[0]
+    means = [one for one in told if one != "median"]
+    return (
+        f"the median access; the {fmt.words(means, 'or')} where no median is told"
+        if "median" in told
+        else f"the {fmt.words(told, 'or')}"
+    )
 
 
 def _fitting(name: str, width: float) -> str:

@@ -183,3 +183,10 @@ def test_a_ladder_leaves_room_in_the_overview_for_the_others(make: Any, tmp_path
     assert names[-1].startswith("MPI 0 B")
     assert "Idle latency, small pages, buffer 16 KiB" in names
     assert "Idle latency: local." in found.sub
+    assert (
+        "Dot: the median of blocks or mean." in found.sub
+    )  # memlat's and IMB's: its idle latency stood as a mean
+    assert {row[5]: row[2] for row in found.numbers[0].rows} == {
+        "pinsweep memlat, not Intel MLC": "median of blocks",
+        "Intel MPI Benchmarks 2019 Update 6": "mean",
+    }
