@@ -99,7 +99,7 @@ def fans_figure(
     return Figure(
         id=f"fio-fan-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=_title(fans, limit), sub=" ".join(filter(None, said)),
         panels=tuple(panels), tables=(_limit_table(fans, limit),) if limit else (), numbers=(_numbers(told, latency),),
-        runs=tuple(dict.fromkeys(told["run"])),
+        runs=tuple(dict.fromkeys(told["run"])), metric=OTHER,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from reports.charts import chart_module
 from reports.checks._cells import cell_key
 from reports.checks.audit import audit, convicted, doubts
 from reports.checks.doubts import _names, of_figure, of_table
-from reports.draw.figure import ROW, Figure, Table, row_of
+from reports.draw.figure import MOST_ROWS, ROW, Figure, Table, row_of
 from reports.page.html import html
 from reports.page.model import Page
 from reports.report import build
@@ -69,6 +70,8 @@ def unmarked(results: Results, page: Page | None = None) -> list[str]:
         lacking = [key for key in doubting if f"({key}, " not in figure.doubted]
         wrong += [f"{figure.id}: title and caption do not name {key}" for key in lacking]
         wrong += [f"{figure.id}: a mark for nothing"] if figure.doubt and not doubting else []
+        unseen = {*re.findall(r"\(([A-Z]\d+), ", figure.doubt)} - doubting
+        wrong += [f"{figure.id}: {key} is of no row" for key in unseen if not any(len(t.rows) == MOST_ROWS for t in tables(figure))]  # fmt: skip
         wrong += [f"{figure.id}: cells that have no numbers"] if shown - good else []
         for table, read in ((table, table.doubted) for table in tables(figure)):
             for row, own, bare in zip(read.rows, table.of, table.rows, strict=True):
@@ -112,6 +115,20 @@ def test_a_page_of_every_tool_marks_what_is_doubted(full_result: Path) -> None:
     results = load([full_result])
     assert convicted(audit(results))
     assert unmarked(results) == []
+
+
+def test_a_caption_doubts_what_its_figure_shows(make: Any, tmp_path: Path) -> None:
+    """The IOPS of three repeats were far apart (G11), their latencies were not: "all 3 cells" stood below percentiles of which no row had a mark."""
+    maker = make.Maker(tmp_path / "a.db")
+    for depth in (1, 2, 4):
+        for factor in (1.0, 1.0, 2.5):
+            text = make.fio_text({"read": (1e4 * depth * factor, 100.0 / factor)}, rw="randread", bs="4k", iodepth=depth)  # fmt: skip
+            maker.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
+    results = load([maker.write()])
+    built = build.build(results)
+
+    assert [("G11" in f.doubt, f.id) for f in figures(built)] == [(True, "fio-s"), (False, "fio-fan-s")]
+    assert unmarked(results, built) == []
 
 
 def test_a_title_that_compares_with_a_convicted_pair_is_marked(make: Any, tmp_path: Path) -> None:
