@@ -14,7 +14,7 @@ from reports.charts.soundness import counted
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
 from reports.numbers import Buckets, Number, Part, formulas, let_go, scatter
 from reports.numbers.formulas import Sampled
-from reports.numbers.poke import histograms, latencies, sampled, totals, turns_of
+from reports.numbers.poke import histograms, latencies, sampled, step_of, totals, turns_of
 from reports.page.model import KeyNumber
 from reports.readings.poke import first
 from reports.results.grouping import group_by
@@ -133,7 +133,7 @@ def _sampled(run: Run) -> Iterator[tuple[Part, Sampled]]:
 
 def _step(runs: Iterable[Run]) -> float:
     """Return how fine the timer of some runs is, ns."""
-    return max(first(run, "timer_resolution") or 0.0 for run in runs)
+    return max(step_of(run) or 0.0 for run in runs)
 
 
 def _with_buckets(d: Distribution) -> Distribution:
@@ -262,7 +262,7 @@ def _clock(runs: Sequence[Run]) -> str:
     """Say what the timer takes and how fine it is: " (15.4 ns, in steps of 0.769 ns)"; of runs that found it otherwise from where to
     where."""
     costs, steps = (
-        [t for run in runs if (t := first(run, metric))] for metric in ("timer_overhead", "timer_resolution")
+        [t for run in runs if (t := of(run))] for of in (lambda run: first(run, "timer_overhead"), step_of)
     )
     if not costs or not steps:
         return ""

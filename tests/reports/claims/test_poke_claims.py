@@ -13,8 +13,8 @@ from orchestrator.model import Group
 from parsers import poke as parser
 from reports import numbers, show
 from reports.charts import poke
+from reports.checks import general, repeats
 from reports.checks import poke as checks
-from reports.checks import repeats
 from reports.draw.figure import Figure, Table
 from reports.numbers.poke import numbers as numbers_of
 from reports.report import axis_effects, build
@@ -263,6 +263,18 @@ def test_repeats_that_rise_one_after_the_other_are_called_a_trend(
         re.sub(r"\s", " ", figure.title) == "10 MB as 1 000 files takes 2.93 × to read of what 1 file takes"
     )
     assert re.sub(r"\s", " ", figure.sub).endswith(f"{NO_RATIO} {said}")
+
+
+def test_a_clock_that_is_looked_at_every_10_ns_has_steps_of_10_ns(make: Any, tmp_path: Path) -> None:
+    """Of 20, 30 and 40 ns it was said that they come in steps of 0.5 ns: the counter's, which a virtual machine looks at less often."""
+    maker = make.Maker(tmp_path / "a.db")
+    text = make.poke_text([[20.0, 30.0, 30.0, 40.0][i % 4] for i in range(1000)])
+    maker.add("s", "poke", {"target": "memory", "bytes": "1GB", "op": "read"}, text)
+    results = load([maker.write()])
+
+    figure = poke.chapter(results).figures[0]
+    assert "the timer’s own cost in it (20 ns, in steps of 10 ns)" in re.sub(r"\s", " ", figure.sub)
+    assert "memory read latency p50: 30 ns in steps of 10 ns" in [f.text for f in general.clock(results)]
 
 
 def test_what_is_not_told_from_the_timer_is_no_cache(make: Any, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.machine.facts import MemoryModule
-from reports.numbers import formulas
+from reports.numbers import _clock, formulas
 from reports.numbers.formulas import Bucket, Load, Spread
 
 
@@ -320,6 +321,23 @@ def test_a_coarse_clock_makes_no_modes() -> None:
     assert len(formulas.modes(ticks)) == 3
     assert len(formulas.modes(ticks, step=10)) == 1
     assert len(formulas.modes([*ticks, Bucket(400, 404, 5000)], step=10)) == 2
+
+
+@pytest.mark.parametrize(
+    ("lows", "width", "n", "step"),
+    [
+        ((19.968, 29.824, 30.208, 39.936, 49.664, 50.176, 59.904), 0.128, 100, 9.984),  # a virtual counter
+        ((20.0, 20.1, 20.2, 20.3, 20.4, 30.1, 30.2), 0.1, 100, 0.4),  # two are no row of steps
+        ((20.0, 35.0, 58.0), 0.1, 100, 0.4),  # caches, say
+        ((20.0, 30.0, 40.0), 0.1, 2, 0.4),  # so few may lie so by chance
+        ((1000.0, 1008.0, 1016.0), 8.0, 100, 0.4),  # nothing tells where in their buckets they are
+        ((1000.0, 1020.0, 1040.0), 8.0, 100, 0.4),
+        ((20.0,), 0.1, 100, 0.4),
+        ((), 0.1, 100, 0.4),
+    ],
+)
+def test_a_clock_steps_as_its_values_do(lows: Sequence[float], width: float, n: int, step: float) -> None:
+    assert _clock.step([Bucket(low, low + width, n) for low in lows], 0.4) == pytest.approx(step)
 
 
 def test_scatter_has_no_half_size() -> None:

@@ -1,0 +1,32 @@
+"""How far apart the values of a clock come, as the times that it gave tell. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from reports.numbers.formulas import Bucket
+
+
+def step(buckets: Sequence[Bucket], least: float) -> float:
+    """Return how far apart (ns) a clock's values come, which differ by `least` (ns) or more: a counter that is looked at every 10 ns gives 20.0,
+    29.9, 30.3 and 40.1 ns, and 0.4 ns as its least difference.
+
+    Values nearer than that jitter are one. Three or more from the least on, of ten samples each, must stand at multiples of their least
+    distance, each no wider than a quarter of that. Else `least`.
+    """
+    ordered = sorted(b for b in buckets if b.n)
+    ends = [i for i, (a, b) in enumerate(itertools.pairwise(ordered), 1) if b.low - a.high > 2.5 * least]
+    values = [ordered[a:b] for a, b in itertools.pairwise([0, *ends, len(ordered)])]
+    if len(values) < 3:
+        return least
+    apart = min(b[0].low - a[-1].low for a, b in itertools.pairwise(values))
+
+    def stands(own: Sequence[Bucket]) -> bool:
+        return own[-1].high - own[0].low <= apart / 4 and sum(b.n for b in own) >= 10
+
+    told = [own[0].low for own in itertools.takewhile(stands, values)]
+    steps = [(b - a) / apart for a, b in itertools.pairwise(told)]
+    if len(told) < 3 or any(abs(n - round(n)) > 0.2 for n in steps):
+        return least
+    return (told[-1] - told[0]) / sum(map(round, steps))
