@@ -108,7 +108,10 @@ _CHECKS: dict[str, Check] = {}
 
 
 NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
-    "modules": ("the memory modules (root reads them)", lambda run: run.session.memory_modules),
+    "modules": (
+        "the memory modules (root’s to read, where the firmware lists them)",
+        lambda run: run.session.memory_modules,
+    ),
     "topology": ("the machine’s topology", lambda run: run.session.topology_text),
     "counters": (
         "the machine’s counters, which tell whether something disturbed a run,",

@@ -15,7 +15,9 @@ from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 
-UNKNOWN = "share of the possible: needs the modules, read as root with dmidecode"
+UNKNOWN = (
+    "share of the possible: needs the modules, which root’s dmidecode names where the firmware lists them"
+)
 """What stands for the share of a number of memory whose modules are not recorded."""
 
 

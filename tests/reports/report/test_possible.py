@@ -92,7 +92,10 @@ def test_of_unknown_modules_it_says_what_to_do(make: Any, tmp_path: Path) -> Non
     render_report([path], tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text()
 
-    assert told_of(path).possible == "share of the possible: needs the modules, read as root with dmidecode"
+    assert (
+        told_of(path).possible
+        == "share of the possible: needs the modules, which root’s dmidecode names where the firmware lists them"
+    )
     assert html.count("share of the possible: needs the modules") == 1  # at the head
     assert (
         html.count("Share of the possible: needs the modules") == 1
