@@ -94,11 +94,16 @@ def short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def lines(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" where nothing was recorded."""
+def lines(facts: Mapping[str, Any], in_nodes: int | None = None) -> dict[str, str]:
+    """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" where nothing was recorded.
+
+    in_nodes: the memory (B) of the NUMA nodes together, None where it is not known. Memory that was added to a running machine may be in none.
+    """
+    whole = facts.get("memory_bytes")
+    apart = f" in all, {size_text(in_nodes)} in the NUMA nodes that the kernel lists" if in_nodes and whole and abs(in_nodes / whole - 1) > MEMORY_SHARE else ""  # fmt: skip
 
     def said(fact: Fact) -> str:
-        text = fact.text(facts)
+        text = fact.text(facts) + (apart if fact.key == "memory_bytes" else "")
         return f"{fact.words} {text}" if text and fact.named else text
 
     names = dict.fromkeys(fact.line for fact in FACTS if fact.line)

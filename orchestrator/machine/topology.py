@@ -93,6 +93,12 @@ class Topology:
         """PUs that this process may use: online, in its cpuset and in its affinity mask."""
         return frozenset(pu.os_index for pu in self.pus if pu.allowed)
 
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory of all NUMA nodes together; None where the description does not say it of each."""
+        known = [node.memory_bytes for node in self.numa_nodes]
+        return None if None in known else sum(filter(None, known))
+
     @cached_property
     def allowed_nodes(self) -> frozenset[int]:
         """NUMA nodes whose memory this process may use."""

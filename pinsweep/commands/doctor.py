@@ -97,7 +97,7 @@ def _say_machine(topology: Topology, found: Mapping[str, Any], scratch: Path) ->
     say("Machine", bold=True)
     for line in _describe(topology):
         say_prose(line, indent=2)
-    for label, text in facts.lines(found).items():
+    for label, text in facts.lines(found, topology.memory_bytes).items():
         say_prose(f"{label.lower()}: {text or 'not readable'}", indent=2)
     if system := file_system.file_system_of(scratch):
         say_prose(f"scratch: {system}", indent=2)

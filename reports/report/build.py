@@ -18,6 +18,7 @@ from typing import Any
 from orchestrator.machine import facts
 from orchestrator.machine.cpulist import format_cpulist, named_cpus
 from orchestrator.model import ONE_CELL, Alias, Placement, RunRecord, Skipped
+from orchestrator.store.rows import Session
 from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
 from reports.checks import checks
@@ -237,7 +238,7 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
         )
     ]
     missing: list[str] = []
-    said = [facts.lines(m.session.facts) for m in machines]
+    said = [facts.lines(m.session.facts, _in_nodes(m.session) if len(hosts) < 2 else None) for m in machines]
     for label in said[0] if said else ():
         texts = list(dict.fromkeys(filter(None, (own[label] for own in said))))
         if texts:
@@ -282,6 +283,10 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
         )
     )
     return pairs, missing
+
+
+def _in_nodes(session: Session) -> int | None:
+    return session.topology.memory_bytes if session.topology else None
 
 
 def _time(text: str) -> str:

@@ -34,6 +34,15 @@ def test_a_line_names_what_does_not_speak_for_itself() -> None:
     assert [*lines({})] == ["Processor", "System", "Firmware", "Memory", "Kernel", "Clocks", "Paging"]
 
 
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [(None, "16 GiB"), (16 << 30, "16 GiB"), (10 << 30, "16 GiB in all, 10 GiB in the NUMA nodes that the kernel lists")],
+)  # fmt: skip
+def test_memory_that_is_in_no_node_is_told(nodes: int | None, said: str) -> None:
+    """Beside "23.5 GiB" of the machine its only node had 15.2 GiB, with no word on it."""
+    assert lines({"memory_bytes": 16 << 30}, nodes)["Memory"] == said
+
+
 def test_what_was_set_for_a_session_stands_beside_what_it_then_was() -> None:
     tuned = {"tuned": "CPU frequency governor powersave → performance"}
 
