@@ -31,3 +31,5 @@ html_title = f"pinsweep {version}"
 html_show_copyright = False
 html_copy_source = False
 html_theme_options = {"light_css_variables": {"font-stack": "Inter, system-ui, sans-serif"}}
+html_static_path = ["site"]
+html_css_files = ["site.css"]
