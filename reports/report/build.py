@@ -125,10 +125,15 @@ def _sections(
     if facets.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
     overview = overview_figure(times)
+    ranked = sorted(chapters, key=lambda tool: chart_module(tool).RANK)
     sections: dict[str, list[str]] = {}  # → its tools
-    for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK):
-        if chapter.figures:
+    for tool in ranked:
+        if chapters[tool].figures:
             sections.setdefault(chart_module(tool).SECTION, []).append(tool)
+    first = next((tool for tool in ranked if chapters[tool].access_times), "")
+    if overview and not chapters[first].figures:  # it is of no section: latencies of memory are no storage
+        block = Block(tool="overview", figures=_marked((overview,), guilty))
+        yield Section(title="Access times", anchor="access-times", blocks=(block,))
     for title, tools in sections.items():
         blocks = [
             Block(
@@ -139,9 +144,8 @@ def _sections(
             )
             for tool in tools
         ]
-        if overview:
+        if overview and first in tools:
             blocks.insert(1, Block(tool="overview", figures=_marked((overview,), guilty)))
-            overview = None
         notes = filter(None, (_stand_in_note(results, tool) for tool in tools))
         lead = " ".join(dict.fromkeys(notes))
         yield Section(
@@ -150,9 +154,6 @@ def _sections(
             lead=(lead,) if lead else (),
             blocks=tuple(blocks),
         )
-    if overview:  # of tools that draw nothing else
-        block = Block(tool="overview", figures=_marked((overview,), guilty))
-        yield Section(title="Access times", anchor="access-times", blocks=(block,))
 
 
 def _marked(figures: Iterable[Figure], guilty: Guilty) -> tuple[Figure, ...]:

@@ -469,17 +469,21 @@ def test_transfers_within_a_socket_are_a_table(make: Any, tmp_path: Path) -> Non
     assert figure.title == "Cache-to-cache latency within a socket"  # beside that of the matrices
 
 
-def test_idle_latencies_alone_are_a_figure(make: Any, tmp_path: Path) -> None:
-    """Four buffers from 64 KiB to 1.7 GiB: "No figure is drawn of what these runs gave"."""
+@pytest.mark.parametrize("disk", [False, True])
+def test_idle_latencies_alone_are_a_figure(disk: bool, make: Any, tmp_path: Path) -> None:
+    """Four buffers from 64 KiB to 1.7 GiB: "No figure is drawn of what these runs gave"; beside a disk they stood under "Storage"."""
     maker = make.Maker(tmp_path / "r.db")
     for size, ns in ((64, 2.9), (1_800_000, 75.8)):
         text = f"Intel(R) Memory Latency Checker - v3.11b\nCommand line parameters: --idle_latency -b{size}\n\nEach iteration took 9.0 base frequency clocks (\t{ns}\tns)\n"
         maker.add("s", "mlc", {"mode": "idle_latency", "b": size}, text, axes=("b",))
+    for depth in (1, 4) if disk else ():
+        text = make.fio_text({"read": (1e4 * depth, 100.0)}, rw="randread", bs="4k", iodepth=depth)
+        maker.add("d", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, text, axes=("iodepth",))
 
     page = build.build(load.load([maker.write()]))
 
-    (section,) = page.sections
-    assert section.title == "Access times"
+    section, *others = page.sections
+    assert [section.title, *(s.title for s in others)] == ["Access times", *(["Storage"] if disk else [])]
     assert section.blocks[0].figures[0].title.startswith("One access: 2.9 ns (")
 
 
