@@ -366,8 +366,8 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 
 def brief(findings: Sequence[Finding], see: str, sweeps: Collection[str] = (), most: int = 5) -> list[str]:
-    """Return one line a finding, errors and warnings only, then how many more there are and the command `see` that tells all: what the end
-    of a run says; [] of none. Of several sweeps it names the finding's."""
+    """Return one line a finding, errors and warnings only, then how many more there are, and what the command `see` counts, that tells all:
+    what the end of a run says; [] of none. Of several sweeps it names the finding's."""
     grave = [f for f in findings if f.level != "info"]
     lines = []
     for finding in grave[:most]:
@@ -376,7 +376,11 @@ def brief(findings: Sequence[Finding], see: str, sweeps: Collection[str] = (), m
         line = f"{finding.level:5} {finding.id}  {sweep}{finding.title}"
         lines.append(_shortened(line, 2 * WIDTH - len(others)) + others)
     left = len(grave) - most
-    more = f"{fmt.plural(left, 'more finding')}, and what all of them mean" if left > 0 else "what they mean"
+    more = (
+        f"and {fmt.count(left)} more (in all {summary_line(findings)}); what they mean"
+        if left > 0
+        else "what they mean"
+    )
     return [*lines, f"{more}: {see}"] if grave else []
 
 

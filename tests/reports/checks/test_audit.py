@@ -640,7 +640,8 @@ def test_forms(report_004: tuple[Finding, ...]) -> None:
     lines = module.brief(report_004, "pinsweep audit r.db", most=3)
     grave = sum(finding.level != "info" for finding in report_004)
     assert len(lines) == 4
-    assert lines[-1] == f"{grave - 3} more findings, and what all of them mean: pinsweep audit r.db"
+    counted = module.summary_line(report_004)  # as `audit` itself counts them, notes too
+    assert lines[-1] == f"and {grave - 3} more (in all {counted}); what they mean: pinsweep audit r.db"
     assert not any(line.startswith("info") for line in lines)
     assert all(len(line) <= 2 * module.WIDTH for line in lines)
 
