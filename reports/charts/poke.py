@@ -333,7 +333,7 @@ _LINE: Final = 64
 
 
 _TOTALS: Final = {
-    "time_per_byte": "per byte",
+    "time_per_byte": "per byte",  # of writing in order, before anything is accessed: the one without an operation of its own
     "time_per_iteration": "per turn",
     "total_time": "of all files together",
 }
@@ -362,7 +362,7 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             )
             ends = f"{fmt.quantity(value.low, 'ns')} to {fmt.quantity(value.high, 'ns')}"
             rows.append(
-                (cell, str(labels.get("target", "")), str(labels.get("op", fmt.NOTHING)), what, fmt.quantity(value.median, "ns"),
+                (cell, str(labels.get("target", "")), str(labels.get("op", "write")), what, fmt.quantity(value.median, "ns"),
                  ends if value.n > 1 else fmt.NOTHING)
             )  # fmt: skip
             whose.append(row_of(run for run, _ in same))

@@ -57,8 +57,8 @@ def test_writing_in_order_is_no_read(make: Any, tmp_path: Path) -> None:
 
     (table,) = (t for f in poke.chapter(results).figures for t in f.tables if t.columns[0] == "Cell")
     assert {row[1:4] for row in table.rows} == {
-        ("memory", "–", "per byte, written in order"),
-        ("memory", "–", "per byte, first touch"),
+        ("memory", "write", "per byte, written in order"),
+        ("memory", "write", "per byte, first touch"),
     }
     said = {n.name.words for run in results.runs for n in numbers_of(run) if "byte" in n.name.metric}
     assert said == {"memory time per byte, written in order", "memory time per byte, first touch"}
