@@ -263,7 +263,7 @@ def effect(case: Case, text: str) -> None:
     """What an axis does, reckoned anew: the ratio of each pair of cells that differ in it alone, and their geometric mean."""
     sweep, _, parts = text.partition(", ")
     told = re.findall(
-        r"([\d.\u202f]+) ×(?: better)? by (\w[\w ]*) from (.+?) to (.+?)(?= \(|, [\d.\u202f]+ × |$)", parts
+        r"([\d.\u202f]+) ×(?: better)? by (\w[\w ]*) from (.+?) to (.+?)(?= \(| ⚠|, [\d.\u202f]+ × |$)", parts
     )
     assert told, text
     for factor, axis, last, best in told:
