@@ -6,9 +6,9 @@ Places along a line are in per cent of its length, so that a page draws them as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 BOX: Final = (1000, 40)
 _PAD: Final = 5
@@ -35,6 +35,10 @@ class Lane:
     note: str  # "now 71.4 GB/s"
     said: str  # for who does not see it
     link: str = ""  # the chart of it
+    of: tuple[Any, ...] = field(
+        default=(), repr=False, compare=False
+    )  # as `Figure.runs`, whose number it shows
+    metric: str = field(default="", repr=False, compare=False)  # as `Figure.metric`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -372,4 +372,5 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         rows=tuple(rows),
         numeric=frozenset({1, 2, 3, 4}),
         of=tuple(row_of(v.run for v in one.values) for one, _ in known),
+        metric_of=tuple(one.key.name.tells_of for one, _ in known),
     )

@@ -139,12 +139,16 @@ class Step:
         return sum(change.word == "improved" for _, change in self.changed)
 
     @property
+    def ids(self) -> str:
+        """Return the checks that doubt what changed: "G11"; "" where none does."""
+        return joined(one for history, _ in self.changed for one in history.doubts)
+
+    @property
     def doubt(self) -> str:
         """Return "⚠ 2 of 4 numbers doubted by G11": of what changed; "" where none is."""
         doubted = [history for history, _ in self.changed if history.doubt]
-        ids = joined(one for history in doubted for one in history.doubts)
         return (
-            f"{MARK} {len(doubted)} of {fmt.plural(len(self.changed), 'number')} doubted by {ids}"
+            f"{MARK} {len(doubted)} of {fmt.plural(len(self.changed), 'number')} doubted by {self.ids}"
             if doubted
             else ""
         )

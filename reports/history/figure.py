@@ -8,7 +8,7 @@ from itertools import pairwise
 from reports.checks.doubts import mark
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
-from reports.draw.figure import Figure, Panel, Table, panel, row_of
+from reports.draw.figure import ROW, Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.timeline import Timeline
 from reports.draw.vega import Frame, Rows, Spec
@@ -173,7 +173,9 @@ def _steps(steps: Sequence[Step]) -> Table:
     return Table(
         columns=("From", "Numbers", "What changed on the machine"),
         rows=tuple((step.moment.minute, counts_text(step), difference_text(step)) for step in steps),
-        of=tuple(row_of(run for h, _ in step.changed for run in h.all_runs) for step in steps),
+        doubts=tuple({ROW: ids} if (ids := step.ids) else {} for step in steps)
+        if any(step.ids for step in steps)
+        else (),
     )
 
 
@@ -197,4 +199,5 @@ def _numbers(changed: Sequence[History]) -> Table:
         ),
         numeric=frozenset({3, 4, 5}),
         of=tuple(row_of(h.all_runs) for h, *_ in _moves(changed)),
+        metric_of=tuple(h.series.key.name.tells_of for h, *_ in _moves(changed)),
     )  # fmt: skip

@@ -111,6 +111,7 @@ def _lane(
         name=f"{family.title}{mark(_doubts(shown))}", sub="; ".join(filter(None, (f"{row}{of}", way))),
         line=path(known, low, high), levels=levels, steps=steps, note=note, link=link,
         said=f"{shown.series.name} over {fmt.plural(len(shown.moments), 'session')}: {told}.",
+        of=shown.all_runs, metric=shown.series.key.name.tells_of,
     )  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def alike_text(report: Report, last: Step) -> str:
     """Return "on n[001-040] on 2026-11-08, 17 regressed: kernel 6.1 → 6.8" of a step that several hosts had; "" of one's own."""
     for own in _together(report):
         if any(step is last for step in own):
-            ids = joined(one for step in own for history, _ in step.changed for one in history.doubts)
+            ids = joined(step.ids for step in own)
             found = _sums(own) + (f" ({MARK} doubtful: {ids})" if ids else "")
             hosts = folded({step.host: None for step in own})
             return f"on {hosts} on {_days(report, own)}, {found}{_unlike(own)}: {_cause(last)}"

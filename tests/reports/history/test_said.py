@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.store.result_file import Session
+from reports.checks._cells import cell_key
 from reports.fleet import outliers
 from reports.history import changes as history
 from reports.history import page as history_page
 from reports.history import text as history_text
 from reports.page.model import Page
 from reports.results import hardware
+from reports.results.convicted import by_metric
 from reports.results.load import load
 
 METRICS = {
@@ -205,3 +207,26 @@ def test_sessions_are_of_one_machine_where_cards_lead_from_one_to_the_other(
         for j, b in enumerate(seen):
             if a and b:
                 assert (marks[i] == marks[j]) == (j in reach[i])
+
+
+@pytest.mark.parametrize("doubted", ["took", "rate"])
+def test_what_doubts_one_metric_of_a_cell_is_told_of_its_numbers_alone(doubted: str, nights: Add) -> None:
+    """A check doubts one of two metrics: the rows, the lanes and the caption name it for the same numbers as the text does."""
+    pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
+    rows = [{"rate": noisy(1000 if i < 8 else 800, i), "took": noisy(10, i)} for i in range(16)]
+    results = load(nights("n1", rows))
+    cell = cell_key(results.runs[-1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history, "of_results", lambda _: by_metric([(cell, "G11", doubted)]))
+        report = history.build(results)
+    (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
+
+    own = {h.series.key.name.quantity: h.doubt for h in report.histories}
+    assert [name for name, ids in own.items() if ids] == [doubted]
+    assert "G11" in figure.doubt
+    assert figure.lanes
+    assert [lane.name for lane in figure.lanes.lanes if "G11" in lane.name] == [f"{doubted} ⚠ G11"]
+    marked = [
+        row for table in (*figure.tables, *figure.numbers) for row in table.doubted.rows if "⚠ G11" in row
+    ]
+    assert len(marked) == (2 if doubted == "rate" else 0)  # the step, and the number that it is of
