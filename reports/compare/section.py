@@ -277,7 +277,7 @@ def _mark(entry: Entry, clip: float) -> Mark | None:
     return Mark(
         filled=tuple(filled),
         stroked=((AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}"), (colour, f"M{_px(low)} {middle}H{_px(high)}")),
-        said=f"{said}, 95 % interval {texts.interval(texts.outer(rows))} %",
+        said=f"{said}, 95 % interval {texts.interval(texts.outer(rows))}",
     )
 
 

@@ -60,24 +60,29 @@ _SAID: Final[dict[str, str]] = {
 
 
 def change(value: float | None) -> str:
-    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(0.0)` is "0.0 %", `change(None)` is "–"."""
+    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(34.1)` is "× 35.1", `change(0.0)` is "0.0 %", `change(None)` is "–"."""
     if value is None:
         return fmt.NOTHING
+    if value >= _MANY_TIMES:
+        return fmt.times(1 + value)
     text = _percent(value)
     return f"{text} %" if text == "0.0" or text[0] == fmt.MINUS else f"+{text} %"
 
 
 def interval(ends: tuple[float, float] | None) -> str:
-    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2": per cent, without the sign; its ends are bounds, rounded outwards; `interval((2e5, 3e5))` is
-    "1 000 000 to ∞"."""
+    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2 %": its ends are bounds, rounded outwards; `interval((24.2, 47.2))` is "× 25.2 to 48.2",
+    `interval((2e5, 3e5))` is "× 10 000 to ∞"."""
     if ends is None:
         return ""
-    low, high = (
-        _percent(min(ends[0], _BEYOND), fmt.DOWN),
-        _percent(ends[1], fmt.UP) if ends[1] < _BEYOND else "∞",
-    )
-    return f"{low} to {high}"
+    low, high = min(ends[0], _BEYOND), ends[1]
+    if high >= _MANY_TIMES:
+        most = fmt.times(1 + high, rounding=fmt.UP).removeprefix("× ") if high < _BEYOND else "∞"
+        return f"{fmt.times(1 + low, rounding=fmt.DOWN)} to {most}"
+    return f"{_percent(low, fmt.DOWN)} to {_percent(high, fmt.UP)} %"
 
+
+_MANY_TIMES: Final = 9.0
+"""From ten times as much on a change is told as a factor: nobody reads +3 410 %."""
 
 _BEYOND: Final = 1e4
 """Of what end of an interval, relative, no more is told: as a lower one it stands for all that lies above, as an upper one it is infinite."""
@@ -135,12 +140,16 @@ def from_to(row: Row) -> str:
 
 
 def span(rows: Sequence[Row]) -> str:
-    """Return the range of the changes of a curve's points: "−11.0 to −10.3 %"; one where they print alike."""
+    """Return the range of the changes of a curve's points: "−11.0 to −10.3 %", "× 4.40 to 35.1"; one where they print alike."""
     known = sorted({row.change for row in rows if row.change is not None})
     if not known:
         return fmt.NOTHING
     least, most = change(known[0]), change(known[-1])
-    return most if least == most else f"{least.removesuffix(' %')} to {most}"
+    if least == most:
+        return most
+    if known[-1] >= _MANY_TIMES:
+        return f"{fmt.times(1 + known[0])} to {most.removeprefix('× ')}"
+    return f"{least.removesuffix(' %')} to {most}"
 
 
 def outer(rows: Sequence[Row]) -> tuple[float, float] | None:

@@ -207,6 +207,11 @@ def change(share: float | None) -> str:
     return f"{'+' if share and share > 0 else ''}{percent(share)}"
 
 
+def times(ratio: float, digits: int = 3, rounding: str = NEAREST) -> str:
+    """How many times as much: `times(35.1)` is "× 35.1"; what no digit of a thousandth shows is "× 0"."""
+    return f"× {number(ratio if ratio >= 1e-3 else 0.0, digits, rounding)}"
+
+
 def seconds(value: float | None) -> str:
     """A duration for people: "0.42 s", "12.3 s", "3 min 20 s", "1 h 5 min"."""
     if value is None or not math.isfinite(value):

@@ -154,14 +154,18 @@ def bounds(case: Case) -> None:
     for row in case.comparison.rows:
         if row.interval is None:
             continue
-        low, high = (text.replace("\u202f", "").replace("−", "-") for text in texts.interval(row.interval).split(" to "))  # fmt: skip
-        for text, end, out in ((low, row.interval[0], 1), (high, row.interval[1], -1)):
-            if text == "∞":
+        said = texts.interval(row.interval)
+        for text, end, out in zip(ends_of(said), row.interval, (1, -1), strict=True):
+            if text == math.inf:
                 assert end >= 1e4
                 continue
-            step = 0.1 if abs(end) < 1 else 10.0 ** (math.floor(math.log10(abs(end) * 100)) - 2)
-            off = (end * 100 - float(text)) * out
+            told = 100 * (1 + end) if said[0] == "×" else 100 * end
+            step = 0.1 if said[0] != "×" and abs(end) < 1 else max(10.0 ** (math.floor(math.log10(max(abs(told), 1e-9))) - 2), 0.1)  # fmt: skip
+            off = (end * 100 - text) * out
             assert -1e-6 * step <= off < step * (1 + 1e-6) or abs(end) >= 1e4
+
+
+CHANGE = r"(?:× )?[+−]?[\d.\u202f]+(?: %)?"
 
 
 def holds(cells: tuple[str, ...], row: Mapping[str, Any], unit: str = "") -> None:
@@ -173,23 +177,25 @@ def holds(cells: tuple[str, ...], row: Mapping[str, Any], unit: str = "") -> Non
         assert shift == "–"
         return
     change = (row["ratio"] - 1) * 100
-    assert abs(float(said_of(shift)) - change) <= max(0.05, abs(change) * 0.0051) + 1e-9
-    assert shift[0] in ("+" if change > 0.05 else "−" if change < -0.05 else "+−0")
+    assert abs(said_of(shift) - change) <= max(0.05, abs(change) * 0.0061) + 1e-9
+    assert shift[0] in ("×" if change >= 900 else "+" if change > 0.05 else "−" if change < -0.05 else "+−0")
     if ends:
-        low, high = (said_of(part) for part in ends.split(" to "))
-        assert float(low) <= change + 0.06
-        assert float(high) >= change - 0.06 - abs(change) * 0.005
+        low, high = ends_of(ends)
+        assert low <= change + 0.06
+        assert high >= change - 0.06 - abs(change) * 0.006
 
 
-def said_of(text: str) -> str:
-    return (
-        text.replace("\u202f", "")
-        .replace("−", "-")
-        .replace("+", "")
-        .replace("∞", "inf")
-        .removesuffix(" %")
-        .split(" (")[0]
-    )
+def said_of(text: str) -> float:
+    """Return the change that a text says, in per cent: "+240 %", "× 35.1", "∞"."""
+    bare = text.partition(" (")[0].translate({0x202F: "", ord("−"): "-", ord("+"): "", ord("∞"): "inf"})
+    number = float(bare.removeprefix("× ").removesuffix(" %"))
+    return (number - 1) * 100 if bare.startswith("×") else number
+
+
+def ends_of(text: str) -> list[float]:
+    """Return both ends of a range, in per cent: "−12.9 to −7.5 %", "× 25.2 to ∞"."""
+    by = "× " if text.startswith("×") else ""
+    return [said_of(by + part) for part in text.removeprefix("× ").split(" to ")]
 
 
 def headline(case: Case) -> None:
@@ -229,7 +235,7 @@ def headline(case: Case) -> None:
         (row,) = named
         assert abs(math.log(row["ratio"])) == pytest.approx(most)
         moved, ends = re.fullmatch(
-            r"(\S+ %)(?: \(medians \S+ %\))? \(([^)]*)\)(?:, ⚠ .*)?", found[12]
+            rf"({CHANGE})(?: \(medians {CHANGE}\))? \(([^)]*)\)(?:, ⚠ .*)?", found[12]
         ).groups()  # type: ignore[union-attr]
         holds((moved, ends, *texts.values(row_of(case, row))[:2]), row, texts.values(row_of(case, row))[2])
 
@@ -260,11 +266,13 @@ def terminal(case: Case) -> None:
             metric, unit, runs_of = found[1], found[2] or "", found[4] and (int(found[4]), int(found[5]))
             assert found[3] == {"higher": "more", "lower": "less"}.get(SPECS[metric]["better"], "neither")
         elif verdict and (
-            found := re.fullmatch(r" +(\S+ %|–)  (.*?) +([\d.\u202f]+) +→ +([\d.\u202f]+)(?:  (.*))?", line)
+            found := re.fullmatch(
+                rf" +({CHANGE}|–)  (.*?) +([\d.\u202f]+) +→ +([\d.\u202f]+)(?:  (.*))?", line
+            )
         ):
             about = re.sub(r" ⚠.*", "", found[5] or "").strip()
             own_runs = re.search(r"(\d+) \+ (\d+) runs", about)
-            medians = re.search(r"medians ([+−]?[\d.\u202f]+ %)", about)
+            medians = re.search(rf"medians ({CHANGE})", about)
             cell = re.sub(r"\s*\(.*\)", "", about)
             (row,) = [r for r in cells if r["cell"] == cell and r["metric"] == metric]
             assert row["verdict"] == verdict
@@ -273,7 +281,7 @@ def terminal(case: Case) -> None:
             holds((found[1], found[2].strip(), found[3], found[4]), row, unit)
             if medians:
                 change = (row["b"]["median"] / row["a"]["median"] - 1) * 100
-                assert abs(float(said_of(medians[1])) - change) <= max(0.05, abs(change) * 0.0051)
+                assert abs(said_of(medians[1]) - change) <= max(0.05, abs(change) * 0.0061)
             seen[verdict] += 1
         elif found := re.fullmatch(r"not compared \((\d+)\)", line):
             assert int(found[1]) == case.document["counts"]["unmatched"]
@@ -370,7 +378,7 @@ def page(case: Case) -> None:
         (row,) = [r for r in case.document["cells"] if place(r) == where and r["metric"] == key.name]
         a, b = key.value.split(" → ")
         moved, ends, word = re.fullmatch(
-            r"(\S+ %|–)(?: \(medians \S+ %\))?(?: \((.*?)\))?, ([\w ]+)", key.repeats
+            rf"({CHANGE}|–)(?: \(medians {CHANGE}\))?(?: \((.*?)\))?, ([\w ]+)", key.repeats
         ).groups()  # type: ignore[union-attr]
         holds((moved, ends or "", a, b), row, key.unit)
         assert word.replace("one run", "no_verdict") == row["verdict"]

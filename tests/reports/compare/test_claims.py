@@ -448,9 +448,11 @@ def test_the_axis_of_the_intervals_says_where_its_ends_are(make: Any, tmp_path: 
 
 def test_an_interval_holds_its_number(make: Any, tmp_path: Path) -> None:
     """A hundred thousand times the time: "∞ to ∞" holds nothing."""
-    assert texts.interval((99_999.0, 100_001.0)) == "1\u202f000\u202f000 to ∞"
+    assert texts.interval((99_999.0, 100_001.0)) == "× 10\u202f000 to ∞"
     assert texts.interval((99.0, float("inf"))).endswith(" to ∞")
-    assert texts.interval((-0.5, 2.0)) == "−50.0 to 200"
+    assert texts.interval((-0.5, 2.0)) == "−50.0 to 200 %"
+    assert texts.interval((-0.9999999, 9.24)) == "× 0 to 10.3"
+    assert texts.interval((24.21, 47.2)) == "× 25.2 to 48.2"
 
 
 def test_a_direction_that_was_turned_is_told_once(make: Any, tmp_path: Path) -> None:

@@ -695,6 +695,7 @@ def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Compariso
         (0.007, "+0.7 %"),
         (-0.0004, "0.0 %"),
         (2.4, "+240 %"),
+        (34.1, "× 35.1"),
         (0.05, "+5.0 %"),
         (None, "–"),
     ],
