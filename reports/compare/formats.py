@@ -265,25 +265,14 @@ def as_github(comparison: Comparison) -> str:
     if doubted := texts.doubted(comparison):
         out.append(f"::warning title=doubtful::{_data(doubted)}")
     summary = texts.sentence(comparison)
-    summary += _alone(comparison)
+    if alone := texts.alone(comparison.unmatched):
+        summary += f" Without a partner: {alone}."
     summary += "".join(f" A clock was set: {text}." for text in comparison.clocks)
     if comparison.across:
         summary += f" Different programs: {'; '.join(comparison.across)}."
     level = "notice" if not regressed else "warning"
     out.append(f"::{level} title=pinsweep compare::{_data(summary)}")
     return "\n".join(out) + "\n"
-
-
-def _alone(comparison: Comparison) -> str:
-    """Return " Without a partner: 3 cells, and numbers of 1 other."; "" where all have one."""
-    whole = sum(item.side != "both" and not item.part for item in comparison.unmatched)
-    partly = len(
-        {(item.sweep, item.cell) for item in comparison.unmatched if item.side == "both" or item.part}
-    )
-    cells = [fmt.plural(whole, "cell")] if whole else []
-    of_others = "other" if whole else "cell"
-    numbers = [f"numbers of {fmt.plural(partly, of_others)}"] if partly else []
-    return f" Without a partner: {', and '.join([*cells, *numbers])}." if cells or numbers else ""
 
 
 def _data(text: str) -> str:

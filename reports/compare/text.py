@@ -213,6 +213,15 @@ def sentence(comparison: Comparison) -> str:
     )
 
 
+def alone(unmatched: Sequence[Unmatched]) -> str:
+    """Return "3 cells, and numbers of 1 other" of what is not compared, a cell of either side counted once; "" of nothing."""
+    whole = sum(item.side != "both" and not item.part for item in unmatched)
+    partly = len({(item.sweep, item.cell) for item in unmatched if item.side == "both" or item.part})
+    cells = [fmt.plural(whole, "cell")] if whole else []
+    numbers = [f"numbers of {fmt.plural(partly, 'other' if whole else 'cell')}"] if partly else []
+    return ", and ".join([*cells, *numbers])
+
+
 def _lost(unmatched: Sequence[Unmatched]) -> str:
     """Return "7 cells of A and 2 of B have no partner."; "" where each has one. A side of which all runs failed has not stayed the same."""
     cells = Counter(one.side for one in unmatched if one.side != "both" and not one.part)
@@ -468,7 +477,7 @@ def table(
             out.append(f"  and {len(comparison.modes) - 10} more (--all lists them)")
     groups = absent(comparison.unmatched)
     if groups:
-        out += ["", f"not compared ({fmt.count(len(comparison.unmatched))})"]
+        out += ["", f"not compared ({alone(comparison.unmatched)})"]
         for group in groups[: None if everything else _MOST_ABSENT]:
             out += wrapped(group.text, first="  ")
         if len(groups) > _MOST_ABSENT and not everything:

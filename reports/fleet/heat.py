@@ -261,7 +261,7 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
     """Say how to read the grid: what a cell is, what colour, outline and hatching mean, what is not there."""
     marks = grid.marks
     several = any(len(one.family.numbers) > 1 for one in shown)
-    cell = f"A cell is a host’s change from the median of {middle_of(known for one in shown for known in one.family.numbers)}, in %"
+    cell = f"A box is a host’s change from the median of {middle_of(known for one in shown for known in one.family.numbers)}, in %"
     if several:
         cell += ": of several numbers the median change"
     if "marked" in marks:
@@ -281,7 +281,7 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
     if not group.judged:
         colour = "No colours: so few hosts do not tell what is usual"
     more = [
-        "Rows stand by verdict, the worst first; of one verdict by how far the worst cell is beyond what has no colour" if group.judged and len(grid.rows) > 1 else "",
+        "Rows stand by verdict, the worst first; of one verdict by how far the worst box is beyond what has no colour" if group.judged and len(grid.rows) > 1 else "",
         f"Of more than {FOLD_FROM} hosts, those that nobody could tell apart share a row, which names them: it has their lowest and highest, in the colour of the one in the middle; pinsweep fleet --all lists the numbers of each odd host" if "several" in marks else "",
         "Hatched: not measured" if "missing" in marks else "",
         "×: its runs failed" if "failed" in marks else "",
@@ -314,7 +314,7 @@ def differ_by(share: float | None) -> str:
 def _scales(every: Sequence[Shown]) -> Table:
     """Return what stands behind the colours of each family."""
     return Table(
-        caption="Kinds of number: what is no colour, and from where on it is full. Usual hosts are those that no verdict names; what they differ by is of their cells in the map.",
+        caption="Kinds of number: what is no colour, and from where on it is full. Usual hosts are those that no verdict names; what they differ by is of their boxes in the map.",
         columns=("Kind", "Numbers", "Better", "Hosts", "Usual hosts differ by (robust SD)", "Repeats differ by (half the range)", "No colour below", "Full colour from"),
         rows=tuple(
             (

@@ -78,7 +78,7 @@ def lacking(
         Unmatched(what=_and_more([cell for *_, cell in same], "cell"), hosts=hosts, reason=reason)
         for (hosts, reason), same in group_by(rows, lambda row: row[:2]).items()
     ]
-    of_sweep = Counter(cell.key.sweep for cell in cells)
+    of_sweep = Counter(sweep for sweep, _ in {(cell.key.sweep, cell.key.point_id) for cell in cells})
     return unmatched, [row for own in group_by(missing, lambda m: (m[0] or m[1], m[2])).values() for row in _whole(own, of_sweep)]  # fmt: skip
 
 
@@ -87,8 +87,9 @@ def _whole(
 ) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Give what the same hosts lack: all cells of a sweep as one."""
     sweep, _, hosts = missing[0]
-    if sweep and len(missing) == of_sweep[sweep] > 1:
-        yield f"all {fmt.count(len(missing))} cells of {sweep}", hosts
+    cells = len({what for _, what, _ in missing})
+    if sweep and cells == of_sweep[sweep] > 1:
+        yield f"all {fmt.count(cells)} cells of {sweep}", hosts
     else:
         yield from ((what, hosts) for _, what, hosts in missing)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.model import Group
 from reports.fleet import outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
@@ -100,19 +101,23 @@ def test_a_host_of_which_some_runs_failed_says_so_on_the_page_too(make: Any, tmp
     assert "incomplete n[03,05], each: 1 run failed, exit status 1" in fleet_text.as_text(report)
 
 
-def test_a_host_without_a_sweep_has_a_line_and_not_one_a_cell(make: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cpus", [4, 2])
+def test_a_host_without_a_sweep_has_a_line_and_not_one_a_cell(cpus: int, make: Any, tmp_path: Path) -> None:
+    """A cell is a point of a sweep, wherever it ran: two hosts on fewer PUs make no cells of their own."""
     files = []
     for i in range(9):
         maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i}")
+        maker.groups = {"here": (Group(cpus=tuple(range(cpus if i > 6 else 4))),)}
         for sweep, most in (("scaling", 4 if i != 3 else 0), ("other", 4 if i != 5 else 2)):
             for threads in range(1, most + 1):
                 maker.add(
-                    sweep, "stream", {"threads": threads}, make.stream_text(20e3, threads), axes=("threads",)
-                )
+                    sweep, "stream", {"threads": threads}, make.stream_text(20e3, threads), axes=("threads",), place="here",
+                )  # fmt: skip
         files.append(maker.write())
 
+    where = "" if cpus == 4 else ", PUs=0-3"
     assert {*outliers.build(load(files)).missing} == {
-        ("all 4 cells of scaling", ("n3",)), ("other, threads=3", ("n5",)), ("other, threads=4", ("n5",)),
+        ("all 4 cells of scaling", ("n3",)), *((f"other, threads={n}{where}", ("n5",)) for n in (3, 4)),
     }  # fmt: skip
 
 
