@@ -22,14 +22,15 @@ from pinsweep.terminal import data, say, screen, tell
     help="Print only findings of this level and graver ones. [default: info]",
 )  # fmt: skip
 def command(results: tuple[Path, ...], form: str, level: str) -> int:
-    """Say which numbers of RESULT... cannot be true, with the arithmetic, the cells and what to do.
+    """Say which numbers of RESULT... (files, folders, globs) cannot be true, with the arithmetic, the cells and what to do.
 
     Exit status 1 if a finding is an error. docs/audit.md explains each check.
     """
     from reports.checks import audit
     from reports.checks.audited import audited
+    from reports.results.paths import result_files
 
-    findings, of = audited(results, watched=progress.files)
+    findings, of = audited(result_files(results), watched=progress.files)
     if form == "json":
         data(audit.as_json(audit.down_to(findings, level)))
     else:
