@@ -138,7 +138,7 @@ def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None 
             Axis(
                 name=(names or {}).get(effect.axis, effect.axis), levels=[(level.name, level.behind) for level in effect.levels],
                 low=effect.levels[-1].low, high=effect.levels[-1].high, clear=effect.clear,
-                bound=effect.bound,
+                but=effect.but, bound=effect.bound,
             )
             for effect in found
         ),

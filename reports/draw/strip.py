@@ -40,6 +40,7 @@ class Track:
     factor: str  # "× 8.40"
     span: str  # "6.10 to 9.00", "" where it is one number
     clear: bool
+    doubt: str  # why it is not; "" of a clear one
     said: str
 
 
@@ -61,6 +62,7 @@ class Axis:
     low: float
     high: float
     clear: bool
+    but: str = ""  # why it is not, where that is not the repeats
     bound: bool = False  # is the best level better than that: are these lower bounds?
 
 
@@ -90,11 +92,12 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
         name, behind = axis.levels[-1]
         best = axis.levels[0][0]
         levels = ", ".join(f"{level} × {ratio(of, bound=axis.bound)}" for level, of in axis.levels[1:])
-        doubt = "" if axis.clear else "; not beyond the repeats everywhere"
+        doubt = "" if axis.clear else axis.but or "not beyond the repeats everywhere"
         tracks.append(
             Track(
                 name=axis.name, ends=f"{name} to {best}", dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.low), high=at(axis.high),
-                factor=f"× {ratio(behind, bound=axis.bound)}", span=ratios(axis.low, axis.high, bound=axis.bound), clear=axis.clear, said=f"{axis.name}: {best} is best, better than {levels}{doubt}",
+                factor=f"× {ratio(behind, bound=axis.bound)}", span=ratios(axis.low, axis.high, bound=axis.bound), clear=axis.clear, doubt=doubt,
+                said=f"{axis.name}: {best} is best, better than {levels}{doubt and f'; {doubt}'}",
             )
         )  # fmt: skip
     return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,9 @@ def test_what_a_picture_shows_is_said_in_words() -> None:
     (track,) = strip("rate", [axis("mode", ("a", 1.0), ("b", 1.02), clear=False)]).tracks
 
     assert track.said == "mode: a is best, better than b × 1.02; not beyond the repeats everywhere"
+
+    (track,) = strip("rate", [replace(axis("mode", ("a", 1.0), ("b", 1.02), clear=False), but="mostly the timer")]).tracks  # fmt: skip
+    assert (track.doubt, track.said[-16:]) == ("mostly the timer", "mostly the timer")
 
 
 def test_axes_that_do_next_to_nothing_look_so() -> None:
