@@ -18,6 +18,7 @@ from reports.fleet.heat import heat
 from reports.fleet.outliers import ACCUSED, Group, Report, against
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
+from reports.results.model import Run, natural
 from reports.text import format as fmt
 from reports.text.columns import cut_apart
 from reports.text.hostlist import folded
@@ -58,7 +59,7 @@ def heat_map(
     else:
         title = f"{fmt.plural(len(group.hosts), 'host')}{_kind(group, report, several)} that could not be judged: furthest apart in {heated.furthest}"
     return Figure(
-        id=f"heat-{number}", title=title, sub="", grid=heated.grid, runs=tuple(v.run for one, _ in known for v in one.values),
+        id=f"heat-{number}", title=title, sub="", grid=heated.grid, runs=tuple(run for one, _ in known for run in _runs(one)),
         note=f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}. {heated.sub}", numbers=heated.tables if known else heated.tables[1:],
     )  # fmt: skip
 
@@ -371,6 +372,11 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         ),
         rows=tuple(rows),
         numeric=frozenset({1, 2, 3, 4}),
-        of=tuple(row_of(v.run for v in one.values) for one, _ in known),
+        of=tuple(row_of(_runs(one)) for one, _ in known),
         metric_of=tuple(one.key.name.tells_of for one, _ in known),
     )
+
+
+def _runs(one: Series) -> list[Run]:
+    """Return whose values a row has, by host, whatever the order of the files."""
+    return sorted((value.run for value in one.values), key=lambda run: natural(run.host))
