@@ -194,7 +194,7 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...]
     spreads, *others = (_spreads(levels, of) for of in (values, *sizes.values()))
     whose = dict(zip(levels, cells, strict=True))
     for effect in effects.effects(axes, spreads, leaders[0].better):
-        effect = _resolved(effect, (run for key in effect.levels[-1].cells for run in whose[key]))
+        effect = _resolved(effect, (whose[key] for key in effect.levels[-1].cells))
         if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
             but = f"the other way at {turned} of {len(others) + 1} sizes"
             effect = replace(effect, clear=False, alone=False, but=but)
@@ -206,9 +206,9 @@ def _spreads(levels: Sequence[Levels], values: Sequence[Sequence[float]]) -> dic
     return {key: formulas.spread(of) for key, of in zip(levels, values, strict=True) if of}
 
 
-def _resolved(effect: Effect, runs: Iterable[Run]) -> Effect:
-    """Return an effect with what the timer makes of it. runs: of its best level and its last one."""
-    told = set(map(numbers.resolved, runs))
+def _resolved(effect: Effect, cells: Iterable[Sequence[Run]]) -> Effect:
+    """Return an effect with what the timer makes of it. cells: the runs of each cell of its best level and its last one."""
+    told = {next((word for run in own if (word := numbers.resolved(run)) != "yes"), "yes") for own in cells}
     if "no" in told:
         return replace(effect, clear=False, alone=False, but=_TIMED)
     return replace(effect, bound=effect.clear and "at most" in told)
