@@ -40,14 +40,13 @@ def gaps(
     they are told apart.
     """
     hosts = {machine.host for machine in results.machines}
-    sound = {run.host for run in results.runs if run.parsed is not None and not run.void}
     rows: list[tuple[What, str, str]] = [("no result", "", name) for name in wanted if name not in hosts]
     rows += [("unreadable", reason, name) for name, reason in unreadable]
-    for host, reason in _reasons(results).items():
-        rows.append(("incomplete" if host in sound else "no number", reason, host))
+    for host, own in lacks(results).items():
+        rows.append(("incomplete" if own.sound else "no number", own.reason, host))
     return tuple(
-        Gap(what=what, of=tuple(sorted(name for *_, name in own)), reason=reason)
-        for (what, reason), own in group_by(sorted(rows, key=_order), lambda row: row[:2]).items()
+        Gap(what=what, of=tuple(sorted(name for *_, name in alike)), reason=reason)
+        for (what, reason), alike in group_by(sorted(rows, key=_order), lambda row: row[:2]).items()
     )
 
 
@@ -76,24 +75,53 @@ def overdue(screened: Mapping[str, float], *, before: float, now: float) -> tupl
 DAY: Final = 86400.0
 
 
-def _reasons(results: Results) -> dict[str, str]:
-    """Return host → what became of the runs that gave no number."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lacks:
+    """The runs of a host that gave no number, or none that holds. What was disturbed is told apart."""
+
+    failed: tuple[Run, ...]
+    void: tuple[Run, ...]
+    not_run: int
+    sound: int  # runs that gave a number
+
+    @property
+    def missing(self) -> int:
+        return len(self.failed) + len(self.void) + self.not_run
+
+    @property
+    def text(self) -> str:
+        """Return "3 of 24 runs missing"."""
+        return f"{fmt.count(self.missing)} of {fmt.plural(self.missing + self.sound, 'run')} missing"
+
+    @property
+    def reason(self) -> str:
+        """Return "3 runs failed, exit status 1; 2 runs not started, or not to the end"."""
+        said = list(_failures(self.failed))
+        if self.not_run:
+            said.append(f"{fmt.plural(self.not_run, 'run')} not started, or not to the end")
+        if self.void:
+            their = "its" if len(self.void) == 1 else "their"
+            said.append(f"{fmt.plural(len(self.void), 'run')} not valid by {their} own check")
+        return "; ".join(said)
+
+
+def lacks(results: Results) -> dict[str, Lacks]:
+    """Return host → the runs that it lacks, of hosts that lack any."""
     where = {name: m.host for m in results.measured for name in (m.host, f"{m.host}, {m.file}")}
-    bad = group_by((run for run in results.runs if run.void), lambda run: run.host)
+    void = group_by((run for run in results.runs if run.void), lambda run: run.host)
     failed = group_by(
         (run for run in results.failed if run.record.status not in LEFT_OUT), lambda run: run.host
     )
     not_run = Counter(where[place] for place, *_ in results.missing if place in where)
-    told: dict[str, list[str]] = {}
-    for host in sorted({*bad, *failed, *not_run} & {*where.values()}):
-        own = failed.get(host, [])
-        told[host] = list(_failures(own))
-        if (rest := not_run[host] - len(own)) > 0:
-            told[host].append(f"{fmt.plural(rest, 'run')} not started, or not to the end")
-        if void := bad.get(host):
-            their = "its" if len(void) == 1 else "their"
-            told[host].append(f"{fmt.plural(len(void), 'run')} not valid by {their} own check")
-    return {host: "; ".join(reasons) for host, reasons in told.items() if reasons}
+    sound = Counter(run.host for run in results.runs if run.parsed is not None and not run.void)
+    of = {
+        host: Lacks(
+            failed=tuple(failed.get(host, ())), void=tuple(void.get(host, ())), sound=sound[host],
+            not_run=max(0, not_run[host] - len(failed.get(host, ()))),
+        )
+        for host in sorted({*void, *failed, *not_run} & {*where.values()})
+    }  # fmt: skip
+    return {host: own for host, own in of.items() if own.missing}
 
 
 def failures(results: Results) -> frozenset[tuple[str, str]]:

@@ -11,7 +11,6 @@ from reports.draw.figure import MARK, Table
 from reports.draw.grid import SHADES, Cell, Column, Grid, Row
 from reports.fleet.families import Family, Known, Typical, chosen, counted, families, middle_of
 from reports.fleet.outliers import ACCUSED, WORDS, Group, Report
-from reports.fleet.text import FAILED, SAID
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import folded
@@ -147,7 +146,7 @@ def _rows(
         return (
             WORDS.index(report.statuses[host]),
             lacking,
-            not _failing(host, report),
+            report.word_of(host) == report.statuses[host],
             -max(own, default=0.0),
             host,
         )
@@ -156,7 +155,7 @@ def _rows(
     rows = [[host] for host in hosts]
     if len(hosts) > FOLD_FROM:
         for alike in (_closely(report, shown), _by_worst(shown), lambda _: None):
-            rows = [*group_by(hosts, lambda host: (_said(host, report), alike(host))).values()]  # noqa: B023 (called at once)
+            rows = [*group_by(hosts, lambda host: (report.word_of(host), alike(host))).values()]  # noqa: B023 (called at once)
             if len(rows) <= MOST_ROWS:
                 break
     return [_row(own, report, shown, doubted, links) for own in rows]
@@ -203,23 +202,13 @@ def _row(
 ) -> Row:
     return Row(
         name=hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), "host"),
-        word=_said(hosts[0], report),
+        word=report.word_of(hosts[0]),
         cells=tuple(
             _cell(one, [t for host in hosts if (t := one.typical.get(host))], told, failed=any((host, one.family.sweep) in report.failed for host in hosts))
             for one, told in zip(shown, doubted, strict=True)
         ),
         of=folded(hosts) if len(hosts) > 1 else "", bad=report.statuses[hosts[0]] in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else SUSPECTS if any(links.get(host, "").startswith("#") for host in hosts) else "",
     )  # fmt: skip
-
-
-def _failing(host: str, report: Report) -> bool:
-    """Is a host ok in what it gave, and of what its runs did not give nobody knows?"""
-    return report.statuses[host] == "ok" and host in report.failing
-
-
-def _said(host: str, report: Report) -> str:
-    status = report.statuses[host]
-    return SAID.get(status, status) + (FAILED if _failing(host, report) else "")
 
 
 def _cell(one: Shown, own: Sequence[Typical], told: bool, *, failed: bool) -> Cell:

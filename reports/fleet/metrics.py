@@ -8,8 +8,7 @@ pinsweep_fleet_last_session_timestamp_seconds{host="node03"} 1.76e+09
 
 from __future__ import annotations
 
-from reports.fleet.outliers import WORDS, Report
-from reports.fleet.text import SAID
+from reports.fleet.outliers import SAID, WORDS, Report
 from reports.text.exposition import Family, Labels, exposition
 
 

@@ -19,7 +19,7 @@ from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.fleet.chance import Chance, chance
-from reports.fleet.gaps import Gap, failures, gaps
+from reports.fleet.gaps import Gap, failures, gaps, lacks
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.repeated import repeated
@@ -53,6 +53,9 @@ from reports.verdicts.model import relative
 
 WORDS: Final[tuple[Status, ...]] = ("broken", "slow", "suspicious", "fast", "ok", "unknown")
 """The words of a verdict, the worst first."""
+
+SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
+"""A verdict as people read it, where that is another word."""
 
 NOT_RECORDED: Final = "on which PUs is not recorded"
 """Why a host is suspicious and not slow: under a smaller mask the same cell is another measurement."""
@@ -214,6 +217,7 @@ class Report:
     threshold: float  # relative: what is less worse is not slow
     guilty: Guilty  # cells that a check convicts
     gaps: tuple[Gap, ...]  # what is not there to be judged
+    lacks: Mapping[str, str]  # host of which runs gave no number → "3 of 24 runs missing"
     failed: frozenset[tuple[str, str]]  # host, a sweep of which it has runs that gave no number
     screened: Mapping[
         str, float
@@ -271,9 +275,16 @@ class Report:
         return tuple(host for host, status in self.statuses.items() if status in ACCUSED)
 
     @property
-    def failing(self) -> tuple[str, ...]:
-        """Hosts of which runs gave no number: of what failed nobody can say that it is ok."""
-        return tuple(sorted({host for host, _ in self.failed} & {*self.statuses}))
+    def lacking(self) -> tuple[str, ...]:
+        """Hosts of which runs gave no number: of what is missing nobody can say that it is ok."""
+        return tuple(sorted({*self.lacks} & {*self.statuses}))
+
+    def word_of(self, host: str) -> str:
+        """Return the verdict on a host as it is read: "ok", "not judged", "ok, 3 of 24 runs missing"."""
+        status = self.statuses[host]
+        return (
+            f"ok, {self.lacks[host]}" if status == "ok" and host in self.lacks else SAID.get(status, status)
+        )
 
     def by_status(self) -> dict[Status, list[str]]:
         return {word: [n for n, s in self.statuses.items() if s == word] for word in WORDS}
@@ -348,6 +359,7 @@ def build(
         threshold=threshold,
         guilty=guilty,
         gaps=gaps(results, wanted, unreadable),
+        lacks={host: own.text for host, own in lacks(results).items()},
         failed=failures(results),
         screened=screened(results),
     )  # fmt: skip

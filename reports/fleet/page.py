@@ -148,8 +148,8 @@ def sentence(report: Report) -> str:
         parts.append(
             f"{_named(list(report.rerun))} looked slow{',' if report.chance.too_many else ''} {helps}"
         )
-    if report.failing:
-        parts.append(f"runs of {_named(report.failing)} failed")
+    if report.lacking:
+        parts.append(f"runs of {_named(report.lacking)} are missing")
     halves = [halves for group in report.groups for halves in group.halves]
     if halves:
         parts.append(

@@ -64,6 +64,11 @@ def heat_map(
     )  # fmt: skip
 
 
+def _runs(one: Series) -> list[Run]:
+    """Return the runs of a number by host: in the same order whatever that of the files."""
+    return sorted((v.run for v in one.values), key=lambda run: natural(run.host))
+
+
 def _known(group: Group) -> list[tuple[Series, Strip]]:
     """Return the numbers of hosts that can be beside each other."""
     return [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
@@ -180,13 +185,15 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     """Return the figure's title: what is true of its hosts."""
     members = {*group.hosts}
     of = {word: [n for n in names if n in members] for word, names in report.by_status().items()}
-    slow = [*of["broken"], *of["slow"]]
+    accused = [(len(of[word]), word) for word in ("broken", "slow") if of[word]]
     suspicious = [n for n in group.hosts if n in report.rerun]
     judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "host")
     kind = _kind(group, report, several)
     where = f" of {judged}{kind}{' that could be judged' if of['unknown'] else ''}"
-    if slow:
-        return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
+    if accused:
+        (first, word), *rest = [(n, f"{'is' if n == 1 else 'are'} {word}") for n, word in accused]
+        others = "".join(f", {fmt.spelled(n)} {word}" for n, word in rest)
+        return f"{fmt.spelled(first).capitalize()}{where} {word}{others}"
     if group.halves:
         return f"{fmt.plural(len(group.hosts), 'host')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
     if suspicious:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
 from reports.draw.figure import MARK
-from reports.fleet.outliers import Group, Odd, Report
+from reports.fleet.outliers import SAID, Group, Odd, Report
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -21,8 +21,6 @@ from reports.text.json_text import json_text
 from reports.text.plain import printable
 from reports.text.screen import PLAIN, Screen, prose, shortened, table
 from reports.verdicts.fleet import BY_SPREAD, BY_THRESHOLD, Everywhere, Status
-
-SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 
 _NUMBERS_PER_HOST = 5
 _HOSTS = 30
@@ -51,10 +49,10 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
 
 
 def summary(report: Report) -> str:
-    """Return "40 hosts: 3 slow, 1 suspicious, 36 ok (runs of 2 failed)", the worst first."""
+    """Return "40 hosts: 3 slow, 1 suspicious, 36 ok (runs of 2 missing)", the worst first."""
     counts = {word: len(names) for word, names in report.by_status().items()}
-    bad = sum(report.statuses[host] == "ok" for host in report.failing)
-    of_ok = f" (runs of {fmt.count(bad)} failed)" if bad else ""
+    bad = sum(report.statuses[host] == "ok" for host in report.lacking)
+    of_ok = f" (runs of {fmt.count(bad)} missing)" if bad else ""
     told = ", ".join(
         f"{n} {SAID.get(word, word)}{of_ok if word == 'ok' else ''}" for word, n in counts.items() if n
     )
@@ -75,10 +73,9 @@ def doubtful(report: Report, most: int = sys.maxsize) -> str:
 
 def _verdict(report: Report, screen: Screen) -> str:
     found = [
-        (f"{SAID.get(word, word)}{more}", word, own)
+        (said, word, own)
         for word, names in report.by_status().items()
-        for more, own in _apart(word, names, report)
-        if own
+        for said, own in sorted(group_by(names, report.word_of).items(), key=lambda one: one[0] == word)
     ]
     wide = max((len(said) for said, *_ in found), default=0)
     rows = [
@@ -86,16 +83,6 @@ def _verdict(report: Report, screen: Screen) -> str:
     ]
     doubt = wrapped(doubtful(report), first="  ", width=screen.width, whole=True)
     return "\n".join([summary(report), *rows, *doubt])
-
-
-def _apart(word: Status, names: Sequence[str], report: Report) -> Iterable[tuple[str, list[str]]]:
-    """Give the hosts of a word and what stands behind it: of those that are ok apart whose runs failed."""
-    failing = {*report.failing} if word == "ok" else set()
-    yield FAILED, [name for name in names if name in failing]
-    yield "", [name for name in names if name not in failing]
-
-
-FAILED: Final = ", runs failed"
 
 
 def _hosts(head: str, names: Sequence[str], word: Status, screen: Screen) -> list[str]:

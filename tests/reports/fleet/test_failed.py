@@ -43,7 +43,7 @@ def test_a_host_whose_runs_failed_has_crosses_and_is_named(make: Any, tmp_path: 
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.grid
     rows = {row.name: row for row in figure.grid.rows}
-    assert rows["n03"].word == "ok, runs failed"
+    assert rows["n03"].word == "ok, 2 of 4 runs missing"
     assert {cell.text for cell in rows["n03"].cells if cell.missing} == {"×"}
     assert {cell.text for cell in rows["n05"].cells if cell.missing} == {"–"}
     assert {row.word for name, row in rows.items() if name != "n03"} == {"ok"}
@@ -61,9 +61,12 @@ def test_a_host_whose_runs_failed_is_not_among_the_good_ones(make: Any, tmp_path
 
     for screen in (Screen(), Screen(width=60, terminal=True)):
         first, failed, good, *_ = fleet_text.as_text(report, screen=screen).splitlines()
-        assert first == "12 hosts: 12 ok (runs of 1 failed)"
-        assert (failed, good) == ("  ok, runs failed  n03", "  ok               n[00-02,04-11]")
-    assert fleet_page.sentence(report).endswith("; runs of n03 failed.")
+        assert first == "12 hosts: 12 ok (runs of 1 missing)"
+        assert (failed, good) == (
+            "  ok, 2 of 4 runs missing  n03",
+            "  ok                       n[00-02,04-11]",
+        )
+    assert fleet_page.sentence(report).endswith("; runs of n03 are missing.")
 
 
 def test_a_host_of_which_some_runs_failed_says_so_on_the_page_too(make: Any, tmp_path: Path) -> None:
@@ -96,7 +99,11 @@ def test_a_host_of_which_some_runs_failed_says_so_on_the_page_too(make: Any, tmp
     equal = dict(zip(numbers.columns, numbers.rows[0], strict=True))
     assert (equal["Worst"], equal["Best"]) == ("–", "–")  # it was "n00 20.0", "n00 20.0"
     words = [(row.name, row.word) for row in figure.grid.rows]
-    assert words[:3] == [("n03", "ok, runs failed"), ("n05", "ok, runs failed"), ("n00", "ok")]
+    assert words[:3] == [
+        ("n03", "ok, 1 of 4 runs missing"),
+        ("n05", "ok, 1 of 4 runs missing"),
+        ("n00", "ok"),
+    ]
     assert [gap.text for gap in report.gaps] == ["incomplete n[03,05], each: 1 run failed, exit status 1"]
     assert "incomplete n[03,05], each: 1 run failed, exit status 1" in fleet_text.as_text(report)
 

@@ -524,6 +524,8 @@ def test_a_host_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fl
     ]
     both = replace(report, statuses={**report.statuses, "node001": "broken"})
     assert fleet_page.sentence(both).startswith("node001 of 13 hosts is broken, node013 is slow")
+    (of_both,) = fleet_page.build(both, title="t", links={}).sections[0].blocks[0].figures
+    assert of_both.title == "One of 13 hosts is broken, one is slow"
     assert [s.host for s in fleet_page.build(replace(both, odd=(replace(by_one.odd[0], host="node002"),), statuses={**both.statuses, "node002": "suspicious"}), title="t", links={}).sections[-1].blocks[0].suspects] == ["node013", "node002"]  # fmt: skip
     due = replace(
         report, gaps=(Gap(what="not screened", of=(name,), reason="last on 2026-11-02, 21 days ago"),)
@@ -559,7 +561,7 @@ def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> N
     (heated,), (figure,) = (
         s.blocks[0].figures for s in fleet_page.build(report, title="t", links={}).sections
     )
-    assert heated.title == "Two of 12 hosts are slow"
+    assert heated.title == "One of 12 hosts is broken, one is slow"
     for specs in ([p.wide for p in figure.panels], [p.narrow for p in figure.panels]):
         assert (
             sum(len(spec["datasets"]["rows"]) for spec in specs) == 4
@@ -601,7 +603,7 @@ def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> Non
     figures = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
     assert [f.title for f in figures] == [
         "None of 9 hosts with memory 16 GiB is known to be slow",
-        "One of 9 hosts with memory 8 GiB is slow",
+        "One of 9 hosts with memory 8 GiB is broken",
     ]
 
 
@@ -939,7 +941,7 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     assert page.count("Figure 1") == 1
     assert 'href="#runs"' not in page
     one = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures[0]
-    assert one.title == "One of 13 hosts is slow"
+    assert one.title == "One of 13 hosts is broken"
     strict = fleet_page.build(some.report(threshold=0.05), title="t", links={})
     assert "Slow: 5 % worse in three sessions" in " ".join(strict.methods)
 
