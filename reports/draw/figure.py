@@ -138,6 +138,7 @@ class Key:
     name: str
     colour: str
     dashed: bool = False
+    dot: bool = False  # a dot, where no line is drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

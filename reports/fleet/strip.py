@@ -140,7 +140,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         note="Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
-        key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
+        key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w], dot=True) for w in _WORDS if w == "others" or w in drawn),
         numbers=(_table(known, mild),),
     )  # fmt: skip
 

@@ -52,11 +52,18 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         tables=(_steps(steps),) if steps else (),
         numbers=(_numbers(changed),) if changed else (),
         key=(
-            *([model.Key(name="median of a session", colour=vega.SERIES[0])] if changed else []),
-            *([model.Key(name="change", colour=vega.SERIES[1], dashed=True)] if steps else []),
+            *([model.Key(name="median of a session", colour=vega.SERIES[0], dot=True)] if changed else []),
+            *(
+                model.Key(name=word, colour=colour, dashed=True)
+                for word, colour in _COLOURS.items()
+                if any(c.word == word for h in shown for c in h.news)
+            ),
         ),
     )
 
+
+_COLOURS = {"regressed": vega.SERIES[1], "improved": vega.SERIES[0]}
+"""A change by its verdict: orange is worse, blue better, as everywhere."""
 
 _MANY = 8
 """Hosts that have a figure each though nothing changed on them."""
@@ -105,7 +112,7 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
                 {"series": "median", "x": x, "x2": x2, "y": y1 / scale.factor, "y2": y2 / scale.factor}
                 for x, x2, y1, y2 in _levels(history, along)
             ],
-            "changes": [{"series": "change", "x": along.edges[c.index], "y": y.low, "y2": y.high} for c in history.news],
+            "changes": [{"series": c.word, "x": along.edges[c.index], "y": y.low, "y2": y.high} for c in history.news],
             "notes": [],
         }  # fmt: skip
         edges = [x.low, *(along.edges[c.index] for c in history.news), x.high]
@@ -116,7 +123,7 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
             data["notes"].append(_note(c, step, plot, before, here, after))
         series = [
             vega.Series(name="median", colour=vega.SERIES[0]),
-            vega.Series(name="change", colour=vega.SERIES[1]),
+            *(vega.Series(name=word, colour=colour) for word, colour in _COLOURS.items()),
         ]
         return vega.fill("history", frame=frame, x=x, y=y, series=series, data=data)
 

@@ -105,16 +105,23 @@ def _method(report: Report) -> str:
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
-    drifting = report.drifting()
     for rank, (name, value, context) in enumerate(
         (
             ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
             ("Numbers", len(report.histories), few_text(report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
-            ("Changed", sum(h.moved > 0 for h in report.histories), f"in {fmt.plural(len(report.steps), 'step')}{f'; {fmt.count(len(drifting))} little by little' if drifting else ''}"),
+            ("Changed", sum(h.moved > 0 for h in report.histories), _how_changed(report)),
             ("Regressed", len(report.regressed), f"and still worse than before{_by_name(report)}"),
         )
     ):  # fmt: skip
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _how_changed(report: Report) -> str:
+    """Return "9 numbers in 2 steps, 1 by a slow drift": no number does both."""
+    stepped, drifted = sum(bool(h.news) for h in report.histories), len(report.drifting())
+    steps = f"{fmt.plural(stepped, 'number')} in {fmt.plural(len(report.steps), 'step')}"
+    drifts = f"{fmt.plural(drifted, 'number') if not stepped else fmt.count(drifted)} by a slow drift"
+    return ", ".join([*([steps] if stepped or not drifted else []), *([drifts] if drifted else [])])
 
 
 def _by_name(report: Report) -> str:

@@ -400,11 +400,10 @@ def page(case: Case) -> None:
         assert int(found[1]) == sum(not row["judged"] for row in series) > 0
     news = [row for row in series if any(c["word"] != "changed" for c in row["changes"])]
     slow = [row for row in series if row["drift"]]
-    little = f"; {len(slow)} little by little" if slow else ""
-    assert shown["Changed"] == (
-        len(news) + len(slow),
-        f"in {len(steps)} step{'s' * (len(steps) != 1)}{little}",
-    )
+    assert shown["Changed"][0] == len(news) + len(slow)
+    told = re.fullmatch(r"(?:(\d+) numbers? in (\d+) steps?)?(?:(?:, |^)(\d+)(?: numbers?)? by a slow drift)?", shown["Changed"][1])  # fmt: skip
+    assert told
+    assert [int(n or 0) for n in told.groups()] == [len(news), len(steps), len(slow)]
     assert shown["Regressed"][0] == sum(row["regressed"] for row in series)
     drawn = [f for s in case.page.sections for b in s.blocks for f in b.figures]
     assert len(drawn) == hosts

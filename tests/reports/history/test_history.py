@@ -129,6 +129,7 @@ def test_what_drifts_is_no_step_of_any_day_and_no_kernels_doing(nightly: Nightly
     assert len(levels) == 19
     assert all(one["y2"] < one["y"] for one in levels)
     assert panel.wide["datasets"]["changes"] == []
+    assert ("Changed", "4 numbers by a slow drift") in [(n.name, n.context) for n in page.key_numbers]
     assert "kernel" not in text
 
 

@@ -90,6 +90,11 @@ def test_a_change_of_a_negative_number_has_its_own_sign(nights: Add) -> None:
         "−30 % on 2026-01-13",
         "+67 % on 2026-01-13",
     }
+    drawn = [
+        (row["series"], row["x"]) for panel in figure.panels for row in panel.wide["datasets"]["changes"]
+    ]
+    assert sorted(word for word, _ in drawn) == ["regressed", "regressed"]
+    assert [(key.name, key.dot, key.dashed) for key in figure.key] == [("median of a session", True, False), ("regressed", False, True)]  # fmt: skip
     changes = [c for one in json.loads(history_text.as_json(report))["series"] for c in one["changes"]]
     assert [c["ratio"] for c in changes] == [None, None]
     assert {c["change"] for c in changes} == {one.change for one in words.values()}
