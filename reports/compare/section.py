@@ -20,7 +20,7 @@ from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
 from reports.page.model import KeyNumber, Section
 from reports.text import format as fmt
-from reports.text.hostlist import folded as folded_hosts
+from reports.text.hostlist import listed as listed_hosts
 from reports.verdicts.model import Verdict
 
 WIDTH: Final = 176
@@ -189,7 +189,7 @@ def _agreed(comparison: Comparison) -> str:
     if found.differences:
         parts = []
     elif all(hosts) and {*hosts[0]}.isdisjoint(hosts[1]):
-        a, b = map(folded_hosts, hosts)
+        a, b = map(listed_hosts, hosts)
         parts = [
             f"A is of {a}, B of {b}: other machines. Nothing else that was compared of machines and programs differs."
         ]

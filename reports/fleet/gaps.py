@@ -11,7 +11,7 @@ from reports.results.grouping import group_by
 from reports.results.model import LEFT_OUT, Results, Run
 from reports.results.sessions import minute
 from reports.text import format as fmt
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 
 What = Literal["no result", "unreadable", "no number", "incomplete", "not screened"]
 
@@ -28,7 +28,7 @@ class Gap:
     def text(self) -> str:
         """`incomplete node010: 12 runs not started`; of hosts of which each lacks as much `incomplete node[005,010], each: 12 runs not started`."""
         each = ", each" if len(self.of) > 1 and self.what in ("no number", "incomplete") else ""
-        return f"{self.what} {folded(self.of)}" + (f"{each}: {self.reason}" if self.reason else "")
+        return f"{self.what} {listed(self.of)}" + (f"{each}: {self.reason}" if self.reason else "")
 
 
 def gaps(

@@ -13,7 +13,7 @@ from reports.fleet.families import Family, Known, Typical, chosen, counted, fami
 from reports.fleet.outliers import ACCUSED, WORDS, Group, Report
 from reports.results.grouping import group_by
 from reports.text import format as fmt
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 from reports.verdicts.fleet import BROKEN, SLOW_Z
 
 MOST_FAMILIES = 10
@@ -207,7 +207,7 @@ def _row(
             _cell(one, [t for host in hosts if (t := one.typical.get(host))], told, failed=any((host, one.family.sweep) in report.failed for host in hosts))
             for one, told in zip(shown, doubted, strict=True)
         ),
-        of=folded(hosts) if len(hosts) > 1 else "", bad=report.statuses[hosts[0]] in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else SUSPECTS if any(links.get(host, "").startswith("#") for host in hosts) else "",
+        of=listed(hosts) if len(hosts) > 1 else "", bad=report.statuses[hosts[0]] in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else SUSPECTS if any(links.get(host, "").startswith("#") for host in hosts) else "",
     )  # fmt: skip
 
 

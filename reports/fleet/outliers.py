@@ -33,7 +33,7 @@ from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
 from reports.results.model import Results, natural
 from reports.text import format as fmt
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 from reports.verdicts.fleet import (
     CHANCE,
     CONFIRMED,
@@ -453,7 +453,7 @@ def _without_past(group: Group, baseline: Results | None) -> list[str]:
     if not baseline or group.baseline:
         return []
     return [
-        f"the baseline has none of these numbers from this hardware: {group.hardware.name} ({folded(group.hosts)})"
+        f"the baseline has none of these numbers from this hardware: {group.hardware.name} ({listed(group.hosts)})"
     ]
 
 
@@ -512,7 +512,7 @@ def _halved(group: Group) -> Iterable[str]:
         )
         yield (
             f"the hosts fall into two groups in {len(halves.strips)} of {fmt.plural(len(group.strips), 'number')}: "
-            f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.said_unit, step=one.step)} against "
+            f"{listed(halves.worse)} worse than {listed(halves.better)}, in {one.name} {fmt.quantity(worse, one.said_unit, step=one.step)} against "
             f"{fmt.quantity(better, one.said_unit, step=one.step)}; which of them is as it should be, these files do not tell"
         )
 

@@ -24,7 +24,7 @@ from reports.results.model import short_names
 from reports.results.sessions import minute
 from reports.results.write import write_whole
 from reports.text import format as fmt
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 from reports.verdicts.fleet import ASSUMED_SPREAD, LEAST_HOSTS, SUSPICIOUS_Z
 
 _MOST_SUSPECTS = 60
@@ -104,7 +104,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         tool="fleet", figures=tuple(figures), suspects=suspects, heading=f"{fmt.spelled(len(odd)).capitalize()} to look at"
         + (f", the first {_MOST_SUSPECTS}" if left_out else ""),
         sub=_rules(report),
-        more=f"Less far off, and not in the table: {folded(left_out)}. pinsweep fleet --all lists their numbers." if left_out else "",
+        more=f"Less far off, and not in the table: {listed(left_out)}. pinsweep fleet --all lists their numbers." if left_out else "",
     )  # fmt: skip
     sessions = [s for own in report.sessions.values() for s in own]
     return Page(
@@ -172,7 +172,7 @@ def _accused(report: Report) -> str:
     said: list[str] = []
     for word in ("broken", "slow"):
         if hosts := by_status[word]:
-            named = folded(hosts) if len(report.accused) <= _NAMED else fmt.count(len(hosts))
+            named = listed(hosts) if len(report.accused) <= _NAMED else fmt.count(len(hosts))
             of = "" if said else f" of {fmt.plural(len(report.statuses), 'host')}"
             said.append(f"{named}{of} {'is' if len(hosts) == 1 else 'are'} {word}")
     return ", ".join(said)
@@ -180,7 +180,7 @@ def _accused(report: Report) -> str:
 
 def _named(hosts: Sequence[str]) -> str:
     """Return "node[003,017]", of many "40 hosts"."""
-    return folded(hosts) if len(hosts) <= _NAMED else fmt.plural(len(hosts), "host")
+    return listed(hosts) if len(hosts) <= _NAMED else fmt.plural(len(hosts), "host")
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
@@ -217,7 +217,7 @@ def _compared(report: Report) -> tuple[int, str]:
 
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
-    yield "Hosts", folded(report.sessions)
+    yield "Hosts", listed(report.sessions)
     for group in report.groups[:4]:
         yield f"{fmt.plural(len(group.hosts), 'host')} with", group.hardware.name
     kernels = sorted({str(s.facts.get("kernel") or "") for own in report.sessions.values() for s in own} - {""})  # fmt: skip
@@ -239,7 +239,7 @@ def _checks(report: Report) -> Iterable[Check]:
     for text in report.warnings:
         yield Check(level="warn", subject="Look at this first.", text=text)
     for group in report.groups:
-        hosts = folded(group.hosts)
+        hosts = listed(group.hosts)
         for text in filter(None, (group.past if group.beside_baseline else "", group.of_zero)):
             yield Check(level="info", subject="Compared otherwise, or not.", text=f"{hosts}: {text}.")
         if group.apart:
@@ -253,7 +253,7 @@ def _checks(report: Report) -> Iterable[Check]:
     for reason, names in report.unjudged.items():
         yield Check(
             level="info", subject="Not judged.",
-            text=f"{folded(names)}: {reason}; --baseline compares them with past sessions.",
+            text=f"{listed(names)}: {reason}; --baseline compares them with past sessions.",
         )  # fmt: skip
     old = [gap for gap in report.gaps if gap.what == "not screened"]
     lacking_runs = [gap for gap in report.gaps if gap.what != "not screened"]
@@ -270,13 +270,13 @@ def _checks(report: Report) -> Iterable[Check]:
     if report.unmatched:
         yield Check(
             level="warn", subject="Not compared.", text="Some hosts ran cells in another way than most.",
-            items=tuple(f"{one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched),
+            items=tuple(f"{one.what} of {listed(one.hosts)}: {one.reason}" for one in report.unmatched),
             counted=fmt.plural(len(report.unmatched), "difference"),
         )  # fmt: skip
     if lacking := sorted({host for _, hosts in report.missing for host in hosts}):
         yield Check(
             level="warn", subject="Missing numbers.", text=f"{_named(lacking)} {'lacks' if len(lacking) == 1 else 'lack'} what others have.",
-            items=tuple(f"{what}: {folded(hosts)}" for what, hosts in report.missing[:20]),
+            items=tuple(f"{what}: {listed(hosts)}" for what, hosts in report.missing[:20]),
             counted=f"{fmt.plural(len(report.missing), 'gap')}{', the first 20' if len(report.missing) > 20 else ''}",
         )  # fmt: skip
 

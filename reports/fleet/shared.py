@@ -14,7 +14,7 @@ from typing import Final
 
 from reports.fleet.outliers import ACCUSED, Report
 from reports.text import format as fmt
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 
 RARE: Final = 0.01
 """Of fleets whose suspects stand anywhere, so many at most are told that they share a place."""
@@ -56,7 +56,7 @@ def shared(
         explained.append(hosts)
         here = hosts & odd
         told.append(
-            f"{folded(here)}: {len(here)} of {len(odd)} suspects are in {distinct[hosts]}, which has {len(hosts)} of {len(judged)} "
+            f"{listed(here)}: {len(here)} of {len(odd)} suspects are in {distinct[hosts]}, which has {len(hosts)} of {len(judged)} "
             f"hosts; by chance in {_one_in(chance[hosts])}: look at what they share"
         )
     if not told:

@@ -21,7 +21,7 @@ from reports.results.grouping import group_by
 from reports.results.model import Run, natural
 from reports.text import format as fmt
 from reports.text.columns import cut_apart
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 from reports.verdicts.fleet import MAD, Host, Status, Strip
 from reports.verdicts.model import relative
 
@@ -195,7 +195,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
         others = "".join(f", {fmt.spelled(n)} {word}" for n, word in rest)
         return f"{fmt.spelled(first).capitalize()}{where} {word}{others}"
     if group.halves:
-        return f"{fmt.plural(len(group.hosts), 'host')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
+        return f"{fmt.plural(len(group.hosts), 'host')} fall into two groups: {listed(group.halves[0].worse)} worse than {listed(group.halves[0].better)}"
     if suspicious:
         n = fmt.spelled(len(suspicious))
         many = f"{n} look slow, too many for it to be the hosts"
@@ -288,7 +288,7 @@ def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> st
     if label_placement.text_width(each) <= width:
         return each
     if len(hosts) > 1:
-        for text in (folded(n.name for n in hosts), fmt.plural(len(hosts), "host")):
+        for text in (listed(n.name for n in hosts), fmt.plural(len(hosts), "host")):
             if label_placement.text_width(text) <= width:
                 return text
     return label_placement.fitting(each, width)

@@ -16,7 +16,7 @@ from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import wrapped
-from reports.text.hostlist import folded
+from reports.text.hostlist import folded, listed
 from reports.text.json_text import json_text
 from reports.text.plain import printable
 from reports.text.screen import PLAIN, Screen, prose, shortened, table
@@ -67,7 +67,7 @@ def doubtful(report: Report, most: int = sys.maxsize) -> str:
             f"{MARK} doubtful: {fmt.plural(len(report.doubted), 'host')} ({joined(report.doubted.values())})"
         )
     alike = group_by(report.doubted.items(), lambda one: one[1])
-    told = [f"{folded(host for host, _ in own)} ({ids})" for ids, own in alike.items()]
+    told = [f"{listed(host for host, _ in own)} ({ids})" for ids, own in alike.items()]
     return f"{MARK} doubtful: {', '.join(told)}" if told else ""
 
 
@@ -87,11 +87,13 @@ def _verdict(report: Report, screen: Screen) -> str:
 
 def _hosts(head: str, names: Sequence[str], word: Status, screen: Screen) -> list[str]:
     """Return a word and its hosts; on a terminal in lines that end at a comma, of those that are good their number where one line is too short."""
-    told = printable(folded(names))
+    told = printable(listed(names))
     if not screen.terminal or len(head) + len(told) <= screen.width:
         return [f"{head}{told}"]
     if word == "ok":
         return [f"{head}{fmt.plural(len(names), 'host')}"]
+    if "[" not in told:
+        return wrapped(told, first=head, width=screen.width, whole=True)
     lines = wrapped(told.replace(",", ", "), first=head, width=screen.width, whole=True)
     return [line[: len(head)] + line[len(head) :].replace(", ", ",") for line in lines]
 
@@ -102,7 +104,7 @@ def _groups(report: Report) -> Iterable[str]:
         head = f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}"
         lines.append(printable(head))
         if group.apart:
-            lines.append(printable(f"  {folded(group.hosts)}: {group.apart}"))
+            lines.append(printable(f"  {listed(group.hosts)}: {group.apart}"))
         if not group.judged:
             lines.append(
                 "  fewer than 8 such hosts: not judged by each other; give sessions of good ones with --baseline"
@@ -127,7 +129,7 @@ def _unjudged(report: Report) -> str:
     """Say why hosts are not judged, beside those of a kind that is too few: this stands with their kind."""
     few = {host for group in report.groups if not group.judged for host in group.hosts}
     told = {why: [host for host in hosts if host not in few] for why, hosts in report.unjudged.items()}
-    return "\n".join(printable(f"not judged {folded(hosts)}: {why}") for why, hosts in told.items() if hosts)
+    return "\n".join(printable(f"not judged {listed(hosts)}: {why}") for why, hosts in told.items() if hosts)
 
 
 def _odd(report: Report, everything: bool, screen: Screen) -> str:
@@ -173,7 +175,7 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
 
 def _left_out(hosts: Sequence[str]) -> str:
     """Name the hosts that are odd, too, and for which there was no row."""
-    return f"{fmt.plural(len(hosts), 'more host')} with odd numbers, less far off: {printable(folded(hosts))} (--all lists them)"
+    return f"{fmt.plural(len(hosts), 'more host')} with odd numbers, less far off: {printable(listed(hosts))} (--all lists them)"
 
 
 def folds(report: Report, screen: Screen) -> str:
@@ -204,7 +206,7 @@ def folds(report: Report, screen: Screen) -> str:
         ),
     )
     rows = [(hosts, status, f"{by_all}{_what(in_sweeps, [o for h in hosts for o in by_host[h]], len(hosts), own)}{mark(doubt)}") for (status, in_sweeps, own, doubt, by_all), hosts in alike.items()]  # fmt: skip
-    shown = [(folded(hosts), status, what) for hosts, status, what in rows[:_HOSTS]]
+    shown = [(listed(hosts), status, what) for hosts, status, what in rows[:_HOSTS]]
     most = max((len(host) for host, *_ in shown), default=0)
     wide = min(most, screen.width // 4)
     lines = []
@@ -290,11 +292,11 @@ def _others(rest: Rest) -> str:
 def _far(own: Iterable[Odd]) -> str:
     """Return ", 8 to 9 % worse", "4.9 % better"; of what only a rule of the site accuses that rule, too (it may be better than the median), and
     of suspicions by one rule of two by which."""
-    listed = list(own)
-    off = [o.found.worse for o in listed if o.found.worse is not None]
-    rules = dict.fromkeys(o.found.reason for o in listed if o.found.of_rule)
+    every = list(own)
+    off = [o.found.worse for o in every if o.found.worse is not None]
+    rules = dict.fromkeys(o.found.reason for o in every if o.found.of_rule)
     said = [*rules, _percent_span(off)] if off else [*rules]
-    reasons = {o.found.reason for o in listed}
+    reasons = {o.found.reason for o in every}
     said += reasons if len(reasons) == 1 and reasons <= {BY_SPREAD, BY_THRESHOLD} else ()
     return "".join(f", {part}" for part in said)
 
@@ -339,12 +341,12 @@ def _differing(report: Report) -> str:
 
 
 def _unlike(report: Report) -> str:
-    lines = [f"  {folded(one.hosts)}: {one.text}" for one in report.unlike]
+    lines = [f"  {listed(one.hosts)}: {one.text}" for one in report.unlike]
     return "\n".join(["measured with something else", *map(printable, lines)]) if lines else ""
 
 
 def _unmatched(report: Report) -> str:
-    lines = [f"  {one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched]
+    lines = [f"  {one.what} of {listed(one.hosts)}: {one.reason}" for one in report.unmatched]
     return "\n".join(["not compared with the other hosts", *map(printable, lines)]) if lines else ""
 
 
@@ -352,7 +354,7 @@ def _missing(report: Report, everything: bool) -> str:
     if not report.missing:
         return ""
     shown = report.missing if everything else report.missing[:_MISSING]
-    lines = [f"  {what}: {folded(hosts)}" for what, hosts in shown]
+    lines = [f"  {what}: {listed(hosts)}" for what, hosts in shown]
     if len(shown) < len(report.missing):
         lines.append(f"  and {len(report.missing) - len(shown)} more (--all lists them)")
     return "\n".join(["no such number, or of some repeats only, from", *map(printable, lines)])

@@ -24,7 +24,7 @@ from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.write import write_whole
 from reports.text import format as fmt
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 from reports.verdicts.history import NEARER
 
 
@@ -138,7 +138,7 @@ def _by_name(report: Report) -> str:
 
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
-    yield "Hosts" if len(report.moments) > 1 else "Host", folded(report.moments)
+    yield "Hosts" if len(report.moments) > 1 else "Host", listed(report.moments)
     days = sorted(moment.date for own in report.moments.values() for moment in own)
     if days:
         yield "Measured", f"{days[0]} to {days[-1]}"

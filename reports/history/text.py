@@ -13,7 +13,7 @@ from reports.numbers.families import families
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import columns
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 from reports.text.json_text import json_text
 from reports.text.screen import PLAIN, Screen, prose, sparkline, table
 from reports.verdicts.fleet import centre
@@ -54,7 +54,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
                 _drifts(report, host, everything, screen),
             ]
     together = [
-        f"{folded(hosts)}: {_each(said) if len(hosts) > 1 else said}" for said, hosts in heads.items()
+        f"{listed(hosts)}: {_each(said) if len(hosts) > 1 else said}" for said, hosts in heads.items()
     ]
     blocks.insert(1, _lines(together, screen))
     blocks.append(
@@ -85,7 +85,7 @@ def together_text(report: Report) -> list[str]:
     """Return "2026-11-08 kernel 6.1 → 6.8: 17 regressed on n[001-040]" of what changed on several hosts: the same differences, on whatever
     days, or where there are none the same day."""
     return [
-        f"{_days(report, own)} {_cause(own[0])}: {_sums(own)} on {folded({step.host: None for step in own})}{_unlike(own)}"
+        f"{_days(report, own)} {_cause(own[0])}: {_sums(own)} on {listed({step.host: None for step in own})}{_unlike(own)}"
         for own in _together(report)
     ]
 
@@ -96,7 +96,7 @@ def alike_text(report: Report, last: Step) -> str:
         if any(step is last for step in own):
             ids = joined(step.ids for step in own)
             found = _sums(own) + (f" ({MARK} doubtful: {ids})" if ids else "")
-            hosts = folded({step.host: None for step in own})
+            hosts = listed({step.host: None for step in own})
             return f"on {hosts} on {_days(report, own)}, {found}{_unlike(own)}: {_cause(last)}"
     return ""
 
@@ -146,7 +146,7 @@ def short_text(report: Report) -> list[str]:
     """Return "n[001-040]: 3 sessions each" of the hosts that have too few, those of as many together."""
     alike = group_by(report.short.items(), lambda one: one[1])
     return [
-        f"{folded(host for host, _ in own)}: {fmt.plural(sessions, 'session')}{' each' if len(own) > 1 else ''}"
+        f"{listed(host for host, _ in own)}: {fmt.plural(sessions, 'session')}{' each' if len(own) > 1 else ''}"
         for sessions, own in alike.items()
     ]
 

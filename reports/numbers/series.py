@@ -24,7 +24,7 @@ from reports.results.grouping import group_by
 from reports.results.model import UNREPEATED, Results, Run
 from reports.results.sessions import SessionKey
 from reports.text import format as fmt
-from reports.text.hostlist import folded
+from reports.text.hostlist import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ def disturbed_text(results: Results, done: str, tool: str | None = None) -> str:
     texts = []
     for runs, why in ((given_up, "disturbed at every attempt"), (results.unrepeated, UNREPEATED)):
         if of_tool := [run for run in runs if tool in (None, run.tool)]:
-            hosts = folded(dict.fromkeys(run.host for run in of_tool))
+            hosts = listed(dict.fromkeys(run.host for run in of_tool))
             was, their = ("were", "their") if len(of_tool) > 1 else ("was", "its")
             count = fmt.plural(len(of_tool), "run")
             texts.append(f"{count} of {hosts} {was} {why}, and {their} numbers are not {done}")
@@ -146,7 +146,7 @@ def void_text(runs: Iterable[Run], done: str) -> str:
     if not void:
         return ""
     was, their = ("were", "their") if len(void) > 1 else ("was", "its")
-    hosts = folded(dict.fromkeys(run.host for run in void))
+    hosts = listed(dict.fromkeys(run.host for run in void))
     return f"{fmt.plural(len(void), 'run')} of {hosts} {was} not valid by {their} own check, and {their} numbers are not {done}"
 
 
@@ -190,13 +190,13 @@ def collect(
 def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
     """Give numbers of programs whose format nobody knows the last digit that the values of all cells of a sweep show: another
     sweep runs another program."""
-    listed = tuple(found)
-    unknown = group_by(filter(_is_unknown, listed), _family)
+    every = tuple(found)
+    unknown = group_by(filter(_is_unknown, every), _family)
     steps = {
         family: numbers.last_digit(v.number for one in own for v in one.values)
         for family, own in unknown.items()
     }
-    return tuple(_stepped(one, steps[_family(one)]) if _is_unknown(one) else one for one in listed)
+    return tuple(_stepped(one, steps[_family(one)]) if _is_unknown(one) else one for one in every)
 
 
 def _is_unknown(one: Series) -> bool:

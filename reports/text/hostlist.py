@@ -27,6 +27,12 @@ def folded(hosts: Iterable[str]) -> str:
     return ",".join([*together, *(name for name in names if not _PLAIN.fullmatch(name))])
 
 
+def listed(hosts: Iterable[str]) -> str:
+    """Return the names for people: a node set as `folded` has it, and what is none with blanks: "alpha, beta, gamma"."""
+    text = folded(names := sorted(set(hosts)))
+    return text if "[" in text else ", ".join(names)
+
+
 _NUMBERED = re.compile(r"(.*?)(\d+)([^\d]*)")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.text.hostlist import folded
+from reports.text.hostlist import folded, listed
 
 nodeset = pytest.importorskip("ClusterShell.NodeSet")
 
@@ -63,3 +63,16 @@ def test_names_of_one_number_are_folded_as_clustershell_does(
     names = {f"{before}{n % 10**digits:0{digits}}{after}" for n in numbers}
 
     assert folded(names) == str(nodeset.NodeSet.fromlist(names, resolver=nodeset.RESOLVER_NOGROUP))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        (["gamma", "alpha", "beta"], "alpha, beta, gamma"),
+        (["node2", "node1"], "node[1-2]"),
+        (["node2", "node1", "x"], "node[1-2],x"),
+        (["alpha"], "alpha"),
+    ],
+)
+def test_names_that_are_no_node_set_are_told_apart_by_blanks(hosts: list[str], said: str) -> None:
+    assert listed(hosts) == said
