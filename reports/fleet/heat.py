@@ -22,7 +22,7 @@ MOST_FAMILIES = 10
 SUSPECTS = "#suspects"
 """Where a row of several hosts that are odd leads: to the table of them all."""
 
-FOLD_FROM = 48
+FOLD_FROM = 20
 """Hosts of which each has a row; of more, those that are alike have one."""
 
 MOST_ROWS = 100
@@ -81,7 +81,8 @@ def heat(group: Group, report: Report, links: Mapping[str, str]) -> Heat | None:
     at = chosen(found, _named(group, report, every), MOST_FAMILIES)
     shown = [every[i] for i in at]
     doubted = [all(t.doubt for t in one.typical.values()) for one in shown]
-    rows = _rows(group, report, shown, doubted, links)
+    together = _together(group, report, shown)
+    rows = [_row(own, report, shown, doubted, links) for own in together]
     grid = Grid(
         head="Host", word="Verdict", label="Hosts by kind of number, change from the median in %",
         columns=tuple(Column(title=f"{MARK} {one.family.title}" if all_of else one.family.title, sub=counted(one.family)) for one, all_of in zip(shown, doubted, strict=True)), rows=tuple(rows),
@@ -89,7 +90,19 @@ def heat(group: Group, report: Report, links: Mapping[str, str]) -> Heat | None:
     return Heat(
         grid=grid,
         sub=_sub(grid, shown, len(every), group),
-        tables=(_scales(every), *_folds(rows)),
+        tables=(
+            _scales(every),
+            *_folds(rows),
+            *_apart(
+                [
+                    own
+                    for own, row in zip(together, rows, strict=True)
+                    if row.of and any(cell.marked for cell in row.cells)
+                ],
+                report,
+                shown,
+            ),
+        ),
         furthest=_furthest(shown),
     )
 
@@ -137,9 +150,9 @@ def _named(group: Group, report: Report, every: Sequence[Shown]) -> list[int]:
     return found
 
 
-def _rows(
-    group: Group, report: Report, shown: Sequence[Shown], doubted: Sequence[bool], links: Mapping[str, str]
-) -> list[Row]:
+def _together(group: Group, report: Report, shown: Sequence[Shown]) -> list[list[str]]:
+    """Return the hosts by rows, the worst first: of more than FOLD_FROM those that are alike together."""
+
     def rank(host: str) -> tuple[int, int, bool, float, str]:
         own = [(one.worse(t.change) / one.quiet) for one in shown if (t := one.typical.get(host))]
         lacking = -sum((host, one.family.sweep) in report.failed for one in shown if host not in one.typical)
@@ -158,7 +171,7 @@ def _rows(
             rows = [*group_by(hosts, lambda host: (report.word_of(host), alike(host))).values()]  # noqa: B023 (called at once)
             if len(rows) <= MOST_ROWS:
                 break
-    return [_row(own, report, shown, doubted, links) for own in rows]
+    return rows
 
 
 def _closely(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable]:
@@ -324,5 +337,23 @@ def _folds(rows: Sequence[Row]) -> tuple[Table, ...]:
         Table(
             caption="Rows of several hosts.", columns=("Row", "Verdict", "Hosts"),
             rows=tuple((row.name, row.word, row.of) for row in several),
+        ),
+    )  # fmt: skip
+
+
+def _apart(together: Sequence[Sequence[str]], report: Report, shown: Sequence[Shown]) -> tuple[Table, ...]:
+    """Return what each of the hosts has that are odd and share a row: the map has their lowest and highest alone."""
+    if not together:
+        return ()
+    return (
+        Table(
+            caption="Odd hosts that share a row, each by itself: change from the median in %.",
+            columns=("Host", "Verdict", *(one.family.title for one in shown)),
+            rows=tuple(
+                (host, report.word_of(host), *(percent(t.change) if (t := one.typical.get(host)) else fmt.NOTHING for one in shown))
+                for own in together
+                for host in own
+            ),
+            numeric=frozenset(range(2, 2 + len(shown))),
         ),
     )  # fmt: skip

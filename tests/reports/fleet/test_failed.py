@@ -168,6 +168,9 @@ def test_the_host_that_is_farthest_off_stands_first_and_a_row_of_several_leads_t
     first, second, *rest = figure.grid.rows
     assert (first.name, second.of, second.link) == ("n33", "n[20-21]", "#suspects")
     assert {row.link for row in rest} == {""}
+    apart = figure.numbers[-1]  # which of them is how far off
+    assert apart.columns[:2] == ("Host", "Verdict")
+    assert [row[:3] for row in apart.rows] == [("n20", "suspicious", "−8.9"), ("n21", "suspicious", "−8.9")]
     text = html.html(page, static=True)
     assert 'id="suspects"' in text
     assert f'id="{first.link.removeprefix("#")}"' in text

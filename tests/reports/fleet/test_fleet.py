@@ -938,7 +938,7 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page
     assert f'<a href="{some.files[-1].stem}.html">' in page
-    assert page.count("Figure 1") == 1
+    assert page.count("Figure 1</span>") == 1
     assert 'href="#runs"' not in page
     one = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures[0]
     assert one.title == "One of 13 hosts is broken"
