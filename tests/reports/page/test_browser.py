@@ -18,7 +18,11 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from orchestrator.model import Group
+from reports.compare.comparison import compare
+from reports.compare.section import delta
+from reports.compare.sides import side
 from reports.report.render import render_report
+from reports.results.load import load
 from tests.waits import PATIENCE_S, until
 
 JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self'"
@@ -790,3 +794,24 @@ def test_the_drawing_of_a_machine_begins_on_the_first_sheet(
         page.emulate_media(media="print")
         breaks = "e => e.map(e => [!!e.querySelector('.lv b'), getComputedStyle(e).breakInside])"
         assert page.locator(".mach .pk").evaluate_all(breaks) == [[True, "auto"], [False, "avoid"]]
+
+
+@pytest.mark.slow
+def test_a_shift_is_in_sight_on_a_phone(browser: Browser, make: Any, tmp_path: Path) -> None:
+    """It lay behind the fade at the right edge of the table."""
+    paths = []
+    for name, rate in (("a", 9e3), ("b", 6e3)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for luck in (1.0, 1.001, 1.002):
+            maker.add(
+                "scaling", "stream", {"threads": 4}, make.stream_text(rate * luck, 4), axes=("threads",)
+            )
+        paths.append(maker.write())
+    found = compare(*(side(name, name, load([path])) for name, path in zip("AB", paths, strict=True)))
+    page_of = render_report(paths, tmp_path / "c.html", comparison=delta(found))
+    with opened(browser, page_of, viewport={"width": 400, "height": 800}) as page:
+        table = page.locator(".tw:has(.delta)").bounding_box()
+        shifts = [cell.bounding_box() for cell in page.locator(".delta tbody td:nth-child(3)").all()]
+        assert table
+        assert len(shifts) == 4
+        assert max(box["x"] + box["width"] for box in shifts if box) < table["x"] + table["width"] - 40
