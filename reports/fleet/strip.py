@@ -64,11 +64,6 @@ def heat_map(
     )  # fmt: skip
 
 
-def _runs(one: Series) -> list[Run]:
-    """Return the runs of a number by host: in the same order whatever that of the files."""
-    return sorted((v.run for v in one.values), key=lambda run: natural(run.host))
-
-
 def _known(group: Group) -> list[tuple[Series, Strip]]:
     """Return the numbers of hosts that can be beside each other."""
     return [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
