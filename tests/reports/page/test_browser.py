@@ -427,7 +427,7 @@ def test_a_page_of_a_few_values_is_small_and_the_rest_of_it_answers(
     with opened(browser, out, color_scheme="light") as page:
         expect(page.locator(".fig svg.ch").first).to_be_attached()
         assert page.locator('[role="application"]').count() == 0
-        page.get_by_text("Numbers of ").first.click()
+        page.locator("summary", has_text="Numbers of Figure").first.click()
         expect(page.get_by_role("button", name="Markdown").first).to_be_visible()
         page.get_by_role("button", name="Dark").click()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
@@ -456,7 +456,7 @@ def test_tables_are_copied_as_three_kinds_of_text(browser: Browser, scaling: Pat
         page.evaluate(
             "() => { document.execCommand = () => { window.copied = document.activeElement.value; return true; }; }"
         )
-        page.get_by_text("Numbers of ").first.click()
+        page.locator("summary", has_text="Numbers of Figure").first.click()
         texts = []
         for name in ("TSV", "Markdown", "LaTeX"):
             page.get_by_role("button", name=name).first.click()
