@@ -85,7 +85,7 @@ def test_a_slow_host_from_suspicion_to_verdict(
     second = called("fleet", "results", "-o", "fleet.html", "--static")
     assert second.returncode == 1
     assert "node007  slow" in second.stdout or "node007  broken" in second.stdout
-    assert "One of 11 hosts is slow" in (tmp_path / "fleet.html").read_text()
+    assert "One of 11 hosts is broken" in (tmp_path / "fleet.html").read_text()
 
 
 def test_few_hosts_and_a_baseline(called: Cli, hosts: Callable[..., None]) -> None:
@@ -126,7 +126,7 @@ def test_what_is_missing_is_named_and_the_others_are_judged(
         done = called("fleet", *words, "--nodes", "node[001-014]")
         assert done.returncode == 1, done.stderr
         lines = done.stdout.splitlines()
-        assert lines[0] == "11 hosts: 10 ok, 1 not judged"
+        assert lines[0] == "11 hosts: 10 ok (runs of 1 missing), 1 not judged"
         assert "no result node[012-014]" in lines
         assert "no number node011: 2 runs failed, exit status 1: no numbers" in lines
         assert "incomplete node010: 3 runs not started, or not to the end" in lines
