@@ -150,7 +150,8 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     picked = [tail for same, at in ends for tail in same if tail.depth in at]
     picked += [t for t in every if t.panel == first and t.hollow and t not in quiet]
     picked = picked[: _tails.MOST_CURVES]
-    chosen = [tail.drawn() for tail in picked]
+    curves = {tail: tail.drawn() for tail in picked}
+    chosen = [*curves.values()]
     subject = chosen[0]
     name = fmt.sentence(picked[0].listed)
     where, latency = facets.facet_title(first, "fio"), latency_words(binned)[0]
@@ -160,6 +161,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         name, median, p999, subject.largest, subject.n, noun="I/O", repeats=len(subject.told),
     )  # fmt: skip
     left = len(every) - len(chosen)
+    rows = (replace(curves[t], name=t.listed) if t in curves else t.drawn(t.listed) for t in every[:MOST_ROWS])
     panels = (
         _tails.tail_panel(chosen, subject, noun=noun),
         _tails.histogram_panel(subject, chosen, noun=noun),
@@ -172,7 +174,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
         f"standard deviation of “{subject.name}”.{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{f' {left} more in the numbers.' if left else ''}",
         panels=panels,
-        numbers=(_tails.numbers((t.drawn(t.listed) for t in every[:MOST_ROWS]), noun=noun, of=len(every), metric=latency),),
+        numbers=(_tails.numbers(rows, noun=noun, of=len(every), metric=latency),),
         runs=tuple(dict.fromkeys(binned["run"])), metric=latency,
     )  # fmt: skip
 
