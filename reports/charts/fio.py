@@ -161,7 +161,9 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         name, median, p999, subject.largest, subject.n, noun="I/O", repeats=len(subject.told),
     )  # fmt: skip
     left = len(every) - len(chosen)
-    rows = (replace(curves[t], name=t.listed) if t in curves else t.drawn(t.listed) for t in every[:MOST_ROWS])
+    rows = (
+        replace(curves[t], name=t.listed) if t in curves else t.drawn(t.listed) for t in every[:MOST_ROWS]
+    )
     panels = (
         _tails.tail_panel(chosen, subject, noun=noun),
         _tails.histogram_panel(subject, chosen, noun=noun),

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from parsers.errors import UserError
-from reports.checks.doubts import of_results
+from reports.checks.audit import convicted
+from reports.checks.audited import audit_of
 from reports.export import tables
 from reports.lab import document, figures, folder, pdf, plot, texts
 from reports.lab.folder import Written
 from reports.lab.model import Document
 from reports.report import build
+from reports.results.convicted import Guilty
 from reports.results.load import load
 from reports.results.model import Results
 
@@ -43,7 +45,9 @@ def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None
     for mistakes in the user's templates, and where vl-convert is not installed; then nothing is written.
     """
     results = load(paths)
-    files = make(results, document.build(results, build.build(results)), template)
+    found = audit_of(results)
+    made = document.build(results, build.build(results, found=found))
+    files = make(results, made, convicted(found), template)
     no_pdf = None
     try:
         files["report.pdf"] = pdf.report(files)
@@ -52,8 +56,8 @@ def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None
     return Lab(folder=out, written=folder.write(out, files), no_pdf=no_pdf)
 
 
-def make(results: Results, made: Document, template: Path | None = None) -> dict[str, bytes]:
-    """Return all files of a lab report but the PDF, by their names in the folder."""
+def make(results: Results, made: Document, guilty: Guilty, template: Path | None = None) -> dict[str, bytes]:
+    """Return all files of a lab report but the PDF, by their names in the folder. guilty: what the checks convict."""
     languages = texts.languages(template)
     files: dict[str, bytes] = {}
     for suffix, language in languages.items():
@@ -68,7 +72,7 @@ def make(results: Results, made: Document, template: Path | None = None) -> dict
         files[f"figures/{figure.label}.svg"] = drawn.encode("utf-8")
         files[f"figures/{figure.label}.pdf"] = pdf.picture(drawn)
         files[f"figures/{figure.label}.png"] = figures.png(drawn, figure.width_mm, figure.trace)
-    frame = tables.table(results, None, "long", of_results(results))
+    frame = tables.table(results, None, "long", guilty)
     files["data.csv"] = frame.to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
     if snippet := plot.snippet(frame):
         files["plot.py"] = snippet.encode()

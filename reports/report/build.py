@@ -56,17 +56,20 @@ _NOTHING_PRINTED: Mapping[Run, Printed] = MappingProxyType({})
 
 
 def build(
-    results: Results, comparison: Delta | None = None, printed: Mapping[Run, Printed] = _NOTHING_PRINTED
+    results: Results,
+    comparison: Delta | None = None,
+    printed: Mapping[Run, Printed] = _NOTHING_PRINTED,
+    found: Sequence[Finding] | None = None,
 ) -> Page:
     """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then.
 
-    printed: what the runs `with_output` printed, as far as it is shown.
+    printed: what the runs `with_output` printed, as far as it is shown. found: what their audit finds, where that is known already.
     """
-    found = audit_of(results)
-    drawn = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
-    chapters = with_shares(drawn, convicted(found))
-    numbers = [n for c in chapters.values() for n in c.key_numbers]
+    found = audit_of(results) if found is None else found
     guilty = convicted(found)
+    drawn = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
+    chapters = with_shares(drawn, guilty)
+    numbers = [n for c in chapters.values() for n in c.key_numbers]
     described = abouts(results)
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"

@@ -27,6 +27,7 @@ from markdown_it.token import Token
 
 from parsers.errors import UserError
 from pinsweep.cli import cli
+from reports.checks.doubts import of_results
 from reports.draw.label_placement import text_width
 from reports.export import tables as export
 from reports.lab import columns, document, escape, figures, folder, report, texts, words
@@ -228,7 +229,7 @@ def made(results: model.Results, full_built: Page) -> Document:
 
 @pytest.fixture(scope="module")
 def files(results: model.Results, made: Document) -> dict[str, bytes]:
-    return report.make(results, made)
+    return report.make(results, made, of_results(results))
 
 
 def test_all_files_are_there(files: dict[str, bytes], made: Document) -> None:
