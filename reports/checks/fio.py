@@ -95,13 +95,22 @@ def _in_flight(own: Sequence[Job]) -> tuple[float, float] | None:
     return sum(least for least, _ in parts), sum(most for _, most in parts)
 
 
+def _beyond_the_end(own: Sequence[Job]) -> float:
+    """Return how much of the run time the last I/Os may have lasted beyond it: the longest ÷ the run time; 0 where either is not told."""
+    return max(
+        ((job.lat_max or job.clat_max or 0.0) / job.runtime for job in own if job.runtime), default=0.0
+    )
+
+
 @check("F1", "error", "warn")
 def little(results: Results) -> Iterator[Fault]:
     """more or fewer I/Os in flight than were asked for
 
     Little's law: L = Σ IOPS · latency over the directions of a run is how many I/Os were in flight, iodepth
     · jobs how many were asked for, and r = L ÷ (iodepth · jobs). Real runs give 0.99 to 1.00. r > 1.03 is
-    impossible (error): a figure is mistyped or belongs to another run. r < 0.9 (warn): the queue was not
+    impossible (error): a figure is mistyped or belongs to another run; where the longest latency and the run
+    time are told, r > 1.03 + longest ÷ run time, since what is in flight when the time is over is waited for
+    and counted. r < 0.9 (warn): the queue was not
     kept full, by jobs that ended unevenly or an engine that waits, or the latency is the completion latency
     alone. Of directions that followed one another (what was written is verified after it), the one asked
     for counts; IOPS that a text cuts to whole numbers may be up to one more. Left out are latencies under 2 µs,
@@ -125,10 +134,11 @@ def little(results: Results) -> Iterator[Fault]:
             f"{_said(own)} = {fmt.number(least)} in flight, {wanted} asked for: {fmt.number(least / wanted)}"
         )
         title = f"{fmt.number(least)} I/Os in flight, {wanted} asked for"
-        if least / wanted > 1.03:
+        beyond = _beyond_the_end(own)
+        if least / wanted > 1.03 + beyond:
             bound = ""
             if len(own) == 1:
-                bound = f"; at {fmt.quantity(iops, 'IOPS', 4)} at most {fmt.quantity(wanted / iops * 1e9, 'ns', 4, fmt.UP)} are possible"
+                bound = f"; at {fmt.quantity(iops, 'IOPS', 4)} at most {fmt.quantity(wanted * (1 + beyond) / iops * 1e9, 'ns', 4, fmt.UP)} are possible"
             yield Fault(level="error", run=run, own=True, text=text + bound, title=title)
         elif most / wanted < 0.9 and all(job.lat for job in own) and not _may_idle(run):
             lost = (wanted - most) / iops * 1e9

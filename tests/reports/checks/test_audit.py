@@ -783,6 +783,16 @@ def test_the_page_cache_took_what_all_jobs_of_the_cell_took(make: Any, tmp_path:
     assert text.startswith("direct=0, read takes 95.0 µs through")
 
 
+def test_what_is_in_flight_at_the_end_of_a_run_is_waited_for(make: Any, tmp_path: Path) -> None:
+    """Of a host that had no CPU for 400 ms, 33.2 I/Os in flight of 32 were called impossible."""
+    text = make.fio_text({"read": (40e3, 830.0)}, bs="4k", rw="randread", iodepth=32)
+    assert found(heard(tmp_path, text), "F1", "error")
+
+    longest = re.sub(r'"max": \d+', '"max": 400000000', text)  # of 20 s
+    (tmp_path / "longest").mkdir()
+    assert not found(heard(tmp_path / "longest", longest), "F1", "error")
+
+
 def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, tmp_path: Path) -> None:
     text = make.fio_text({"read": (46e3, 172.0)}, bs="4k", rw="randread", iodepth=4)
     assert found(heard(tmp_path, text), "F1", "error")
