@@ -13,6 +13,8 @@ from reports.page.model import Arc, KeyNumber, Links
 MOST_NODES: Final = 8
 """Of more the arcs are a web: their matrix is a figure of its own."""
 
+_WIDE: Final = 1120
+_NARROW: Final = 368
 _LINE: Final = 14
 _TOP: Final = 24
 """Where the arcs begin, below the nodes' names."""
@@ -36,14 +38,28 @@ def pictures(nodes: Sequence[int], numbers: Mapping[_Key, Sequence[KeyNumber]]) 
         (a, b): _best(n for way in ((a, b), (b, a)) for n in numbers.get(("link", *way), ())) for a, b in told
     }
     rates = {pair: best["rate"].merit if "rate" in best else 0.0 for pair, best in found.items()}
-    in_one = {pair: [" · ".join(words)] if words else [] for pair, words in told.items()}
+    in_one = {
+        (a, b): _fitting(words, _WIDE / len(nodes) if (a, b) != (nodes[0], nodes[-1]) else _WIDE)
+        for (a, b), words in told.items()
+    }
     tight = {
         pair: [*words[0].replace(" to ", "–").split(" ", 1)] if words else [] for pair, words in told.items()
     }
     return (
-        _picture(nodes, told, in_one, rates, 1120),
-        _picture(nodes, told, told if len(nodes) <= 4 else tight, rates, 368),
+        _picture(nodes, told, in_one, rates, _WIDE),
+        _picture(nodes, told, told if len(nodes) <= 4 else tight, rates, _NARROW),
     )
+
+
+def _fitting(words: Sequence[str], room: float) -> list[str]:
+    """Return the line of the first words, of one at least, that reach neither of the lines beside them, `room` px away."""
+    lines = [" · ".join(words[:n]) for n in range(len(words), 0, -1)]
+    return [next((line for line in lines if _wide([line]) <= room), lines[-1])] if lines else []
+
+
+def _wide(lines: Iterable[str]) -> float:
+    """Return the px that the longest of some lines takes, with the paper around it."""
+    return max(map(label_placement.text_width, lines), default=0.0) + 12
 
 
 def _picture(
@@ -52,6 +68,7 @@ def _picture(
 ) -> Links:  # fmt: skip
     """told: all that is known of a pair; rates: its bandwidth (B/s), 0 of none; shown: the lines that stand at its arc's lowest point, on the paper, so that no arc runs through them."""
     step, most = width / len(nodes), max(rates.values()) or 1.0
+    widest = min(_WIDEST, step / 12)  # of many nodes on a narrow page the arcs would be one blot
     at = {node: step * (i + 0.5) for i, node in enumerate(nodes)}
     level = max(map(len, shown.values())) * _LINE + (24 if len(nodes) == 2 else 12)
     arcs = []
@@ -59,11 +76,11 @@ def _picture(
         low = _TOP + level * round((at[b] - at[a]) / step)
         control = _TOP + (low - _TOP) / 0.75  # where a cubic hangs so far below its ends
         top = low - len(lines) * _LINE / 2
-        wide = max(map(label_placement.text_width, lines), default=0.0) + 12
+        wide = _wide(lines)
         arcs.append(
             Arc(
                 path=f"M{at[a]:g} {_TOP}C{at[a]:g} {control:g} {at[b]:g} {control:g} {at[b]:g} {_TOP}",
-                width=round(_PLAIN + (_WIDEST - _PLAIN) * rates[a, b] / most, 1),
+                width=round(_PLAIN + (widest - _PLAIN) * rates[a, b] / most, 1),
                 x=(at[a] + at[b]) / 2,
                 lines=tuple((top + _LINE * (i + 1) - 3, text) for i, text in enumerate(lines)),
                 paper=f"M{(at[a] + at[b] - wide) / 2:g} {top - 1:g}h{wide:g}v{len(lines) * _LINE + 2}h{-wide:g}z"
