@@ -769,15 +769,20 @@ def test_long_words_give_way_before_a_table_is_cut(browser: Browser, full: Path)
 def test_the_places_of_the_runs_are_to_be_seen(
     browser: Browser, make: Any, tmp_path: Path, width: int
 ) -> None:
-    """They stood in a box that is as wide as its content, and whose content counted for nothing."""
+    """They stood in a box that is as wide as its content, and whose content counted for nothing. What the marks of the key numbers mean stood before
+    these on a phone, above the drawing of the machine."""
     maker = make.Maker(tmp_path / "r.db")
     maker.topology = "pack:2 [numa] core:4 pu:1"
     maker.add("s", "stream", {"threads": 4}, make.stream_text(9e3, 4), place="local", axes=("place",))
+    maker.add("s", "stream", {"threads": 4}, make.stream_text(9e4, 4), place="local", axes=("place",))
     page_of = render_report([maker.write()], tmp_path / "r.html")
     with opened(browser, page_of, viewport={"width": width, "height": 900}) as page:
         seen = page.locator("#placement .tw").evaluate_all("tables => tables.map(e => e.clientWidth)")
         assert len(seen) == 1
         assert min(seen) > width / 2
+        key_numbers, note = (page.locator(of).bounding_box() for of in (".kpi", ".kpi + .note"))
+        assert key_numbers and note
+        assert note["y"] > key_numbers["y"]
 
 
 @pytest.mark.slow
