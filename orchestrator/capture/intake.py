@@ -704,7 +704,12 @@ def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Cell, in
     )
     distinct = {cell.point_id: cell for _, cell, _ in cells}
     stored = [
-        StoredCell(cell=p, sweep_title=f"Captured {p.tool} output", repeats=repeats[key], experiment=digest)
+        StoredCell(
+            cell=p,
+            sweep_title=f"Captured {get_parser(p.tool).NAME} output",
+            repeats=repeats[key],
+            experiment=digest,
+        )
         for key, p in distinct.items()
     ]
     result.add_plan(session, experiment, stored, [])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from parsers import get_parser
+from parsers.measurement import Scalar
 from reports.charts import curve_rows, effects, facets, wording
 from reports.charts._command_panels import MOST_ROWS, curve_panels, levels_of, rows_panels
 from reports.charts._command_points import (
@@ -144,6 +145,7 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
         else "",
         f" {effects.rule(found)}" if found else "",
         " Messages of 0 B are in the numbers only." if over == SIZE and any(p.x == 0 for p in points) else "",
+        _without_size(metrics) if over == SIZE else "",
         f" More than {fmt.count(MOST_SAMPLES)} numbers of a run are told by their quantiles."
         if any(map(samples, runs))
         else "",
@@ -163,6 +165,12 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
             _numbers(metrics, [*([axis] if axis else []), *names], told),
         ),
     )
+
+
+def _without_size(metrics: Metrics) -> str:
+    """Say which numbers have no place on an axis of message sizes; "" where all have one."""
+    found = [panel for (panel, _), points in metrics.items() if all(p.x is None for p in points)]
+    return f" Of no size, in the numbers only: {fmt.words(found)}." if found else ""
 
 
 def _numeric_axis(runs: Sequence[Run]) -> str | None:
@@ -245,24 +253,45 @@ def _effects_table(found: Sequence[Effect], head: str, points: Sequence[Point]) 
 
 
 def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Table:
-    label_placement = [name.replace("_", " ").capitalize() for name in told]
+    """names, told: the options and the labels that `Point.key` has the values of; a label that says what an option of its name says has
+    no column."""
+    every = [p.key for points in metrics.values() for p in points]
+    labels = {
+        name: at
+        for at, name in enumerate(told, len(names))
+        if name not in names or any(key[at] != key[names.index(name)] for key in every)
+    }
     rows, whose, of = [], [], []
-    for (metric, unit), points in metrics.items():
+    for (_, unit), points in metrics.items():
         for key, own in group_by(points, lambda p: p.key).items():
             spread, _ = spread_of(own)
             scale = fmt.scale_for([spread.median], unit)
             rows.append(
                 (
-                    *(fmt.NOTHING if v is None else str(v) for v in key), metric,
+                    *(fmt.NOTHING if v is None else str(v) for v in key[: len(names)]),
+                    *(_label(name, key[at]) for name, at in labels.items()), own[0].number,
                     wording.spread_text(spread, scale, 4, step_of(own)), scale.unit if scale.unit != "1" else "", str(spread.n),
                 )
             )  # fmt: skip
             whose.append(row_of(p.run for p in own))
             of.append(own[0].metric)
     return Table(
-        columns=(*names, *label_placement, "Metric", "Value", "Unit", "Repeats"),
+        columns=(
+            *names,
+            *(name.replace("_", " ").capitalize() for name in labels),
+            "Metric",
+            "Value",
+            "Unit",
+            "Repeats",
+        ),
         rows=tuple(rows),
-        numeric=frozenset((len(names) + len(label_placement) + 1, len(names) + len(label_placement) + 3)),
+        numeric=frozenset((len(names) + len(labels) + 1, len(names) + len(labels) + 3)),
         of=tuple(whose),
         metric_of=tuple(of),
     )
+
+
+def _label(name: str, value: Scalar) -> str:
+    if value is None:
+        return fmt.NOTHING
+    return fmt.size(float(value)) if name == SIZE and isinstance(value, int | float) else str(value)

@@ -80,6 +80,36 @@ def test_texts_that_do_not_say_their_threads_have_no_column_of_their_own(make: A
     assert figure.numbers[0].columns[-2:] == ("Threads", "Bandwidth, GB/s")
 
 
+@pytest.mark.parametrize(
+    ("texts", "title", "columns", "row", "said"),
+    [
+        (
+            ["osu/latency", "osu/barrier"], "Captured OSU output",
+            ("source", "Benchmark", "Message size", "Metric", "Value", "Unit", "Repeats"),
+            ("latency.out", "MPI Latency Test", "1 MiB", "mean latency", "877.1", "µs", "1"),
+            "Of no size, in the numbers only: mean latency, MPI Barrier Latency Test.",
+        ),
+        (
+            ["likwid_bench/copy_two_threads", "likwid_bench/load_two_workgroups"], "Captured likwid-bench output",
+            ("test", "Metric", "Value", "Unit", "Repeats"), ("load", "bandwidth", "16.42", "GB/s", "1"), "",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_texts_of_programs_without_a_chapter(
+    tmp_path: Path, undrawn: None, texts: list[str], title: str, columns: tuple[str, ...], row: tuple[str, ...], said: str
+) -> None:  # fmt: skip
+    """A column says what no other says, sizes have units, and what no panel has is named: of a barrier there was no word."""
+    files = {f"{text.rpartition('/')[2]}.out": (FIXTURES / f"{text}.out").read_text() for text in texts}
+
+    (figure,) = figures(build.build(load([taken(tmp_path, files)])))
+
+    (table,) = figure.numbers
+    assert (figure.title, table.columns) == (title, columns)
+    assert row in table.rows
+    assert said in figure.sub
+    assert ("no size" in figure.sub) == bool(said)
+
+
 def test_a_key_number_counts_the_parts_of_a_text_that_may_be_of_several_machines(
     make: Any, tmp_path: Path
 ) -> None:

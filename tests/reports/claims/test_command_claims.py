@@ -83,7 +83,7 @@ def test_a_message_without_bytes_is_said_to_be_missing_in_the_picture(make: Any,
 
     assert found.panels[0].title == "mean latency"
     assert found.sub.endswith("Messages of 0 B are in the numbers only.")
-    assert found.numbers[0].rows[0] == ("0", "mean latency", "200", "ns", "1")
+    assert found.numbers[0].rows[0] == ("0 B", "mean latency", "200", "ns", "1")
 
 
 def test_likwid_bench_leads_with_its_bandwidth(make: Any, tmp_path: Path) -> None:
