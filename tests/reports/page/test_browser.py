@@ -781,7 +781,8 @@ def test_the_places_of_the_runs_are_to_be_seen(
         assert len(seen) == 1
         assert min(seen) > width / 2
         key_numbers, note = (page.locator(of).bounding_box() for of in (".kpi", ".kpi + .note"))
-        assert key_numbers and note
+        assert key_numbers
+        assert note
         assert note["y"] > key_numbers["y"]
 
 
