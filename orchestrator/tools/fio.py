@@ -139,6 +139,7 @@ _SIZES: Final = frozenset(
 
 _LIMITS: Final = {"iodepth": (1, math.inf), "rwmixread": (0, 100), "rwmixwrite": (0, 100)}
 
+
 _NUMERIC = re.compile(r"[\d.,:%kKmMgGtTpPiIbBz/-]+|0x[0-9a-fA-F]+")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)?")
 _TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -235,14 +236,16 @@ def problems(options: Mapping[str, Any]) -> list[Problem]:
                     f"{text!r} is several numbers; a list of values has brackets and stands under `matrix`",
                 )
             )
-        elif kind == "int" and (text.startswith("-") or re.search(r"\.\d+(?:,|$)", text)):
+        elif kind == "int" and text.startswith("-"):
+            found.append((name, f"{text!r} is below 0: fio would go without it"))
+        elif kind == "int" and re.search(r"\.\d+(?:,|$)", text):
             found.append((name, f"{text!r} is not a whole number: fio would cut it, or go without it"))
         elif (
             (limits := _LIMITS.get(_canonical(name)))
             and text.isdigit()
             and not limits[0] <= int(text) <= limits[1]
         ):
-            found.append((name, f"{text!r} is not in {limits[0]}..{limits[1]:g}"))
+            found.append((name, f"{text!r} is not {_within(*limits)}"))
         elif kind == "seconds" and re.search(r"\.\d+(?:us|ms|s|m|h|d)?$", text):
             found.append((name, f"{text!r} has a fraction, which fio cuts", _without_fraction(text)))
         elif kind == "seconds" and seconds(text) is None:
@@ -267,6 +270,10 @@ def problems(options: Mapping[str, Any]) -> list[Problem]:
     if mix and writes(options) and direction(options) not in ("rw", "readwrite", "randrw"):
         found.append((mix[0], f"has no effect on rw={direction(options)}"))
     return found
+
+
+def _within(low: float, high: float) -> str:
+    return f"{low} or more" if math.isinf(high) else f"in {low}..{high}"
 
 
 @functools.cache

@@ -356,9 +356,9 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (fio("fixed:\n  runtime: 1.5m"), "4:3: fixed.runtime: '1.5m' has a fraction, which fio cuts | write 90s"),
         (fio("fixed:\n  ramp_time: 0.25ms"), "4:3: fixed.ramp_time: '0.25ms' has a fraction, which fio cuts | write 250us"),
         (fio("fixed:\n  iodepth: 4.5"), "4:3: fixed.iodepth: '4.5' is not a whole number: fio would cut it, or go without it | iodepth: Number of IO buffers to keep in flight"),
-        (fio("fixed:\n  rate_iops: -3"), "4:3: fixed.rate_iops: '-3' is not a whole number: fio would cut it, or go without it | rate_iops: Limit IO used to this number of IO operations/sec"),
+        (fio("fixed:\n  rate_iops: -3"), "4:3: fixed.rate_iops: '-3' is below 0: fio would go without it | rate_iops: Limit IO used to this number of IO operations/sec"),
         (fio("fixed:\n  rwmixread: 170"), "4:3: fixed.rwmixread: '170' is not in 0..100 | rwmixread: Percentage of mixed workload that is reads"),
-        (fio("fixed:\n  iodepth: 0"), "4:3: fixed.iodepth: '0' is not in 1..inf | iodepth: Number of IO buffers to keep in flight"),
+        (fio("fixed:\n  iodepth: 0"), "4:3: fixed.iodepth: '0' is not 1 or more | iodepth: Number of IO buffers to keep in flight"),
         (fio("fixed:\n  iodepth: 1,4"), ("4:3: fixed.iodepth: '1,4' is several numbers; a list of values has brackets and stands under `matrix` | "
          "iodepth: Number of IO buffers to keep in flight")),
         ("schema: 1\ntool: stream\nmatrix:\n  threads: 1 2", "4:12: matrix.threads: '1 2' is not a number | a list has brackets: [1, 2]"),
