@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
+from parsers.errors import UserError
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
@@ -19,8 +21,7 @@ from pinsweep.terminal import data, say
     "--format",
     "form",
     type=click.Choice(["csv", "parquet", "json", "openmetrics"]),
-    default="csv",
-    help="[default: csv]",
+    help="[default: what the file's name ends in, else csv]",
 )
 @click.option(
     "--openmetrics",
@@ -53,7 +54,7 @@ from pinsweep.terminal import data, say
 def command(
     context: click.Context,
     results: tuple[Path, ...],
-    form: str,
+    form: str | None,
     shape: str,
     tool: str | None,
     output: Path | None,
@@ -72,7 +73,7 @@ def command(
         refuse_output(output, paths)
     table = pieces(
         paths,
-        form=form,
+        form=form or _form_of(output),
         shape=shape,
         tool=tool,
         on_left_out=lambda why: say(why, fg="yellow", err=True),
@@ -85,6 +86,20 @@ def command(
     else:
         write_whole(output, table)
         say(f"wrote  {output}", err=True)
+
+
+_ENDINGS: Final = {".parquet": "parquet", ".json": "json"}
+_SPREADSHEETS: Final = (".xls", ".xlsx", ".ods")
+
+
+def _form_of(output: Path | None) -> str:
+    """Return the format that the name of the file asks for. Raises UserError of a spreadsheet's, which none is."""
+    ending = output.suffix.lower() if output else ""
+    if ending in _SPREADSHEETS:
+        raise UserError(
+            str(output), f"no {ending} file can be written", "name it .csv: spreadsheet programs open that"
+        )
+    return _ENDINGS.get(ending, "csv")
 
 
 def _copy(context: click.Context, paths: list[Path], target: Path) -> None:

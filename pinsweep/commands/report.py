@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
+from parsers.errors import UserError
 from pinsweep import progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
+
+_OF_LAB: Final = (".pdf", ".md", ".tex", ".typ")
+"""How the files of a lab report end that a page is mistaken for."""
 
 
 @click.command(
@@ -55,6 +60,10 @@ def command(
     paths, page, written = result_files(results), None, None
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
+        if page.suffix.lower() in _OF_LAB:
+            raise UserError(
+                str(page), "the page is HTML", f"--lab DIR writes report{page.suffix.lower()}, among others"
+            )
         refuse_output(page, paths)
         with progress.doing("drawing the page", reading=True) as watched:
             page = render_report(paths, page, static=static, template=template, watched=watched)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -124,6 +125,26 @@ def test_the_default_name_of_a_page_may_be_a_result_file(called: Cli, here: Path
     assert done.returncode == 2
     assert "a.html: is a result file: it would be replaced" in done.stderr
     assert state(here) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("report a.db -o p.pdf", "p.pdf: the page is HTML\nhint: --lab DIR writes report.pdf, among others"),
+        ("export a.db -o r.xlsx", "r.xlsx: no .xlsx file can be written\nhint: name it .csv"),
+    ],
+)
+def test_no_file_is_called_what_it_is_not(called: Cli, here: Path, words: str, says: str) -> None:
+    before = state(here)
+    assert says in called(*words.split()).stderr
+    assert state(here) == before
+
+
+def test_the_name_of_an_export_says_its_format(called: Cli, here: Path) -> None:
+    called("export", "a.db", "-o", "r.json").check_returncode()
+    assert json.loads((here / "r.json").read_text())
+    called("export", "a.db", "--format", "csv", "-o", "text.json").check_returncode()
+    assert (here / "text.json").read_text().startswith("tool,")
 
 
 @pytest.mark.parametrize("name", ["report.md", ".pinsweep.json"])
