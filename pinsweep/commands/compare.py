@@ -271,9 +271,20 @@ def _sides(
     results_a, results_b = (load(paths, watched=progress.files) for paths in (paths_a, paths_b))
     refuse_twice(results_a, results_b)
     refuse_sweeps(only, results_a, results_b)
-    a_side = side("A", _title(words_a), results_a, only)
-    b_side = side("B", _title(words_b), results_b, only)
+    called = _called([*words_a, *words_b])
+    a_side = side("A", _title([called[word] for word in words_a]), results_a, only)
+    b_side = side("B", _title([called[word] for word in words_b]), results_b, only)
     return a_side, b_side, "", [*paths_a, *paths_b]
+
+
+def _called(words: Sequence[str]) -> dict[str, str]:
+    """Return for each word on the command line, a file, say, the shortest end that tells it from the others."""
+    from reports.results.model import short_names
+
+    paths = {word: Path(word).absolute() for word in words}
+    different = list(dict.fromkeys(paths.values()))
+    short = dict(zip(different, short_names(different), strict=True))
+    return {word: short[path] for word, path in paths.items()}
 
 
 def _title(words: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ class Side:
     """One side: where its numbers come from, and which runs of it count."""
 
     name: SideName
-    title: str  # as the user named it: "before.db", "place=local"
+    title: str  # as people call it: "before.db", "n1/r.db", "place=local"
     results: Results
     runs: tuple[Run, ...]  # those that count
     left_out: tuple[Run, ...]  # void, or disturbed or misplaced, and no later attempt made good

@@ -65,6 +65,19 @@ def call(here: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     return start
 
 
+def test_a_file_is_called_by_what_tells_it_from_the_other(call: Call, here: Path) -> None:
+    """The title of a page was two paths from the root on."""
+    (here / "old").mkdir()
+    (here / "a.db").rename(here / "old" / "b.db")
+
+    _, far, _ = call("compare", str(here / "old" / "b.db"), str(here / "b.db"))
+    _, near, _ = call("compare", "old/b.db", "b.db")
+
+    assert far == near
+    assert far.startswith("A  old/b.db: ")
+    assert f"\nB  {here.name}/b.db: " in far
+
+
 def test_a_process_ends_with_the_status_that_was_asked_for(here: Path, pinsweep: Cli) -> None:
     done = pinsweep("compare", "a.db", "b.db", "--fail-on", "regressed", cwd=here)
 
