@@ -107,4 +107,14 @@ class Bounds:
             self._slow_s += max(0.0, self._clock() - began - usual)
 
 
-__all__ = ["FREE", "MOST_ROWS_BYTES", "MOST_RUNS", "RATIO", "SLOW_S", "Bounds", "Rows", "TooMuch", "too_many_runs"]
+__all__ = [
+    "FREE",
+    "MOST_ROWS_BYTES",
+    "MOST_RUNS",
+    "RATIO",
+    "SLOW_S",
+    "Bounds",
+    "Rows",
+    "TooMuch",
+    "too_many_runs",
+]

@@ -340,8 +340,13 @@ class _Measured:
         kind = node.kind if node and node.kind not in ("", "DRAM") else "Memory"
         own = frozenset({node.os_index} if node else ())
         cached = any(number.name == wording.IDLE for number in found.get(False, ()))
+        linked = node and any(key[0] == "link" and key[2] == node.os_index for key in self.numbers if key)
         none = (
-            "only buffers that fit in a cache were walked over" if cached else self._instead(frozenset(), own)
+            "only buffers that fit in a cache were walked over"
+            if cached
+            else "measured from other nodes"
+            if linked
+            else self._instead(frozenset(), own)
         )
         memory = Part(name=kind, detail=size, numbers=of_memory, instead=none)
         near = cpus or frozenset(node.cpus if node else ())
@@ -353,7 +358,7 @@ class _Measured:
             levels=tuple(self._level(cache, common) for cache in self._caches(node, cores)),
             numbers=tuple(found.get(False, ())),
             memory=memory if size or of_memory else None,
-            instead=self._instead(near, own),
+            instead=self._instead(near, own) if near or not size else "",  # of memory alone it says all there is
         )  # fmt: skip
 
     def _instead(self, cpus: Cpus, memory: frozenset[int]) -> str:

@@ -181,6 +181,24 @@ def test_every_part_of_any_machine_is_drawn_once(name: str, make: Any, tmp_path:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_memory_without_cpus_says_once_that_it_was_measured_from_other_nodes(
+    make: Any, tmp_path: Path
+) -> None:
+    """ "node 2 no CPUs measured only together with other parts Memory 504 MiB measured only together with other parts"."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / "memory-only-node.xml").read_text()
+    maker.groups["CXL"] = (Group(cpus=(0,), membind=(2,)),)
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(6e3, 1), place="CXL", axes=("place",))
+
+    render_report([maker.write()], tmp_path / "r.html", static=True)
+
+    words = re.sub(r"<[^>]+>|\s+", " ", (tmp_path / "r.html").read_text())
+    assert re.search(
+        r"node 2 no CPUs Memory [0-9]+ MiB; measured from other nodes ", re.sub(" +", " ", words)
+    )
+
+
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_each_machine_has_a_drawing_with_its_own_numbers(make: Any, tmp_path: Path) -> None:
     one = two_sockets(make, tmp_path / "a.db").write()
