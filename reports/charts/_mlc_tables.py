@@ -291,6 +291,15 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         if any(table.marked and len(table.columns) - 1 <= MOST_NUMBERS for table in shown)
         else ""
     )
+    regrouped = any(
+        all(map(str.isdecimal, names := table.columns[1:])) and [*names] != sorted(names, key=int)
+        for table in shown
+    )
+    shaded = (
+        f" Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}."
+        if any(shade for table in shown for row in table.heat for shade in row)
+        else ""
+    )
     return Figure(
         id=_id(matrix, runs[0]),
         of=sweep,
@@ -300,7 +309,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         ),
         sub=f"{wording.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
         f"{wording.not_drawn(len(tables), len(shown))}{wording.of_texts(drawn)}",
-        marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",
+        marks=f"{'Near nodes stand together.' if regrouped else ''}{shaded}{outlined}".strip(),
         panels=tuple(pictures[:_MOST_MATRICES]),
         tables=tuple(table for table in shown if len(table.columns) - 1 <= MOST_NUMBERS),
         numbers=tuple(full) if len(tables) == len(shown) else (*tables, *full),

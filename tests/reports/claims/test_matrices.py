@@ -56,11 +56,14 @@ def slit(a: int, b: int) -> float:
     return 10 if a == b else 12 if a % 2 == b % 2 else 32
 
 
-@pytest.mark.parametrize("nodes", [2, 4, 5, 8, 16])
+@pytest.mark.parametrize("nodes", [1, 2, 4, 5, 8, 16])
 def test_every_column_is_seen_with_its_number(make: Any, tmp_path: Path, nodes: int) -> None:
+    """The marks that are explained are those that are there: a matrix of one node has no shade."""
     found = figure(matrix(make, tmp_path / "r.db", nodes, near))
     (table,) = found.tables
 
+    shades = "Stronger shade: slower. " if nodes > 1 else ""
+    assert found.marks == f"{shades}Outlined: a node and its own memory."
     assert found.half == (nodes < 5)  # a wide table has the page's whole width
     assert len(table.columns) == nodes + 1
     assert all(len(text) <= 5 for row in table.rows for text in row) or nodes < 5
@@ -70,8 +73,10 @@ def test_every_column_is_seen_with_its_number(make: Any, tmp_path: Path, nodes: 
 
 
 def test_nodes_stand_by_their_distance(make: Any, tmp_path: Path) -> None:
-    (table,) = figure(matrix(make, tmp_path / "r.db", 8, near, slit)).tables
+    found = figure(matrix(make, tmp_path / "r.db", 8, near, slit))
+    (table,) = found.tables
 
+    assert found.marks.startswith("Near nodes stand together. Stronger shade")
     assert table.columns[1:] == ("0", "2", "4", "6", "1", "3", "5", "7")
     assert [row[0] for row in table.rows] == list(table.columns[1:])
     assert table.cuts == {4}

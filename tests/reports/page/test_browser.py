@@ -395,6 +395,9 @@ def test_no_text_of_a_picture_lies_on_another_or_leaves_it(browser: Browser, ful
             built(page)
             assert page.evaluate(TOUCHING) == []
             assert page.evaluate(CUT) == []
+        lines = "them => them.map(e => e.clientHeight / parseFloat(getComputedStyle(e).lineHeight))"
+        said = page.get_by_text("Idle latency in ns, from node ↓ to memory of node →", exact=True)
+        assert all(round(n) == 1 for n in said.evaluate_all(lines))  # over a table of two nodes
 
 
 @pytest.mark.slow
