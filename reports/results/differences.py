@@ -90,7 +90,8 @@ def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
 def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[str, tuple[str, str]]:
     """Return "fio command" → (A's, B's), of cells (name, A's runs, B's) whose commands differ though their options do not.
 
-    Those that do not differ, or that a side did not record, are not in it. Differences of several cells are told once each.
+    Those that do not differ, or that a side did not record, are not in it. Differences of several cells are told once each, and of commands
+    that set the same things the words in which they differ.
     """
     every = [
         (runs[0].tool, name, *_commands_of(runs, others))
@@ -99,14 +100,32 @@ def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[
     ]
     differ = [row for row in every if row[2] and row[3] and row[2].keys() != row[3].keys()]
     table = {}
-    for own in group_by(differ, lambda row: (row[0], *map(frozenset, row[2:]))).values():
+    for own in group_by(
+        differ, lambda row: (row[0], _apart(*row[2:]) or tuple(map(frozenset, row[2:])))
+    ).values():
         tool, _, *sides = own[0]
         names = [name for _, name, *_ in own if name]
         alone = len(own) == sum(row[0] == tool for row in every)
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         what = f"{naming.tool_name(tool)} command" + (f", {names[0]}{more}" if names and not alone else "")
-        table[what] = _listed(sides[0].values()), _listed(sides[1].values())
+        table[what] = _apart(*sides) or (_written(sides[0]), _written(sides[1]))
     return table
+
+
+def _apart(a: _Meant, b: _Meant) -> tuple[str, str] | None:
+    """Return the words in which A's and B's one command differ, "--size=1G", "--size=2G". None where a side has several commands, or another
+    word differs than one that names what it sets."""
+    if len(a) != 1 or len(b) != 1:
+        return None
+    (left,), (right,) = a.values(), b.values()
+    if [word.partition("=")[:2] for word in left] != [word.partition("=")[:2] for word in right]:
+        return None
+    differ = [pair for pair in zip(left, right, strict=True) if pair[0] != pair[1]]
+    return " ".join(one for one, _ in differ), " ".join(other for _, other in differ)
+
+
+def _written(of: _Meant) -> str:
+    return _listed(" ".join(words) for words in of.values())
 
 
 def _placed_alike(runs: Sequence[Run]) -> bool:
@@ -116,8 +135,8 @@ def _placed_alike(runs: Sequence[Run]) -> bool:
 
 _Command = tuple[str, tuple[str, ...], tuple[str, ...], bool]
 """Tool, argv, what its program is called, and whether it was taken in: what a command is read from (`_told`)."""
-_Meant = dict[tuple[str, ...], str]
-"""What some commands ask for → how the first that does is written."""
+_Meant = dict[tuple[str, ...], tuple[str, ...]]
+"""What some commands ask for → the words of the first that does."""
 
 
 def _commands_of(runs: Sequence[Run], others: Sequence[Run]) -> tuple[_Meant, _Meant]:
@@ -137,7 +156,7 @@ def _typed(runs: Sequence[Run]) -> list[_Command]:
 
 def _commands(typed: Iterable[_Command]) -> _Meant:
     told = dict(_told(*one) for one in typed)
-    return dict(reversed([(meant, text) for meant, text in told.items() if text]))
+    return dict(reversed([(meant, words) for meant, words in told.items() if words]))
 
 
 _OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
@@ -152,10 +171,10 @@ def _programs(run: Run) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=1024)  # the repeats of a cell have one command
 def _told(
     tool: str, argv: tuple[str, ...], programs: tuple[str, ...], captured: bool
-) -> tuple[tuple[str, ...], str]:
-    """Return what a command asks for, and how it is written."""
-    words = _command(argv, {PurePath(word).name for word in programs}, captured)
-    return tuple(command_meant(tool, words)) if words else (), " ".join(words)
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a command asks for, and its words."""
+    words = tuple(_command(argv, {PurePath(word).name for word in programs}, captured))
+    return tuple(command_meant(tool, words)) if words else (), words
 
 
 def _command(typed: Sequence[str], programs: Collection[str], captured: bool) -> list[str]:

@@ -483,6 +483,26 @@ def test_the_order_of_options_is_no_difference(
     assert ("fio command" in said) == differs, said
 
 
+def test_of_commands_that_set_the_same_things_the_words_that_differ_are_told(
+    make: Any, tmp_path: Path
+) -> None:
+    """Each cell of a sweep had a line of both commands, whole, where one option had another value in all of them."""
+    for name, think in (("a", 5), ("b", 6)):
+        for bs in ("4k", "8k"):
+            (tmp_path / f"{name}-{bs}.out").write_text(
+                make.fio_text({"read": (1e4, 100.0)}, bs=bs, rw="randread", iodepth=4)
+            )
+        texts = [tmp_path / f"{name}-{bs}.out" for bs in ("4k", "8k")]
+        typed = f"fio --name=a --rw=randread --iodepth=4 --thinktime={think}"
+        args = ["parse", *texts, "--command", typed, "-o", tmp_path / f"{name}.db"]
+        assert CliRunner().invoke(cli, list(map(str, args))).exit_code == 0
+
+    said = CliRunner().invoke(cli, ["compare", str(tmp_path / "a.db"), str(tmp_path / "b.db")]).output
+
+    assert "differs\n  fio command  --thinktime=5 → --thinktime=6\n" in said, said
+    assert said.count("fio command") == 1
+
+
 def test_a_finding_names_the_text_as_it_is_called(make: Any, tmp_path: Path) -> None:
     """A file's name keeps its letters; a cell that nothing else tells apart is called by its text."""
     pins = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): 0       1       n1         0\n[0] MPI startup(): 1       2       n1         0\n"
