@@ -213,6 +213,22 @@ def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run], *, within
     return [run for run in found if run.record.point_id not in known and facet(run, names) in drawn]
 
 
+def numberless(lost: Sequence[Run], runs: Sequence[Run], *, within: Iterable[str] = ()) -> str:
+    """Say " Without a number: other package, np 8 and 4 more." of the cells of some failed runs, for a figure that has no place for a
+    cross: what their options, but those `within`, tell them from those of `runs` by."""
+    known = {run.record.point_id for run in runs} if pooled(runs) else set()
+    names = facet_names([*runs, *lost], within=within)
+    titles = (facet_title(facet(run, names), run.tool) for run in lost if run.record.point_id not in known)
+    told = list(dict.fromkeys(filter(None, titles)))
+    if not told:
+        return ""
+    further = [f"{fmt.count(len(told) - _MOST_NUMBERLESS)} more"] if len(told) > _MOST_NUMBERLESS else []
+    return f" Without a number: {fmt.words([*told[:_MOST_NUMBERLESS], *further])}."
+
+
+_MOST_NUMBERLESS = 3
+
+
 def facet_title(of: Facet, tool: str) -> str:
     """Return "64 B stride, node n001", for people."""
     return ", ".join(facet_words(of, tool))

@@ -44,9 +44,11 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
     key_numbers: list[KeyNumber] = []
     times: list[AccessTime] = []
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
+        lost = results.lost(tool, sweep)
         for benchmark, panels in curves(members).items():
             of = [run for run in members if any(row.benchmark == benchmark for row in timings(run))]
-            figures.append(_figure(sweep, benchmark, of, panels))
+            without = [run for run in lost if run.options.get("benchmark", "PingPong") == benchmark]
+            figures.append(_figure(sweep, benchmark, of, panels, without))
             if benchmark == "PingPong":
                 if cores := _cores_figure(sweep, panels):
                     figures.append(cores)
@@ -62,7 +64,9 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
     )
 
 
-def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> Figure:
+def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels, lost: Sequence[Run]) -> Figure:
+    """lost: a failed run of each cell of the benchmark that never gave a number."""
+    missing = facets.numberless(lost, runs, within=("benchmark",))
     shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
     is_pingpong = benchmark == "PingPong"
     statistics = dict.fromkeys(of for lines in shown.values() for line in lines for of in line.statistics)
@@ -110,6 +114,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         + wording.hollow(drawn, runs)
         + curve_rows.dimmed(ranked, "time")
         + rest
+        + missing
         + wording.of_texts(runs),
         panels=tuple(drawn),
         half=len(drawn) == 1,

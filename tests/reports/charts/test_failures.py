@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reports.charts import imb
 from reports.charts.command import chapter
 from reports.draw import vega
 from reports.draw.figure import Figure
@@ -67,6 +69,32 @@ def test_a_cell_without_a_number_is_a_cross_on_the_axis(make: Any, tmp_path: Pat
             assert {n["text"] for n in spec["datasets"]["names"]} == {"case good", "case half", "case crash"}
             assert rows[-1]["tip"] == "threads 16 · no number: exit status 3"
             vega.draw(spec, "x", "")
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ([], None),
+        (["same package"], "same package"),
+        (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
+    ],
+)
+def test_messages_that_were_never_sent_are_named(
+    make: Any, tmp_path: Path, lost: list[str], said: str | None
+) -> None:
+    """Their sizes are not known, so that no cross has a place: below the curves there was no word of them."""
+    maker = make.Maker(tmp_path / "r.db")
+    options = {"benchmark": "PingPong"}
+    for place in ("same cache", "other package"):
+        maker.add("p", "imb", options, make.imb_text({1: 0.2, 64: 0.3}), place=place, axes=("place",))
+    for place in lost:
+        maker.add(
+            "p", "imb", options, "", place=place, axes=("place",), status="failed", reason="exit status 1"
+        )
+
+    (drawn,) = imb.chapter(load([maker.write()])).figures
+
+    assert re.findall(r" Without a number: (.+?)\.", drawn.sub) == ([said] if said else [])
 
 
 def test_the_name_of_a_line_that_ends_early_stands_at_its_end(make: Any, tmp_path: Path) -> None:
