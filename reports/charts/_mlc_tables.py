@@ -68,7 +68,7 @@ Pair = tuple[Any, Any]
 
 def distances(run: Run, pairs: Iterable[Pair]) -> dict[Pair, str]:
     """Return how far the nodes of each pair are apart, where the machine's nodes are not all equally far: "same package", "another
-    package", else by their SLIT number; "" where nothing tells."""
+    package", else by their SLIT number, memory without CPUs as "CPU-less, distance 14"; "" where nothing tells."""
     apart = [pair for pair in pairs if pair[0] != pair[1]]
     machine = run.session.topology
     package = {core.numa_node: core.package for core in machine.cores} if machine else {}
@@ -88,7 +88,10 @@ def distances(run: Run, pairs: Iterable[Pair]) -> dict[Pair, str]:
         }
     if len(slit) < len(apart) or len(set(slit.values())) < 2:
         return dict.fromkeys(apart, "")
-    return {pair: f"distance {d:g}" for pair, d in slit.items()}
+    bare = nodes - package.keys() if package else set()
+    return {
+        pair: f"{'CPU-less, ' if whole(pair[1]) in bare else ''}distance {d:g}" for pair, d in slit.items()
+    }
 
 
 def _slit(run: Run, apart: Iterable[Pair]) -> dict[Pair, float]:

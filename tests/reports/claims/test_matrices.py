@@ -14,6 +14,8 @@ from reports.draw.figure import Figure, Table
 from reports.report import build
 from reports.results import load
 
+HWLOC = Path(__file__).parents[2] / "fixtures" / "hwloc"
+
 Far = Callable[[int, int], float]
 
 
@@ -183,3 +185,19 @@ def test_pairs_of_two_distances_are_two_numbers(make: Any, tmp_path: Path) -> No
         "distance 31",
     }
     assert set(found.values()) == {96.0, 200.0, 260.0}
+
+
+def test_memory_without_cpus_is_told_from_other_nodes_that_are_as_near(make: Any, tmp_path: Path) -> None:
+    """Memory of CXL was “distance 14”, and three times as slow as “distance 21”."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (HWLOC / "memory-only-node.xml").read_text()
+    text = make.matrix_text([[85.8, 141.0, 263.0], [142.0, 86.9, 313.0]])
+    text = text.replace("Numa node\t     0\t     1\t", "Numa node\t     0\t     1\t     2\t")
+    maker.add("m", "mlc", {"mode": "latency_matrix"}, text)
+
+    title = figure(maker.write()).title
+
+    assert title == (
+        "Idle latency to other nodes’ memory is 1.63 to 1.64 × that within a node (distance 21), "
+        "3.07 × (CPU-less, distance 14), 3.60 × (CPU-less, distance 24)"
+    )
