@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 
 def numbers(run: Run) -> Iterator[Number]:
-    step = step_of(run)
+    step = first(
+        run, "timer_resolution"
+    )  # how far apart values come (`step_of`) would be a reading of all buckets of each run
     told = latencies(run)
     lacking = any(not own.get(statistic) for own in told.values() for statistic, _ in QUANTILES)
     bins: dict[Part, Binned] = (
