@@ -35,13 +35,14 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
     named = any(found["panel"])
-    rows, within, most, whose, above, apart = [], [], [], [], False, False
+    rows, within, most, whose, above, apart, partly = [], [], [], [], False, False, False
     for (of, name, _), own in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
         repeats = depths_of_repeats(own)
         full = formulas.saturations([{at: rate for at, (rate, _) in one.items()} for one in repeats])
         within.append([_within(repeats, limit) for limit in LIMITS])
         most.append(max(iops.values()))
+        partly |= len(repeats) < int(own.groupby("iodepth").size().max())
         above |= any(kept and kept.iops > most[-1] for kept in within[-1])
         apart |= any(kept and kept.iops not in iops.values() for kept in within[-1])
         whose.append(row_of(own["run"]))
@@ -60,6 +61,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     )
     limits = f"; within a limit on {p99}, of the depths that were tested" * bool(told)
     limits += ", of each repeat its own, of several the median" * apart
+    limits += " of those that one session measured at every depth" * (apart and partly)
     limits += ": more than the most of one depth where repeats peak at different ones" * above
     return Table(
         caption=f"What each series offers{limits}{differ}",

@@ -26,8 +26,10 @@ def swept(
     kinds: tuple[str, ...] = ("randread",),
     host: str = "node07",
     failed: Sequence[tuple[str, int]] = (),
+    ios: int = 1_000_000,
 ) -> tuple[Figure, ...]:
-    """p99: iodepth → µs; p50 is half of it, p90 0.8 of it, p99.9 twice and p99.99 four times; two repeats, IOPS 1000 × depth."""
+    """p99: iodepth → µs; p50 is half of it, p90 0.8 of it, p99.9 twice and p99.99 four times; two repeats, IOPS 1000 × depth.
+    ios: I/Os at depth 1, of the others a million."""
     maker = make.Maker(path, host=host)
     for rw in kinds:
         for depth, tail in p99.items():
@@ -37,8 +39,7 @@ def swept(
                 )
                 shares = {"50": 0.5, "90": 0.8, "99": 1.0, "99.9": 2.0, "99.99": 4.0}
                 read = document["jobs"][0]["read"]
-                read["total_ios"] = 1_000_000
-                read["lat_ns"]["N"] = 1_000_000
+                read["total_ios"] = read["lat_ns"]["N"] = ios if depth == 1 else 1_000_000
                 read["lat_ns"]["percentile"] = {
                     f"{float(q):.6f}": round(tail * 1e3 * k * wobble) for q, k in shares.items()
                 }
@@ -82,6 +83,15 @@ def test_a_fan_has_five_percentiles_over_the_tested_depths(make: Any, tmp_path: 
             assert spec["encoding"]["x"]["axis"]["values"] == [*TAILS]
             vega.draw(spec, "x", "")
     assert len({str(panel.wide["encoding"]["y"]["scale"]) for panel in fan.panels}) == 1
+
+
+def test_a_percentile_of_one_depth_is_told_once(make: Any, tmp_path: Path) -> None:
+    """ "p99.9: 400 µs at depth 4, 400 µs at 4." was told of one point."""
+    _, fan = swept(make, tmp_path / "f.db", {1: 90.0, 4: 200.0}, ios=5000)
+
+    said = fan.panels[0].description
+    assert "p99: 90.0 µs at depth 1, 200 µs at 4." in said
+    assert "p99.9: 400 µs at depth 4. " in said
 
 
 def test_a_host_is_called_as_it_is(make: Any, tmp_path: Path) -> None:

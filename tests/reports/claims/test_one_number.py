@@ -703,6 +703,26 @@ def test_iops_within_a_limit_that_no_depth_has_are_said_to_be_those_of_each_repe
     assert offers.caption.endswith(", of each repeat its own, of several the median")
 
 
+def test_repeats_that_a_stop_cut_in_two_are_said_to_be_left_out(make: Any, tmp_path: Path) -> None:
+    """A table said 118 kIOPS within 100 µs of three repeats whose median is 117: the second had been measured in two sessions."""
+    path = tmp_path / "r.db"
+    iops = {4: (115e3, 117e3, 121e3), 16: (118e3, 118e3, 118e3)}
+    for runs in (((4, 1), (16, 1), (4, 2)), ((16, 2), (4, 3), (16, 3))):
+        maker = make.Maker(path)
+        for depth, repeat in runs:
+            rate = iops[depth][repeat - 1]
+            text = make.fio_text({"read": (rate, 34 if depth == 4 else 136)}, bs="4k", rw="randread", iodepth=depth)  # fmt: skip
+            options = {"rw": "randread", "iodepth": depth}
+            maker.add("s", "fio", options, text, axes=("iodepth",), repeat=repeat)
+        maker.write()
+
+    _, (figure, *_) = page_of(path, "fio")
+
+    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
+    assert offers.rows[0][offers.columns.index("IOPS at p99 ≤ 100 µs")] == "118 kIOPS"
+    assert "of several the median of those that one session measured at every depth" in offers.caption
+
+
 # --- what only some repeats have ---------------------------------------------------------------------------
 
 WITHIN = "bandwidth within 2 × unloaded latency at traffic read"
