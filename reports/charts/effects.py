@@ -18,7 +18,7 @@ Levels = tuple[Scalar, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """A level of an axis: how often the best level is better than it, at least 1 on the whole."""
+    """A level of an axis: how many times better the best level is than it, at least 1 on the whole."""
 
     name: str
     behind: float  # best ÷ this, of a number of which less is better this ÷ best: the geometric mean over the cells of the other axes
@@ -149,7 +149,7 @@ def rule(found: Sequence[Effect]) -> str:
     """Say what the factors of a title, and of what is drawn, are; "" where there are none."""
     if not any(effect.clear for effect in found):
         return ""
-    said = "n × by an axis: how often its best level is better than its worst"
+    said = "n × by an axis: how many times better its best level is than its worst"
     return (
         f"{said}, with the other axes the same; the geometric mean over these."
         if len(found) > 1

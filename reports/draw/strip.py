@@ -55,7 +55,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """What a track is made of: levels as (name, how often the best is better), the best first; the range of the last one's."""
+    """What a track is made of: levels as (name, how many times better the best is), the best first; the range of the last one's."""
 
     name: str
     levels: Sequence[tuple[str, float]]

@@ -44,7 +44,7 @@ _AT: Final = " at "
 
 
 def figure(results: Results) -> Figure | None:
-    """Return a table with a row for each axis of each sweep of one host: its best and its last level, and how often the best is better,
+    """Return a table with a row for each axis of each sweep of one host: its best and its last level, and how many times better the best is,
     with all other axes the same. None where no sweep has such an axis."""
     sweeps = group_by(
         (run for tool in results.tools for run in _told_here(results, tool)),
@@ -56,7 +56,7 @@ def figure(results: Results) -> Figure | None:
     return Figure(
         id=ID,
         title="What each axis does",
-        sub="To the number that stands for a run, from the worst level of an axis to its best: how often that is better, with all other axes the same; "
+        sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
         "the geometric mean over these pairs of cells, and their range. Clear: beyond the repeats in each pair; of curves over message size, whose "
         f"number is that of one size, nowhere the other way{_bound(row for row, _ in rows)}.{_key(rows)}",
         tables=(
@@ -135,7 +135,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
         numeric=frozenset((3, 4)),
         of=tuple(row_of(whose) for _, whose, _ in rows),
         part_of=ID,
-        caption=f"Axes, {number}: how often the best level is better than the worst, with all other axes the same; the geometric mean "
+        caption=f"Axes, {number}: how many times better the best level is than the worst, with all other axes the same; the geometric mean "
         f"over these pairs of cells, and their range. Clear: beyond the repeats in each pair{curves}{_bound(row for row, *_ in rows)}",
     )
     titled = silent and clear
