@@ -224,6 +224,7 @@ environment() { # environment LEVEL
     say "installing requirements/$1.txt into .venv: the first time one to three minutes, and about 240 MB to fetch, half of it Intel MPI on x86-64"
     rm -f .venv/set-up
     quietly "${pip[@]}" --require-hashes -r "requirements/$1.txt"
+    say "installing pinsweep itself, from this folder"
     quietly "${pip[@]}" --no-deps --no-build-isolation --editable .
     stamp "$1" >.venv/set-up
 }
