@@ -28,9 +28,7 @@ T = TypeVar("T")
 
 
 def numbers(run: Run) -> Iterator[Number]:
-    step = first(
-        run, "timer_resolution"
-    )  # how far apart values come (`step_of`) would be a reading of all buckets of each run
+    step = first(run, "timer_resolution")  # `step_of` reads all buckets: a third of what a fleet takes
     told = latencies(run)
     lacking = any(not own.get(statistic) for own in told.values() for statistic, _ in QUANTILES)
     bins: dict[Part, Binned] = (

@@ -13,8 +13,8 @@ from orchestrator.model import Group
 from parsers import poke as parser
 from reports import numbers, show
 from reports.charts import poke
-from reports.checks import general, repeats
 from reports.checks import poke as checks
+from reports.checks import repeats
 from reports.draw.figure import Figure, Table
 from reports.numbers.poke import numbers as numbers_of
 from reports.report import axis_effects, build
@@ -274,7 +274,6 @@ def test_a_clock_that_is_looked_at_every_10_ns_has_steps_of_10_ns(make: Any, tmp
 
     figure = poke.chapter(results).figures[0]
     assert "the timer’s own cost in it (20 ns, in steps of 10 ns)" in re.sub(r"\s", " ", figure.sub)
-    assert "memory read latency p50: 30 ns in steps of 10 ns" in [f.text for f in general.clock(results)]
 
 
 def test_what_is_not_told_from_the_timer_is_no_cache(make: Any, tmp_path: Path) -> None:
