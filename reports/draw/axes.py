@@ -147,6 +147,7 @@ def decades(
             low_tick * 2.0**i for low_tick in fine[:1] for i in range(8) if low_tick * 2.0**i <= high * 1.001
         ]
         marks = doubled if len(doubled) > len(fine) else fine
+        marks = marks[:: math.ceil(len(marks) / most)]
     texts = [fmt.quantity(m, unit, 1) if unit else fmt.number(m, 1) for m in marks]
     return Axis(
         kind="log",

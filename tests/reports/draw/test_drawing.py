@@ -78,6 +78,15 @@ def test_log_axis_holds_its_values_and_ticks(numbers: list[float]) -> None:
     assert 0 <= axis.share(numbers[0]) <= 1
 
 
+@pytest.mark.parametrize("values", [(86.3, 313.0), (90.0, 200.0), (80.0, 900.0), (80.0, 9e5)])
+@pytest.mark.parametrize("most", [3, 5])
+def test_a_narrow_log_axis_has_no_more_ticks_than_it_has_room_for(
+    values: tuple[float, float], most: int
+) -> None:
+    """“50 ns100 ns200 ns 500 ns” on a phone."""
+    assert 2 <= len(axes.decades(values, "Time", unit="ns", margin=1.6, most=most).ticks) <= most
+
+
 @given(st.lists(st.integers(1, 256), min_size=1, max_size=40))
 def test_integer_axis_has_few_whole_ticks(numbers: list[int]) -> None:
     axis = axes.integers(numbers, "threads")
