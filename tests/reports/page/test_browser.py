@@ -775,7 +775,7 @@ def test_the_places_of_the_runs_are_to_be_seen(
     """They stood in a box that is as wide as its content, and whose content counted for nothing. What the marks of the key numbers mean stood before
     these on a phone, above the drawing of the machine."""
     maker = make.Maker(tmp_path / "r.db")
-    maker.topology = "pack:2 [numa] core:4 pu:1"
+    maker.topology = "pack:2 [numa] [numa] core:4 pu:1"
     maker.add("s", "stream", {"threads": 4}, make.stream_text(9e3, 4), place="local", axes=("place",))
     maker.add("s", "stream", {"threads": 4}, make.stream_text(9e4, 4), place="local", axes=("place",))
     page_of = render_report([maker.write()], tmp_path / "r.html")
@@ -783,6 +783,10 @@ def test_the_places_of_the_runs_are_to_be_seen(
         seen = page.locator("#placement .tw").evaluate_all("tables => tables.map(e => e.clientWidth)")
         assert len(seen) == 1
         assert min(seen) > width / 2
+        bottoms = "them => them.map(e => Math.round(e.getBoundingClientRect().bottom))"
+        ends = page.locator("#placement .node > span").evaluate_all(bottoms)
+        assert len(ends) == 4
+        assert len({*ends}) == 1 or width == 400  # memory without CPUs stands on the line of the others
         key_numbers, note = (page.locator(of).bounding_box() for of in (".kpi", ".kpi + .note"))
         assert key_numbers
         assert note
