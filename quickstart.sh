@@ -27,5 +27,5 @@ status=0
 echo
 echo "result  $PWD/$name.db"
 echo "report  $PWD/$name.html"
-echo "again   goes on in this result file today; to measure anew, move it away first"
+echo "again   runs what is still missing, today; to measure anew, move the result file away first"
 exit "$status"

@@ -230,7 +230,7 @@ def _effects_table(found: Sequence[Effect], head: str, points: Sequence[Point]) 
         (
             effect.axis, level.name, fmt.number(level.behind),
             f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING,
-            str(level.n), "" if i < len(effect.levels) - 1 else "yes" if effect.clear else "no",
+            str(level.n), fmt.NOTHING if not i else "yes" if level.clear else "no",
         )
         for effect in found
         for i, level in enumerate(effect.levels)

@@ -26,6 +26,7 @@ class Level:
     high: float
     n: int  # of these ratios
     cells: tuple[Levels, ...]  # that it is of, those of the best level among them
+    clear: bool  # does it differ from the best one in each pair of cells, beyond their repeats? Of the best itself False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +83,12 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
         ratios = [(row[best].median / row[name].median) ** sign for row in rows]
         of = tuple(sorted({*having[name], *having[best]}, key=order.__getitem__))
         mean = (means[best] / means[name]) ** sign
-        levels.append(
-            Level(name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of)
-        )
-    ahead = [
-        level.low > 1 and all(formulas.differs(row[best], row[name]) for row in rows)
-        for name, level in zip(ranked[1:], levels[1:], strict=True)
-    ]
+        clear = min(ratios) > 1 and all(formulas.differs(row[best], row[name]) for row in rows)
+        level = Level(
+            name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of, clear=clear
+        )  # fmt: skip
+        levels.append(level)
+    ahead = [level.clear for level in levels[1:]]
     return Effect(axis=axis, levels=tuple(levels), clear=ahead[-1], alone=all(ahead))
 
 
