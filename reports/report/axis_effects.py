@@ -39,6 +39,7 @@ _AT_LEAST: Final = "yes, at least"
 _CLEAR: Final = (_BEYOND, _AT_LEAST)
 _NOT: Final = "no"
 _TIMED: Final = "mostly the timer"
+_RULE: Final = "Clear: in each pair no repeats overlap, and the medians lie further apart than the repeats of either spread"
 _AT: Final = " at "
 """Before the message size of a number that is of one size of a curve."""
 
@@ -57,7 +58,7 @@ def figure(results: Results) -> Figure | None:
         id=ID,
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
-        "the geometric mean over these pairs of cells, and their range. Clear: beyond the repeats in each pair; of curves over message size, whose "
+        f"the geometric mean over these pairs of cells, and their range. {_RULE}; of curves over message size, whose "
         f"number is that of one size, nowhere the other way{_bound(row for row, _ in rows)}.{_key(rows)}",
         tables=(
             Table(
@@ -136,7 +137,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
         of=tuple(row_of(whose) for _, whose, _ in rows),
         part_of=ID,
         caption=f"Axes, {number}: how many times better the best level is than the worst, with all other axes the same; the geometric mean "
-        f"over these pairs of cells, and their range. Clear: beyond the repeats in each pair{curves}{_bound(row for row, *_ in rows)}",
+        f"over these pairs of cells, and their range. {_RULE}{curves}{_bound(row for row, *_ in rows)}",
     )
     titled = silent and clear
     return replace(
