@@ -62,8 +62,8 @@ def _read_to_end(fd: int) -> str:
     """Return what comes until _END: where a library keeps a copy of the standard streams, as V8 does, the last of them is never closed."""
     told = b""
     with os.fdopen(fd, "rb") as stream:
-        while not told.endswith(_END):
-            told += stream.read1()
+        while not told.endswith(_END) and (part := stream.read1()):
+            told += part
     return told.removesuffix(_END).decode()
 
 

@@ -13,6 +13,7 @@ from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
 from reports.numbers import Buckets, Number, Part, formulas, let_go, scatter
+from reports.numbers.clock import step as values_apart
 from reports.numbers.formulas import Sampled
 from reports.numbers.poke import histograms, latencies, sampled, step_of, totals, turns_of
 from reports.page.model import KeyNumber
@@ -117,9 +118,12 @@ def _distributions(repeats: Sequence[Run], *, shown: bool) -> Iterator[tuple[Dis
         told = latencies(run)
         for part, of in _histograms(run) if shown else _sampled(run):
             members.setdefault(part, []).append((run, of, told[part]))
+    least = max((first(run, "timer_resolution") or 0.0 for run in repeats), default=0.0)
+    every = [of for same in members.values() for _, of, _ in same] if shown and least else []
+    step = max([least, *(values_apart(of, least) for of in every)])
+    made = _tails.pooled if shown else _tails.folded
     for part, same in members.items():
-        (target, op), step = (str(value) for _, value in part), _step(run for run, _, _ in same)
-        made = _tails.pooled if shown else _tails.folded
+        target, op = (str(value) for _, value in part)
         yield made("", target, same, op=op, step=step), same[0][0], turns_of(same[0][0]).get(part)
 
 
@@ -129,11 +133,6 @@ def _histograms(run: Run) -> Iterator[tuple[Part, Buckets]]:
 
 def _sampled(run: Run) -> Iterator[tuple[Part, Sampled]]:
     return (((("target", of.target), ("op", of.op)), of) for of in sampled(run))
-
-
-def _step(runs: Iterable[Run]) -> float:
-    """Return how fine the timer of some runs is, ns."""
-    return max(step_of(run) or 0.0 for run in runs)
 
 
 def _with_buckets(d: Distribution) -> Distribution:

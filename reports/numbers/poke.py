@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, TypeVar
 from parsers import poke
 from parsers.measurement import Parsed
 from reports.numbers import formulas
-from reports.numbers._clock import step as values_apart
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
+from reports.numbers.clock import step as values_apart
 from reports.numbers.formulas import Bucket, Sampled
 from reports.numbers.model import Buckets, Name, Number, Part, Resolved
 from reports.readings import reading
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def numbers(run: Run) -> Iterator[Number]:
-    step = first(run, "timer_resolution")  # `step_of` reads all buckets: a third of what a fleet takes
+    step = first(run, "timer_resolution")  # not `step_of`, which is a third of what a fleet takes
     told = latencies(run)
     lacking = any(not own.get(statistic) for own in told.values() for statistic, _ in QUANTILES)
     bins: dict[Part, Binned] = (
@@ -100,22 +100,11 @@ def histograms(run: Run | Parsed) -> list[tuple[Name, Buckets]]:
     return [(latency(part), tuple(own)) for part, own in found.items() if sum(b.n for b in own)]
 
 
-class Clock(NamedTuple):
-    """What the times of a run tell of their clock."""
-
-    step: float  # ns: how far apart its values come
-
-
-@reading(Clock)
-def clock(parsed: Parsed) -> Iterator[Clock]:
-    """The one clock of a run, where its text tells its resolution."""
-    if least := first(parsed, "timer_resolution"):
-        yield Clock(max([least, *(values_apart(own, least) for _, own in histograms(parsed))]))
-
-
 def step_of(of: Run | Parsed) -> float | None:
-    """Return how far apart (ns) the times of a run come: its timer may count finer than it is looked at. None where its text does not tell."""
-    return next((one.step for one in clock(of)), None)
+    """Return how far apart (ns) the times of a run come: its timer may count finer than it is looked at. None where its text does not tell.
+    Reads all buckets: for the few runs of a caption."""
+    least = first(of, "timer_resolution")
+    return max([least, *(values_apart(own, least) for _, own in histograms(of))]) if least else None
 
 
 class Binned(NamedTuple):
@@ -132,7 +121,7 @@ class Binned(NamedTuple):
 @reading(Binned)
 def binned(parsed: Parsed) -> Iterator[Binned]:
     """The operations with samples, in the order of the text."""
-    least = step_of(parsed) or 0.0
+    least = first(parsed, "timer_resolution") or 0.0
     for name, own in histograms(parsed):
         (_, target), (_, op) = name.part
         told = [(n.name.statistic, n.value, n.step) for n in quantiles((), own, least)]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.machine.facts import MemoryModule
-from reports.numbers import _clock, formulas
+from reports.numbers import clock, formulas
 from reports.numbers.formulas import Bucket, Load, Spread
 
 
@@ -337,7 +337,7 @@ def test_a_coarse_clock_makes_no_modes() -> None:
     ],
 )
 def test_a_clock_steps_as_its_values_do(lows: Sequence[float], width: float, n: int, step: float) -> None:
-    assert _clock.step([Bucket(low, low + width, n) for low in lows], 0.4) == pytest.approx(step)
+    assert clock.step([Bucket(low, low + width, n) for low in lows], 0.4) == pytest.approx(step)
 
 
 def test_scatter_has_no_half_size() -> None:
