@@ -51,13 +51,14 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
     runs = results.shown(tool)
     sweeps = group_by(runs, lambda r: r.cell.sweep)
+    several = len({run.cell.sweep for run in results.runs}) > 1  # of any tool: the page has them all
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     for sweep, members in sweeps.items():
         read = {run: measured(tool, run) for run in members}
         figure = _figure(tool, sweep, read, _lost(results, tool, sweep, members))
         figures += [figure] if figure else []
-        key_numbers += _key_numbers(tool, read, several=len(sweeps) > 1)
+        key_numbers += _key_numbers(tool, read, several=several)
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
     )
@@ -69,7 +70,7 @@ _MOST_KEYS = 2
 
 def _key_numbers(tool: str, read: Read, *, several: bool) -> list[KeyNumber]:
     """Return the best cell of the first metrics that have a direction, of each sweep of a program of the user's; nothing of numbers of which
-    a run has several. several: are there several sweeps? Then it says whose they are."""
+    a run has several. several: has the page several sweeps? Then it says whose they are."""
     if get_parser(tool).METRICS:
         return []
     unlike = facets.unlike(read)

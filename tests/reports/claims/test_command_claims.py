@@ -173,3 +173,22 @@ def test_of_two_cells_that_are_as_good_none_is_the_best(make: Any, tmp_path: Pat
 
     assert [panel.wide["datasets"]["rings"] for panel in found.panels] == [[]]
     assert "Ring" not in found.sub
+
+
+def test_a_key_number_names_its_sweep_beside_one_of_another_tool(make: Any, tmp_path: Path) -> None:
+    options = {
+        "command": "sort",
+        "metrics": {"time": {"regex": r"time (\S+)", "unit": "s", "better": "lower"}},
+    }
+    alone, beside = (make.Maker(tmp_path / name) for name in ("alone.db", "beside.db"))
+    for maker in (alone, beside):
+        for n in (1, 2):
+            maker.add("sorting", "command", {**options, "n": n}, f"time {n}\n", axes=("n",))
+    beside.add("loops", "stream", {"threads": 1}, make.stream_text(9840.0, 1))
+
+    def told(maker: Any) -> str:
+        (number,) = (n for n in build.build(load([maker.write()])).key_numbers if n.name == "time")
+        return str(number.context)
+
+    assert told(alone) == "n 1; best of 2 cells"
+    assert told(beside) == "sorting; n 1; best of 2 cells"
