@@ -34,6 +34,10 @@ class Row:
     bandwidth: Spread  # B/s
     hollow: bool = False  # no run of it is sound: shown, and part of no statement
 
+    @property
+    def has_bar(self) -> bool:
+        return self.latency.n > 1 and not self.hollow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadCurve:

@@ -49,7 +49,7 @@ def loaded_figures(
     scale = fmt.scale_to_largest([fastest], "B/s")
     colours = _colours(every)
     seen = [load for curves in shown.values() for load in curves]
-    on = sheet(every, (one for of in shown for one in known[of]), colours, scale)
+    on = sheet(seen, (one for of in shown for one in known[of]), colours, scale)
     drawn = {load.name for load in seen}
     key = tuple(Key(name=name, colour=colour) for name, colour in colours.items() if name in drawn)
     notes = []
@@ -131,6 +131,11 @@ def _marks(seen: Sequence[LoadCurve], known: Sequence[Beside], top: float) -> st
     if above:
         many = "1 point lies" if len(above) == 1 else f"{len(above)} points lie"
         said.append(f"{many} above the axis (▲), up to {fmt.quantity(max(above), 'ns', 4, fmt.UP)}.")
+    cut = [r.latency.high for load in seen for r in load.rows if r.has_bar and r.latency.high > top]
+    if cut:
+        many = "1 bar ends" if len(cut) == 1 else f"{len(cut)} bars end"
+        beyond = "it" if above else "the axis"
+        said.append(f"{many} above {beyond}, up to {fmt.quantity(max(cut), 'ns', 4, fmt.UP)}.")
     if known:
         most = (
             ["what the memory’s modules could move (theoretical)"]

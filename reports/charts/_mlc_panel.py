@@ -1,4 +1,4 @@
-"""The picture of loaded latency: latency from 0 to four times the unloaded latency over bandwidth, with what the memory could do."""
+"""The picture of loaded latency: latency from 0 to four times the lowest unloaded one over bandwidth, with what the memory could do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from reports.draw.vega import Frame, Rows, Spec
 from reports.text import format as fmt
 
 UNLOADED_HIGH = 4
-"""How many unloaded latencies high the axis of latency is: below, all that a load should wait; above, only how long a queue is."""
+"""How many of the lowest unloaded latency high the axis is: below, all that a load should wait; above, only how long a queue is."""
+
+_OWN_HIGH = 2.5
+"""How many of its own unloaded latency of a slower curve (remote memory, a larger buffer) lie below the axis' end: its knee, at 2, does."""
 
 _ROOM = 1.25
 """So much above that the axis still grows: few points are at its edge only because of a hair."""
@@ -44,15 +47,27 @@ class Sheet:
 def sheet(
     curves: Sequence[LoadCurve], known: Iterable[Beside], colours: Mapping[str, str], scale: fmt.Scale
 ) -> Sheet:
-    """Return colours and axes: latency from 0 to UNLOADED_HIGH times the highest unloaded one, bandwidth from 0 to what holds all."""
+    """Return colours and axes of the curves that are drawn: latency from 0 to `_top`, bandwidth from 0 to what holds all."""
     fastest = max(row.bandwidth.high for load in curves for row in load.rows)
     within = [one.rate.median for one in known if one.rate.median <= _WIDER * fastest]
     x = axes.from_zero([v / scale.factor for v in (fastest, *within)], f"Bandwidth, {scale.unit}")
-    idle = [load.offers.unloaded for load in curves if load.offers.idle and not load.hollow]
-    slowest = max(row.latency.high for load in curves for row in load.rows)
-    top = UNLOADED_HIGH * max(idle) if idle else slowest
-    top = slowest if top < slowest <= _ROOM * top else top
-    return Sheet(colours=colours, x=x, y=axes.from_zero([top], "Latency, ns"), scale=scale)
+    return Sheet(colours=colours, x=x, y=axes.from_zero([_top(curves)], "Latency, ns"), scale=scale)
+
+
+def _top(curves: Sequence[LoadCurve]) -> float:
+    """Return where the axis of latency ends, in ns: UNLOADED_HIGH times the lowest unloaded one, and no lower than each curve's own end, or
+    _OWN_HIGH times its unloaded latency if that is less."""
+    slowest = max(map(_end, curves))
+    told = [load for load in curves if load.offers.idle and not load.hollow]
+    if not told:
+        return slowest
+    own = (min(_end(load), _OWN_HIGH * load.offers.unloaded) for load in told)
+    top = max(UNLOADED_HIGH * min(load.offers.unloaded for load in told), *own)
+    return slowest if top < slowest <= _ROOM * top else top
+
+
+def _end(load: LoadCurve) -> float:
+    return max(row.latency.high for row in load.rows)
 
 
 def loaded_panel(of: facets.Facet, curves: Sequence[LoadCurve], known: Sequence[Beside], on: Sheet) -> Panel:
@@ -144,7 +159,7 @@ def _crossing(a: Row, b: Row, on: Sheet) -> dict[str, float]:
 
 
 def _has_range(row: Row, on: Sheet) -> bool:
-    return row.latency.n > 1 and not row.hollow and not on.above(row)
+    return row.has_bar and not on.above(row)
 
 
 def _range(load: LoadCurve, row: Row, on: Sheet) -> dict[str, Any]:

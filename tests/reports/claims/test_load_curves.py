@@ -96,6 +96,34 @@ def test_latency_begins_at_zero_and_no_point_is_cut_unsaid(make: Any, tmp_path: 
     assert any(str(int(top)) in text.replace("\u202f", "") for text in numbers)
 
 
+@pytest.mark.parametrize(
+    ("remote", "ends_at"),
+    [((250.0, 400.0), 400), ((150.0, 250.0), 320), ((250.0, 2000.0), 625), ((400.0, 430.0), 430)],
+)
+def test_the_axis_goes_to_four_times_the_lowest_unloaded_latency(
+    make: Any, tmp_path: Path, remote: tuple[float, float], ends_at: float
+) -> None:
+    """It went to four times the highest: to 1000 ns for curves that end at 400. A slower curve has its end or its own knee on it."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    add(maker, make, rows(60e3, 80.0, 310.0))
+    add(maker, make, rows(30e3, *remote), "remote")
+
+    _, high = domain(figure(maker.write()).panels[0].wide, "y")
+
+    assert ends_at <= high <= 1.1 * ends_at
+
+
+def test_a_bar_that_goes_beyond_the_axis_is_told(make: Any, tmp_path: Path) -> None:
+    maker = two_nodes(make, tmp_path / "r.db")
+    for top in (150.0, 160.0, 900.0):
+        add(maker, make, rows(60e3, 80.0, top))
+
+    found = figure(maker.write())
+
+    assert drawn(found, "above") == []
+    assert "1 bar ends above the axis, up to 900 ns." in found.sub
+
+
 def test_a_line_that_leaves_the_picture_comes_back_where_it_left(make: Any, tmp_path: Path) -> None:
     maker = two_nodes(make, tmp_path / "r.db")
     spike = [(d, 900.0 if d == 500 else latency, rate) for d, latency, rate in rows(60e3, 80.0, 150.0)]
