@@ -487,8 +487,8 @@ def _methods(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[str]
     if results.warm_ups:
         warmed = fmt.words(wording.programs(results.warm_ups))
         yield (
-            f"In no number here: warm-ups of {warmed}, before all other runs of a session: {fmt.plural(len(results.warm_ups), 'run')}, "
-            "listed with all runs."
+            f"In no number here: warm-ups of {warmed}, before all other runs of a session: {fmt.plural(len(results.warm_ups), 'run')}. "
+            "pinsweep show FILE --runs lists them."
         )
     modules = dict.fromkeys(chart_module(tool) for tool in results.told)
     for module in sorted(modules, key=lambda m: m.RANK):

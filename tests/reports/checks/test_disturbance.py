@@ -208,7 +208,7 @@ def test_warm_ups_are_in_the_list_of_all_runs_and_in_no_number(make: Any, tmp_pa
     ]
     assert page.runs.started == 2
     assert any(
-        "In no number here: warm-ups of STREAM 5.10, before all other runs of a session: 1 run, listed with all runs"
+        "In no number here: warm-ups of STREAM 5.10, before all other runs of a session: 1 run. pinsweep show FILE --runs lists"
         in text
         for text in page.methods
     )
