@@ -132,7 +132,7 @@ def _curves_panel(
     scale = (fmt.scale_for if axes.far_apart(values) else fmt.scale_to_largest)(values, unit)
     crosses = [
         curve_rows.Cross(
-            x=one.x, series=one.line or of.head, said=curve_rows.failed(f"{over} {one.x:g}", one.run)
+            x=one.x, series=one.line or of.head, said=curve_rows.failed(f"{over} {fmt.level(one.x)}", one.run)
         )
         for one in missing
         if one.x is not None
@@ -162,7 +162,7 @@ def _curves_panel(
     named = [*lines, *without]
 
     def at(value: float) -> str:
-        return fmt.size(value) if over == SIZE else f"{over} {value:g}"
+        return fmt.size(value) if over == SIZE else f"{over} {fmt.level(value)}"
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -209,7 +209,7 @@ def _plain_axis(tested: list[float], title: str) -> axes.Axis:
         kind="linear",
         low=low - margin,
         high=high,
-        ticks=tuple((v, f"{v:g}") for v in tested[:: max(1, len(tested) // 8)]),
+        ticks=tuple((v, fmt.level(v)) for v in tested[:: max(1, len(tested) // 8)]),
         title=title,
     )
 

@@ -16,6 +16,7 @@ from reports.draw.vega import Rows, Series
 from reports.numbers.formulas import Spread, saturations, spread
 from reports.results.grouping import group_by
 from reports.results.model import Run
+from reports.text import format as fmt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +258,7 @@ def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[
         rings.append({"series": line.name, **at})
     rings_upwards = sorted(rings, key=lambda r: float(r["y"]))
     named = list({ring["x"]: ring for ring in rings_upwards}.values())  # of each x the upper one
-    anchors = [(plot.at(ring["x"], ring["y"]), f"95 % at {ring['x']:g}") for ring in named]
+    anchors = [(plot.at(ring["x"], ring["y"]), f"95 % at {fmt.level(ring['x'])}") for ring in named]
     boxes = [(x - 7, y - 7, x + 7, y + 7) for x, y in (plot.at(ring["x"], ring["y"]) for ring in rings)]
     bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
     placed = label_placement.near(anchors, segments(lines, plot, factor), boxes, bounds, 11.5)

@@ -45,7 +45,7 @@ def from_zero(values: Iterable[float], title: str, ticks: int = 5) -> Axis:
     if top - largest > 0.6 * step:
         top = largest * 1.06
     marks = [i * step for i in range(int(top / step + 1e-6) + 1)]
-    return Axis(kind="linear", low=0.0, high=top, ticks=tuple((v, _plain(v)) for v in marks), title=title)
+    return Axis(kind="linear", low=0.0, high=top, ticks=tuple((v, fmt.level(v)) for v in marks), title=title)
 
 
 FAR_APART = 30.0
@@ -75,7 +75,7 @@ def around(values: Sequence[float], title: str, ticks: int = 4, least: float = 0
     step = _nice_step((high - low) / ticks)
     first = math.ceil(low / step - 1e-9)
     marks = [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
-    return Axis(kind="linear", low=low, high=high, ticks=tuple((v, _plain(v)) for v in marks), title=title)
+    return Axis(kind="linear", low=low, high=high, ticks=tuple((v, fmt.level(v)) for v in marks), title=title)
 
 
 def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
@@ -98,7 +98,7 @@ def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
     for value in wanted[1:-1]:
         if all(abs(axis.share(value) - axis.share(other)) >= room for other in told):
             told.add(value)
-    texts = tuple((float(v), _plain(v) if v in told else "") for v in listed)
+    texts = tuple((float(v), fmt.level(v) if v in told else "") for v in listed)
     return replace(axis, ticks=texts, fine=(tuple((float(v), str(v)) for v in listed),))
 
 
@@ -107,7 +107,7 @@ def at_tested(values: Iterable[float], title: str) -> Axis:
 
     Values closer than 1/14 of the axis lose their text, not their tick.
     """
-    listed = [(value, _plain(value)) for value in sorted(set(values)) or [1.0]]
+    listed = [(value, fmt.level(value)) for value in sorted(set(values)) or [1.0]]
     low, high = listed[0][0] / 1.16, listed[-1][0] * (1.16 if len(listed) == 1 else 1.0)
     axis = Axis(kind="log", low=low, high=high, ticks=(), title=title)
     ticks: list[tuple[float, str]] = []
@@ -231,12 +231,3 @@ def _is_power(value: float) -> bool:
 def _nice_step(rough: float) -> float:
     power = 10.0 ** math.floor(math.log10(rough))
     return next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999)
-
-
-def _plain(value: float) -> str:
-    text = f"{value:.6g}".replace("-", fmt.MINUS)
-    return (
-        f"{int(value):,}".replace(",", fmt.THIN).replace("-", fmt.MINUS)
-        if value == int(value) and abs(value) >= 1000
-        else text
-    )

@@ -141,6 +141,11 @@ def whole(value: float | str | None) -> str:
     return NOTHING if value is None else Shown(str(value), str(value))
 
 
+def level(value: float) -> str:
+    """Return a number of an axis as it was chosen, every digit of it: `level(20e6)` is "20 000 000", `level(1e-5)` is "0.00001"."""
+    return f"{decimal.Decimal(f'{value:.15g}'):,f}".replace(",", THIN).replace("-", MINUS)
+
+
 def split(
     value: float | None, unit: str, digits: int = 3, rounding: str = NEAREST, step: float | None = None
 ) -> tuple[str, str]:

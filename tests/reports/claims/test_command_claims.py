@@ -192,3 +192,14 @@ def test_a_key_number_names_its_sweep_beside_one_of_another_tool(make: Any, tmp_
 
     assert told(alone) == "n 1; best of 2 cells"
     assert told(beside) == "sorting; n 1; best of 2 cells"
+
+
+def test_levels_in_the_description_of_a_picture_are_written_out(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    options = {"command": "sort", "metrics": {"time": {"regex": r"time (\S+)", "unit": "s"}}}
+    for n in (1_000_000, 20_000_000):
+        maker.add("sorting", "command", {**options, "n": n}, f"time {n / 1e6}\n", axes=("n",))
+    (panel,) = figure(maker.write(), "command").panels
+
+    thin = "\u202f"
+    assert panel.description.endswith(f"1.0 s at n 1{thin}000{thin}000, 20.0 s at n 20{thin}000{thin}000.")

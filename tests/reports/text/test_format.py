@@ -66,6 +66,14 @@ def test_one_scale_for_many_puts_the_middle_one_in_reach(values: list[float], un
     assert middle / scale.factor < 1e17
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(32.0, "32"), (20e6, f"20{T}000{T}000"), (1_234_567.5, f"1{T}234{T}567.5"), (-1500, f"−1{T}500"), (3 * 0.1, "0.3"), (1e-5, "0.00001")],
+)  # fmt: skip
+def test_a_level_of_an_axis_has_all_its_digits(value: float, text: str) -> None:
+    assert fmt.level(value) == text
+
+
 def test_words() -> None:
     assert fmt.words(["a"]) == "a"
     assert fmt.words(["a", "b", "c"]) == "a, b and c"
