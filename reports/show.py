@@ -22,6 +22,7 @@ from reports.checks.doubts import LEGEND
 from reports.draw.figure import MARK
 from reports.numbers import formulas
 from reports.results import model, naming
+from reports.results.command_lines import without
 from reports.results.grouping import group_by
 from reports.results.load import load, printed
 from reports.results.model import UNREPEATED, Results, Run
@@ -214,7 +215,7 @@ def _shown(path: Path, bars: bool, width: int) -> str:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     if any(f" {MARK} " in line for line in out):
         out += [LEGEND, ""]
-    out += list(_trouble(results, width))
+    out += [*_trouble(results, width), *_to_go_on(results, path)]
     return "\n".join(out).rstrip()
 
 
@@ -455,6 +456,19 @@ def _trouble(results: Results, width: int) -> Iterable[str]:
         yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."
 
 
+_OUTPUT = {"-o": 1, "--output": 1}
+
+
+def _to_go_on(results: Results, path: Path) -> Iterator[str]:
+    """Yield the command that starts what was not started yet; nothing where all was, and of what was taken in."""
+    file = shlex.quote(str(path))
+    if not results.machines:
+        yield f"Stopped before its first run; to go on: pinsweep run EXPERIMENT -o {file}"
+    elif results.not_started and (argv := results.machines[-1].session.argv)[:1] == ("run",):
+        again = shlex.join(["pinsweep", *without(argv, _OUTPUT), "-o", str(path)])
+        yield f"To go on, unless it still runs: {again}"
+
+
 def _by_reason(bad: Sequence[Run]) -> Iterator[str]:
     """Yield a line of each sweep and reason: which cells are of it, and a run to look at."""
     reasons = group_by(bad, lambda run: (run.cell.sweep, run.state, run.record.reason or run.unreadable))
@@ -495,7 +509,7 @@ def _listed(path: Path, width: int) -> str:
         for run in results.started
     ]
     if not rows:
-        return f"{path.name} holds no runs"
+        return "\n".join([f"{path.name} holds no runs", *_to_go_on(results, path)])
     return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0, width=width))
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from orchestrator.cluster import ticket
 from reports.fleet.outliers import Report
+from reports.results.command_lines import without
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import folded
@@ -113,24 +114,14 @@ _NOT_AGAIN: Final = {
     "-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0, "--home": 1, "--whole-node": 0, "--as-new": 0,
     "--nodes": 1, "--via": 1, "--sbatch": 1, "--setup": 1, "--local": 1, "--at-once": 1, "--canary": 0, "--wait": 0,
 }  # fmt: skip
-"""Options of a `pinsweep run` that are not repeated, and how many words follow: the new runs are a session of their own."""
+"""Options of a `pinsweep run` that are not repeated, as `without` takes them: the new runs are a session of their own."""
 
 
 def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
     """Return the words that run some sweeps of a session again, behind the program; empty if it was no `pinsweep run`."""
     if not argv or argv[0] != "run":  # captured output, `pinsweep parse`
         return ()
-    kept: list[str] = []
-    words = iter(argv[1:])
-    for word in words:
-        name, equals, _ = word.partition("=")
-        short = word[:2] if word[:1] == "-" and word[:2] != "--" else ""
-        if name in _NOT_AGAIN:
-            if not equals and _NOT_AGAIN[name]:
-                next(words, None)
-        elif short not in _NOT_AGAIN:  # else -oFILE
-            kept.append(word)
-    return ("run", *kept, *(word for sweep in sweeps for word in ("--only", sweep)))
+    return ("run", *without(argv[1:], _NOT_AGAIN), *(word for sweep in sweeps for word in ("--only", sweep)))
 
 
 def recovered(first: Report, now: Report) -> str:

@@ -386,9 +386,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         reasons = f"{fmt.plural(len(others), 'more reason')}."
         text = f"{sweep}: {count} gave no number. pinsweep show FILE --runs lists them."
         yield Check(level="warn", subject=fmt.sentence(reasons), text=text)
-    tried = {(r.where, r.record.point_id, r.record.repeat) for r in results.runs}
-    open_ = [m for m in results.missing if (m[0], m[1].point_id, m[2]) not in tried]
-    for sweep, not_started in group_by(open_, lambda m: m[1].sweep).items():
+    for sweep, not_started in group_by(results.not_started, lambda m: m[1].sweep).items():
         yield Check(
             level="warn",
             subject=f"{sweep}: {fmt.plural(len(not_started), 'run')} not started",

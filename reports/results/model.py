@@ -345,6 +345,12 @@ class Results:
         return tuple(run for key, run in cells.items() if key not in good)
 
     @property
+    def not_started(self) -> list[tuple[str, Cell, int]]:
+        """Those of `missing` that nobody has tried: the sweep still runs, or was stopped before them."""
+        tried = {(r.where, r.record.point_id, r.record.repeat) for r in self.runs}
+        return [m for m in self.missing if (m[0], m[1].point_id, m[2]) not in tried]
+
+    @property
     def disturbed(self) -> tuple[Run, ...]:
         """Repeats of which something else had a part of the machine, by their last attempt, except what a later one made good."""
         return tuple(r for r in self._not_good if r.record.status == "disturbed")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -364,3 +366,21 @@ def test_numbers_that_do_not_fit_go_on_below() -> None:
     lines = show._columns([("place", ""), ("local", told)], width=50)
     assert lines[1:] == ["  local  own memory 80.8 to 81.6 ns, others’ 139", "         to 140 ns  ±0.8 %"]
     assert " ".join(" ".join(lines[1:]).split()) == " ".join(f"local {told}".split())
+
+
+def test_what_was_stopped_before_its_first_run_says_how_to_go_on(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a b.db")
+    maker.add("demo", "stream", {"threads": 1}, "", status="")
+    path = maker.write()
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "UPDATE session SET argv = ?", [json.dumps(["run", "e.yaml", "-oold.db", "--strict"])]
+        )
+    empty = make.Maker(tmp_path / "empty.db").write()
+    with sqlite3.connect(empty) as database:
+        database.execute("DELETE FROM session")
+
+    again = f"To go on, unless it still runs: pinsweep run e.yaml --strict -o '{path}'"
+    assert show.show_result(path).endswith(f"1 planned run still lacks numbers.\n{again}")
+    assert show.show_runs(path) == f"a b.db holds no runs\n{again}"
+    assert "to go on: pinsweep run EXPERIMENT -o " in show.show_result(empty)
