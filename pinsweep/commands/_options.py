@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
+from parsers.errors import UserError
 from pinsweep import complete
 from pinsweep.terminal import say
 
@@ -63,8 +64,11 @@ _FOLDER = "pinsweep.output_is_a_folder"
 
 def result_file(output: Path | None, experiments: Sequence[Path]) -> Path | None:
     """Return the result file that -o means: in a folder EXPERIMENT@HOST.db, the same each time, so that it is continued. Says where another
-    machine of this name has that one."""
-    if output is None or not (output.is_dir() or click.get_current_context().meta.get(_FOLDER)):
+    machine of this name has that one. Raises UserError of a name that says another kind of file."""
+    if output is None:
+        return None
+    if not (output.is_dir() or click.get_current_context().meta.get(_FOLDER)):
+        refuse_other_kind(output)
         return output
     from orchestrator.plan.survey import measured_here
     from orchestrator.run.session import file_of_this_machine
@@ -74,6 +78,18 @@ def result_file(output: Path | None, experiments: Sequence[Path]) -> Path | None
     if found.name != usual:
         say(f"note  {output / usual} is of another machine of this name; this one has {found.name}", err=True)
     return found
+
+
+_OTHER_KINDS: Final = (".yaml", ".yml", ".html", ".pdf", ".md", ".tex", ".typ", ".csv", ".json", ".parquet", ".xls", ".xlsx", ".ods")  # fmt: skip
+"""How the names of experiments, pages, reports and tables end."""
+
+
+def refuse_other_kind(output: Path) -> None:
+    """Raise UserError where a new result file would be called as another kind of file is."""
+    ending = output.suffix.lower()
+    if ending in _OTHER_KINDS and not output.exists():
+        hint = f"name it {output.with_suffix('.db')}; `pinsweep report` and `export` make other files of it"
+        raise UserError(str(output), f"a result file is a database, and no {ending} file", hint)
 
 
 FILE = _Name(path_type=Path)

@@ -67,6 +67,7 @@ def command(
 
     paths = result_files(results)
     if copy is not None:
+        _options.refuse_other_kind(copy)
         _copy(context, paths, copy)
         return
     if output is not None:

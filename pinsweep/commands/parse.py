@@ -91,7 +91,10 @@ def command(
     if output is None and axes:
         raise click.UsageError("--axis makes cells of a result file: name it with -o")
     asked = intake_options(tool if named == "table" else tool or named, axes, settings, columns, typed, whole)
-    return _print(files, asked, form) if output is None else _keep(files, asked, output, form)
+    if output is None:
+        return _print(files, asked, form)
+    _options.refuse_other_kind(output)
+    return _keep(files, asked, output, form)
 
 
 def _print(files: tuple[str, ...], asked: IntakeOptions, form: str) -> int:
