@@ -65,20 +65,20 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     elsewhere = Elsewhere.of(results)
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         loaded = [run for run in members if load_rows(run)]
-        if loaded:
-            figures += loaded_figures(sweep, loaded, loads(loaded), elsewhere)
+        drawn = loaded_figures(sweep, loaded, loads(loaded), elsewhere) if loaded else []
         for same in group_by(loaded, program_kind).values():
             unloaded += _unloaded(loads(same))
         for same in group_by(members, program_kind).values():
             key_numbers += _peak_numbers(same)
             pairs += matrix_spots(same)
         if ladder := ladder_figure(sweep, members):
-            figures.append(ladder)
-        figures += matrix_figures(sweep, members)
+            drawn.append(ladder)
+        drawn += matrix_figures(sweep, members)
         if peaks := peak_figure(sweep, members):
-            figures.append(peaks)
+            drawn.append(peaks)
         if others := others_figure(sweep, members):
-            figures.append(others)
+            drawn.append(others)
+        figures += _with_lost(drawn, results.lost(tool, sweep))
     told = _idle_latencies(runs)
     idle = _quiet(told) or _quiet(unloaded)
     key_numbers += _idle_numbers(idle)
@@ -91,6 +91,21 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         between_nodes=tuple(pairs),
         programs=wording.programs(runs),
     )
+
+
+def _with_lost(figures: Sequence[Figure], lost: Sequence[Run]) -> list[Figure]:
+    """Return the figures of a sweep with its cells that never gave a number: each named by the first figure that shows runs of its mode,
+    else by the first of all."""
+    modes = [{run.options.get("mode") for run in figure.shown} for figure in figures]
+
+    def at(run: Run) -> int:
+        return next((i for i, own in enumerate(modes) if run.options.get("mode") in own), 0)
+
+    by_figure = group_by(lost, at)
+    return [
+        replace(figure, sub=figure.sub + facets.numberless(by_figure.get(i, ()), figure.shown))
+        for i, figure in enumerate(figures)
+    ]
 
 
 # --- loaded latency ----------------------------------------------------------------------------------------
