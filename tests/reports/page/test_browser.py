@@ -828,3 +828,22 @@ def test_a_shift_is_in_sight_on_a_phone(browser: Browser, make: Any, tmp_path: P
         assert table
         assert len(shifts) == 4
         assert max(box["x"] + box["width"] for box in shifts if box) < table["x"] + table["width"] - 40
+
+
+@pytest.mark.slow
+def test_on_a_phone_the_nodes_of_a_place_stand_side_by_side(
+    make: Any, browser: Browser, tmp_path: Path
+) -> None:
+    """Eight nodes stood one below the other between the place's name and its tools: 550 px a place."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:8 [numa] core:8 pu:2"
+    maker.groups = {"local": (Group(cpus=(0, 1), membind=(0,)),)}
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
+    path = render_report([maker.write()], tmp_path / "r.html")
+
+    with opened(browser, path, viewport={"width": 400, "height": 900}) as page:
+        row = page.locator(".places tbody tr")
+        name, picture, tools = row.evaluate("e => [...e.cells].map(c => c.getBoundingClientRect().toJSON())")
+        assert name["y"] == tools["y"] < picture["y"]
+        assert picture["height"] < 280
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
