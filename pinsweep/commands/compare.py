@@ -21,6 +21,7 @@ from pinsweep.terminal import data, say, screen, tell
 if TYPE_CHECKING:
     from reports.compare.model import Comparison
     from reports.compare.sides import Side
+    from reports.results.model import Run
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
 _FAILS = ("regressed", "inconclusive", "unmatched")
@@ -171,6 +172,7 @@ def command(
         output,
         files,
         static,
+        wanted=first.covers,
         show=(lambda own: tell(own.removesuffix("\n"), where)) if form == "table" else data,
     )
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
@@ -213,6 +215,7 @@ def _write(
     files: Sequence[Path],
     static: bool,
     *,
+    wanted: Callable[[Run], bool],
     show: Callable[[str], None],
 ) -> None:
     """Print the text, or write it where the user says; write the page where that is a page."""
@@ -226,7 +229,9 @@ def _write(
 
         show(text)
         with progress.doing("drawing the page", reading=True) as watched:
-            render_report(files, output, static=static, comparison=delta(found), watched=watched)
+            render_report(
+                files, output, static=static, comparison=delta(found), wanted=wanted, watched=watched
+            )
         say(f"report  {output}", err=True)
     else:
         write_whole(output, text)

@@ -12,6 +12,7 @@ from reports.compare.matching import Pair, Unmatched
 from reports.compare.sides import Side, SideName
 from reports.numbers import Name
 from reports.results.differences import Fingerprint
+from reports.results.model import Run
 from reports.results.sessions import clock_warnings
 from reports.text import format as fmt
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
@@ -192,6 +193,10 @@ class Comparison:
     sizes: tuple[tuple[float, float, float], ...] = ()
     """Of pairs whose I/Os, or all files together, have different sizes: bytes of one of A, of one of B, and B's bandwidth through A's."""
     confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
+
+    def covers(self, run: Run) -> bool:
+        """Is a run of one of the sides?"""
+        return self.a.wanted(run) or self.b.wanted(run)
 
     def of(self, *verdicts: Verdict) -> tuple[Row, ...]:
         """Return the rows with a verdict, worst first."""

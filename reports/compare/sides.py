@@ -25,6 +25,7 @@ class Side:
     name: SideName
     title: str  # as people call it: "before.db", "n1/r.db", "place=local"
     results: Results
+    wanted: Callable[[Run], bool]  # is a run of it?
     runs: tuple[Run, ...]  # those that count
     left_out: tuple[Run, ...]  # void, or disturbed or misplaced, and no later attempt made good
     failed: tuple[Run, ...]
@@ -114,6 +115,7 @@ def _side(name: SideName, title: str, results: Results, wanted: Callable[[Run], 
         name=name,
         title=title,
         results=results,
+        wanted=wanted,
         runs=runs,
         left_out=tuple(
             [run for run in results.disturbed if wanted(run)]

@@ -227,7 +227,10 @@ def _lead(results: Results, listed: int, rows: int) -> str:
         )
     started = "process that was started" if results.measured or not results.texts else ""
     taken_in = "text that was taken in" if results.texts else ""
-    return f"Every {fmt.words(filter(None, (started, taken_in)), 'and every')}, in order."
+    every = fmt.words(filter(None, (started, taken_in)), "and every")
+    if not results.others:
+        return f"Every {every}, in order."
+    return f"Every {every} of either side, in order; {fmt.plural(results.others, 'run')} of neither {'is' if results.others == 1 else 'are'} not on this page."
 
 
 def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from reports.page.model import Block, Page
 from reports.report import build
 from reports.results import apart
 from reports.results.load import Watched, load, printed
+from reports.results.model import Run
 from reports.results.write import write_whole
 
 
@@ -23,9 +24,11 @@ def render_report(
     static: bool = False,
     template: Path | None = None,
     comparison: Delta | None = None,
+    wanted: Callable[[Run], bool] | None = None,
     watched: Watched = iter,
 ) -> Path:
     """Write the report of some result files to `out` and return it; with a comparison of them, its section before the charts.
+    `wanted`: of these runs alone, those of its two sides.
 
     The same results give the same bytes. `static` leaves out the scripts: exact values under the pointer and by arrow
     keys, zoom, series shown or hidden, tables to copy, the theme switch. `template` is a folder of templates before
@@ -38,6 +41,7 @@ def render_report(
 
     def built(watched: Watched = iter) -> Page:
         results = load(paths, watched=watched)
+        results = results.only(wanted) if wanted else results
         texts = printed(results, build.with_output(results), build.EXCERPT)
         return _without_runs(build.build(results, comparison, texts))
 

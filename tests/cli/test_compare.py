@@ -161,6 +161,17 @@ def test_two_levels_within_a_file(call: Call) -> None:
     assert (cell["verdict"], round(cell["ratio"], 3), cell["tau"]) == ("regressed", 0.5, 0.0)
 
 
+def test_the_page_of_two_levels_is_of_their_runs_alone(here: Path, call: Call) -> None:
+    """Its checks, charts and list of runs were those of the whole file, under “the report of both sides”."""
+    call("compare", "a.db", "--by", "level=1,2", "-o", "change.html", "--static")
+
+    html = (here / "change.html").read_text()
+    assert "level=2" in html
+    assert "level=3" not in html
+    assert "applied to 8 runs" in html
+    assert "of either side, in order; 4 runs of neither are not on this page." in html
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -367,6 +367,21 @@ def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
     assert found.rows[0].change == pytest.approx(-0.3, abs=0.01)
 
 
+def test_of_the_runs_of_neither_level_nothing_is_left_but_their_number(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for threads, text in ((1, make.stream_text(9e3, 1)), (2, make.stream_text(9e3, 2)), (4, "")):
+        status = "ok" if text else "failed"
+        maker.add("s", "stream", {"threads": threads}, text, axes=("threads",), status=status, repeats=2)
+    results = load([maker.write()])
+
+    found = results.only(compare(*levels(results, "threads", "1,2"), by="threads").covers)
+
+    assert [run.options["threads"] for run in found.runs] == [1, 2]
+    assert (found.failed, found.lost("stream", "s"), found.others) == ((), (), 1)
+    assert {cell.options["threads"] for _, cell, _ in found.missing} == {1, 2}
+    assert {cell.options["threads"] for _, cell, _ in results.missing} == {1, 2, 4}
+
+
 @pytest.mark.parametrize(
     ("axis", "wanted", "hint"),
     [("plaice", "local,remote", "place"), ("place", "local,remot", "remote"), ("threads", "1,9", "1, 2, 3, 4"), ("threads", "1,2,3", "1, 2, 3, 4")],
