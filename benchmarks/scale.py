@@ -3,6 +3,7 @@
     python benchmarks/scale.py                                1 000, 10 000 and 100 000 runs: up to an hour, and some GiB of memory
     python benchmarks/scale.py --runs 300 1000 3000           some two minutes
     python benchmarks/scale.py --only show export --keep DIR  some commands; the files are kept, and found there again
+    python benchmarks/scale.py --only audit report compare    without `audit` these two read files that nobody audited
 
 First a small sweep is run for real: fio (JSON), STREAM, poke and a command, each with a few cells and repeats. The large files are
 made from what these runs printed and what was counted meanwhile, by the planner and the store that `pinsweep run` uses: a tenth as many

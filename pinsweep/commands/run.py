@@ -294,7 +294,7 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         if summary.failed_before:
             say(f"{summary.failed_before} failed before and were left alone", err=True)
         return
-    path = shlex.quote(str(home or finished.path))
+    named = shlex.quote(str(home or finished.path))
     counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
         "nothing was started" if summary.stopped else "nothing to do"
     )
@@ -326,13 +326,15 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         )
     from reports import show
     from reports.checks import audit
-    from reports.checks.audited import audit_of
+    from reports.checks.audited import audit_apart, audit_of, to_audit_first
     from reports.results.load import load
 
+    for path in to_audit_first([finished.path]):
+        audit_apart(path)
     results = load([finished.path])
     findings = audit_of(results, digest=False)  # remembered: the page comes next
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
         say(line, err=True)
-    for line in audit.brief(findings, f"pinsweep audit {path}", {run.cell.sweep for run in results.runs}):
+    for line in audit.brief(findings, f"pinsweep audit {named}", {run.cell.sweep for run in results.runs}):
         say(line, fg="yellow", err=True)
-    say(f"next: pinsweep show {path}, or pinsweep report {path} -o report.html", err=True)
+    say(f"next: pinsweep show {named}, or pinsweep report {named} -o report.html", err=True)

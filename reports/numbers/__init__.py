@@ -14,7 +14,7 @@ import importlib
 import pkgutil
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 from parsers import get_parser
@@ -228,15 +228,17 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
 
 
 def let_go(run: Run) -> None:
-    """Forget what was read of a run but the number that stands for it, which is worked out before: of very many runs it is asked for
-    later, and they would be read again."""
+    """Forget what was read of a run but the number that stands for it, and what is said of that, which is worked out before: of very many
+    runs it is asked for later, and they would be read again."""
     if run.parsed is None:
         return
     module = _module(run.tool)
-    standing = [getattr(module, name) for name in ("leading", "moved") if hasattr(module, name)]
+    standing = [getattr(module, name) for name in ("leading", "moved", "resolved") if hasattr(module, name)]
     for read in standing:
         run.parsed.once(read)
-    run.parsed.let_go(*standing)
+    if run.record.repeat == 1:  # of the other repeats of a cell nobody asks
+        leader(run)
+    run.parsed.let_go(*standing, _LeaderOf(run))
 
 
 def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
@@ -301,7 +303,7 @@ def ranked(run: Run) -> bool:
 def resolved(run: Run) -> Resolved:
     """Return whether the `leading` number of a run tells of what was timed, and not mostly of its timer."""
     module = _module(run.tool)
-    return module.resolved(run.parsed) if run.parsed and hasattr(module, "resolved") else "yes"
+    return run.parsed.once(module.resolved) if run.parsed and hasattr(module, "resolved") else "yes"
 
 
 class Leader(NamedTuple):
@@ -317,8 +319,22 @@ class Leader(NamedTuple):
     whose: str = ""  # "read" of several directions or operations of a run
 
 
+@dataclass(frozen=True, slots=True)
+class _LeaderOf:
+    """The leader of a run, as something that is worked out of its text once."""
+
+    run: Run
+
+    def __call__(self, _: Parsed) -> Leader:
+        return _leader(self.run)
+
+
 def leader(run: Run) -> Leader:
     """Return what the `leading` number of a run is, in words, and which way is better."""
+    return run.parsed.once(_LeaderOf(run)) if run.parsed else _leader(run)
+
+
+def _leader(run: Run) -> Leader:
     told = leading(run.tool, run.parsed)
     found = _number_of(run, told)
     if found is not None:

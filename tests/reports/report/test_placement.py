@@ -173,4 +173,4 @@ def test_a_warm_up_is_of_the_programs_that_had_one(make: Any, tmp_path: Path) ->
 
     (said,) = [text for text in build.build(load([maker.write()])).methods if "warm-up" in text]
     assert "warm-ups of STREAM 5.10, before" in said
-    assert "1 run," in said
+    assert "1 run." in said
