@@ -9,6 +9,10 @@ import gc
 import os
 import sys
 
+TYPE_CHECKING = False  # that of `typing` is another import
+if TYPE_CHECKING:
+    from parsers.errors import PinsweepError
+
 
 def main() -> None:
     """Run the command line. Exit status: 0 ok, 1 what was asked for failed, 2 the user's mistake, 3 only a part of the machine, 130 Ctrl-C."""
@@ -70,20 +74,15 @@ def _run() -> int:
     try:
         return cli.main(standalone_mode=False) or 0
     except PinsweepError as error:
-        from reports.text.plain import printable
-
-        _say(*map(printable, error.lines()))
-        _answer(error.records())
-        return error.exit_status
+        return _told(error)
     except click.ClickException as error:
-        import io
+        from pinsweep import usage
 
-        words = io.StringIO()
-        error.show(words)
-        _say(words.getvalue().rstrip("\n"))
-        hint = f"{error.ctx.command_path} --help" if isinstance(error, click.UsageError) and error.ctx else ""
-        _answer([error_record("usage", error.format_message(), hint=hint)])
-        return 2
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            _say(error.format_message())
+            _answer(usage.told(error).records())
+            return 2
+        return _told(usage.told(error))
     except click.Abort:
         return 130
     except BrokenPipeError:
@@ -108,6 +107,15 @@ def _run() -> int:
         return _lacks(error)
     except Exception:  # a bug of ours: the user gets a sentence, the traceback goes to a file
         return _bug()
+
+
+def _told(error: PinsweepError) -> int:
+    """Say what is wrong. Returns the exit status."""
+    from reports.text.plain import printable
+
+    _say(*map(printable, error.lines()))
+    _answer(error.records())
+    return error.exit_status
 
 
 def _folder_is_gone() -> bool:
@@ -164,11 +172,7 @@ def _bug() -> int:
     from pinsweep import bug
 
     if isinstance(error := bug.of_a_file(), PinsweepError):  # what a stranger made of it, or a disk
-        from reports.text.plain import printable
-
-        _say(*map(printable, error.lines()))
-        _answer(error.records())
-        return error.exit_status
+        return _told(error)
     what, where = bug.told()
     _say(what, where)
     _answer([error_record("bug", what.removeprefix("error: "), hint=where.removeprefix("hint: "))])

@@ -33,12 +33,10 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in _names():
-            import difflib
+        if args and not args[0].startswith("-") and args[0] not in _names() and not ctx.resilient_parsing:
+            from pinsweep.usage import no_such_command
 
-            near = difflib.get_close_matches(args[0], _names(), n=1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {args[0]!r}.{meant}")
+            raise no_such_command(args[0], _names(), ctx.command_path)
         return super().resolve_command(ctx, args)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:

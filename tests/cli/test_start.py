@@ -147,11 +147,26 @@ def test_mistakes_get_a_sentence_and_exit_status_2(pinsweep: Cli, tmp_path: Path
     assert [entry.name for entry in tmp_path.iterdir()] == ["c.yaml"]
 
 
-def test_a_command_that_is_nearly_one_is_named(pinsweep: Cli) -> None:
-    done = pinsweep("shwo", "x.db")
+@pytest.mark.parametrize(
+    ("words", "says", "hint"),
+    [
+        ("shwo x.db", "shwo: no such command", "did you mean 'show'? `pinsweep --help` lists them"),
+        ("baseline ad", "ad: no such command", "did you mean 'add'? `pinsweep baseline --help` lists them"),
+        ("show --rwas", "--rwas: no such option of pinsweep show", "did you mean '--raw' or '--runs'? `pinsweep show --help` lists them"),
+        ("show", "RESULT: is missing", "pinsweep show [OPTIONS] RESULT [RUN]"),
+        ("show x.db 1 2", "show: got unexpected extra argument (2)", "pinsweep show [OPTIONS] RESULT [RUN]"),
+        ("export x.db --format xml", "--format: 'xml' is not one of 'csv', 'parquet', 'json', 'openmetrics'", "`pinsweep export --help` says more"),
+        ("show x.db --raw", "show: --raw needs the number of a run (pinsweep show RESULT --runs lists them)", "pinsweep show [OPTIONS] RESULT [RUN]"),
+        ("report x.db -o", "option '-o' requires an argument", "`--help` says more"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_command_line_is_told_as_others_are(
+    words: str, says: str, hint: str, called: Cli
+) -> None:
+    done = called(*words.split())
 
-    assert done.returncode == 2
-    assert done.stderr.endswith("Error: No such command 'shwo'. Did you mean 'show'?\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {says}\nhint: {hint}\n"
 
 
 def test_names_that_are_not_utf_8_get_a_sentence_or_are_kept_as_far_as_they_can_be_read(
