@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KERNEL_VERSION "0.2"
+#define KERNEL_VERSION "0.3"
 
 #if defined(__x86_64__) && !defined(PINSWEEP_PORTABLE)
 #define ON_X86_64 1

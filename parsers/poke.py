@@ -41,7 +41,7 @@ LABELS: Final = ("target", "op", "statistic")
 METRICS: Final[Mapping[str, Metric]] = {
     "latency": Metric(unit="ns", better="lower", text="latency of one operation"),
     "timer_overhead": Metric(unit="ns", better="lower", text="time an empty operation takes"),
-    "timer_resolution": Metric(unit="ns", better="lower", text="smallest step of the timer"),
+    "timer_resolution": Metric(unit="ns", better="lower", text="how far apart the values of the timer come"),
     "time_per_byte": Metric(unit="ns/B", better="lower", text="time per byte, written in order"),
     "time_per_iteration": Metric(unit="ns", better="lower", text="time per turn of the loop"),
     "total_time": Metric(unit="ns", better="lower", text="time of all operations together"),

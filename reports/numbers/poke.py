@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def numbers(run: Run) -> Iterator[Number]:
-    step = first(run, "timer_resolution")  # not `step_of`, which is a third of what a fleet takes
+    step = first(run, "timer_resolution")  # not `step_of`: before poke 0.3 what the counter counts in
     told = latencies(run)
     lacking = any(not own.get(statistic) for own in told.values() for statistic, _ in QUANTILES)
     bins: dict[Part, Binned] = (
@@ -101,8 +101,8 @@ def histograms(run: Run | Parsed) -> list[tuple[Name, Buckets]]:
 
 
 def step_of(of: Run | Parsed) -> float | None:
-    """Return how far apart (ns) the times of a run come: its timer may count finer than it is looked at. None where its text does not tell.
-    Reads all buckets: for the few runs of a caption."""
+    """Return how far apart (ns) the times of a run come: its timer may count finer than it is looked at, which poke tells from 0.3 on. None where its
+    text does not tell. Reads all buckets: for the few runs of a caption."""
     least = first(of, "timer_resolution")
     return max([least, *(values_apart(own, least) for _, own in histograms(of))]) if least else None
 

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from orchestrator.programs import kernels
+from reports.numbers import clock
+from reports.numbers.formulas import Bucket
 from tests.waits import PATIENCE_S, until
 
 Kernel = Callable[[str], Callable[..., "subprocess.CompletedProcess[str]"]]
@@ -71,6 +73,17 @@ def test_distribution_is_one_whole(kernel: Kernel, arguments: list[str]) -> None
                 break
     assert 0 < whole["timer"]["resolution_ns"] <= 1000
     assert 0 <= whole["timer"]["overhead_ns"] <= 10000
+
+
+def test_the_resolution_is_how_far_apart_the_values_of_the_timer_come(kernel: Kernel) -> None:
+    """On a virtual machine whose counter is looked at every 10 ns it was 0.4 ns, and one value later was a change."""
+    whole = document(kernel("poke")("--target=null", "--count=100000"))
+    apart = whole["timer"]["resolution_ns"]
+    often = [Bucket(*of) for of in whole["results"][0]["histogram"] if of[2] >= 1000]
+    values = [b.low for a, b in pairwise([Bucket(-math.inf, 0, 0), *often]) if b.low - a.low > apart / 2]
+
+    assert apart > 0.7 * clock.step(often, least=0.4)
+    assert all(b - a > 0.7 * apart for a, b in pairwise(values))
 
 
 def test_places_and_figures_of_sizes(kernel: Kernel) -> None:
