@@ -154,6 +154,7 @@ class Idle:
     said: str  # how it was taken, and by which program
     runs: tuple[Run, ...]  # of its cell
     pairs: int = 1
+    of_pairs: Spread | None = None  # of several pairs: their median in each repeat, about that of `value`
     buffer: float = math.inf  # B; inf if nothing tells
     home: bool = True  # is it the node's own memory?
     traffic: str = ""  # of the unloaded latency of a curve
@@ -213,7 +214,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
     return [
         wording.key_number(
             idle.name,
-            idle.value,
+            idle.of_pairs or idle.value,
             "ns",
             "; ".join(filter(None, [idle.which, lowest if idle is best else "", idle.said])),
             10,
@@ -338,16 +339,17 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
     idle = []
     for which, same in alike.items():
         spreads = [known[pair] for pair in same]
-        value = (
-            spreads[0]
-            if len(same) == 1
-            else formulas.spread([s.median for s in spreads], mlc.PRINTED["latency"])
-        )
+        value, of_pairs = spreads[0], None
+        if len(same) > 1:
+            value = formulas.spread([s.median for s in spreads], mlc.PRINTED["latency"])
+            own = found[[pair in same for pair in zip(found["source"], found["target"], strict=True)]]
+            in_each = formulas.spread(own.groupby("run", sort=False)["value"].median().tolist(), value.step)
+            of_pairs = in_each._replace(median=value.median)
         over = fmt.plural(len(same), "node") if which == "local" else fmt.plural(len(same), "pair")
         said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
         idle.append(
             Idle(
-                words=tuple(filter(None, [which, *_but_program(of)])), value=value, pairs=len(same),
+                words=tuple(filter(None, [which, *_but_program(of)])), value=value, pairs=len(same), of_pairs=of_pairs,
                 said=f"{said}{program_name(runs[0])}", buffer=buffer_of(runs), runs=tuple(runs), home=which == "local",
             )
         )  # fmt: skip

@@ -38,11 +38,11 @@ def best_of(same: Sequence[KeyNumber]) -> KeyNumber:
 
 def _of_others(best: KeyNumber, same: list[KeyNumber], results: Results) -> KeyNumber:
     """Say of how many texts, or of hosts and texts, that give this number it is the best one's; of very many hosts that it is that of
-    their medians, and their range is no unsteadiness."""
+    their medians, whose range is no unsteadiness and whose number no n of repeats."""
     cells = [runs for number in same for runs in (number.runs, *((run,) for run in number.below))]
     hosts = len({run.host for number in same for run in number.runs if not run.captured})
     if hosts > facets.MOST_HOSTS:
-        return replace(best, context=f"{best.context}; median of {hosts} hosts", unsteady=False)
+        return replace(best, context=f"{best.context}; median of {hosts} hosts", unsteady=False, spread="")
     hosts = len({run.host for runs in cells for run in runs if not run.captured})
     named = texts_of(results.runs)
     texts = {frozenset((run.file, named[run]) for run in runs if run in named) for runs in cells}

@@ -76,6 +76,24 @@ def test_nodes_are_no_repeats(make: Any, tmp_path: Path) -> None:
     assert figures(maker.write())[0].title == "Idle latency between NUMA nodes"
 
 
+@pytest.mark.parametrize(
+    ("repeats", "said"), [((1.0,), "n = 1, no spread known"), ((1.0, 1.02, 0.98), "±2.0 % (n = 3)")]
+)
+def test_the_n_of_a_number_of_several_nodes_is_that_of_its_repeats(
+    make: Any, tmp_path: Path, repeats: tuple[float, ...], said: str
+) -> None:
+    """Of eight nodes it was "n = 8", and nodes that differ were "unsteady"."""
+    maker = make.Maker(tmp_path / "r.db")
+    for factor in repeats:
+        matrix = [[(80 + 5 * a if a == b else 200) * factor for b in range(8)] for a in range(8)]
+        maker.add("s", "mlc", {"mode": "latency_matrix"}, make.matrix_text(matrix))
+
+    found = key(maker.write(), "Memory, idle")
+
+    assert (found.value, found.spread, found.unsteady, found.repeats) == ("97.5", said, False, "")
+    assert "median of 8 nodes, 80.0 to 115 ns" in found.context
+
+
 def test_remote_memory_is_compared_at_one_number_of_threads(make: Any, tmp_path: Path) -> None:
     """Remote's best is 0.923 of local's best, with a quarter of its threads; with as many it is 0.72."""
     maker = make.Maker(tmp_path / "r.db")

@@ -479,6 +479,7 @@ def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp
     assert (table.rows[0][0], len(table.rows)) == ("n03", 12)
     numbers = {n.name: n for n in built.key_numbers}
     assert numbers["STREAM Triad"].context.endswith("median of 12 hosts")
+    assert numbers["STREAM Triad"].spread == ""  # their n is no number of repeats
     assert not numbers["STREAM Triad"].unsteady
     (skipped,) = [c for c in built.checks if c.subject.startswith("p: ") and "skipped" in c.subject]
     assert (skipped.subject, skipped.text) == ("p: 1 cell skipped on 12 hosts.", "no second package.")
