@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import click
 
 from parsers.errors import UserError
+from pinsweep import progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
 
@@ -72,21 +75,29 @@ def command(
         return
     if output is not None:
         refuse_output(output, paths)
-    table = pieces(
-        paths,
-        form=form or _form_of(output),
-        shape=shape,
-        tool=tool,
-        on_left_out=lambda why: say(why, fg="yellow", err=True),
-    )
-    if output is None:
-        if isinstance(table, bytes):
+    left_out: list[str] = []
+    shown: Iterable[str] = ()  # where the terminal shows the table itself, and no line is to stand in it
+    with progress.doing("writing the table", reading=True) as watched:
+        form = form or _form_of(output)
+        table = pieces(paths, form=form, shape=shape, tool=tool, on_left_out=left_out.append, watched=watched)
+        if output is not None:
+            write_whole(output, table)
+        elif isinstance(table, bytes):
             raise click.UsageError("parquet is not text: name a file with -o")
-        for piece in table:
-            data(piece)
-    else:
-        write_whole(output, table)
+        elif sys.stdout.isatty():
+            shown = table
+        else:
+            _print(table)
+    for why in left_out:
+        say(why, fg="yellow", err=True)
+    _print(shown)
+    if output is not None:
         say(f"wrote  {output}", err=True)
+
+
+def _print(table: Iterable[str]) -> None:
+    for piece in table:
+        data(piece)
 
 
 _ENDINGS: Final = {".parquet": "parquet", ".json": "json"}
@@ -120,5 +131,6 @@ def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
     if len(paths) != 1:
         raise click.UsageError(f"--copy copies one RESULT, {len(paths)} given")
     refuse_output(target, paths, hint=ANOTHER_COPY)
-    copy_result(paths[0], target)
+    with progress.doing("copying"):
+        copy_result(paths[0], target)
     say(f"wrote  {target}", err=True)

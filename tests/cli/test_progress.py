@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from pinsweep import progress
+from reports.export import tables
+from reports.results.load import Watched
+from tests.conftest import Cli
 from tests.waits import PATIENCE_S
 
 NAPS = """\
@@ -143,3 +146,25 @@ def test_texts_are_counted(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) 
 
     assert handed_on == ["a", "b", "c"]
     assert "3 texts" in terminal.text()
+
+
+def test_an_export_says_that_it_goes_on(
+    called: Cli, tmp_path: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_SILENT_S", 0.0)
+    shown = ""
+
+    def slow(paths: list[Path], *, watched: Watched, **_: object) -> Iterator[str]:
+        nonlocal shown
+        assert list(watched([(path, path.name) for path in paths]))
+        yield "tool,value\n"
+        while "writing the table" not in shown:  # as long as it takes
+            shown += terminal.text()
+
+    monkeypatch.setattr(tables, "pieces", slow)
+    (tmp_path / "a.db").touch()
+    with os.fdopen(os.dup(terminal.theirs), "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        assert called("export", "a.db").stdout == "tool,value\n"
+
+    assert (shown + terminal.text()).endswith("\r\x1b[K")
