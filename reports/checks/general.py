@@ -235,11 +235,12 @@ def _typing(tool: str, command: str) -> Iterator[tuple[Level, str]]:
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """a speed-up beyond the number of workers
 
-    STREAM at n threads above 1.15 · n times one thread of the same cell: one thread was disturbed, ran
-    elsewhere, or ran first on cold memory. Of variants that always ran in the same order nothing else can
-    be said.
+    STREAM at n threads above 1.15 · n times one thread of the same cell. Where the fewest threads beyond
+    one are so fast, the cell of one thread is named: it was disturbed, ran elsewhere, or ran first on cold
+    memory. Where these agree with one thread, the cell of n threads is: each thread's part fits in its
+    caches, or more memory served them than was meant.
 
-    Do: repeat the run with one thread on a quiet machine; enlarge the arrays, where each thread's part fits in its caches; interleave
+    Do: repeat the run that is named on a quiet machine; enlarge the arrays, where each thread's part fits in its caches; interleave
     the runs, where they were not (`order: listed`).
     """
     yield from parts("too_good_a_speedup", results)

@@ -243,7 +243,7 @@ def _slit(run: Run, results: Results) -> float | None:
 
 
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
-    """G5: the triad at n threads, medians, against that of one."""
+    """G5: the triad at n threads, medians, against that of one: which of the two is wrong, the next number of threads tells."""
     for alike in siblings(results.good("stream"), lambda r: siblings_key(r, ("threads",))):
         medians: dict[int, float] = {}
         by_threads = group_by(alike, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
@@ -251,10 +251,13 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
             triad = [row.bandwidth for run in runs for row in rates(run) if row.kernel == "triad"]
             if n and triad:
                 medians[n] = statistics.median(triad)
-        for n, many in medians.items():
-            if n > 1 and 1 in medians and many > 1.15 * n * medians[1]:
-                text = f"{n} threads make {fmt.number(many / medians[1])} × one thread"
-                yield Fault(level="warn", run=by_threads[n][0], text=text)
+        one = medians.pop(1, None)
+        speedups = {n: medians[n] / one for n in sorted(medians)} if one else {}
+        beyond = [n for n, times in speedups.items() if times > 1.15 * n]
+        slow = beyond[:1] == list(speedups)[:1]  # no number of threads agrees with one
+        for n in beyond[:1] if slow else beyond:
+            text = f"{n} threads make {fmt.number(speedups[n])} × one thread"
+            yield Fault(level="warn", run=by_threads[1 if slow else n][0], text=text)
 
 
 def units(results: Results) -> Iterator[Fault]:
