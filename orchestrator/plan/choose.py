@@ -53,11 +53,14 @@ def _values(cells: Iterable[Mapping[str, object]]) -> dict[str, dict[str, None]]
 def _read(text: str, known: Mapping[str, Mapping[str, None]]) -> tuple[str, list[str]]:
     """Return axis and values of `AXIS=VALUE[,VALUE]`."""
     axis, sign, rest = text.partition("=")
-    if not sign or not rest:
-        raise UserError(OPTION, f"{text!r} is not AXIS=VALUE", f"{OPTION} {axis or 'threads'}=VALUE[,VALUE]")
+    if not axis:
+        raise UserError(OPTION, f"{text!r} is not AXIS=VALUE", f"{OPTION} {next(iter(known), 'threads')}=VALUE[,VALUE]")  # fmt: skip
     if axis not in known:
         axes = f"axes: {', '.join(known)}" if known else "the experiment has no axis: it is one cell"
         raise UserError(OPTION, f"no axis {axis!r}", axes)
+    if not sign or (not rest and rest not in known[axis]):
+        hint = f"{OPTION} {axis}=VALUE[,VALUE]; its values: {', '.join(known[axis])}"
+        raise UserError(OPTION, f"{text!r} is not AXIS=VALUE", hint)
     values = [rest] if rest in known[axis] else [value.strip() for value in rest.split(",")]
     if missing := [value for value in values if value not in known[axis]]:
         raise UserError(

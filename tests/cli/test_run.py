@@ -112,7 +112,11 @@ def test_some_cells_are_run_and_the_others_stay_to_be_run(pinsweep: Cli, tmp_pat
     [
         (["--cells", "m=1"], "error: --cells: no axis 'm'\nhint: axes: n\n"),
         (["--cells", "n=1,9"], "error: --cells: n has no value '9'\nhint: its values: 1, 2, 3, 4\n"),
-        (["--cells", "n"], "error: --cells: 'n' is not AXIS=VALUE\nhint: --cells n=VALUE[,VALUE]\n"),
+        (
+            ["--cells", "n"],
+            "error: --cells: 'n' is not AXIS=VALUE\nhint: --cells n=VALUE[,VALUE]; its values: 1, 2, 3, 4\n",
+        ),
+        (["--cells", "n="], "hint: --cells n=VALUE[,VALUE]; its values: 1, 2, 3, 4\n"),
         (["--repeats", "0"], "0 is not a whole number from 1 to 1000"),
         (["--repeats", "many"], "'many' is not a whole number from 1 to 1000"),
     ],
