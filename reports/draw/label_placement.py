@@ -160,6 +160,10 @@ class Named:
     lead: tuple[Point, Point] | None  # on the curve, at the name
 
 
+_THROUGH = 20
+"""What a dot of a line weighs that lies in a name, or one of a hairline in another name: no place with one is good enough while there are others."""
+
+
 def along(
     curves: Sequence[tuple[Sequence[Point], str]],
     taken: Sequence[Box],
@@ -179,12 +183,13 @@ def along(
 
     dotted = [_dotted(points) for points, _ in curves]
     boxes = list(taken)
+    hairlines: list[Point] = []
     out = []
     for index, (_, text) in enumerate(curves):
         sides = _dotted(curves[index][0][starts[index] :]) if starts else dotted[index]
         own = np.array(dotted[index]).reshape(-1, 2)
         others = np.array([p for i, dots in enumerate(dotted) if i != index for p in dots]).reshape(-1, 2)
-        xs, ys = np.concatenate((own, others)).T
+        xs, ys = np.concatenate((own, others, np.array(hairlines).reshape(-1, 2))).T
         width, ascent, descent = text_width(text, size), size * 0.8, size * 0.25
         best: tuple[float, Box, Point, bool] | None = None
         for reach in (7.0, 20.0, 36.0, 60.0):
@@ -201,10 +206,16 @@ def along(
                 left, top, right, bottom = box[0] - 3, box[1] - 3, box[2] + 3, box[3] + 3
                 covered = (left <= xs) & (xs <= right) & (top <= ys) & (ys <= bottom)
                 cost += 5 * int(np.count_nonzero(covered))
+                through = (box[0] <= xs) & (xs <= box[2]) & (box[1] <= ys) & (ys <= box[3])
+                cost += _THROUGH * int(np.count_nonzero(through))
                 if best is not None and cost >= best[0]:
                     continue
                 if reach == 7 and _gap(box, others) < _gap(box, own) + 4:
                     cost += 40
+                if reach > 7:
+                    cost += _THROUGH * sum(
+                        _inside(p, o) for p in _dotted((at, _nearest(box, at))) for o in boxes
+                    )
                 if best is None or cost < best[0]:
                     best = (cost, box, at, reach > 7)
             if best is not None and best[0] < 20:
@@ -214,7 +225,8 @@ def along(
             best = (0, (x, y - ascent, x + width, y + descent), (x, y), False)
         _, box, (x, y), far = best
         boxes.append((box[0] - 0.1, box[1] - 0.1, box[2] + 0.1, box[3] + 0.1))  # places are rounded below
-        to = (min(max(x, box[0] - 3), box[2] + 3), min(max(y, box[1]), box[3]))
+        to = _nearest(box, (x, y))
+        hairlines += _dotted(((x, y), to)) if far else []
         out.append(
             Named(
                 x=round(box[0], 1),
@@ -223,6 +235,15 @@ def along(
             )
         )
     return out
+
+
+def _nearest(box: Box, to: Point) -> Point:
+    """Return where a hairline from a point ends at a name."""
+    return min(max(to[0], box[0] - 3), box[2] + 3), min(max(to[1], box[1]), box[3])
+
+
+def _inside(point: Point, box: Box) -> bool:
+    return box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]
 
 
 def _around(x: float, y: float, width: float, ascent: float, descent: float, reach: float) -> Iterator[Box]:

@@ -232,6 +232,24 @@ def test_a_name_is_nearer_to_its_own_curve_than_to_the_next() -> None:
         assert distance(box, points) < min(distance(box, other) for other in others)
 
 
+@pytest.mark.parametrize("n", [3, 5, 8])
+def test_no_line_and_no_hairline_goes_through_a_name(n: int) -> None:
+    """Of a family of curves on a phone lines went through names, and hairlines of others, while there was room beside them."""
+    shares = (0.02, 0.2, 0.4, 0.55, 0.7, 0.8, 0.88, 0.94, 0.98, 1, 0.95, 0.9)
+    curves = [
+        [((300 - 20 * i) * u, 230 - (120 + 12 * (i * 5 % 7)) * u**7 - 8 * max(0, k - 9)) for k, u in enumerate(shares)]
+        for i in range(n)
+    ]  # fmt: skip
+    named = [(points, f"mix {i}:1 nt") for i, points in enumerate(curves)]
+
+    placed = label_placement.along(named, (), (0, -14, 320, 240), prefer=72, starts=[9] * n)
+
+    for at, (_, text) in zip(placed, named, strict=True):
+        box = label_placement.box_of(at.x, at.y, text)
+        hairlines = [list(other.lead) for other in placed if other is not at and other.lead]
+        assert all(distance(box, line) > 0 for line in (*curves, *hairlines))
+
+
 def test_no_chart_is_without_a_template() -> None:
     assert len(NAMES) >= 10
 
