@@ -12,6 +12,7 @@ import datetime
 import hashlib
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -124,8 +125,9 @@ def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left
                     yield replace(_read(part, own), named=part.named, host=host)
                 except ParseError as error:
                     yield _unread(part, error, f", {own.tool}" if len(outputs) > 1 else "")
-            if part.named and not host and (asked.whole or not asked.tool):
-                yield from _beside(part, outputs, described)
+            if part.named and not host:
+                whole = asked.whole or not asked.tool
+                yield from _beside(part, outputs, described) if whole else _others(part, asked)
             del part
         del source  # its bytes, before the next are read
 
@@ -136,12 +138,29 @@ def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> I
     text = decode(part.data)
     about = [tool for tool in unread.described(text) if tool not in {own.tool for own in outputs}]
     readings = (*outputs, *(IntakeOptions(tool=tool) for tool in about))
-    found = [*unread.left_out(text, part.name, lambda text: [_figures(text, own) for own in readings])]
+    forms = unread.left_out(text, lambda text: [_figures(text, own) for own in readings])
+    found = [(form.where, form.reason(part.name)) for form in forms]
     if outputs:
         found += unread.descriptions([tool for tool in about if tool not in said], part.name)
         said.update(about)
     for which, reason in found:
         yield Left(name=f"{part.name}, {which}", reason=reason, failed=False)
+
+
+def _others(part: Source, asked: IntakeOptions) -> Iterator[Left]:
+    """Yield in one line what a text holds beside the output of the one tool, or the form of table, that was asked for."""
+    text = decode(part.data)
+    own = TABLE if asked.columns else asked.tool
+    if len(text) > unread.LONGEST or own == "hwloc":
+        return
+    guessed = guess_parsers(text) if _known(text) else ()
+    tools = [tool for tool in dict.fromkeys((*guessed, *unread.described(text))) if tool != own]
+    readings = (asked, *(IntakeOptions(tool=tool) for tool in tools))
+    forms = unread.left_out(text, lambda text: [_figures(text, one) for one in readings])
+    found = [f"output of {tool}" for tool in tools]
+    if found := [*found, *(f"{form.called} ({form.where})" for form in forms)]:
+        reason = f"not asked for: {', '.join(found)} (pinsweep parse {shlex.quote(part.name)} says how each is read)"
+        yield Left(name=f"{part.name}, the rest", reason=reason, failed=False)
 
 
 def _figures(text: str, own: IntakeOptions) -> object:

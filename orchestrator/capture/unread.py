@@ -11,7 +11,7 @@ from typing import Final
 from parsers import DESCRIPTIONS, get_parser, parser_names, taken
 from parsers.text import number
 
-_LONGEST: Final = 200_000
+LONGEST: Final = 200_000
 """Characters of a text in which tables are looked for: nobody types more."""
 
 _MOST: Final = 12
@@ -39,12 +39,28 @@ class Typed:
     head: str  # the words above its first row; of what goes on behind a blank line, those of its beginning
 
 
-def left_out(text: str, name: str, figures: Callable[[str], object]) -> Iterator[tuple[str, str]]:
-    """Yield ("lines 59 to 68", why it was not read and what to do) of each table of a text that gave none of its figures.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """Tables of a text that are alike, and that gave none of its figures."""
 
-    `figures` reads a text as this one was read: what changes nothing where it is missing was not read. name: of the file, for a command.
-    """
-    if len(text) > _LONGEST:
+    where: str  # "lines 59 to 68 and 2 more of this form"
+    tool: str  # that is named above the first; "" where none is
+    columns: int
+
+    @property
+    def called(self) -> str:
+        return f"a table {f'of {self.tool} ' if self.tool else ''}that somebody typed"
+
+    def reason(self, name: str) -> str:
+        """Return why they were not read, and what to do. name: of the file, for a command."""
+        command = f'pinsweep parse {shlex.quote(name)} --tool {self.tool or "TOOL"} --columns "…"'
+        return f"{self.called}: nothing says what its {self.columns} columns hold (name them in order: {command}; docs/parsing.md#tables)"
+
+
+def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
+    """Yield the tables of a text that gave none of its figures. `figures` reads a text as this one was read: what changes nothing where
+    it is missing was not read."""
+    if len(text) > LONGEST:
         return
     lines = text.split("\n")
     forms: dict[tuple[int, str], list[Typed]] = {}
@@ -55,19 +71,15 @@ def left_out(text: str, name: str, figures: Callable[[str], object]) -> Iterator
         gone = {at for table in alike for at in range(table.first, table.last + 1)}
         if figures("\n".join("" if at in gone else line for at, line in enumerate(lines))) != known:
             continue
-        tool = _tool(lines[: alike[0].first])
         first = alike[0]
         more = "" if len(alike) == 1 else f" and {len(alike) - 1} more of this form"
-        whose = f"of {tool} " if tool else ""
-        name_them = f'pinsweep parse {shlex.quote(name)} --tool {tool or "TOOL"} --columns "…"'
-        yield (
-            f"lines {first.first + 1} to {first.last + 1}{more}",
-            f"a table {whose}that somebody typed: nothing says what its {columns} columns hold (name them in order: {name_them}; docs/parsing.md#tables)",
-        )
+        where = f"lines {first.first + 1} to {first.last + 1}{more}"
+        yield Form(where=where, tool=_tool(lines[: first.first]), columns=columns)
 
 
 def descriptions(tools: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
-    """Yield what these say of the machine beside the figures that were read, as `left_out`."""
+    """Yield what these say of the machine beside the figures that were read: ("lines of lscpu", why they
+    were not read and what to do). name: of the file, for a command."""
     for tool in tools:
         yield (
             f"lines of {tool}",
@@ -78,7 +90,7 @@ def descriptions(tools: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
 def described(text: str) -> list[str]:
     """Return the tools that describe a machine whose lines stand in a text."""
     return [
-        tool for tool in sorted(DESCRIPTIONS) if len(text) <= _LONGEST and get_parser(tool).recognise(text)
+        tool for tool in sorted(DESCRIPTIONS) if len(text) <= LONGEST and get_parser(tool).recognise(text)
     ]
 
 

@@ -114,3 +114,17 @@ def test_what_describes_the_machine_beside_a_run_is_said_of_the_first_text(tmp_p
     (left,) = [item for item in items if isinstance(item, Left)]
     assert left.name == f"{tmp_path / 'a.txt'}, lines of numactl"
     assert f"pinsweep parse numactl {tmp_path / 'a.txt'}" in left.reason
+
+
+def test_of_what_one_tool_was_asked_for_the_rest_is_said_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "r.txt"
+    path.write_text("\n".join([NUMACTL, PINGPONG, STREAM, FIO]))
+
+    for tool, columns, rest in (
+        ("imb", "", "output of numactl, a table of stream that somebody typed (lines 26 to 28), a table of fio that somebody typed (lines 33 to 35 and 1 more of this form)"),
+        ("stream", "threads, local:bandwidth[MB/s], remote:bandwidth[MB/s]", "output of imb, output of numactl, a table of fio that somebody typed (lines 33 to 35 and 1 more of this form)"),
+    ):  # fmt: skip
+        *_, left = read([str(path)], intake_options(tool, [], [], columns, ""))
+        assert isinstance(left, Left)
+        assert (left.name, left.failed) == (f"{path}, the rest", False)
+        assert left.reason == f"not asked for: {rest} (pinsweep parse {path} says how each is read)"
