@@ -107,15 +107,16 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
 
 
 _APART = re.compile(
-    r"(<(table|pre|code|script|style|svg)\b.*?</\2>|<[^>]*>)"  # what stays as it is: these, and every tag
-    rf"|(?<=\d) (?=(?:{'|'.join(map(re.escape, fmt.UNITS))})(?![\w/]))",
+    r"(<(tbody|pre|code|script|style|svg)\b.*?</\2>|<[^>]*>)"  # what stays as it is: these, and every tag
+    rf"|(?<=\d) (?=(?:{'|'.join(map(re.escape, fmt.UNITS))})(?![\w/]))"
+    r"|(?<=\d ×) (?=\d|unloaded)|(?<=[÷≤≥]) (?=\d)",
     re.DOTALL,
 )
 
 
 def unbroken(page: str) -> str:
-    """Return a page in whose sentences no line ends between a number and its unit. Tables, which wrap no number, and what is code or a
-    picture stay as they are: they are taken along as text."""
+    """Return a page in whose sentences and heads of tables no line ends between a number and its unit, nor in "2 × unloaded", "8 × 32 KiB".
+    Rows of tables, which wrap no number, and what is code or a picture stay as they are: they are taken along as text."""
     return _APART.sub(lambda found: found[1] or fmt.NO_BREAK, page)
 
 

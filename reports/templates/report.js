@@ -301,7 +301,7 @@ const bar = make("p", { class: "copy" }, "Copy as");
 for (const [name, text] of Object.entries(makers)) {
 const button = bar.appendChild(make("button", { type: "button" }, name));
 button.addEventListener("click", () => {
-const rows = all("tr", table).map(r => all("th,td", r).map(c => c.textContent.replace(/\u202f/g, "")));
+const rows = all("tr", table).map(r => all("th,td", r).map(c => c.textContent.replace(/\u202f/g, "").replace(/\u00a0/g, " ")));
 const numeric = all("thead th", table).map(c => c.classList.contains("n"));
 button.textContent = live.textContent = copy(text(rows, numeric)) ? "Copied" : "Not allowed here";
 button.focus();

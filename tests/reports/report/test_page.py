@@ -1115,12 +1115,19 @@ def test_each_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path:
 
 def test_no_line_ends_between_a_number_and_its_unit() -> None:
     """ "at 64" stood at the end of a line and "KiB" began the next. What is taken along as text keeps its spaces."""
-    kept = '<pre>1 ns</pre><script>"2 µs"</script><table><tr><td>3 GB/s</table><p title="4 B">5 bytes, 6 Bits, 7 to 8, 9 B/sec</p>'
+    kept = '<pre>1 ns</pre><script>"2 µs"</script><tbody><tr><td>3 GB/s</tbody><p title="4 B">5 bytes, 6 Bits, 7 to 8, 9 B/sec</p>'
 
     assert unbroken(kept) == kept
     assert unbroken("<p>4.58 GB/s at <b>64 KiB</b>; 95 % of 1.60 ×, 3 B, 2 s</p>") == (
         "<p>4.58\u00a0GB/s at <b>64\u00a0KiB</b>; 95\u00a0% of 1.60\u00a0×, 3\u00a0B, 2\u00a0s</p>"
     )
+
+
+def test_no_line_of_a_head_ends_within_a_factor_or_behind_its_sign() -> None:
+    """On a phone "within 2", "×" and "unloaded" were three lines of a head."""
+    assert unbroken("<th>GB/s within 2 × unloaded</th><li>L1 8 × 32 KiB</li><p>n ÷ 6.10 GB/s, ≤ 10 ms, 2 × that</p>") == (
+        "<th>GB/s within 2\u00a0×\u00a0unloaded</th><li>L1 8\u00a0×\u00a032\u00a0KiB</li><p>n ÷\u00a06.10\u00a0GB/s, ≤\u00a010\u00a0ms, 2\u00a0× that</p>"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
