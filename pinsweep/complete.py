@@ -46,11 +46,12 @@ def cells(ctx: click.Context, _param: click.Parameter, begun: str) -> list[Compl
     return _of(dict.fromkeys(f"{axis}={text}" for text in (*values, *others)), begun)
 
 
-def tools(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the tools that experiments may name."""
+def starters(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer what an experiment of one's own begins with: the tools, and the shipped experiments."""
+    from orchestrator.experiment import shipped
     from orchestrator.tools import tool_names
 
-    return _of(tool_names(), begun)
+    return _of((*tool_names(), *shipped.names()), begun)
 
 
 def results(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -34,6 +34,12 @@ def resolved(path: Path | str) -> Path | str:
     return folder() / f"{name}.yaml"
 
 
+def text(name: str) -> str:
+    """Return a shipped experiment to be copied: without its line for editors, whose schema lies elsewhere for a copy."""
+    lines = (folder() / f"{name}.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("# yaml-language-server:"))
+
+
 def hint(path: Path | str) -> str:
     """Return what to do about a path that is no file: the file beside it or the shipped experiment that may have been meant, or where to
     begin. I/O: looks what lies there."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from orchestrator.tools import Option, get_tool, tool_names
 from parsers.errors import called
 
+EDITOR = "# `pinsweep schema > experiment.schema.json` gives your editor the keys of this file."
+
 _COLUMN = 24
 
 
@@ -17,7 +19,7 @@ def starter(tool: str) -> str:
     options = get_tool(tool).options()
     sweep = getattr(get_tool(tool), "STARTER", "") or _from_options(options)
     lines = [
-        "# `pinsweep schema > experiment.schema.json` gives your editor the keys of this file.",
+        EDITOR,
         "#",
         "# Answers: (what is the question?)",
         "# Needs:   (which tools, how much memory, disk, how many NUMA nodes?)",

@@ -16,9 +16,12 @@ from pinsweep.terminal import data, say
     short_help="Print a commented experiment to start from; list those shipped.",
     epilog="Example: pinsweep init fio > my-disk.yaml",
 )
-@click.argument("tool", required=False, shell_complete=complete.tools)
+@click.argument("tool", metavar="[TOOL|EXPERIMENT]", required=False, shell_complete=complete.starters)
 @click.option(
-    "--list", "listing", is_flag=True, help="List the experiments that come with pinsweep, to be run by name."
+    "--list",
+    "listing",
+    is_flag=True,
+    help="List the experiments that come with pinsweep, to be run, or copied, by name.",
 )
 @click.option(
     "-o",
@@ -29,8 +32,9 @@ from pinsweep.terminal import data, say
 )
 @_options.table_or_json
 def command(tool: str | None, listing: bool, output: Path | None, form: str) -> None:
-    """Print a commented experiment for TOOL, to start from."""
-    from orchestrator.experiment.starter import starter
+    """Print a commented experiment for TOOL, to start from, or a copy of an EXPERIMENT that comes with pinsweep."""
+    from orchestrator.experiment import shipped
+    from orchestrator.experiment.starter import EDITOR, starter
     from parsers.errors import UserError
 
     if listing:
@@ -42,9 +46,9 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
         raise UserError(
             "init",
             "names no tool",
-            "pinsweep init TOOL prints one to start from; --list lists whole experiments",
+            "pinsweep init TOOL prints one to start from; --list names whole experiments, for init, too",
         )
-    text = starter(tool)
+    text = f"{EDITOR}\n{shipped.text(tool)}" if tool in shipped.names() else starter(tool)
     if output is None:
         data(text)
         return

@@ -40,7 +40,7 @@ OFFERED = [
     ("pinsweep plan own.yaml --cells threads=2 --cells b=16k,", ["16k,32k"]),
     ("pinsweep plan own.yaml --format=j", ["json"]),
     ("pinsweep plan broken.yaml --cells ", []),
-    ("pinsweep init st", ["stream"]),
+    ("pinsweep init st", ["stream", "stream-membind"]),
     ("pinsweep completion f", ["fish"]),
     ("pinsweep schema run-", ["run-events"]),
     ("pinsweep audit nightly/", ["nightly/monday.db"]),

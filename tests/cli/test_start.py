@@ -92,7 +92,7 @@ def test_the_help_of_every_command_ends_in_an_example(pinsweep: Cli, command: st
     assert f"Example: pinsweep {command}" in done.stdout.strip().splitlines()[-1] or "Example:" in done.stdout
 
 
-@pytest.mark.parametrize("tool", tool_names())
+@pytest.mark.parametrize("tool", [*tool_names(), "fio-iodepth"])
 def test_what_init_prints_can_be_planned(pinsweep: Cli, tmp_path: Path, tool: str) -> None:
     made = pinsweep("init", tool, "-o", "mine.yaml")
     plan = pinsweep(
