@@ -262,6 +262,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
     drawn: list[Run] = []
     paired = hollow = 0  # tables of which a title can speak, and of which it says nothing
     pairs: dict[str, list[tuple[Spread, Spread]]] = {}
+    alone: Sequence[Spread] = ()  # the numbers of the last table of which a title can speak
     for (kind, of), every in groups(found, ["kind", "panel"]):
         own = counted_rows(every)
         cells = own.groupby(["source", "target"], sort=False)["value"].agg(SPREAD)
@@ -283,6 +284,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         if is_hollow(own["run"]):
             hollow += 1
             continue
+        alone = [*known.values()]
         far = distances(own["run"].iloc[0], known)
         paired += any(a != b and (a, a) in known for a, b in known)
         for (source, target), value in known.items():
@@ -308,7 +310,11 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.matrix(
-            matrix.title, pairs if paired == len(tables) - hollow else {}, matrix.others, paired
+            matrix.title,
+            pairs if paired == len(tables) - hollow else {},
+            matrix.others,
+            paired,
+            only=_only(alone, matrix.unit) if len(tables) == 1 else "",
         ),
         sub=f"{wording.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
         f"{wording.not_drawn(len(tables), len(shown))}{wording.of_texts(drawn)}",
@@ -318,6 +324,13 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         numbers=tuple(full) if len(tables) == len(shown) else (*tables, *full),
         half=len(tables) == 1 and len(tables[0].columns) <= WIDE,
     )
+
+
+def _only(cells: Sequence[Spread], unit: str) -> str:
+    """Return the number of a table of one cell; "" of any other, and where its repeats are far apart."""
+    if len(cells) != 1 or cells[0].unsteady:
+        return ""
+    return fmt.quantity(cells[0].median, unit, step=cells[0].step)
 
 
 def _whose(table: Table, runs: Iterable[Run], matrix: Matrix) -> Table:

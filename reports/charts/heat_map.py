@@ -53,7 +53,7 @@ def shades_table(
         rows=tuple((str(a), *(shown.get((a, b), fmt.NOTHING) for b in columns)) for a in rows),
         numeric=frozenset(range(1, len(columns) + 1)),
         heat=heat(values, inverse=inverse, spread=repeats_apart(known.values())),
-        marked=own,
+        marked=own if len(known) > 1 else frozenset(),
         cuts=cuts,
     )
 

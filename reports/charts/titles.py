@@ -107,15 +107,17 @@ def matrix(
     pairs: Mapping[str, Sequence[tuple[Spread, Spread]]],
     others: str = "other nodes’ memory",
     tables: int = 1,
+    only: str = "",
 ) -> str:
     """Say "Idle latency to other nodes’ memory is 1.71 × that within a node", "… 1.21 to 1.23 × that within a node (same package),
-    2.3 × (another package)". With one node, or where a node's difference is within noise, the subject alone.
+    2.3 × (another package)"; of one node "Idle latency: 81.0 ns", the `only` number; where a node's difference is within noise, the subject
+    alone.
 
     pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. The lowest and
     the highest ratio are said, whatever the panel, and of how many tables they are: "…, in 2 tables".
     """
     if not any(pairs.values()):
-        return title
+        return f"{title}: {only}" if only else title
     if not all(differs(own, other) for same in pairs.values() for own, other in same):
         return f"{title} between NUMA nodes"
     said: list[str] = []

@@ -60,18 +60,19 @@ def slit(a: int, b: int) -> float:
 
 @pytest.mark.parametrize("nodes", [1, 2, 4, 5, 8, 16])
 def test_every_column_is_seen_with_its_number(make: Any, tmp_path: Path, nodes: int) -> None:
-    """The marks that are explained are those that are there: a matrix of one node has no shade."""
+    """The marks that are explained are those that are there: a matrix of one node has neither shade nor outline."""
     found = figure(matrix(make, tmp_path / "r.db", nodes, near))
     (table,) = found.tables
 
-    shades = "Stronger shade: slower. " if nodes > 1 else ""
-    assert found.marks == f"{shades}Outlined: a node and its own memory."
+    assert found.marks == (
+        "Stronger shade: slower. Outlined: a node and its own memory." if nodes > 1 else ""
+    )
     assert found.half == (nodes < 5)  # a wide table has the page's whole width
     assert len(table.columns) == nodes + 1
     assert all(len(text) <= 5 for row in table.rows for text in row) or nodes < 5
     assert "from node ↓ to memory of node →" in table.caption
     assert table.columns[0] == "node"
-    assert len(table.marked) == nodes
+    assert len(table.marked) == (nodes if nodes > 1 else 0)
 
 
 def test_nodes_stand_by_their_distance(make: Any, tmp_path: Path) -> None:
@@ -126,6 +127,15 @@ def test_from_seventeen_nodes_it_is_a_picture_whose_numbers_are_not_lost(make: A
 
 def strongest(table: Table) -> int:
     return max(shade or 0 for row in table.heat for shade in row)
+
+
+@pytest.mark.parametrize(("wobble", "title"), [(0.01, "Idle latency: 80.8 ns"), (0.2, "Idle latency")])
+def test_the_title_of_a_table_of_one_node_has_its_number(
+    make: Any, tmp_path: Path, wobble: float, title: str
+) -> None:
+    found = figure(matrix(make, tmp_path / "r.db", 1, lambda a, b: 80.0, wobble=wobble))
+
+    assert found.title == title
 
 
 def test_what_hardly_differs_hardly_has_a_shade(make: Any, tmp_path: Path) -> None:
