@@ -29,7 +29,8 @@ class KeyNumber:
     metric: str = ""  # which of its cell's numbers it and what stands beside it tell of; "": several
     doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
     moves: float = 0.0  # B/s that go with it, where it is no rate of bytes itself
-    possible: str = ""  # its share of what the parts could do, or what to do to know that
+    possible: str = ""  # its share of what the parts could do
+    lacks: str = ""  # what to do to know that, in a sentence
     alone: str | None = None  # its context without what that holds it against
 
     def without_runs(self) -> KeyNumber:
@@ -301,10 +302,12 @@ class Page:
 
     @property
     def marks(self) -> str:
-        """What the words mean that stand at its key numbers and figures; "" where none does."""
+        """What the words mean that stand at its key numbers and figures, and what these lack, once for all; "" where there is neither."""
         figures = (f for section in self.sections for block in section.blocks for f in block.figures)
         marked = any(k.unsteady or k.doubt for k in self.key_numbers) or any(f.doubt for f in figures)
-        return MARKS if marked else ""
+        return " ".join(
+            [*([MARKS] if marked else []), *dict.fromkeys(k.lacks for k in self.key_numbers if k.lacks)]
+        )
 
     @property
     def opening(self) -> tuple[Section, ...]:

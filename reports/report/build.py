@@ -27,7 +27,7 @@ from reports.checks.audited import audit_of
 from reports.checks.doubts import of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
-from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
+from reports.page.model import Block, Check, Drawing, KeyNumber, Page, Placements, RunRow, Runs, Section
 from reports.report import axis_effects
 from reports.report.best import figure as best_cells
 from reports.report.hosts import figures as host_figures
@@ -89,7 +89,7 @@ def build(
         checks=(*_findings(results, found), *_checks(results, found)),
         sections=tuple(_sections(results, chapters, guilty, compared=comparison is not None))
         or (_nothing(results),),
-        machines=() if comparison else drawings(results, chapters.values(), guilty),
+        machines=() if comparison else _machines(results, chapters, guilty, key_numbers),
         placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results, chapters)),
         runs=Runs(
@@ -105,6 +105,15 @@ def build(
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         comparison=comparison,
     )
+
+
+def _machines(
+    results: Results, chapters: Mapping[str, Chapter], guilty: Guilty, key_numbers: Iterable[KeyNumber]
+) -> tuple[Drawing, ...]:
+    """Return the drawings of the machines; what their numbers lack stands there where the key numbers do not say it."""
+    said = {number.lacks for number in key_numbers}
+    found = drawings(results, chapters.values(), guilty)
+    return tuple(replace(one, lacking="") if one.lacking in said else one for one in found)
 
 
 def _sections(

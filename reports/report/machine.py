@@ -21,7 +21,6 @@ from reports.page.model import Drawing, KeyNumber, Level, Part
 from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
 from reports.report.links import pictures
-from reports.report.possible import UNKNOWN
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.hardware import FITS, counted
@@ -171,8 +170,7 @@ def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber
     """Return of each name, program and place the best, in the page's order. What it is held against has a place of its own."""
     here = (replace(n, context=n.alone, beside=()) if n.alone is not None else n for n in candidates)
     alike = group_by(doubted(here, guilty), lambda n: (n.name, n.program, n.runs[0].place))
-    best = sorted((best_of(same) for same in alike.values()), key=lambda n: n.rank)
-    return tuple(replace(n, possible="; ".join(said for said in n.possible.split("; ") if said != UNKNOWN)) for n in best)  # fmt: skip
+    return tuple(sorted((best_of(same) for same in alike.values()), key=lambda n: n.rank))
 
 
 def _picked(numbers: Iterable[KeyNumber]) -> str:
@@ -184,7 +182,7 @@ def _picked(numbers: Iterable[KeyNumber]) -> str:
 
 def _lacking(spots: Iterable[Spot]) -> str:
     """Return what to do to know the shares of some numbers: once for all of them."""
-    return f"{fmt.sentence(UNKNOWN)}." if any(UNKNOWN in spot.number.possible for spot in spots) else ""
+    return " ".join(dict.fromkeys(spot.number.lacks for spot in spots if spot.number.lacks))
 
 
 def _matrix(spots: Iterable[Spot]) -> str:

@@ -16,9 +16,9 @@ from reports.results.grouping import group_by
 from reports.text import format as fmt
 
 UNKNOWN = (
-    "share of the possible: needs the modules, which root’s dmidecode names where the firmware lists them"
+    "Share of the possible: needs the modules, which root’s dmidecode names where the firmware lists them."
 )
-"""What stands for the share of a number of memory whose modules are not recorded."""
+"""What numbers of memory lack whose modules are not recorded."""
 
 
 def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Chapter]:
@@ -42,10 +42,16 @@ def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Ch
         tool: replace(
             chapter,
             key_numbers=tuple(
-                replace(n, possible=_told(n, chapter.device, best)) for n in chapter.key_numbers
+                replace(n, possible=_told(n, chapter.device, best), lacks=_lacks(n))
+                for n in chapter.key_numbers
             ),
             between_nodes=tuple(
-                replace(s, number=replace(s.number, possible=_of_modules(s.number, s.target)))
+                replace(
+                    s,
+                    number=replace(
+                        s.number, possible=_of_modules(s.number, s.target), lacks=_lacks(s.number)
+                    ),
+                )
                 if s.source == s.target
                 else s
                 for s in chapter.between_nodes
@@ -79,16 +85,19 @@ def _told(number: KeyNumber, device: str, best: Mapping[Spot, Sequence[KeyNumber
 
 
 def _of_modules(number: KeyNumber, node: int | None = None) -> str:
-    """Say "82 % of the 85.3 GB/s of its modules"; where they are not recorded, what to do to know. node: the one that it is of."""
+    """Say "82 % of the 85.3 GB/s of its modules"; "" where they are not recorded. node: the one that it is of."""
     if not _moves_memory(number):
         return ""
     peaks = {memory_peak(run, node) for run in number.runs}
     peak = peaks.pop() if len(peaks) == 1 else None
-    if peak:
-        return _share(number.merit, peak.rate, f"of its modules{' (an even share)' if peak.shared else ''}")
-    if any(run.session.facts.get("dimms") for run in number.runs):
+    if not peak:
         return ""
-    return UNKNOWN
+    return _share(number.merit, peak.rate, f"of its modules{' (an even share)' if peak.shared else ''}")
+
+
+def _lacks(number: KeyNumber) -> str:
+    known = any(run.session.facts.get("dimms") for run in number.runs)
+    return UNKNOWN if _moves_memory(number) and not known else ""
 
 
 def _of_best(number: KeyNumber, best: Mapping[Spot, Sequence[KeyNumber]]) -> str:
