@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.experiment.quantities import (
+    BYTES,
     PERCENT_OF,
     Quantity,
     QuantityError,
@@ -27,6 +28,7 @@ from orchestrator.experiment.quantities import (
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Experiment, Place, Skipped, Sweep, canonical_json
 from orchestrator.tools import Option, ToolModule, get_tool
+from parsers import units
 from parsers.errors import UserError
 from parsers.units import number_value, size_bytes, size_value
 
@@ -348,7 +350,8 @@ def unmet(
         else:
             sign, wanted = condition(raw, size=True)
             if not _HOLDS[sign](numbers[name], wanted):
-                return f"requires {name} {sign} {raw if isinstance(raw, int) else str(raw).lstrip('<>= ')}: this machine has {numbers[name]}"
+                has = units.size_text(numbers[name]) if name in BYTES else numbers[name]
+                return f"requires {name} {sign} {raw if isinstance(raw, int) else str(raw).lstrip('<>= ')}: this machine has {has}"
     return ""
 
 

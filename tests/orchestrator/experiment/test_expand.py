@@ -337,7 +337,7 @@ def test_too_many_cells_are_a_mistake_before_they_are_built() -> None:
         ("{packages: '== 1'}", "requires packages == 1: this machine has 2"),
         ("{cores: '< 20'}", "requires cores < 20: this machine has 20"),
         ("{numa_nodes: 2, memory: 100G}", ""),
-        ("{memory: '>= 256G'}", "requires memory >= 256G: this machine has 128000000000"),
+        ("{memory: '>= 256G'}", "requires memory >= 256G: this machine has 119 GiB"),
         ("{smt: false}", ""),
         ("{smt: on}", "requires SMT on: this machine has 1 PUs per core"),
         ("{root: true}", "requires root"),
