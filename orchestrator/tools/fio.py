@@ -478,9 +478,9 @@ def _target(
         raise UserError(filename, "names several files", "give one, or sweep over them")
     real = site.real_path(filename)  # the file itself: a link may lead elsewhere by the time of the last run
     if not _NAME.fullmatch(real):
-        raise UserError(
-            filename, "fio cannot be given this name: it cuts names at ; and #", "a name without such signs"
-        )
+        sign = next((sign for sign in real if not _NAME.fullmatch(f"/{sign}.")), real[-1:])
+        hint = "letters, digits and . / _ + - @ % = : , ~ are taken; without `filename` pinsweep makes a scratch file"
+        raise UserError(filename, f"has {sign!r} in it: fio cuts names at some signs", hint)
     kind = site.path_kind(real)
     if not writing:
         if kind == "missing":
