@@ -108,6 +108,7 @@ class _Table:
 
 TAKEN: Final = Taken(
     program=r"\bosu_\w+",
+    tells={"benchmark": "benchmark"},
     not_yet=(
         NotYet(name="perftest (ib_write_bw)", known_by=r"^[^\w\n]*#?bytes +#iterations +(?:BW peak|t_min)"),
         NotYet(name="nccl-tests", known_by=r"\balgbw +busbw\b"),

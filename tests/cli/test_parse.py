@@ -193,6 +193,19 @@ Numa node\t     0\t     1\t
 """
 
 
+def test_different_osu_benchmarks_are_no_repeats_of_one_cell(pinsweep: Cli, tmp_path: Path) -> None:
+    """Five texts of five benchmarks were said to tell the same, with what to do for repeats."""
+    texts = sorted((FIXTURES / "osu").glob("*.out"))
+
+    said = pinsweep("parse", *map(str, texts), "-o", "s.db").stderr
+    again = pinsweep("parse", str(texts[0]), "--set", "copy=1", "-o", "s.db").stderr
+
+    assert "tell the same" not in said + again
+    with open_result(tmp_path / "s.db") as result:
+        found = [stored.cell.options["benchmark"] for stored in result.cells()]
+    assert (len(found), len(set(found))) == (len(texts) + 1, len(texts))
+
+
 def test_command_lines_that_differ_are_where_the_note_says(pinsweep: Cli, tmp_path: Path) -> None:
     for name, words in (("a", "taskset -c 0 ./stream_c.exe"), ("b", "numactl -N 1 ./stream_c.exe")):
         (tmp_path / f"{name}.txt").write_text(f"$ {words}\n{stream(2, 2000.0)}")
