@@ -34,9 +34,7 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _names() and not ctx.resilient_parsing:
-            from pinsweep.usage import no_such_command
-
-            raise no_such_command(args[0], _names(), ctx.command_path)
+            raise click.NoSuchCommand(args[0], possibilities=_names(), ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 import click
 
-from parsers.errors import UserError, nearest
+from parsers.errors import UserError
 from reports.text import format as fmt
 
 
@@ -25,24 +25,22 @@ def told(error: click.ClickException) -> UsageMistake:
         case click.exceptions.NoArgsIsHelpError():
             return UsageMistake(command, "no command is named", more)
         case click.NoSuchOption():
-            near = fmt.words(map(repr, error.possibilities or ()), "or")
-            hint = f"did you mean {near}? {more}" if near else more
-            return UsageMistake(error.option_name, f"no such option of {command}", hint)
+            return UsageMistake(
+                error.option_name, f"no such option of {command}", f"{_meant(error.possibilities)}{more}"
+            )
+        case click.NoSuchCommand():
+            return UsageMistake(error.command_name, "no such command", f"{_meant(error.possibilities)}{more}")
         case click.MissingParameter() if call:
             return UsageMistake(_name(error), "is missing", _form(call))
         case click.BadParameter() if call and error.param:
             return UsageMistake(_name(error), _clause(error.message), f"`{command} --help` says more")
-    if call and isinstance(call.command, click.Group) and (name := getattr(error, "command_name", "")):
-        return no_such_command(name, call.command.list_commands(call), command)
     place = call.info_name or "" if call and call.parent else ""
     return UsageMistake(place, _clause(error.format_message()), _form(call) if call else "`--help` says more")
 
 
-def no_such_command(name: str, known: Collection[str], program: str) -> UsageMistake:
-    """known: the commands that `program`, "pinsweep" or "pinsweep baseline", has."""
-    return UsageMistake(
-        name, "no such command", f"{nearest(name, known)} `{program} --help` lists them".lstrip()
-    )
+def _meant(near: Sequence[str] | None) -> str:
+    """Return "did you mean '--raw' or '--runs'? ", or "" where nothing is like what was typed."""
+    return f"did you mean {fmt.words(map(repr, near), 'or')}? " if near else ""
 
 
 def _name(error: click.BadParameter) -> str:
