@@ -294,6 +294,7 @@ def test_second_set_up_finds_nothing_to_do(machine: Machine) -> None:
     assert installs(machine) == []
 
 
+@pytest.mark.slow
 def test_set_up_follows_the_locks_and_the_level(machine: Machine) -> None:
     for name in ("chromium", "shellcheck"):
         machine.has(name)
@@ -310,6 +311,7 @@ def test_set_up_follows_the_locks_and_the_level(machine: Machine) -> None:
     assert installs(machine) == ["requirements/base.txt", "."]
 
 
+@pytest.mark.slow
 def test_failed_installation_is_done_again(machine: Machine) -> None:
     machine.logs("uv", "[[ $* != *editable* ]]")
     assert machine.set_up().returncode == 1
@@ -320,6 +322,7 @@ def test_failed_installation_is_done_again(machine: Machine) -> None:
     assert installs(machine) == ["requirements/base.txt", "."]
 
 
+@pytest.mark.slow
 def test_moved_clone_gets_a_new_environment(machine: Machine) -> None:
     machine.set_up()
     machine.clone = machine.clone.rename(machine.clone.with_name("elsewhere"))
@@ -333,6 +336,7 @@ def test_moved_clone_gets_a_new_environment(machine: Machine) -> None:
 # ---- quickstart.sh -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run_status", "commands", "status"),
     [(0, ["run", "report"], 0), (1, ["run", "report"], 1), (130, ["run"], 130)],

@@ -170,6 +170,7 @@ def test_where_time_is_short_fewer_repeats_will_do(
     )
 
 
+@pytest.mark.slow
 def test_a_check_does_not_wait_for_another_sweep(
     pinsweep: Cli, start: Start, number: Path, tmp_path: Path, runtime: Path
 ) -> None:
@@ -193,6 +194,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("raised", "said"),
     [
@@ -228,6 +230,7 @@ print(signal.getitimer(signal.ITIMER_REAL)[0])
 """
 
 
+@pytest.mark.slow
 def test_an_alarm_between_the_sweeps_end_and_the_timers_ends_nothing() -> None:
     """The sweep has given SIGTERM back, and its default action would end the process: 143, and no line."""
     done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)

@@ -113,6 +113,7 @@ def test_formats_stand_alone_on_standard_output(here: Path, call: Call) -> None:
     assert all("1 of 3 numbers regressed" in stderr for _, _, stderr in out.values())
 
 
+@pytest.mark.slow
 def test_a_file_takes_the_text_and_a_page_the_report(here: Path, call: Call) -> None:
     text = call("compare", "a.db", "b.db", "--format", "junit", "-o", "junit.xml")
     call("compare", "a.db", "b.db", "-o", "change.html", "--static")

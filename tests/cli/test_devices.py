@@ -266,6 +266,7 @@ class TestBeforeEachRun:
         assert not any((tmp_path / "disk1.img").read_bytes())
         assert any((tmp_path / "disk0.img").read_bytes())
 
+    @pytest.mark.slow
     def test_one_that_is_in_use_meanwhile_is_not_written_to(self, loop: Loop, tmp_path: Path) -> None:
         device = loop()
         stack = contextlib.ExitStack()

@@ -52,6 +52,7 @@ def first(start: Start, tmp_path: Path, runtime: Path) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_the_second_sweep_waits_says_for_whom_and_goes_on(
     first: subprocess.Popen[str], start: Start, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def hosts(one: Path, tmp_path: Path) -> Callable[..., None]:
     return add
 
 
+@pytest.mark.slow
 def test_a_slow_host_from_suspicion_to_verdict(
     called: Cli, hosts: Callable[..., None], tmp_path: Path
 ) -> None:

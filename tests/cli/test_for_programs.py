@@ -367,6 +367,7 @@ def test_a_mistake_is_an_event(pinsweep: Cli, here: Path) -> None:
     assert [(event["event"], event["line"]) for event in events(done.stdout)] == [("error", 3), ("error", 4)]
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_does_not_end_the_sweep(start: Callable[..., Any], here: Path) -> None:
     process = start("run", "sweep.yaml", "-o", "e.db", "--allow-disturbed", "-q", "--events", "ndjson")
     assert checked("run-events", process.stdout.readline())["event"] == "planned"
@@ -513,6 +514,7 @@ TASKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
 @pytest.mark.parametrize("task", TASKS)
 def test_the_tasks_of_the_documentation_in_bash_and_jq(task: str, pinsweep: Cli, here: Path) -> None:

@@ -95,6 +95,7 @@ sweeps:
 """
 
 
+@pytest.mark.slow
 def test_the_printed_command_ends_the_sweep_and_runs_nothing_else(
     start: Start, tmp_path: Path, home: Mapping[str, str]
 ) -> None:

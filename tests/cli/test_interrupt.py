@@ -45,6 +45,7 @@ matrix: {n: [0]}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["orchestrator.plan.prepare", "orchestrator.tools.command", "orchestrator.store.result_file"])  # fmt: skip
 def test_ctrl_c_before_the_first_run_says_that_nothing_was_started(tmp_path: Path, module: str) -> None:
     (tmp_path / "a.yaml").write_text(EXPERIMENT)

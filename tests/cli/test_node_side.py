@@ -55,6 +55,7 @@ def test_it_runs_and_its_results_are_looked_at_and_handed_on(measured: Path, hom
         assert done.returncode == 0 or words == ("doctor",), (words, done.stderr)  # a tool may be missing
 
 
+@pytest.mark.slow
 def test_what_needs_more_says_what_and_how_to_have_it(measured: Path, home: Mapping[str, str]) -> None:
     done = on_a_node(measured, home, "report", "e.db", "-o", "e.html")
 

@@ -279,6 +279,7 @@ def cells_of(html: str) -> list[str]:
     return [" | ".join(re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL)) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [

@@ -61,6 +61,7 @@ def terminal() -> Iterator[Terminal]:
     os.close(made._ours)
 
 
+@pytest.mark.slow
 def test_a_sweep_says_how_far_it_is_and_how_long_it_will_take(
     tmp_path: Path, home: Mapping[str, str], terminal: Terminal
 ) -> None:

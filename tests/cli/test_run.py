@@ -348,6 +348,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
     assert [status for *_, status in rows if status != "ok"] == ["interrupted"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ignored", "sent"), [((signal.SIGHUP,), signal.SIGINT), ((signal.SIGHUP, signal.SIGINT), signal.SIGTERM)]
 )  # fmt: skip

@@ -63,6 +63,7 @@ SLOW = (["fleet", "hosts"], ["fleet", "hosts", "--all"], ["history", "nights"])
 EACH = [pytest.param(words, marks=pytest.mark.slow) if words in SLOW else words for words in COMMANDS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", EACH, ids=lambda words: "-".join(words[::2])[:24])
 def test_no_line_is_longer_than_the_terminal_is_wide(pinsweep: Cli, made: Path, words: list[str]) -> None:
     plain = ask(pinsweep, made, words, terminal=False)

@@ -27,6 +27,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     assert all(f"  {command} " in shown for command in COMMANDS)
 
 
+@pytest.mark.slow
 def test_what_starts_does_without_pandas(tmp_path: Path) -> None:
     """plan, run with its progress and its summary, show and doctor: nothing that groups or draws is imported."""
     metrics = "metrics: {m: {regex: '(1)', unit: s}}"

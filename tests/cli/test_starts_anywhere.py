@@ -177,6 +177,7 @@ def test_in_a_folder_that_cannot_be_written_it_says_so_and_writes_elsewhere(
     assert ok(folder / "r.db") == 2
 
 
+@pytest.mark.slow
 def test_what_is_written_keeps_to_the_umask(folder: Path, home: Mapping[str, str], pinsweep: Cli) -> None:
     before = os.umask(0o077)
     try:

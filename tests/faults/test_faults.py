@@ -28,14 +28,8 @@ def assert_held(faults: ModuleType, kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        "kill",
-        "kill_at_write",
-        "full_disk",
-        "no_descriptors",
-        pytest.param("two_writers", marks=pytest.mark.slow),
-    ],
-)
+    ["kill", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("kill_at_write", "full_disk", "no_descriptors", "two_writers"))],
+)  # fmt: skip
 def test_no_announced_run_is_lost(faults: ModuleType, kind: str) -> None:
     assert_held(faults, kind, 2)
 
@@ -49,6 +43,7 @@ def test_no_announced_run_is_lost_in_more_rounds(faults: ModuleType, kind: str, 
     assert_held(faults, kind, seed)
 
 
+@pytest.mark.slow
 def test_a_lost_a_changed_and_a_doubled_run_would_be_seen(faults: ModuleType, tmp_path: Path) -> None:
     """The campaign itself finds what it is for."""
     import random

@@ -217,6 +217,7 @@ def test_no_place_for_programs_says_so(source: Path, tmp_path: Path) -> None:
     assert "XDG_CACHE_HOME" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_default_place_is_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 

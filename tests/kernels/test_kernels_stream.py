@@ -135,6 +135,7 @@ def test_most_passes_do_not_overflow(kernel: Kernel) -> None:
         assert "Solution Validates" in done.stdout
 
 
+@pytest.mark.slow
 def test_wrong_arithmetic_fails_validation(tmp_path: Path, kernel_cache: Path) -> None:
     """A compiler that gets Triad wrong, imitated by source: b - s*c instead of b + s*c."""
     shutil.copytree(kernels.sources_folder(), tmp_path / "kernels")

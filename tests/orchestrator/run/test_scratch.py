@@ -383,6 +383,7 @@ with scratch.open_scratch(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "when",
     [

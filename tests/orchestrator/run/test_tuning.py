@@ -301,6 +301,7 @@ def _away(home: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_away")
 def test_a_tuned_run_measures_the_tuned_machine_and_says_so(machine: Path, tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(ECHO % (machine / BALANCING, 0.01))
@@ -366,6 +367,7 @@ def test_the_watchdog_puts_back_what_a_killed_run_has_set(
     assert values(machine) == ASKED
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_away")
 def test_doctor_puts_back_what_both_left(machine: Path, tmp_path: Path) -> None:
     killed(machine)

@@ -169,6 +169,7 @@ def test_kill_9_of_pinsweep_ends_what_hides(tmp_path: Path, script: str, t: str)
     until(lambda: not alive(t) and not (tmp_path / "s").exists() and ended(watchdog))
 
 
+@pytest.mark.slow
 @hidden
 def test_a_killed_watchdog_costs_one_run(tmp_path: Path, script: str, t: str) -> None:
     process, watchdog = pinsweep(

@@ -674,6 +674,7 @@ OUTPUTS = sorted(
 NUMBERS = ("0", "1", "-5", "0.0001", "99999999999999999999", "1e308", "nan", "inf", "x")
 
 
+@pytest.mark.slow
 @given(st.randoms(use_true_random=False))
 def test_no_text_makes_the_audit_fall_over(random: Random) -> None:
     with tempfile.TemporaryDirectory() as folder:

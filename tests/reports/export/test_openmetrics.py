@@ -221,6 +221,7 @@ UNIT = st.sampled_from(["", "s", "ms", "1", "1/s", "B/s", "seconds", "repeats", 
 AXES = ("host", "sweep", "cell", "metric", "kind", "statistic", "program", "point_id", "index", "job", "__x")
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(
     metrics=st.dictionaries(WORD, st.tuples(UNIT, st.sampled_from(["higher", "lower", "neither"])), min_size=1, max_size=7),

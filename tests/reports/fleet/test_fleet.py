@@ -1022,6 +1022,7 @@ def test_a_family_that_reaches_far_is_two_and_says_what_it_holds(make: Any, tmp_
     assert "Hatched: not measured" in figure.note
 
 
+@pytest.mark.slow
 def test_hosts_that_nobody_could_tell_apart_share_a_row_of_a_large_fleet(some: Fleet, make: Any) -> None:
     """50 of them; the slow one, and the one that lacks a number, have rows of their own."""
     some.hosts(range(1, 51)).add("node060", 0.2, sessions=3).add("node061", mlc=False)

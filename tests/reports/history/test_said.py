@@ -70,6 +70,7 @@ def noisy(value: float, i: int) -> float:
     return round(value * random.Random(i).gauss(1, 0.002), 3)
 
 
+@pytest.mark.slow
 def test_a_change_of_a_negative_number_has_its_own_sign(nights: Add) -> None:
     """A gain that fell from −20.0 to −26.0 dB was "+30 %", an offset that rose from −3.00 to −1.00 µs "−67 %"."""
     files = nights(

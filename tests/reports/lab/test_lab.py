@@ -632,6 +632,7 @@ def test_without_typst_all_else_is_written(
     assert (tmp_path / "lab" / "report.typ").exists()
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_wrote_and_kept(make: Any, tmp_path: Path) -> None:
     result = (
         make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1)).write()

@@ -210,6 +210,7 @@ def test_a_comparison_by_what_is_kept_is_that_by_the_texts(
     assert compared() == by_texts
 
 
+@pytest.mark.slow
 def test_readings_that_are_kept_are_those_of_the_texts(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     audited([file])
     with monkeypatch.context() as few:

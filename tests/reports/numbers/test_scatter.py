@@ -56,6 +56,7 @@ def test_at_most_1_of_100_cells_with_two_thirds_of_the_usual_noise_is_named(n: i
     assert sum(scatters(cell, 0.03) or groups(cell, 0.03) is not None for cell in cells) <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5, 6, 7, 8, 10, 11, 15, 16, 17, 40, 41])
 def test_of_cells_with_just_the_usual_noise_one_in_twenty_scatters(n: int) -> None:
     random = Random(6)
@@ -98,6 +99,7 @@ def swept(random: Random, cells: int, rounds: int, slope: float, noise: float = 
     return drift(list(runs.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cells", "rounds"), [(7, 3), (20, 3), (10, 6), (1, 20)])
 def test_no_drift_is_named_in_one_sweep_of_a_hundred(cells: int, rounds: int) -> None:
     random = Random(4)

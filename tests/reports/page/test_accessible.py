@@ -236,7 +236,7 @@ def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str
     return found
 
 
-QUICK = ("one run", "fleet")
+QUICK = ("one run",)
 
 
 @pytest.mark.parametrize(

@@ -552,6 +552,7 @@ def test_hostile_texts_stay_texts_when_charts_answer(browser: Browser, make: Any
         assert "OWNED" not in page.title().replace('"OWNED"', "").replace("'OWNED'", "")
 
 
+@pytest.mark.slow
 def test_the_static_page_has_no_script_and_reads(browser: Browser, full_page: str, tmp_path: Path) -> None:
     path = tmp_path / "static.html"
     path.write_text(full_page, encoding="utf-8")

@@ -151,6 +151,7 @@ def test_every_picture_is_named_sized_and_there_twice(full_page: str) -> None:
     assert "NaN" not in full_page
 
 
+@pytest.mark.slow
 def test_twelve_charts_are_small(full_page: str, open_page: str) -> None:
     assert len(full_page.encode()) < 600_000
     assert len(open_page.encode()) < 1_600_000  # with Vega, which has 430 kB
@@ -781,6 +782,7 @@ def test_a_mode_of_one_repeat_is_no_title(make: Any, tmp_path: Path) -> None:
     assert "speeds" not in figure.title
 
 
+@pytest.mark.slow
 def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_built: Page) -> None:
     """As seed 000 draws it beside the tail; by erfc, since no sample of it would reach so far."""
     figure = shown_of(full_built, "poke")[0]

@@ -708,6 +708,7 @@ def test_sweeps_come_in_the_order_in_which_they_were_planned(make: Any, tmp_path
     assert order(other, one)[:3] == [("2.db", "d"), ("2.db", "b"), ("2.db", "a")]
 
 
+@pytest.mark.slow
 @given(st.text() | st.from_regex(r"[-+]?[0-9.]{1,5}(e[0-9]{1,4})?[kmgtp]?i?b?", fullmatch=True))
 @example("inf")
 @example("-infinity")

@@ -71,6 +71,7 @@ def test_the_words(factor: float, better: str, verdict: str) -> None:
     assert bool(decision.advice) == (verdict == "inconclusive")
 
 
+@pytest.mark.slow
 def test_interval_and_p_are_students_where_nothing_is_learned() -> None:
     from scipy import stats
 
@@ -484,6 +485,7 @@ def test_no_word_without_its_evidence(cells: list[Sample]) -> None:
                 assert d.high >= d.ratio * math.exp(d.resolution) * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "most"), [(2, 0.20), (3, 0.15)])
 def test_repeats_that_agree_by_luck_are_no_certainty(runs: int, most: float) -> None:
     """Four metrics of twelve cells, one session a side, 5 % from run to run, nothing changed: one in five comparisons may accuse, 5 % a

@@ -218,6 +218,7 @@ def accused(found: Fleet) -> set[str]:
     return statuses(found, "slow") | statuses(found, "broken") | everywhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("hosts", "fleets"), [(8, 40), (18, 20), (40, 20)])
 def test_of_equal_hosts_that_scatter_none_is_accused(hosts: int, fleets: int) -> None:
     """One in 20 fleets may; by z above 3 alone it were more than half of them."""

@@ -29,6 +29,7 @@ def ruptures() -> None:
     pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ruptures")
 def test_steps_are_found_where_they_are() -> None:
     down, up = changes(series(1, (12, 0.9), (28, 1.15)), "higher")
