@@ -149,6 +149,22 @@ def test_what_is_said_beside_a_number_is_what_tells_it_from_the_others(make: Any
     ]  # and not "; remote 0.600 ×"
 
 
+def test_what_is_said_of_the_one_timed_cache_begins_with_no_mark(make: Any, tmp_path: Path) -> None:
+    """ "95.1 ns ; unsteady" stood there: of one cache nothing tells it from others."""
+    maker = two_sockets(make, tmp_path / "r.db")
+    maker.groups["one core"] = (Group(cpus=(0,), membind=(0,)),)
+    for repeat, latency in enumerate((1.5, 3.0), 1):
+        text = (
+            "pinsweep memlat 0.2 (MLC-style; not Intel MLC)\nCommand line parameters: --idle_latency -b16\n\n"
+            f"Using buffer size of 0.016MiB\nEach iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
+        )
+        maker.add("l", "mlc", {"mode": "idle_latency", "b": "16k"}, text, place="one core", repeat=repeat)
+
+    page = render_report([maker.write()], tmp_path / "r.html", static=True).read_text()
+
+    assert " ns <span>unsteady, 1.5 to 3.0\N{NO-BREAK SPACE}ns</span>" in page
+
+
 def test_the_best_of_a_name_stands_with_the_check_that_doubts_it(make: Any, tmp_path: Path) -> None:
     maker = two_sockets(make, tmp_path / "r.db")
     maker.add("s", "stream", {"threads": 4}, make.stream_text(30e3, 4), place="local", axes=("place", "threads"))  # fmt: skip
