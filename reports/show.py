@@ -538,7 +538,7 @@ def show_run(path: Path, number: int) -> str:
     """Return one run in detail. Raises UserError if the file has no run of that number."""
     results = load([path])
     run = _run_of(results, path, number)
-    from reports.report.build import placement_text, seen_text
+    from reports.report.all_runs import placement_text, seen_text
 
     record = run.record
     lines = [

@@ -30,7 +30,7 @@ from reports.lab.model import (
 from reports.page.model import Block, Check, Page
 from reports.page.model import Section as PageSection
 from reports.report import axis_effects
-from reports.report.build import placement_text, run_row
+from reports.report.all_runs import placement_text, run_row
 from reports.results.described import abouts
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run

@@ -11,7 +11,7 @@ from reports.checks.audited import audit_apart, to_audit_first
 from reports.compare.section import Delta
 from reports.page.html import html
 from reports.page.model import Block, Page
-from reports.report import build
+from reports.report import all_runs, build
 from reports.results import apart
 from reports.results.load import Watched, load, printed
 from reports.results.model import Run
@@ -43,7 +43,7 @@ def render_report(
     def built(watched: Watched = iter) -> Page:
         results = load(paths, watched=watched)
         results = results.only(wanted) if wanted else results
-        texts = printed(results, build.with_output(results), build.EXCERPT)
+        texts = printed(results, all_runs.with_output(results), all_runs.EXCERPT)
         return _without_runs(build.build(results, comparison, texts))
 
     large = comparison is None and apart.are_large(paths)

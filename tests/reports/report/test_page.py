@@ -24,7 +24,7 @@ from reports.draw import vega
 from reports.draw.figure import Figure
 from reports.page.html import anchor, script_json, unbroken
 from reports.page.model import Page
-from reports.report import build
+from reports.report import all_runs, build
 from reports.report.render import render_report
 from reports.results.load import load, printed
 
@@ -491,7 +491,8 @@ def test_one_cpu_is_named_as_one() -> None:
     groups = (Group(cpus=(0,)), Group(cpus=(1, 2), membind=(1,)))
 
     assert (
-        build.placement_text(Placement(name="local", groups=groups)) == "CPU 0 | CPUs 1-2, memory of node 1"
+        all_runs.placement_text(Placement(name="local", groups=groups))
+        == "CPU 0 | CPUs 1-2, memory of node 1"
     )
 
 
@@ -529,7 +530,7 @@ def test_what_nobody_can_read_is_left_to_the_export_and_the_page_says_so(
         "s", "stream", {"threads": 8}, "no memory\n", axes=("threads",), status="failed", reason="exit 1"
     )
     results = load([maker.write()])
-    texts = printed(results, build.with_output(results), build.EXCERPT)
+    texts = printed(results, all_runs.with_output(results), all_runs.EXCERPT)
 
     built = build.build(results, printed=texts)
 
@@ -556,7 +557,7 @@ def test_of_many_runs_no_output_is_read_but_what_is_shown(make: Any, tmp_path: P
 
     results = load([maker.write()])
 
-    assert [run.cell.options["threads"] for run in build.with_output(results)] == [101]
+    assert [run.cell.options["threads"] for run in all_runs.with_output(results)] == [101]
     assert not any(run.stdout or run.stderr for run in results.runs)
 
 
@@ -614,7 +615,7 @@ def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     results = load([tmp_path / "r.db"])
 
     found = audit(load([tmp_path / "r.db"]))
-    built = build.build(results, printed=printed(results, build.with_output(results), build.EXCERPT))
+    built = build.build(results, printed=printed(results, all_runs.with_output(results), all_runs.EXCERPT))
 
     assert "P1" in {f.id for f in found}
     said = built.checks[: len(found)]
@@ -1075,7 +1076,7 @@ def test_a_command_line_of_megabytes_is_told_by_its_beginning(make: Any, tmp_pat
     (run,) = load([maker.write()]).runs
     record = dataclasses.replace(run.record, argv=("a b", *["x" * 100] * 20_000), env={"A": "y" * 20_000})
 
-    row = build.run_row(dataclasses.replace(run, record=record))
+    row = all_runs.run_row(dataclasses.replace(run, record=record))
 
     assert row.command.startswith("'a b' xxx")
     assert row.command.endswith("… 20\u202f001 words in all")

@@ -1,0 +1,197 @@
+"""What to know before the charts: what the audit finds, and what was skipped, has failed, or was not started. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from orchestrator.model import ONE_CELL, Alias, Skipped
+from reports.charts import wording
+from reports.checks import checks
+from reports.checks.audit import Finding, coverage, watched
+from reports.page.model import Check
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results
+from reports.text import format as fmt
+
+_MOST_LISTED = 12
+_MOST_REASONS = 200  # why runs gave no number, or were not started; of 15 000 a lab report took 1.1 GiB
+
+
+def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ...]:
+    """Return the checks of a page; findings: those of the audit."""
+    return (*_findings(results, findings), *_checks(results, findings))
+
+
+def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
+    """What `pinsweep audit` finds, the gravest first; the same fault in several sweeps and on several hosts is one."""
+    for (key, level), found in group_by(findings, lambda f: (f.id, f.level)).items():
+        first = found[0]
+        wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
+        cells = [
+            ": ".join(filter(None, (_whose(one, cell, len(wheres) > 1, len(sweeps) > 1), text)))
+            for one in found
+            for cell, text in one.cells
+        ]
+        several = len({cell for one in found for cell in one.about}) < len(cells)
+        noun = "finding" if several else "cell"
+        spread = f", in {len(sweeps)} sweeps" if len(sweeps) > 1 else ""
+        spread += f", {_where(results, wheres)}" if len(wheres) > 1 else ""
+        more = f"; and {fmt.plural(len(cells) - 1, f'more {noun}')}{spread}" if len(cells) > 1 else ""
+        arithmetic = first.cells[0][1]
+        stated = first.title.lower().endswith(arithmetic.removesuffix(first.repeats).lower())
+        if stated and len(cells) == 1:
+            more = first.repeats
+        told = stated or len(cells) > 1
+        subject = f"{first.title}{more}"
+        if first.is_of_runs and len(cells) > 1:  # how many says more than what disturbed one of them
+            subject = f"{fmt.count(len(cells))} {first.check}{spread}. The first: {first.title}"
+        yield Check(
+            level=level,
+            subject=f"{subject}.",
+            text=" ".join(
+                fmt.sentence(said) for said in ("" if told else f"{arithmetic}.", first.todo) if said
+            ),
+            id=key,
+            explained=first.check,
+            **(_listed(cells, noun) if len(cells) > 1 else {}),
+        )
+
+
+def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> str:
+    """Return what names a line of a finding: its host and its sweep where there are several, and its cell, if that has a name."""
+    of_sweeps &= not cell.endswith(f" of {finding.sweep}")
+    named = [finding.where] * of_hosts + [finding.sweep] * of_sweeps + [cell] * (cell != ONE_CELL)
+    return ", ".join(named)
+
+
+def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
+    left_out: list[tuple[str, str, Skipped | Alias]] = [
+        *((where, "skipped", cell) for where, cell in results.skipped),
+        *((where, "measured under another name", alias) for where, alias in results.aliases),
+    ]
+    by_reason = [*group_by(left_out, lambda o: (o[2].sweep, o[1], o[2].reason)).items()]
+    for (sweep, word, reason), cells in by_reason[:_MOST_REASONS]:
+        hosts = list(dict.fromkeys(where for where, *_ in cells))
+        distinct = list(dict.fromkeys(_labels(cell.cell) for *_, cell in cells))
+        yield Check(
+            level="info",
+            subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
+            text=_sentence_of(reason),
+            **_listed(distinct, "cell"),
+        )
+    for (sweep, word), more in group_by(by_reason[_MOST_REASONS:], lambda of: of[0][:2]).items():
+        count = fmt.plural(sum(len(cells) for _, cells in more), "more cell")
+        subject = f"{sweep}: {count} {word}, for {fmt.plural(len(more), 'more reason')}."
+        yield Check(
+            level="info", subject=subject, text="The tables skipped and alias of the result file name them."
+        )
+    told = group_by(
+        results.failed, lambda r: (r.cell.sweep, r.record.status, r.record.reason or r.unreadable)
+    )
+    for (sweep, status, reason), runs in list(told.items())[:_MOST_REASONS]:
+        what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
+        names = list(dict.fromkeys(r.cell.describe() for r in runs))
+        named = len(names) == 1 and runs[0].cell.labels()  # the one cell of a sweep has no name
+        all_of = f" ({'all of ' * (len(runs) > 1)}{names[0]})" if named else ""
+        yield Check(
+            level="warn",
+            subject=_sentence_of(reason or what),
+            text=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}{all_of}.",
+            **_listed(
+                (f"{r.cell.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs),
+                "run",
+            ),
+        )
+    for sweep, others in group_by(list(told.items())[_MOST_REASONS:], lambda of: of[0][0]).items():
+        count = fmt.plural(sum(len(runs) for _, runs in others), "run")
+        reasons = f"{fmt.plural(len(others), 'more reason')}."
+        text = f"{sweep}: {count} gave no number. pinsweep show FILE --runs lists them."
+        yield Check(level="warn", subject=fmt.sentence(reasons), text=text)
+    for sweep, not_started in group_by(results.not_started, lambda m: m[1].sweep).items():
+        yield Check(
+            level="warn",
+            subject=f"{sweep}: {fmt.plural(len(not_started), 'run')} not started",
+            text="The sweep still runs, or was stopped before them; then the same command goes on where it stopped.",
+            **_listed((f"{cell.describe()}, repeat {repeat}" for _, cell, repeat in not_started), "run"),
+        )
+    if notes := [note.removesuffix(".") for tool in results.tools if (note := stand_in_note(results, tool))]:
+        yield Check(
+            level="info",
+            subject=f"{'; '.join([notes[0], *(note[0].lower() + note[1:] for note in notes[1:])])}.",
+            text="Options and output are those of the tools; the numbers are not to be quoted as their results.",
+        )
+    spoken_of = {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags}
+    flagged = (
+        (naming.program_name(run), flag.id, flag.text, run)
+        for tool in results.tools
+        for run in results.good(tool)
+        for flag in {flag.text: flag for flag in (run.parsed.flags if run.parsed else ())}.values()
+    )
+    runs_of = Counter(naming.program_name(run) for tool in results.tools for run in results.good(tool))
+    for (program, flag_id, text), same in sorted(group_by(flagged, lambda f: f[:3]).items()):
+        if flag_id != "stand_in" and flag_id not in spoken_of:
+            of = runs_of[program]
+            count = fmt.plural(of, "run") if len(same) == of else f"{len(same)} of {of} runs"
+            which = dict.fromkeys(
+                ", ".join(filter(None, (run.text, run.cell.describe()))) for *_, run in same
+            )
+            yield Check(
+                level="info",
+                subject=_sentence_of(text),
+                text=f"{program}, {count}.{wording.of_texts(run for *_, run in same)}",
+                **(_listed(which, "cell") if len(same) < of else {}),
+            )
+    if results.tools:
+        yield Check(
+            level="ok" if not findings and watched(results) else "info",
+            subject=f"{coverage(results)}.",
+            text="What no check looks at, they do not vouch for.",
+        )
+    once = [
+        tool
+        for tool in results.tools
+        if max(Counter(r.record.point_id for r in results.good(tool)).values()) == 1
+    ]
+    if once:
+        yield Check(
+            level="info",
+            subject=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell.",
+            text="No spread can be given for these numbers.",
+        )
+
+
+def _where(results: Results, places: Collection[str]) -> str:
+    """Return "on n001", "on 3 hosts", "in 2 files" of one host. `places`: as runs say where they were."""
+    if len(places) == 1:
+        return f"on {next(iter(places))}"
+    hosts = {where: m.host for m in results.machines for where in (m.host, f"{m.host}, {m.file}")}
+    distinct = {hosts.get(place, place) for place in places}
+    return (
+        f"on {fmt.plural(len(distinct), 'host')}"
+        if len(distinct) > 1
+        else f"in {fmt.plural(len(places), 'file')}"
+    )
+
+
+def stand_in_note(results: Results, tool: str) -> str:
+    names = {naming.program_name(run) for run in results.shown(tool) if naming.stands_in(run)}
+    return f"Numbers from {fmt.words(sorted(names))}." if names else ""
+
+
+def _sentence_of(text: str) -> str:
+    """Return a text with a full stop at its end; as it is told otherwise, so that it can be searched for."""
+    return text.rstrip(".") + "."
+
+
+def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:
+    """Return the `items` and `counted` of a Check: the first dozen, and how many there are in all."""
+    texts = list(items)
+    first = f", the first {_MOST_LISTED}" if len(texts) > _MOST_LISTED else ""
+    return {"items": tuple(texts[:_MOST_LISTED]), "counted": f"{fmt.plural(len(texts), noun)}{first}"}
+
+
+def _labels(cell: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in cell.items()) or ONE_CELL
