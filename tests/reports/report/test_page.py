@@ -499,7 +499,7 @@ def test_one_cpu_is_named_as_one() -> None:
 def test_very_many_runs_are_listed_by_cell(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "_MOST_RUN_ROWS", 8)
+    monkeypatch.setattr(all_runs, "_MOST_RUN_ROWS", 8)
     maker = make.Maker(tmp_path / "m.db")
     for _ in range(3):
         for threads in (1, 2, 4):
@@ -520,7 +520,7 @@ def test_very_many_runs_are_listed_by_cell(
 def test_what_nobody_can_read_is_left_to_the_export_and_the_page_says_so(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "_MOST_RUN_ROWS", 4)
+    monkeypatch.setattr(all_runs, "_MOST_RUN_ROWS", 4)
     for module in ("draw.figure", "charts.stream"):
         monkeypatch.setattr(f"reports.{module}.MOST_ROWS", 3)
     maker = make.Maker(tmp_path / "m.db")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reports import show
-from reports.report import build
+from reports.report import build, check_list
 from reports.results.load import load
 
 
@@ -16,7 +16,7 @@ def test_of_very_many_reasons_the_first_are_told(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """15 000 runs that failed for reasons of their own, 2.4 MB, were 1.1 GiB of a lab report."""
-    monkeypatch.setattr(build, "_MOST_REASONS", 2)
+    monkeypatch.setattr(check_list, "_MOST_REASONS", 2)
     maker = make.Maker(tmp_path / "r.db")
     for n in range(5):
         maker.add(
@@ -39,7 +39,7 @@ def test_of_very_many_reasons_the_first_are_told(
 def test_of_very_many_reasons_why_cells_were_skipped_the_first_are_told(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "_MOST_REASONS", 2)
+    monkeypatch.setattr(check_list, "_MOST_REASONS", 2)
     maker = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(2e4, 1))
     for n in range(100):
         maker.skip("s", f"no CPU {n}", threads=n + 2)
