@@ -457,16 +457,19 @@ def _trouble(results: Results, width: int) -> Iterable[str]:
 
 
 _OUTPUT = {"-o": 1, "--output": 1}
+_LONGEST_COMMAND = 2000
+"""Characters; what is longer nobody types."""
 
 
 def _to_go_on(results: Results, path: Path) -> Iterator[str]:
     """Yield the command that starts what was not started yet; nothing where all was, and of what was taken in."""
-    file = shlex.quote(str(path))
     if not results.machines:
-        yield f"Stopped before its first run; to go on: pinsweep run EXPERIMENT -o {file}"
+        again = shlex.join(["pinsweep", "run", "EXPERIMENT", "-o", str(path)])
+        yield f"Stopped before its first run; to go on: {printable(again)}"
     elif results.not_started and (argv := results.machines[-1].session.argv)[:1] == ("run",):
         again = shlex.join(["pinsweep", *without(argv, _OUTPUT), "-o", str(path)])
-        yield f"To go on, unless it still runs: {again}"
+        command = printable(again) if len(again) <= _LONGEST_COMMAND else "the same command"
+        yield f"To go on, unless it still runs: {command}"
 
 
 def _by_reason(bad: Sequence[Run]) -> Iterator[str]:

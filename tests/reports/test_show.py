@@ -374,13 +374,13 @@ def test_what_was_stopped_before_its_first_run_says_how_to_go_on(make: Any, tmp_
     path = maker.write()
     with sqlite3.connect(path) as database:
         database.execute(
-            "UPDATE session SET argv = ?", [json.dumps(["run", "e.yaml", "-oold.db", "--strict"])]
+            "UPDATE session SET argv = ?", [json.dumps(["run", "e\x1b[2J.yaml", "-oold.db", "--strict"])]
         )
     empty = make.Maker(tmp_path / "empty.db").write()
     with sqlite3.connect(empty) as database:
         database.execute("DELETE FROM session")
 
-    again = f"To go on, unless it still runs: pinsweep run e.yaml --strict -o '{path}'"
+    again = f"To go on, unless it still runs: pinsweep run 'e\ufffd[2J.yaml' --strict -o '{path}'"
     assert show.show_result(path).endswith(f"1 planned run still lacks numbers.\n{again}")
     assert show.show_runs(path) == f"a b.db holds no runs\n{again}"
     assert "to go on: pinsweep run EXPERIMENT -o " in show.show_result(empty)
