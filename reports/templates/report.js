@@ -472,7 +472,7 @@ unfold(location.hash);
 all(".toc a").forEach(a => a.addEventListener("click", () => { a.closest("details").open = false; }));
 
 /* what scrolls is reached by the keyboard, and fades where it goes on; what does not is no stop on its way */
-const fade = e => e.classList.toggle("more", e.scrollWidth - e.clientWidth - e.scrollLeft > 1);
+const fade = e => { const left = e.scrollWidth - e.clientWidth; e.classList.toggle("more", left - e.scrollLeft > 1); e.classList.toggle("scrolls", left > 1); };
 const stops = () => all(".tw,pre").filter(e => e.offsetParent).forEach(e => {
 if (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1) e.setAttribute("tabindex", "0");
 else e.removeAttribute("tabindex");
