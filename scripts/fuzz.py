@@ -105,7 +105,8 @@ def seeds(kind: str, folder: Path) -> list[bytes]:
 
 def _result(folder: Path) -> bytes:
     """Return a result file that `pinsweep parse` makes of captured texts."""
-    from orchestrator.capture.intake import Left, intake_options, read, store
+    from orchestrator.capture.intake import Left, intake_options, read
+    from orchestrator.capture.kept import store
 
     path = folder / "seed.db"
     path.unlink(missing_ok=True)

@@ -1,1 +1,1 @@
-"""Texts that were measured elsewhere: `sources` finds them, `cut` finds the runs in each, `intake` stores them as results."""
+"""Texts that were measured elsewhere: `sources` finds them, `intake` reads them, `cut` finds the runs in each, `kept` stores them as results."""

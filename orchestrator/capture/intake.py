@@ -1,22 +1,14 @@
-"""Take in output that was captured by hand, and make runs of it. I/O.
+"""Take in output that was captured by hand. I/O: reads files.
 
-Each text becomes a cell, or several where several commands printed it. What it tells of the options (fio's job options,
-MLC's -W and -l, STREAM's threads), what the user adds (`IntakeOptions`), and nothing else makes the cell, so that reports group
-captured runs as they group runs of pinsweep's own. Texts that tell the same are told apart by `source`, their file, unless
-the user says that they are repeats.
+What reads the texts is here; what makes cells and runs of them is `capture.kept`.
 """
 
 from __future__ import annotations
 
-import datetime
-import hashlib
-import json
 import re
 import shlex
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.capture import cut as text_of
@@ -25,16 +17,6 @@ from orchestrator.capture.sources import Source, sources
 from orchestrator.machine.cpulist import named_cpus
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.machine.synthetic import XML_HINT, is_console
-from orchestrator.model import UNRECORDED_HOST, Capture, Cell, Place, PlannedRun, RunRecord
-from orchestrator.store.cache import dump_parsed
-from orchestrator.store.result_file import (
-    ResultFile,
-    StoredCell,
-    StoredExperiment,
-    create_result,
-    open_begun,
-)
-from orchestrator.store.rows import LARGEST
 from parsers import DESCRIPTIONS, get_parser, guess_parsers, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed, Scalar, Table
@@ -53,9 +35,6 @@ _OURS: Final = frozenset(
     }
 )  # fmt: skip
 """Columns of every table that pinsweep fills itself."""
-
-_MAIN: Final = ("rw", "bs", "iodepth", "numjobs", "mode", "W", "l", "threads", "array_size", "benchmark", "np", "target", "bytes", "test")  # fmt: skip
-"""Options that tell a person which cell it is, in the order in which they are said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,18 +72,6 @@ class Left:
     reason: str
     failed: bool
     missing: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """What `store` did: runs that are new, runs that the file held already, what the user should know."""
-
-    added: int
-    known: int
-    notes: tuple[str, ...]
-    left: tuple[Left, ...]
-    machine: int = 0  # of the texts, those about a machine: no runs
-    described: bool = False  # what they say stands beside the runs now
 
 
 def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left]:
@@ -200,7 +167,9 @@ def _known(text: str) -> bool:
 
 def _unread(part: Source, error: ParseError, which: str = "") -> Left:
     # a hint for each of a hundred files helps nobody
-    return Left(name=part.name + which, reason=_said(error) if part.named else str(error), failed=part.named)
+    return Left(
+        name=part.name + which, reason=in_words(error) if part.named else str(error), failed=part.named
+    )
 
 
 def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
@@ -217,16 +186,16 @@ def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
         if not tables:
             raise
         tools = ()
-    return [*(_of_tool(tool, asked) for tool in tools), *tables]
+    return [*(of_tool(tool, asked) for tool in tools), *tables]
 
 
-def _of_tool(tool: str, asked: IntakeOptions) -> IntakeOptions:
+def of_tool(tool: str, asked: IntakeOptions) -> IntakeOptions:
     """Return what was said of the output of a tool: of a report with tables, what describes these is said of them alone."""
     own = replace(asked, tool=tool, columns=(), whole=False)
     return replace(own, settings={}, command="") if asked.whole else own
 
 
-def _said(error: PinsweepError) -> str:
+def in_words(error: PinsweepError) -> str:
     return f"{error} ({error.hint})" if error.hint else str(error)
 
 
@@ -258,7 +227,7 @@ def _readings(tool: str, asked: IntakeOptions) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableCell, dict[str, Any]]]:
+def table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableCell, dict[str, Any]]]:
     """Return each cell of the tables of a text, and how it is read; the tables are counted in the order of the text."""
     text = decode(item.data)
     out = []
@@ -365,432 +334,9 @@ def shown(item: Captured, asked: IntakeOptions) -> list[tuple[str, Parsed]]:
     if not item.tables:
         return [(item.name, item.parsed)]
     found = []
-    for cell, reading in _table_cells(item, asked):
+    for cell, reading in table_cells(item, asked):
         words = [cell.heading] if cell.heading else []
         words += [f"place={cell.place}"] if cell.place else []
         words += [f"{name}={value}" for name, value in cell.options.items()]
         found.append((f"{item.name} {' '.join(words)}".strip(), table.parse(decode(item.data), reading)))
     return found
-
-
-# --- cells -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Item:
-    """One run to be: a text, or a part of one. Its bytes are compressed while they wait."""
-
-    file: str
-    label: str  # the file, and which part of it
-    tool: str
-    packed: bytes
-    dumped: bytes
-    program: str
-    version: str
-    stand_in: bool
-    argv: tuple[str, ...]
-    options: Mapping[str, Any]
-    place: str | None
-    repeat: int | None
-    added: tuple[str, ...]  # axes that the user named
-    reading: Mapping[str, Any]
-    digest: str  # of the text, what was said of it, and the tool
-    before: str  # without the tool: what files have that an older pinsweep wrote
-    heading: str  # above it in its text, "" if there is none
-
-    @property
-    def key(self) -> str:
-        """The same for texts that tell the same of their cell and are not said to be different repeats."""
-        return json.dumps(
-            [self.tool, dict(self.options), self.place, self.repeat], sort_keys=True, default=str
-        )
-
-
-def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, version: str) -> Kept:
-    """Keep the texts as runs of a result file; what is there already stays.
-
-    Texts about a machine become facts of the session. Raises UserError if `path` cannot be written.
-    """
-    holds_runs = False
-    if begun := open_begun(path):  # raises what would be raised after an hour of reading
-        holds_runs = bool(begun.runs())
-        begun.close()
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    notes: dict[str, int] = {}
-    runs, machine, left = _taken(items, asked, notes)
-    facts, topology = _machine(machine, notes)
-    described = bool(facts or topology)
-    if not runs and not (holds_runs and described):  # what describes a machine is of the runs beside it
-        return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left), machine=len(machine))
-    with create_result(path) as result:
-        tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
-        seen = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
-        new = [item for item in runs if seen.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})]
-        fresh = list({item.digest: item for item in reversed(new)}.values())[::-1]
-        known = len(runs) - len(fresh)
-        if fresh or described:
-            cells = _cells(fresh, result, notes)
-            session = result.begin_session(
-                started_utc=now, version=version, argv=["parse", *dict.fromkeys(i.file for i in runs)], seed=0,
-                host=UNRECORDED_HOST, facts=facts, topology=topology, programs=_programs(fresh),
-            )  # fmt: skip
-            _add(result, session, cells, now)
-    said = [text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()]
-    return Kept(
-        added=len(fresh), known=known, notes=tuple(said), left=tuple(left), machine=len(machine), described=described
-    )  # fmt: skip
-
-
-def _taken(
-    items: Iterable[Captured], asked: IntakeOptions, notes: dict[str, int]
-) -> tuple[list[_Item], list[Captured], list[Left]]:
-    """Make runs of the texts, one text in memory at a time; return them, what describes machines, what was left."""
-    runs: list[_Item] = []
-    machine: list[Captured] = []
-    left: list[Left] = []
-    for item in items:
-        if item.tool in MACHINE:
-            machine.append(item)
-            continue
-        try:
-            runs += _items(
-                item, asked if item.tables or not asked.whole else _of_tool(item.tool, asked), notes
-            )
-        except ParseError as error:
-            left.append(Left(name=item.name, reason=_said(error), failed=item.named))
-        except UserError as error:  # its name does not hold an axis
-            left.append(Left(name=item.name, reason=_said(error), failed=True))
-        del item  # before the next is read: a text and its tables are several times its size
-    return runs, machine, left
-
-
-def _items(item: Captured, asked: IntakeOptions, notes: dict[str, int]) -> Iterator[_Item]:
-    named, place, repeat = _from_name(item.name, asked)
-    if item.tables:
-        cells = _table_cells(item, asked)
-        several = any(cell.table for cell, _ in cells)
-        for cell, reading in cells:
-            parsed = table.parse(decode(item.data), reading)
-            label = item.name + (f", part {cell.table + 1}" if several else "")
-            options = {**text_of.told(item.tool, parsed), **cell.options}
-            yield _item(
-                item,
-                item.data,
-                parsed,
-                options,
-                cell.place or place,
-                (named, repeat),
-                reading,
-                asked,
-                notes,
-                label,
-                cell.heading,
-            )
-        return
-    parser = get_parser(item.tool)
-    pieces = text_of.cut(item.tool, item.data, item.parsed)
-    found = False
-    for number, piece in enumerate(pieces, 1):
-        whole = item.parsed if len(pieces) == 1 else parser.parse(decode(piece), dict(asked.settings))
-        parts = taken(item.tool).parts(whole)
-        around = text_of.above_parts(item.tool, piece, len(parts)) if len(parts) > 1 else [piece]
-        for reading, above in zip(parts, around, strict=True):
-            parsed = parser.parse(decode(piece), {**asked.settings, **reading}) if reading else whole
-            label = item.name + (f", part {number}" if len(pieces) > 1 else "")
-            label += f", {taken(item.tool).part_name(parsed)}" if reading else ""
-            if not parsed.measurements.rows:
-                if len(pieces) > 1 or len(parts) > 1:
-                    notes[f"{label}: no figures in it"] = 1
-                continue
-            found = True
-            options = text_of.told(item.tool, parsed) | ({"source": item.host} if item.host else {})
-            if usual := text_of.defaults(item.tool, options, parsed):
-                words = " ".join(
-                    f"{name}={value}" for name, value in usual.items() if name not in asked.settings
-                )
-                said = f"{words}: not given, the default of {parser.NAME}"
-                notes[said] = notes.get(said, 0) + 1
-            title = text_of.heading(item.tool, above) if len(pieces) > 1 or len(parts) > 1 else ""
-            yield _item(
-                item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, asked, notes, label, title, above
-            )  # fmt: skip
-    if not found:
-        said = text_of.refusal(item.tool, item.parsed)
-        hint = said or "was it cut off, or stopped? what is taken in has the tool’s whole table"
-        raise ParseError("", f"there are no figures of {parser.NAME} in it", hint)
-
-
-def _lines(command: str) -> str:
-    """Return what was typed in several lines as one, as a shell takes it: an end of a line ends a command, unless it is escaped."""
-    return re.sub(r"\s*\n\s*", " ; ", command.replace("\\\n", " ").strip())
-
-
-def _item(
-    item: Captured,
-    data: bytes,
-    parsed: Parsed,
-    options: dict[str, Any],
-    place: str | None,
-    from_name: tuple[Mapping[str, Any], int | None],
-    reading: Mapping[str, Any],
-    asked: IntakeOptions,
-    notes: dict[str, int],
-    label: str,
-    heading: str,
-    above: bytes = b"",
-) -> _Item:
-    """above: the part of `data` in which its command is looked for."""
-    named, repeat = from_name
-    labels = get_parser(item.tool).LABELS if item.tables else ()
-    given: dict[str, Any] = {
-        n: number_value(v) for n, v in asked.settings.items() if n not in labels and n != "place"
-    }
-    given |= named
-    for name, value in given.items():
-        if name in options and str(options[name]) != str(value):
-            note = f"{label}: said to have {name}={value}, and the text says {name}={options[name]}: the text is believed"
-            notes[note] = notes.get(note, 0) + 1
-    said = json.dumps([reading, given, place, repeat], sort_keys=True, default=str)
-    digest = hashlib.sha256(data)
-    digest.update(said.encode())
-    before = digest.hexdigest()[:32]
-    digest.update(item.tool.encode())
-    typed = asked.command or str(reading.get("command", ""))
-    argv = tuple(_lines(typed).split()) or (
-        () if item.tables else text_of.command_of(item.tool, above, parsed)
-    )
-    return _Item(
-        file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
-        program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
-        stand_in=parsed.has("stand_in"), argv=argv, options=_kept({**given, **options}), place=place, repeat=repeat,
-        added=(*(("place",) if place else ()), *(("source",) if item.host else ()), *given), reading=reading,
-        digest=digest.hexdigest()[:32], before=before, heading=heading,
-    )  # fmt: skip
-
-
-def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as a result file holds them: a whole number of more than 64 bits as the text that it is."""
-    return {
-        name: str(value) if isinstance(value, int) and not -LARGEST <= value < LARGEST else value
-        for name, value in options.items()
-    }
-
-
-def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | None, int | None]:
-    """Return (options, place, repeat) out of the file's name. Raises UserError if it does not hold an axis."""
-    found: dict[str, Any] = {}
-    for axis, pattern in asked.axes.items():
-        match = pattern.search(name)
-        if not match:
-            raise UserError("", f"--axis {axis}: {pattern.pattern!r} is not in the name")
-        value = match["value"] if "value" in pattern.groupindex else match[pattern.groups]
-        found[axis] = (
-            number_value((value or "").lstrip("0") or "0") if (value or "").isdigit() else value or ""
-        )
-    place = found.pop("place", None) or asked.settings.get("place")
-    repeat = found.pop("repeat", None)
-    if repeat is not None and not (isinstance(repeat, int) and repeat >= 0):
-        raise UserError("", f"--axis repeat: {repeat!r} is not a number")
-    return found, None if place is None else str(place), repeat
-
-
-def _cells(
-    items: Sequence[_Item], result: ResultFile, notes: dict[str, int]
-) -> list[tuple[_Item, Cell, int]]:
-    """Give each item its cell and its repeat; `source` becomes an option where two would be one."""
-    items = _by_headings(items, notes)
-    there: dict[str, int] = {}
-    for point_id, repeat in result.attempts():
-        there[point_id] = max(repeat, there.get(point_id, 0))
-    groups: dict[str, list[_Item]] = {}
-    for item in items:
-        groups.setdefault(item.key, []).append(item)
-    alike = [
-        same
-        for same in groups.values()
-        if len(same) > 1 or (same[0].repeat is None and _point(same[0], ()).point_id in there)
-    ]
-    apart = {item.digest for same in alike for item in same}
-    if alike:
-        most = max(alike, key=len)
-        differ = any(len({item.argv for item in same if item.argv}) > 1 for same in alike)
-        runs, texts = sum(map(len, alike)), len({item.file for same in alike for item in same})
-        which = f"{runs} runs of {texts} text{'s' if texts > 1 else ''}" if runs > texts else f"{runs} texts"
-        notes[
-            f"{which} tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
-            f"{'Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. ' if differ else ''}"
-            'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
-        ] = 1
-    names = _short_names([item.label for item in items if item.digest in apart])
-    used = set(there)
-    labelled = [
-        _with_source(item, names[item.label], used) if item.digest in apart else item for item in items
-    ]
-    axes = _axes(labelled)
-    cells = [(item, _point(item, axes[item.tool])) for item in labelled]
-    numbers: dict[str, list[int]] = {}
-    for item, cell in cells:
-        numbers.setdefault(cell.point_id, []).append(item.repeat or 0)
-    return [
-        (
-            item,
-            cell,
-            there.get(cell.point_id, 0) + sorted(numbers[cell.point_id]).index(item.repeat or 0) + 1,
-        )
-        for item, cell in cells
-    ]
-
-
-def _by_headings(items: Sequence[_Item], notes: dict[str, int]) -> list[_Item]:
-    """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands.
-
-    Where the commands differ in nothing but where they ran, that is the part's place.
-    """
-    groups: dict[tuple[str, str], list[_Item]] = {}
-    for item in items:
-        groups.setdefault((item.file, item.key), []).append(item)
-    named: dict[str, _Item] = {}
-    for (file, _), parts in groups.items():
-        commands = [item.argv for item in parts]
-        for names in ([item.heading for item in parts], text_of.differing(commands)):
-            if len(parts) > 1 and all(names) and len(set(names)) == len(parts):
-                axis = "place" if parts[0].place is None and text_of.same_but_place(commands) else "source"
-                notes[
-                    f"{len(parts)} parts of {file} are told apart by what stands above them: {axis}={', '.join(names)}"
-                ] = 1
-                for item, name in zip(parts, names, strict=True):
-                    source = " ".join(filter(None, (item.options.get("source"), name)))  # of a host, its part
-                    named[item.digest] = replace(
-                        item, added=(*item.added, axis), place=name if axis == "place" else item.place,
-                        options=item.options if axis == "place" else {**item.options, "source": source},
-                    )  # fmt: skip
-                break
-    return [named.get(item.digest, item) for item in items]
-
-
-def _with_source(item: _Item, short: str, used: set[str]) -> _Item:
-    """Tell an item apart by its file: by the shortest name that no other cell has, of this intake or of the result."""
-    named = item
-    for name in (short, item.label, f"{item.label} ({item.digest[:8]})"):
-        named = replace(item, options={**item.options, "source": name}, added=(*item.added, "source"))
-        if _point(named, ()).point_id not in used:
-            break
-    used.add(_point(named, ()).point_id)
-    return named
-
-
-def _short_names(labels: Sequence[str]) -> dict[str, str]:
-    """Return each name without what all have in common: folders, and the file if it is only one ("part 2")."""
-    files = {label.partition(", ")[0] for label in labels}
-    if len(files) < 2:
-        return {label: label.partition(", ")[2] or Path(label).name for label in labels}
-    folders = [file.split("/")[:-1] for file in files]
-    common = next(
-        (i for i, words in enumerate(zip(*folders, strict=False)) if len(set(words)) > 1),
-        min(map(len, folders)),
-    )
-    return {label: "/".join(label.split("/")[common:]) for label in labels}
-
-
-def _axes(items: Sequence[_Item]) -> dict[str, tuple[str, ...]]:
-    """Return the options of each tool that tell its cells apart: what the user named, the main ones, what varies."""
-    out = {}
-    for tool in dict.fromkeys(item.tool for item in items):
-        own = [item for item in items if item.tool == tool]
-        names = list(dict.fromkeys(name for item in own for name in item.options))
-        varying = [n for n in names if len({str(item.options.get(n)) for item in own}) > 1]
-        added = [name for item in own for name in item.added]
-        main = [n for n in _MAIN if n in names]
-        out[tool] = tuple(dict.fromkeys([*added, *main, *varying]))
-    return out
-
-
-def _point(item: _Item, axes: tuple[str, ...]) -> Cell:
-    place = None if item.place is None else Place(name=item.place, cpus="not recorded", memory="not recorded")
-    return Cell(
-        sweep=f"captured-{item.tool}", tool=item.tool, options=dict(item.options), place=place,
-        axes=tuple(a for a in axes if a == "place" or a in item.options),
-    )  # fmt: skip
-
-
-def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Cell, int]], now: str) -> None:
-    repeats: dict[str, int] = {}
-    for _, cell, repeat in cells:
-        repeats[cell.point_id] = max(repeat, repeats.get(cell.point_id, 0))
-    digest = hashlib.sha256("".join(sorted(repeats)).encode()).hexdigest()
-    experiment = StoredExperiment(
-        sha256=digest, path="", title="Captured output", text="", about="Taken in with `pinsweep parse`."
-    )
-    distinct = {cell.point_id: cell for _, cell, _ in cells}
-    stored = [
-        StoredCell(
-            cell=p,
-            sweep_title=f"Captured {get_parser(p.tool).NAME} output",
-            repeats=repeats[key],
-            experiment=digest,
-        )
-        for key, p in distinct.items()
-    ]
-    result.add_plan(session, experiment, stored, [])
-    first = len(result.runs())
-    result.add_captured(
-        (*_record(item, cell, repeat, session, now, first + i), zlib.decompress(item.packed), item.dumped)
-        for i, (item, cell, repeat) in enumerate(cells)
-    )
-    result.end_session(session, now)
-
-
-def _record(
-    item: _Item, cell: Cell, repeat: int, session: int, now: str, index: int
-) -> tuple[PlannedRun, RunRecord]:
-    planned = PlannedRun(
-        sweep=cell.sweep, tool=cell.tool, cell=cell, repeat=repeat, argv=item.argv, env={}, placement=None,
-        timeout_s=0.0, nominal_s=0.0, estimate_s=0.0, program=item.program,
-    )  # fmt: skip
-    record = RunRecord(
-        run_id=0, point_id=cell.point_id, repeat=repeat, attempt=1, status="ok", reason="", argv=item.argv, env={},
-        placement=None, seen=None, program=item.program, order_index=index, started_utc=now, wall_s=0.0, exit_code=None,
-        signal=None, usage={}, session=session, capture=Capture(file=item.label, digest=item.digest, reading=item.reading),
-    )  # fmt: skip
-    return planned, record
-
-
-def _programs(items: Sequence[_Item]) -> dict[str, dict[str, Any]]:
-    """Return what made the numbers; the version only where all texts of a tool agree."""
-    out: dict[str, dict[str, Any]] = {}
-    for tool in dict.fromkeys(item.tool for item in items):
-        own = [item for item in items if item.tool == tool]
-        versions = {item.version for item in own}
-        out[tool] = {
-            "name": own[0].program, "path": "", "sha256": "", "version": versions.pop() if len(versions) == 1 else "",
-            "stand_in": all(item.stand_in for item in own),
-        }  # fmt: skip
-    return out
-
-
-def _machine(items: Sequence[Captured], notes: dict[str, int]) -> tuple[dict[str, Any], str]:
-    """Return (facts, hwloc XML) of the session out of texts about the machine. Texts about several machines tell nothing
-    of the one that ran: none is kept."""
-    topologies = {decode(item.data) for item in items if item.tool == "hwloc"}
-    if len(topologies) > 1:
-        notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] = 1
-    facts: dict[str, Any] = {}
-    for tool in ("lscpu", "numactl"):
-        own = {json.dumps(f): f for item in items if item.tool == tool and (f := _facts(item))}
-        if len(own) > 1:
-            notes[
-                f"{len(own)} machines described by {tool}, and nothing says which one ran: none is kept"
-            ] = 1
-        elif own:
-            facts |= next(iter(own.values()))
-    return facts, topologies.pop() if len(topologies) == 1 else ""
-
-
-def _facts(item: Captured) -> dict[str, Any]:
-    said = item.parsed.facts
-    if item.tool == "lscpu":
-        known = {"cpu_model": "model_name", "architecture": "architecture", "hypervisor": "hypervisor_vendor"}
-        return {ours: said[theirs] for ours, theirs in known.items() if said.get(theirs)}
-    rows = [r for r in item.parsed.measurements.records() if r["metric"] == "distance"]
-    distances = [[r["node"], r["to"], r["value"]] for r in rows]
-    return {"numa_distances": distances} if distances else {}

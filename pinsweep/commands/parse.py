@@ -119,7 +119,8 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path, form: str)
     import shlex
     from collections.abc import Iterator
 
-    from orchestrator.capture.intake import Left, read, store
+    from orchestrator.capture.intake import Left, read
+    from orchestrator.capture.kept import store
     from reports.text import format as fmt
 
     left: list[Left] = []

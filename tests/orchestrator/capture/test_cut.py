@@ -14,6 +14,7 @@ import pytest
 
 from orchestrator.capture import cut as captured
 from orchestrator.capture import intake
+from orchestrator.capture.kept import store
 from orchestrator.store.result_file import open_result
 from orchestrator.tools import fio
 from parsers import get_parser, taken
@@ -151,7 +152,7 @@ def test_groups_with_one_job_name_are_cells_of_their_own(tmp_path: Path) -> None
     asked = intake.intake_options(None, (), (), "", "")
     texts = [x for x in intake.read([str(tmp_path / "a.json")], asked) if isinstance(x, intake.Captured)]
 
-    kept = intake.store(texts, tmp_path / "a.db", asked, version="test")
+    kept = store(texts, tmp_path / "a.db", asked, version="test")
 
     assert kept.added == 3
     with open_result(tmp_path / "a.db") as result:
@@ -267,7 +268,7 @@ def taken_in(text: str | bytes, folder: Path) -> tuple[list[dict[str, Any]], lis
     kept.unlink(missing_ok=True)
     asked = intake.intake_options(None, (), (), "", "")
     texts = [x for x in intake.read([str(file)], asked) if isinstance(x, intake.Captured)]
-    intake.store(texts, kept, asked, version="test")
+    store(texts, kept, asked, version="test")
     with open_result(kept) as result:
         cells = {stored.cell.point_id: stored.cell for stored in result.cells()}
         runs = [(run, cells[run.point_id]) for run in result.runs()]
@@ -359,7 +360,7 @@ def test_a_run_without_figures_among_others_is_said(tmp_path: Path) -> None:
     asked = intake.intake_options(None, (), (), "", "")
     texts = [x for x in intake.read([str(tmp_path / "t.txt")], asked) if isinstance(x, intake.Captured)]
 
-    kept = intake.store(texts, tmp_path / "t.db", asked, version="test")
+    kept = store(texts, tmp_path / "t.db", asked, version="test")
 
     assert kept.added == 2
     assert any("no figures in it" in note for note in kept.notes)
@@ -373,7 +374,7 @@ def test_a_text_without_figures_says_what_its_tool_refused(tmp_path: Path) -> No
     )
     asked = intake.intake_options(None, (), (), "", "")
 
-    kept = intake.store((x for x in intake.read([str(tmp_path / "t.txt")], asked) if isinstance(x, intake.Captured)), tmp_path / "t.db", asked, version="test")  # fmt: skip
+    kept = store((x for x in intake.read([str(tmp_path / "t.txt")], asked) if isinstance(x, intake.Captured)), tmp_path / "t.db", asked, version="test")  # fmt: skip
 
     (left,) = kept.left
     assert "0 B and what is larger was not run: the time for all sizes was over" in left.reason

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.capture.intake import Captured, intake_options, read, store
+from orchestrator.capture.intake import Captured, intake_options, read
+from orchestrator.capture.kept import store
 from reports.charts import curve_rows
 from reports.charts.command import chapter
 from reports.draw import axes, vega

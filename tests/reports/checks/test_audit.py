@@ -20,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.capture import cut
-from orchestrator.capture.intake import Captured, intake_options, read, store
+from orchestrator.capture.intake import Captured, intake_options, read
+from orchestrator.capture.kept import store
 from orchestrator.model import Group, Place
 from parsers import get_parser
 from parsers.text import decode

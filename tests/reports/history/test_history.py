@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.capture.intake import Captured, intake_options, read, store
+from orchestrator.capture.intake import Captured, intake_options, read
+from orchestrator.capture.kept import store
 from orchestrator.model import Group
 from parsers.errors import UserError
 from reports.draw.label_placement import text_width

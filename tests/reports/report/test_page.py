@@ -603,7 +603,8 @@ def test_a_page_that_cannot_be_written_is_the_users_mistake(make: Any, tmp_path:
 
 def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     """A command far down in a captured text, beyond what the page shows of it, is held against the table below it all the same."""
-    from orchestrator.capture.intake import Captured, intake_options, read, store
+    from orchestrator.capture.intake import Captured, intake_options, read
+    from orchestrator.capture.kept import store
 
     table = make.imb_text({0: 0.5, 8: 0.51} | {2**p: 0.5 + 2**p / 6e3 for p in range(4, 23)})
     text = table + "On the nodes and what they are made of.\n" * 200
