@@ -522,8 +522,14 @@ def _run_of(results: Results, path: Path, number: int) -> Run:
     run = next((r for r in every if r.record.run_id == number), None)
     if run is None:
         known = [r.record.run_id for r in every]
-        hint = f"the file holds runs {min(known)} to {max(known)}" if known else "the file holds no runs"
-        raise UserError(str(path), f"no run {number}", hint)
+        held = (
+            f"runs {min(known)} to {max(known)}"
+            if len(known) > 1
+            else f"run {known[0]} alone"
+            if known
+            else "no runs"
+        )
+        raise UserError(str(path), f"no run {number}", f"the file holds {held}")
     return run
 
 

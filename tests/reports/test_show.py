@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from parsers import get_parser
-from parsers.errors import ParseError
+from parsers.errors import ParseError, UserError
 from reports import numbers, show
 from reports.checks import audit
 from reports.results.load import load
@@ -384,3 +384,18 @@ def test_what_was_stopped_before_its_first_run_says_how_to_go_on(make: Any, tmp_
     assert show.show_result(path).endswith(f"1 planned run still lacks numbers.\n{again}")
     assert show.show_runs(path) == f"a b.db holds no runs\n{again}"
     assert "to go on: pinsweep run EXPERIMENT -o " in show.show_result(empty)
+
+
+@pytest.mark.parametrize(("runs", "held"), [(0, "no runs"), (1, "run 1 alone"), (3, "runs 1 to 3")], ids=str)
+def test_of_a_run_that_is_not_there_it_is_said_which_are(
+    runs: int, held: str, make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads in range(1, 1 + runs):
+        maker.add(
+            "scaling", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",)
+        )
+
+    with pytest.raises(UserError, match="no run 7") as refused:
+        show.show_run(maker.write(), 7)
+    assert refused.value.hint == f"the file holds {held}"
