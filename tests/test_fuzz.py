@@ -31,12 +31,12 @@ def test_what_was_found_stays_found(fuzz: ModuleType, name: str, tmp_path: Path)
 
 @pytest.mark.slow
 def test_changed_inputs_are_read_or_refused(tmp_path: Path) -> None:
-    assert_taken(("experiment", "parse", "topology", "result"), 25, tmp_path)
+    assert_taken(("experiment", "parse", "topology", "result"), 18, tmp_path)
 
 
 @pytest.mark.slow
 def test_changed_inputs_of_the_command_line_are_read_or_refused(tmp_path: Path) -> None:
-    assert_taken(("command", "run"), 14, tmp_path)
+    assert_taken(("command", "run"), 9, tmp_path)
 
 
 def assert_taken(kinds: tuple[str, ...], inputs: int, folder: Path) -> None:

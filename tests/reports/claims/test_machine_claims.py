@@ -35,6 +35,7 @@ from reports.page.model import Drawing, KeyNumber
 from reports.page.templates import Templates
 from reports.report import machine
 from reports.results.load import load
+from tests.laws import dealt
 from tests.reports.claims.test_claims import key_untied, said
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
@@ -474,14 +475,8 @@ def told_of(files: Sequence[Path]) -> tuple[tuple[Drawing, ...], list[Box], list
     return drawings, read(drawings), untied
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if i % 6 else name
-        for i, name in enumerate((*MADE, *RECORDED))
-    ],
-)
 @pytest.mark.slow
+@pytest.mark.parametrize("name", dealt(2, 0, [*MADE, *RECORDED]))
 def test_what_is_drawn_on_a_machine_was_measured_there(name: str, make: Any, tmp_path: Path) -> None:
     if len(topology(name).numa_nodes) > 16:
         pytest.skip("more than 16 nodes")

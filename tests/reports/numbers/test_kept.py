@@ -75,6 +75,7 @@ def read(results: Results) -> list[object]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("command", ["compare", "report"])
 def test_large_files_that_nobody_audited_are_audited_before_they_are_read(
     command: str, full_result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
