@@ -42,28 +42,28 @@ class Mutant:
 
 
 MUTANTS = (
-    Mutant("fleet: what goes unseen is rounded down", "reports/fleet/outliers.py", "fmt.number(max(blind) * 100, 2, fmt.UP)", "fmt.number(max(blind) * 100, 2, fmt.DOWN)", "fleet"),
-    Mutant("fleet: the least of what goes unseen, not the most", "reports/fleet/outliers.py", "fmt.number(max(blind)", "fmt.number(min(blind)", "fleet"),
-    Mutant("fleet: best and worst of a table are exchanged", "reports/fleet/strip.py", "worst = min(strip.hosts", "worst = max(strip.hosts", "fleet"),
-    Mutant("fleet: a change has the sign of worse", "reports/fleet/outliers.py", "return self.found.value / middle - 1 if middle else None", "return self.found.worse if middle else None", "fleet"),
-    Mutant("fleet: slow counts broken once more", "reports/fleet/page.py", "slow = len(report.accused)", 'slow = len(report.accused) + sum(s == "broken" for s in report.statuses.values())', "fleet"),
+    Mutant("fleet: what goes unseen is rounded down", "reports/fleet/outliers.py", "blind[0][1] * 100, 2, fmt.UP", "blind[0][1] * 100, 2, fmt.DOWN", "fleet"),
+    Mutant("fleet: the least of what goes unseen, not the most", "reports/fleet/outliers.py", "fmt.number(blind[0][1]", "fmt.number(blind[-1][1]", "fleet"),
+    Mutant("fleet: best and worst of a table are exchanged", "reports/fleet/strip.py", "for end in (min, max)]", "for end in (max, min)]", "fleet"),
+    Mutant("fleet: a change has the sign of worse", "reports/fleet/outliers.py", "return relative(self.found.value, middle) if middle else None", "return self.found.worse if middle else None", "fleet"),
+    Mutant("fleet: slow counts broken once more", "reports/fleet/page.py", '("Broken or slow", len(report.accused), apart)', '("Broken or slow", len(report.accused) + sum(s == "broken" for s in report.statuses.values()), apart)', "fleet"),
     Mutant("fleet: one session less", "reports/fleet/page.py", "fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs)", "fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs - 1)", "fleet"),
     Mutant("fleet: the first group's median for all", "reports/fleet/outliers.py", "hosts.of(one, kind) for one in collected", "one for one in collected", "fleet"),
     Mutant("fleet heat: better is orange", "reports/fleet/heat.py", 'return change if self.family.better == "lower" else -change', 'return -change if self.family.better == "lower" else change', "fleet"),
-    Mutant("fleet heat: noise has a colour", "reports/fleet/heat.py", "SLOW_Z * self.scatter, self.repeats", "self.scatter", "fleet"),
+    Mutant("fleet heat: noise has a colour", "reports/fleet/heat.py", "SLOW_Z * (self.scatter or 0.0), self.repeats or 0.0", "self.scatter or 0.0", "fleet"),
     Mutant("fleet heat: the furthest of several numbers is their typical one", "reports/fleet/families.py", "statistics.median(map(_change, own))", "max(map(_change, own))", "fleet"),
     Mutant("fleet heat: the mildest odd number, not the worst", "reports/fleet/families.py", "row = min(odd, key=", "row = max(odd, key=", "fleet"),
-    Mutant("fleet: a line of a host says the least twice", "reports/fleet/text.py", "for share in (min(shares), max(shares))", "for share in (min(shares), min(shares))", "fleet"),
-    Mutant("history lanes: now is the level before", "reports/history/lanes.py", "fmt.quantity(heights[-1] if heights", "fmt.quantity(heights[0] if heights", "history"),
-    Mutant("history lanes: an event is a session late", "reports/history/lanes.py", "where = place(i - 0.5, len(moments))", "where = place(i + 0.5, len(moments))", "history"),
-    Mutant("history lanes: the number that changed least", "reports/history/lanes.py", "key=lambda h: -_moved(h)", "key=lambda h: _moved(h)", "history"),
+    Mutant("fleet: a line of a host says the least twice", "reports/fleet/heat.py", "fmt.number(max(shares) * 100, 2, fmt.UP)", "fmt.number(min(shares) * 100, 2, fmt.UP)", "fleet"),
+    Mutant("history lanes: now is the level before", "reports/history/lanes.py", "last = heights[-1] if heights", "last = heights[0] if heights", "history"),
+    Mutant("history lanes: an event is a session late", "reports/history/lanes.py", "where = along.percent(along.edges[i])", "where = along.percent(along.edges[i + 1])", "history"),
+    Mutant("history lanes: the number that changed least", "reports/history/lanes.py", "key=lambda h: -h.moved)", "key=lambda h: h.moved)", "history"),
     Mutant("history: regressed and improved are exchanged", "reports/history/text.py", 'return _counts(((step.regressed, "regressed"), (step.improved, "improved")))', 'return _counts(((step.improved, "regressed"), (step.regressed, "improved")))', "history"),
     Mutant("history: a regression that came back still counts", "reports/history/changes.py", 'c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, least)', 'c.word == "regressed"', "history"),
     Mutant("history: after is the level before", "reports/history/figure.py", "fmt.quantity(c.after, h.series.said_unit, step=h.series.step), fmt.change", "fmt.quantity(c.before, h.series.said_unit, step=h.series.step), fmt.change", "history"),
-    Mutant("history: the session after the step", "reports/history/figure.py", "h.series.name, h.moments[c.index].date", "h.series.name, h.moments[c.index - 1].date", "history"),
+    Mutant("history: the session after the step", "reports/history/figure.py", "{fmt.change(c.change)}, on {history.moments[c.index].date}", "{fmt.change(c.change)}, on {history.moments[c.index - 1].date}", "history"),
     Mutant("history: steps that go unseen, rounded down", "reports/history/text.py", "fmt.number(max(blind) * 100, 2, fmt.UP)", "fmt.number(max(blind) * 100, 2, fmt.DOWN)", "history"),
     Mutant("history: numbers without enough sessions are judged ones", "reports/history/text.py", "few = sum(not h.judged for h in own)", "few = sum(h.judged for h in own)", "history"),
-    Mutant("compare: an interval's ends are rounded inwards", "reports/compare/text.py", "_percent(min(ends[0], _BEYOND), fmt.DOWN)", "_percent(min(ends[0], _BEYOND), fmt.UP)", "compare"),
+    Mutant("compare: an interval's ends are rounded inwards", "reports/compare/text.py", "{_percent(low, fmt.DOWN)} to", "{_percent(low, fmt.UP)} to", "compare"),
     Mutant("compare: the mildest regression is called the worst", "reports/compare/text.py", "first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))", "first = min(rows, key=lambda r: abs(r.decision.shift or 0.0))", "compare"),
     Mutant("compare: A and B are exchanged in a key number", "reports/compare/section.py", 'value=f"{a} → {b}"', 'value=f"{b} → {a}"', "compare"),
     Mutant("compare: levels count numbers, not cells", "reports/compare/comparison.py", "of_cells = group_by(rows, lambda row: row.pair.key).values()", "of_cells = group_by(rows, lambda row: row.decision.key).values()", "compare"),
@@ -81,15 +81,15 @@ MUTANTS = (
     Mutant("axes: the best of less is the most", "reports/charts/effects.py", 'sign = -1 if better == "lower" else 1', "sign = 1", "effect"),
     Mutant("axes: best at one that others equal", "reports/charts/effects.py", "and clear and clear[0].alone", "and clear", "effect"),
     Mutant("axes: within the repeats is beyond them", "reports/charts/effects.py", "clear=ahead[-1]", "clear=levels[-1].low > 1", "effect"),
-    Mutant("curves: A ÷ B for B ÷ A", "reports/compare/curves.py", "return Spread(d.ratio, max(d.low, y.low)", "return Spread(1 / d.ratio, max(d.low, y.low)", "curve"),
+    Mutant("curves: A ÷ B for B ÷ A", "reports/compare/curves.py", "yield at, d.ratio, max(", "yield at, 1 / d.ratio, max(", "curve"),
     Mutant("curves: points without a ratio are not told", "reports/compare/curves.py", "lost = len(rows) - len(known)", "lost = 0", "curve"),
-    Mutant("fio: the most bandwidth is the least", "reports/charts/fio.py", "same = max(_cells(found), key", "same = min(_cells(found), key", "storage"),
+    Mutant("fio: the most bandwidth is the least", "reports/charts/fio.py", "same = max(_rows_of_cells(found), key", "same = min(_rows_of_cells(found), key", "storage"),
     Mutant("digits: zeros that nobody printed", "reports/text/format.py", "0.0 if self.factor == 1 else None", "None", "digits"),
     Mutant("machine: a link the other way round", "reports/report/machine.py", 'return f"node {a} → memory of node {b}" if', 'return f"node {b} → memory of node {a}" if', "machine"),
     Mutant("machine: the first of a name, not the best", "reports/report/machine.py", "best_of(same) for same in alike.values()", "same[0] for same in alike.values()", "machine"),
     Mutant("machine: remote memory stands in its own node", "reports/report/machine.py", 'return ("node", _int(a)) if a == b else', 'return ("node", _int(b)) if _int(b) >= 0 else', "machine"),
     Mutant("machine: a node of several packages is in the first of them", "reports/report/machine.py", "{core.package for core in cores}) == 1}", "{core.package for core in cores}) > 0}", "machine"),
-    Mutant("machine: memory is in a cache", "reports/report/machine.py", "below < t.size <= sizes[0]", "below < t.size", "machine"),
+    Mutant("machine: memory is in a cache", "reports/report/machine.py", "below < t.size <= FITS * sizes[0]", "below < t.size", "machine"),
     Mutant("machine: what ran together was not measured", "reports/report/machine.py", "if self.together.touches(cpus, memory):", "if not cpus:", "machine"),
     Mutant("machine: every host has the numbers of the last", "reports/report/machine.py", "session, spots.get(machine, ()),", "session, list(spots.values())[-1],", "machine"),
     Mutant("machine: squares of what ran and is not drawn", "reports/report/machine.py", "used = self.together.pus |", "used = self.topology.allowed_cpus |", "machine"),
@@ -128,10 +128,15 @@ def caught(mutant: Mutant, copy: Path) -> str:
     return ""
 
 
+def gone() -> list[Mutant]:
+    """Return those whose statement is not, or not once, in its file any more."""
+    return [m for m in MUTANTS if (ROOT / m.file).read_text(encoding="utf-8").count(m.old) != 1]
+
+
 def main() -> int:
     wanted = [m for m in MUTANTS if not sys.argv[1:] or any(word in m.name for word in sys.argv[1:])]
     for mutant in wanted:
-        if mutant.old not in (ROOT / mutant.file).read_text(encoding="utf-8"):
+        if mutant in gone():
             print(f"{mutant.name}: not in {mutant.file}")
             return 2
     missed = 0
