@@ -272,12 +272,11 @@ class Placements(Section):
         return any(node.frames for place in places for package in place.packages for node in package)
 
 
-MARKS: Final = (
-    "Unsteady: the repeats span more than 25 % of their median, whatever is usual. ⚠ doubtful: a check says why the number may be wrong; "
-    "G11 says it of repeats further apart than is usual for their tool and number. In a table, a ⚠ before a number doubts that number; one in the "
-    "last column alone doubts all numbers of its row."
-)
-"""The two words that stand at key numbers and figures, and their rules."""
+_UNSTEADY: Final = "Unsteady: the repeats span more than 25 % of their median, whatever is usual."
+_DOUBTFUL: Final = "⚠ doubtful: a check says why the number may be wrong{}."
+_G11: Final = "; G11 says it of repeats further apart than is usual for their tool and number"
+_TABLES: Final = "In a table, a ⚠ before a number doubts that number; one in the last column alone doubts all numbers of its row."
+"""What stands at key numbers and figures, and its rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,10 +303,15 @@ class Page:
     def marks(self) -> str:
         """What the words mean that stand at its key numbers and figures, and what these lack, once for all; "" where there is neither."""
         figures = (f for section in self.sections for block in section.blocks for f in block.figures)
-        marked = any(k.unsteady or k.doubt for k in self.key_numbers) or any(f.doubt for f in figures)
-        return " ".join(
-            [*([MARKS] if marked else []), *dict.fromkeys(k.lacks for k in self.key_numbers if k.lacks)]
-        )
+        drawn = [f.doubt for f in figures if f.doubt]
+        doubts = [*drawn, *(k.doubt for k in self.key_numbers if k.doubt)]
+        by_repeats = any("G11" in doubt for doubt in doubts)
+        said = [
+            _UNSTEADY if any(k.unsteady for k in self.key_numbers) else "",
+            _DOUBTFUL.format(_G11 if by_repeats else "") if doubts else "",
+            _TABLES if drawn else "",
+        ]
+        return " ".join(filter(None, [*said, *dict.fromkeys(k.lacks for k in self.key_numbers)]))
 
     @property
     def opening(self) -> tuple[Section, ...]:

@@ -1117,6 +1117,21 @@ def test_each_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path:
     ]
 
 
+def test_the_note_explains_the_marks_that_are_there(make: Any, tmp_path: Path) -> None:
+    """ "Unsteady" and G11 were explained on pages that had a ⚠ of another check alone."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.groups["local"] = (Group(cpus=(0,), membind=(0,)),)
+    maker.add(
+        "s", "stream", {"threads": 4}, make.stream_text(30e3, 4), axes=("threads",), place="local"
+    )  # on one PU
+
+    page = build.build(load([maker.write()]))
+
+    assert any(number.doubt for number in page.key_numbers)
+    assert page.marks.startswith("⚠ doubtful: a check says why the number may be wrong. In a table,")
+    assert "G11" not in page.marks
+
+
 def test_no_line_ends_between_a_number_and_its_unit() -> None:
     """ "at 64" stood at the end of a line and "KiB" began the next. What is taken along as text keeps its spaces."""
     kept = '<pre>1 ns</pre><script>"2 µs"</script><tbody><tr><td>3 GB/s</tbody><p title="4 B">5 bytes, 6 Bits, 7 to 8, 9 B/sec</p>'
