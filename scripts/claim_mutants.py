@@ -106,20 +106,8 @@ def caught(mutant: Mutant, copy: Path) -> str:
     try:
         for name in sorted(TESTS, key=lambda test: mutant.tests not in test.split("_")[1:2]):
             file = f"tests/reports/claims/{name}.py"
-            words = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-x",
-                "-n",
-                "2",
-                "-m",
-                "not slow",
-                "-p",
-                "no:cacheprovider",
-                file,
-            ]
+            marks = "" if mutant.tests == name.split("_")[1] else "not slow"
+            words = [sys.executable, *f"-m pytest -q -x -n 2 -p no:cacheprovider {file} -m".split(), marks]
             run = subprocess.run(words, cwd=copy, capture_output=True, text=True, check=False)
             if " failed" in run.stdout:
                 return name
