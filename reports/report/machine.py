@@ -23,7 +23,7 @@ from reports.report.key_numbers import best_of, doubted
 from reports.report.links import pictures
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
-from reports.results.hardware import FITS, counted
+from reports.results.hardware import FITS, usable
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -283,7 +283,7 @@ class _Measured:
         between = pictures([node.os_index for node in self.topology.numa_nodes], self.numbers)
         return Drawing(
             host=self.host,
-            machine=fmt.words(counted(self.topology)),
+            machine=usable(self.topology),
             numbers=self.numbers.get((), ()),
             levels=tuple(
                 self._level(cache, common)

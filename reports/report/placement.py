@@ -14,7 +14,7 @@ from reports.draw import vega
 from reports.page.model import HostPlaces, Node, Placed
 from reports.report import squares
 from reports.results.grouping import group_by
-from reports.results.hardware import counted
+from reports.results.hardware import usable
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -33,7 +33,7 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
         by_groups = [tuple(own) for own in group_by(runs, lambda r: r.placed).values()]
         named = Counter(name for own in by_groups for name in _names(own))
         places = tuple(_placed(own, topology, named) for own in by_groups)
-        machine = fmt.words(counted(topology))
+        machine = usable(topology)
         alike.setdefault((machine, places), []).append(host)
     return tuple(
         HostPlaces(

@@ -149,6 +149,12 @@ def counted(topology: Topology) -> list[str]:
     return [fmt.plural(numbers[key], noun) for key, noun in nouns.items()]
 
 
+def usable(topology: Topology) -> str:
+    """Return "2 packages, 4 NUMA nodes, 64 cores and 128 PUs"; of a machine of which only a part could be used what that part is."""
+    share = topology.share()
+    return fmt.words(counted(topology)) + (f" that could be used: {share}" if share else "")
+
+
 FITS: Final = 0.75
 """Of a cache: data that takes at most this part of it is taken to lie in it; what else uses it has the rest."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.machine.cpulist import named_cpus
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
 from parsers.units import size_bytes
@@ -21,6 +22,7 @@ from reports.page.model import Drawing, Part
 from reports.report import machine
 from reports.report.build import build
 from reports.report.render import render_report
+from reports.results.hardware import usable
 from reports.results.load import load
 from tests.conftest import Cli
 
@@ -106,6 +108,18 @@ def test_numbers_stand_in_their_node_and_between_two(make: Any, tmp_path: Path) 
     }
     (other,) = [part for part in parts(drawing) if part.name == "Package 1, node 1"]
     assert not other.measured
+
+
+def test_of_a_part_of_a_machine_it_is_said_that_it_is_one(make: Any, tmp_path: Path) -> None:
+    """Its cores were counted, and all of the machine's were drawn."""
+    topology = topology_from_text((FIXTURES / "two-socket-smt.xml").read_text())
+    some = sorted(topology.allowed_cpus)[:2]
+
+    assert usable(topology) == "2 packages, 2 NUMA nodes, 4 cores and 8 PUs"
+    assert usable(topology.limited(cpus=some)).endswith(
+        f" that could be used: 2 of 8 PUs ({named_cpus(some)})"
+    )
+    assert drawn(two_sockets(make, tmp_path / "r.db").write()).machine == usable(topology)
 
 
 def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> None:
