@@ -67,7 +67,7 @@ def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str,
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
     """Return tool (a stand-in that both sides ran: its own name) → (the program and its version of A, of B), and, where those are the same, its
-    checksums."""
+    checksums; those of the files that a user's own commands on both sides run, by their names."""
     left, right = (group_by(naming.by_program(runs), lambda r: r.tool) for runs in (a, b))
     table: dict[str, tuple[str, str]] = {}
     for tool in dict.fromkeys((*left, *right)):
@@ -77,14 +77,27 @@ def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
         same = names[0] == names[1]
         stands_in = same and all(map(naming.stands_in, (*left.get(tool, ()), *right.get(tool, ()))))
         what = names[0] if stands_in else naming.tool_name(tool)
-        table[what] = (names[0], names[1])
-        if same:
-            sums = [
-                _listed(str(run.program.get("sha256") or "")[:12] for run in side.get(tool, ()))
-                for side in (left, right)
-            ]
+        sums = [
+            _listed(str(run.program.get("sha256") or "")[:12] for run in side.get(tool, ()))
+            for side in (left, right)
+        ]
+        if not same or any(sums) or names[0] != naming.tool_name(tool):  # else nothing is recorded of it
+            table[what] = (names[0], names[1])
+        if same and any(sums):
             table[f"sha256 of {what}"] = (sums[0], sums[1])
+        files = [_files(side.get(tool, ())) for side in (left, right)]
+        for name in sorted(files[0].keys() & files[1].keys()):
+            table[f"sha256 of {name}"] = _listed(files[0][name]), _listed(files[1][name])
     return table
+
+
+def _files(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return file that commands run, without its folders → the beginnings of its checksums."""
+    found: dict[str, list[str]] = {}
+    for programs in {id(run.program): run.program for run in runs}.values():
+        for word, file in programs.get("files", {}).items():
+            found.setdefault(PurePath(word).name, []).append(str(file.get("sha256") or "")[:12])
+    return found
 
 
 def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[str, tuple[str, str]]:
@@ -164,8 +177,13 @@ _OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
 
 
 def _programs(run: Run) -> tuple[str, ...]:
-    """Return what the program of a run is called, with and without its folders."""
-    return (run.program.get("path") or "", run.record.program, *run.record.argv[:1])
+    """Return what the program of a run is called, with and without its folders, and the files that a user's own command runs."""
+    return (
+        run.program.get("path") or "",
+        run.record.program,
+        *run.record.argv[:1],
+        *run.program.get("files", ()),
+    )
 
 
 @functools.lru_cache(maxsize=1024)  # the repeats of a cell have one command
@@ -178,10 +196,10 @@ def _told(
 
 
 def _command(typed: Sequence[str], programs: Collection[str], captured: bool) -> list[str]:
-    """Return the words that were typed, without the folders of programs and the names of outputs; of a run of pinsweep's own without any path:
-    its scratch folder is another every time."""
+    """Return the words that were typed, without the folders of programs and the names of outputs; of a run of pinsweep's own without any other
+    path: its scratch folder is another every time."""
     words = []
-    argv = iter(typed if captured else (word for word in typed if "/" not in word))
+    argv = iter(typed if captured else (w for w in typed if "/" not in w or PurePath(w).name in programs))
     for word in argv:
         if word in ("|", "|&"):
             break

@@ -1,0 +1,51 @@
+"""What two sides recorded of the programs that a user's own commands run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from reports.results.differences import commands, compared, programs
+from reports.results.load import load
+from reports.results.model import Run
+
+SUMS = {"python3": "f1ee188b790e43cac870", "/usr/bin/python3": "a83c0370d91532c96d40"}
+
+
+def ran(make: Any, path: Path, word: str, sha256: str = "", *, typed: str = "") -> tuple[Run, ...]:
+    maker = make.Maker(path)
+    file = {"path": f"/opt/{word}", "sha256": sha256 or SUMS[word]}
+    maker.programs = {"command": {"version": "", "sha256": "", "files": {word: file}}}
+    metrics = {"rate": {"regex": r"rate ([0-9.]+)", "unit": "MB/s", "better": "higher"}}
+    maker.add("s", "command", {"command": f"{word} 1", "metrics": metrics}, "rate 5\n", program=typed)
+    return load([maker.write()]).runs
+
+
+def test_a_checksum_of_a_file_that_a_command_runs_is_set_against_the_other(make: Any, tmp_path: Path) -> None:
+    """Another interpreter on either side, or from one session to the next: nothing that was recorded differed."""
+    a, b = ran(make, tmp_path / "a.db", "python3"), ran(make, tmp_path / "b.db", "/usr/bin/python3")
+    found = compared(programs(a, b))
+
+    assert [(d.what, d.a, d.b) for d in found.differences] == [
+        ("sha256 of python3", "f1ee188b790e", "a83c0370d915")
+    ]
+    assert not found.agreed  # "The same: command", of which nothing was recorded
+    assert compared(programs(a, a)).agreed == ("sha256 of python3",)
+
+
+def test_a_file_that_one_side_runs_is_no_difference(make: Any, tmp_path: Path) -> None:
+    a, b = ran(make, tmp_path / "a.db", "python3"), ran(make, tmp_path / "b.db", "awk", "0123456789ab")
+
+    assert programs(a, b) == {}
+
+
+def test_a_command_is_told_with_its_program_wherever_that_lies(make: Any, tmp_path: Path) -> None:
+    """ "python3 1 → 1": a word with a folder in it was left out, and B seemed to run the number."""
+    a, b, other = (
+        ran(make, tmp_path / f"{i}.db", word, "0123456789ab", typed=word)
+        for i, word in enumerate(("python3", "/usr/bin/python3", "/usr/bin/awk"))
+    )
+
+    assert commands([("", a, b)]) == {}
+    (told,) = commands([("", a, other)]).values()
+    assert [side.split()[-1] for side in told] == ["python3", "awk"]
