@@ -53,11 +53,13 @@ def curves(comparison: Comparison) -> list[Drawn]:
 
 
 def main_sweeps(comparison: Comparison) -> Iterable[list[list[Row]]]:
-    """Give of each sweep the rows of its main metrics: sweeps with the worst change first."""
+    """Give of each sweep the rows of its main metrics: sweeps with the worst change first, metrics in the order of their tables."""
+    place = {key: i for i, key in enumerate(comparison.behind)}
     rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
     sweeps = group_by(rows, lambda row: (row.pair.a.tool, row.sweep))
     for members in sorted(sweeps.values(), key=lambda own: -max(map(worse, own))):
-        yield _main(list(group_by(members, lambda row: (row.number.title, row.unit)).values()))
+        metrics = group_by(members, lambda row: (row.number.title, row.unit)).values()
+        yield _main(sorted(metrics, key=lambda own: min(place[row.decision.key] for row in own)))
 
 
 def worse(row: Row) -> float:

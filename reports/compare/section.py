@@ -332,28 +332,34 @@ def _doubts(rows: Sequence[Row]) -> tuple[Mapping[int, str], ...]:
 
 
 def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
-    """Give of each sweep's first metric the cell that is A's best, of those that no check convicts if there are some, on both sides, with
-    its verdict: at most six."""
+    """Give of each sweep's first metric the cell that stands for it (`_standing`), on both sides, with its verdict: at most six."""
     first_of = (next(filter(None, map(_ranked, metrics)), []) for metrics in main_sweeps(comparison))
     for rank, first in zip(range(6), filter(None, first_of), strict=False):
-        best = (max if first[0].better == "higher" else min)(
-            [row for row in first if not row.doubt] or first, key=lambda row: row.median_a
-        )
+        best = _standing(first)
         a, b, unit = texts.values(best)
         moved = f" ({texts.interval(best.interval)})" if best.interval else ""
-        changed = _changed(first)
+        place = ", ".join(filter(None, (best.place, best.number.row)))
         yield KeyNumber(
             name=best.number.title,
             value=f"{a} → {b}",
             unit=unit,
-            context="; ".join(
-                filter(None, (", ".join(filter(None, (best.place, best.number.row))), changed))
-            ),
+            context="; ".join(filter(None, (place, _changed(first), _changed_beside(first, comparison)))),
             rank=rank,
             runs=(*best.pair.a.runs, *best.pair.b.runs),
             doubt=best.doubt,
             repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
         )
+
+
+def _standing(rows: Sequence[Row]) -> Row:
+    """Return the cell that is A's best of those that regressed; where none did, of those that improved, else of all; and of these of those that
+    no check convicts, if there are some."""
+    judged = [
+        [row for row in rows if row.verdict == word and not row.once] for word in ("regressed", "improved")
+    ]
+    of = next(filter(None, judged), rows)
+    best = max if rows[0].better == "higher" else min
+    return best([row for row in of if not row.doubt] or of, key=lambda row: row.median_a)
 
 
 def _ranked(rows: Sequence[Row]) -> list[Row]:
@@ -369,3 +375,17 @@ def _changed(rows: Sequence[Row]) -> str:
     if not told or len(judged) < 2:
         return ""
     return ", ".join([told[0].replace(" ", f" of {fmt.count(len(judged))} ", 1), *told[1:]])
+
+
+def _changed_beside(first: Sequence[Row], comparison: Comparison) -> str:
+    """Return "of other metrics 6 of 12 regressed", of the sweep's numbers beside its first metric; "" where that regressed, or they did not change."""
+    if any(row.verdict == "regressed" for row in first):
+        return ""
+    of, title = first[0].pair.a, first[0].number.title
+    others = [
+        row
+        for row in comparison.rows
+        if (row.pair.a.tool, row.sweep) == (of.tool, of.sweep) and row.number.title != title
+    ]
+    told = _changed(others)
+    return f"of other metrics {told}" if told else ""

@@ -8,7 +8,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -590,3 +590,42 @@ def test_more_threads_on_as_many_pus_are_no_share_of_the_machine(make: Any, tmp_
 
     assert {row.labels["threads"] for row in found.rows if not row.derived} == {"1"}
     assert not found.matched
+
+
+def of_a_program(make: Any, tmp_path: Path, factor: Callable[[str, int], float]) -> Comparison:
+    """What it took, and how fast and large it was, for n of 1, 2, 4; `factor`: what B's number of a metric and n is multiplied by."""
+    better = {"took": "lower", "rate": "higher", "size": "lower"}
+    metrics = {name: {"regex": rf"{name} (\S+)", "better": way} for name, way in better.items()}
+    sides = []
+    for side_name in "ab":
+        maker = make.Maker(tmp_path / f"{side_name}.db")
+        for n, i in itertools.product((1, 2, 4), range(4)):
+            base = {"took": 100.0 * n, "rate": 1000.0 / n, "size": 5000.0 * n}
+            told = {
+                name: value * (1 + i / 2000) * (factor(name, n) if side_name == "b" else 1.0)
+                for name, value in base.items()
+            }
+            maker.add("p", "command", {"command": "x", "metrics": metrics, "n": n}, "".join(f"{k} {v:.3f}\n" for k, v in told.items()), axes=("n",))  # fmt: skip
+        sides.append(maker.write())
+    return of_files(*sides)
+
+
+@pytest.mark.parametrize(
+    ("factors", "value", "context", "verdict"),
+    [
+        ({"took": 1.2, "rate": 1 / 1.21}, "200.1 → 240.2", "p, n=2; 2 of 3 regressed", "regressed"),
+        ({"took": 1 / 1.2, "rate": 1.3, "size": 1.5}, "200.1 → 166.8", "p, n=2; 2 of 3 improved; of other metrics 2 of 6 regressed, 2 improved", "improved"),
+        ({"size": 1.5}, "100.1 → 100.1", "p, n=1; of other metrics 2 of 6 regressed", "same"),
+        ({}, "100.1 → 100.1", "p, n=1", "same"),
+    ],
+)  # fmt: skip
+def test_the_key_number_is_of_the_first_metric_and_of_a_cell_that_says_what_the_verdict_says(
+    make: Any, tmp_path: Path, factors: dict[str, float], value: str, context: str, verdict: str
+) -> None:
+    """Of six regressed numbers of eight it said “rate 19.95 → 19.94, inconclusive”: the metric that was worst, and A's best cell."""
+    found = of_a_program(make, tmp_path, lambda metric, n: factors.get(metric, 1.0) if n > 1 else 1.0)
+
+    (number,) = delta(found).key_numbers
+
+    assert (number.name, number.value, number.context) == ("took", value, context)
+    assert number.repeats.endswith(f", {verdict}")
