@@ -58,7 +58,11 @@ def advise(
             )
         )
     if sample.resolution + abs(shift) >= delta and 1.5 * sample.resolution > max(delta, abs(shift)):
-        return Need(advice=Advice(f"the tool prints too few digits: a step is {_percent(sample.resolution)}"))
+        return Need(
+            advice=Advice(
+                f"its values come in steps of {_percent(sample.resolution)}, which are printed digits or ticks of a clock"
+            )
+        )
     if sample.better == "neither" and (test.q < alpha or abs(shift) >= delta):
         word = "changed" if test.q < alpha else "may have changed"
         return Need(advice=Advice(f"it {word}; for this metric neither direction is better"))

@@ -259,7 +259,10 @@ def test_digits_that_the_tool_does_not_print_are_no_evidence() -> None:
     assert one(STEADY, step).verdict == "regressed"
     coarse = one(STEADY, step, resolution=0.053)
     assert coarse.verdict == "inconclusive"
-    assert str(coarse.advice) == "the tool prints too few digits: a step is 5.3 %"
+    assert (
+        str(coarse.advice)
+        == "its values come in steps of 5.3 %, which are printed digits or ticks of a clock"
+    )
     assert one((190.0,) * 5, (190.0,) * 5, resolution=0.053).verdict == "inconclusive"
     assert one((190.0,) * 5, (220.0,) * 5, resolution=0.053, better="lower").verdict == "regressed"
 
@@ -274,7 +277,7 @@ def test_an_interval_is_no_finer_than_what_the_digits_hide(others: int, runs: in
 
     assert (found.verdict, str(found.advice)) == (
         "inconclusive",
-        "the tool prints too few digits: a step is 20 %",
+        "its values come in steps of 20 %, which are printed digits or ticks of a clock",
     )
     assert found.sd is not None
     assert found.low is not None
