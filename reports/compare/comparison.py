@@ -20,6 +20,7 @@ from reports import numbers
 from reports.checks.audit import cell_key, joined
 from reports.checks.doubts import of_results
 from reports.compare.drafts import Draft, drafts_of
+from reports.compare.failures import failures
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
 from reports.compare.sides import Side, SideName, other_programs, refuse_axes, refuse_machines, session
@@ -89,6 +90,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         samples=samples,
         rules=rules,
         behind=behind,
+        failures=failures(matching, a, b, ignore),
         undirected=_undirected(matching.pairs),
         by=by,
         sizes=tuple(_sizes(matching.pairs)),

@@ -62,6 +62,10 @@ def as_json(comparison: Comparison) -> str:
         "unmatched": [
             {"side": u.side, "sweep": u.sweep, "cell": u.cell, "reason": u.reason} for u in comparison.unmatched
         ],
+        "failures": [
+            {"side": f.side, "sweep": f.sweep, "cell": f.cell, **{name: {"failed": failed, "runs": runs} for name, (failed, runs) in (("a", f.a), ("b", f.b))}}
+            for f in comparison.failures
+        ],
         "modes": [
             {"name": m.name, "at": m.at, "unit": "ns", "share_a": m.share_a, "share_b": m.share_b, "by_chance": m.by_chance, "disturbed": list(m.disturbed)}
             for m in comparison.modes
@@ -128,6 +132,7 @@ def as_markdown(comparison: Comparison) -> str:
     """
     out = [f"**{_md(texts.sentence(comparison))}**", ""]
     out += [f"- A: {_md(texts.side(comparison.a))}", f"- B: {_md(texts.side(comparison.b))}"]
+    out += [f"- Failed in {_md(text)}" for text in texts.failed_beyond(comparison)]
     out += [f"- Different programs: {_md(text)}" for text in comparison.across]
     out += [f"- A clock was set: {_md(text)}" for text in comparison.clocks]
     out += [f"- Regressed together: {_md(shared.text)}" for shared in comparison.shared]
@@ -270,7 +275,7 @@ def as_github(comparison: Comparison) -> str:
     summary += "".join(f" A clock was set: {text}." for text in comparison.clocks)
     if comparison.across:
         summary += f" Different programs: {'; '.join(comparison.across)}."
-    level = "notice" if not regressed else "warning"
+    level = "warning" if regressed or comparison.failures else "notice"
     out.append(f"::{level} title=pinsweep compare::{_data(summary)}")
     return "\n".join(out) + "\n"
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from parsers.measurement import Direction
+from reports.compare.failures import Failed
 from reports.compare.matching import Pair, Unmatched
 from reports.compare.sides import Side, SideName
 from reports.numbers import Name
@@ -188,6 +189,7 @@ class Comparison:
     samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
     rules: Rules
     behind: Mapping[Hashable, tuple[Pair, ...]]  # key of a sample → its cells; of a curve all of them
+    failures: tuple[Failed, ...] = ()  # cells of which more runs failed on one side
     undirected: tuple[str, ...] = ()  # metrics of both sides whose better direction nobody told: no rows
     by: str = ""  # the axis whose levels are compared, "" of files
     sizes: tuple[tuple[float, float, float], ...] = ()

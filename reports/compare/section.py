@@ -85,6 +85,7 @@ class Delta(Section):
     left_out: int  # numbers that are in neither
     needs: tuple[str, ...]
     modes: tuple[str, ...]
+    failed: tuple[str, ...]  # cells with failed runs, where the sentence cannot name them all
     absent: tuple[str, ...]
     matched: tuple[str, ...]
     curves: tuple[Figure, ...]
@@ -123,6 +124,7 @@ def delta(comparison: Comparison) -> Delta:
         left_out=max(0, len(closed) - _MOST_CLOSED),
         needs=tuple(texts.needs(comparison.of("inconclusive"))),
         modes=tuple(texts.mode_shift(shift) for shift in comparison.modes[:12]),
+        failed=tuple(texts.failed_beyond(comparison)),
         absent=tuple(group.text for group in texts.absent(comparison.unmatched)),
         matched=comparison.matched,
         curves=tuple(curve.figure for curve in moved),

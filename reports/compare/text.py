@@ -15,6 +15,7 @@ from typing import Final
 
 from reports.checks.doubts import LEGEND, mark
 from reports.checks.doubts import counted as counted_doubts
+from reports.compare.failures import Failed
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row
@@ -197,15 +198,16 @@ def direction(row: Row) -> str:
 def sentence(comparison: Comparison) -> str:
     """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …".
 
-    With one session a side it begins with "Provisional, one session a side: ". What has no partner follows; metrics whose better
-    direction nobody told stand at the end.
+    Runs that failed on one side stand before it. With one session a side it begins with "Provisional, one session a side: ". What has no
+    partner follows; metrics whose better direction nobody told stand at the end.
     """
     return " ".join(
         filter(
             None,
             (
+                _failed(comparison.failures),
                 _judged(comparison),
-                _lost(comparison.unmatched),
+                _lost(comparison),
                 _sized(comparison.sizes),
                 _undirected(comparison.undirected),
             ),
@@ -222,9 +224,30 @@ def alone(unmatched: Sequence[Unmatched]) -> str:
     return ", and ".join([*cells, *numbers])
 
 
-def _lost(unmatched: Sequence[Unmatched]) -> str:
-    """Return "7 cells of A and 2 of B have no partner."; "" where each has one. A side of which all runs failed has not stayed the same."""
-    cells = Counter(one.side for one in unmatched if one.side != "both" and not one.part)
+_NAMED_FAILURES: Final = 2
+"""Cells with failed runs, of each side, that the sentence names."""
+
+
+def _failed(failures: Sequence[Failed]) -> str:
+    """Return "Failed in B: 6 of 6 runs of prog, n=3 (A: 0 of 6); and runs of 4 more cells."; "" where a side failed no more than the other."""
+    said = []
+    for side, own in group_by(failures, lambda one: one.side).items():
+        more = len(own) - _NAMED_FAILURES
+        named = [one.text for one in own[:_NAMED_FAILURES]] + [f"and runs of {fmt.plural(more, 'more cell')}"] * (more > 0)  # fmt: skip
+        said.append(f"Failed in {side}: {'; '.join(named)}.")
+    return " ".join(said)
+
+
+def failed_beyond(comparison: Comparison) -> list[str]:
+    """Return the cells with failed runs, a line each, where the sentence cannot name them all: "B: 3 of 6 runs of prog, n=6 (A: 0 of 6)"."""
+    most = max(Counter(one.side for one in comparison.failures).values(), default=0)
+    return [f"{one.side}: {one.text}" for one in comparison.failures] if most > _NAMED_FAILURES else []
+
+
+def _lost(comparison: Comparison) -> str:
+    """Return "7 cells of A and 2 of B have no partner."; "" where each has one. Cells whose runs all failed on the other side are told before."""
+    cells = Counter(one.side for one in comparison.unmatched if one.side != "both" and not one.part)
+    cells -= Counter(one.other for one in comparison.failures if one.wholly)
     said = [f"{fmt.plural(n, 'cell') if i == 0 else fmt.count(n)} of {name}" for i, (name, n) in enumerate(sorted(cells.items()))]  # fmt: skip
     if not said:
         return ""
@@ -454,6 +477,12 @@ def table(
     out += ["", *wrapped(sentence(comparison))]
     for shared in comparison.shared:
         out += wrapped(f"Regressed together: {shared.text}.")
+    if failed := failed_beyond(comparison):
+        out += ["", f"failed ({fmt.plural(len(failed), 'cell')})"]
+        for text in failed[: None if everything else _MOST_ABSENT]:
+            out += wrapped(text, first="  ")
+        if len(failed) > _MOST_ABSENT and not everything:
+            out.append(f"  and {len(failed) - _MOST_ABSENT} more (--all lists them)")
     out += list(_differences(comparison, screen))
     if comparison.rows:
         out += ["", *wrapped(f"{shown_as(comparison)} of A → B:")]

@@ -49,6 +49,8 @@ _OF_SIDE: Final = record(
     point_ids=listed(text("A cell."), "The cells that it is of; several where a curve goes over them."),
 )  # fmt: skip
 
+_FAILED: Final = record("A side of it.", failed=integer("Runs that failed."), runs=integer("Of how many."))
+
 _COUNTS: Final = mapped(integer("Numbers."), "Verdict → numbers.")
 
 _COMPARED: Final = record(
@@ -95,6 +97,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             tau=number("Standard deviation of the logs between sessions."), tau_source=text("Where that comes from."), threshold=null(number("What counts as a change, as a share.")),
         )),
         cells=listed(_COMPARED), unmatched=listed(record("What has no partner.", side=text("a or b."), sweep=text("The sweep."), cell=text("The cell."), reason=text("Why."))),
+        failures=listed(record("A cell of which more runs failed on one side.", side=one_of("Where.", "A", "B"), sweep=text("The sweep."), cell=text("The cell."), a=_FAILED, b=_FAILED)),
         modes=listed(record("A peak of a distribution that grew or shrank.", name=text("The number."), at=number("Where, in the unit."), unit=UNIT, share_a=number("Share of A's samples."), share_b=number("Share of B's."), by_chance=flag("It may be chance."), disturbed=listed(one_of("A side whose every run was disturbed.", "A", "B")))),
         shared=listed(record("An axis of which the regressed cells share a level.", axis=text("The axis."), levels=listed({**record("A level; beside these members verdict → cells.", level=null(text("The level.")), cells=integer("Cells.")), "additionalProperties": integer("Cells of a verdict.")}))),
     ),

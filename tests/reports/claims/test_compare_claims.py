@@ -46,6 +46,10 @@ class Side:
     runs: int = 0  # that gave numbers
     failed: int = 0
     disturbed: int = 0
+    tried: Counter[tuple[str, str]] = field(
+        default_factory=Counter
+    )  # cell → runs that failed or gave numbers
+    broke: Counter[tuple[str, str]] = field(default_factory=Counter)  # cell → runs that failed
 
 
 @dataclass
@@ -92,6 +96,8 @@ def made(make: Any, folder: Path, seed: int) -> tuple[Side, Side]:
                     status = "failed" if luck < 0.015 else "disturbed"
                     maker.add("s", "command", options, "", axes=("a", "b"), status=status, reason="so")
                     own.failed += status == "failed"
+                    own.broke[cell] += status == "failed"
+                    own.tried[cell] += status == "failed"
                     own.disturbed += status == "disturbed"
                     continue
                 text = ""
@@ -106,6 +112,7 @@ def made(make: Any, folder: Path, seed: int) -> tuple[Side, Side]:
                     )
                 maker.add("s", "command", options, text, axes=("a", "b"))
                 own.runs += 1
+                own.tried[cell] += 1
             own.files.append(maker.write())
     return sides
 
@@ -206,7 +213,10 @@ def headline(case: Case) -> None:
         assert not case.document["cells"]
         return
     text = re.sub(r" ?Not compared: .*", "", text)
-    alone = Counter(one.side for one in case.comparison.unmatched if one.side != "both" and not one.part)
+    wholly, text = failures(case, text)
+    alone = (
+        Counter(one.side for one in case.comparison.unmatched if one.side != "both" and not one.part) - wholly
+    )
     if told := re.search(r" (\d+) cells? of ([AB])(?: and (\d+) of B)? ha(?:s|ve) no partner\.$", text):
         assert alone == {told[2]: int(told[1])} | ({"B": int(told[3])} if told[3] else {})
         text = text[: told.start()]
@@ -238,6 +248,32 @@ def headline(case: Case) -> None:
             rf"({CHANGE})(?: \(medians {CHANGE}\))? \(([^)]*)\)(?:, ⚠ .*)?", found[12]
         ).groups()  # type: ignore[union-attr]
         holds((moved, ends, *texts.values(row_of(case, row))[:2]), row, texts.values(row_of(case, row))[2])
+
+
+def failures(case: Case, text: str) -> tuple[Counter[str], str]:
+    """Hold each cell of "Failed in B: …" against what was written. Returns how many cells of a side have no number on the other since all
+    runs failed there, and what follows."""
+    worse: dict[str, set[tuple[str, str]]] = {"A": set(), "B": set()}
+    wholly = Counter[str]()
+    for cell in (+case.a.tried).keys() & (+case.b.tried).keys():
+        a, b = (side.broke[cell] / side.tried[cell] for side in (case.a, case.b))
+        if a != b and min(a, b) < 1:
+            worse["A" if a > b else "B"].add(cell)
+            wholly["B" if a > b else "A"] += max(a, b) == 1
+    for name in "AB":
+        if not (told := re.match(rf"Failed in {name}: (.+?)\.(?: |$)", text)):
+            assert not worse[name]
+            continue
+        text = text[told.end() :]
+        here, there = (case.a, case.b) if name == "A" else (case.b, case.a)
+        more = re.search(r"; and runs of (\d+) more cells?$", told[1])
+        named = (told[1][: more.start()] if more else told[1]).split("; ")
+        assert len(named) + int(more[1] if more else 0) == len(worse[name])
+        for one in named:
+            *ran, a, b, _, failed, tried = re.fullmatch(r"(\d+) of (\d+) runs of s, a=(\w+) b=(\w+) \(([AB]): (\d+) of (\d+)\)", one).groups()  # type: ignore[union-attr]  # fmt: skip
+            assert (a, b) in worse[name]
+            assert [int(n) for n in (*ran, failed, tried)] == [here.broke[a, b], here.tried[a, b], there.broke[a, b], there.tried[a, b]]  # fmt: skip
+    return wholly, text
 
 
 def row_of(case: Case, row: Mapping[str, Any]) -> Any:

@@ -181,8 +181,55 @@ def test_the_sentence_says_what_has_no_partner(make: Any, tmp_path: Path) -> Non
                 maker.add("s", "stream", {"threads": threads}, text, axes=("threads", "place"), place=own, relation=own, status="failed" if failed else "ok")  # fmt: skip
         sides.append(of(name.upper(), maker.write()))
 
-    assert texts.sentence(compare(*sides)).endswith("2 cells of A and 1 of B have no partner.")
-    assert texts.sentence(compare(*sides[::-1])).endswith("1 cell of A and 2 of B have no partner.")
+    said, turned = texts.sentence(compare(*sides)), texts.sentence(compare(*sides[::-1]))
+    assert said.startswith("Failed in B: 2 of 2 runs of s, threads=2 place=local (A: 0 of 2). ")
+    assert said.endswith("1 cell of A and 1 of B have no partner.")
+    assert turned.startswith("Failed in A: 2 of 2 runs of s, threads=2 place=local (B: 0 of 2). ")
+    assert turned.endswith("1 cell of A and 1 of B have no partner.")
+
+
+def test_failed_runs_of_one_side_are_said_first(make: Any, tmp_path: Path) -> None:
+    """Of cells 1 to 4 runs of B failed, of 3 half of them, of 4 as many of A; of 5 none did."""
+    bad = {"a": {4: 1}, "b": {1: 4, 2: 4, 3: 2, 4: 1}}
+    sides = []
+    for name, failed in bad.items():
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads, repeat in itertools.product(range(1, 6), range(4)):
+            fails = repeat < failed.get(threads, 0)
+            text = "" if fails else make.stream_text(5000.0 * threads + repeat, threads)
+            maker.add(
+                "s",
+                "stream",
+                {"threads": threads},
+                text,
+                axes=("threads",),
+                status="failed" if fails else "ok",
+            )
+        sides.append(of(name.upper(), maker.write()))
+    found = compare(*sides)
+
+    sentence = "Failed in B: 4 of 4 runs of s, threads=1 (A: 0 of 4); 4 of 4 runs of s, threads=2 (A: 0 of 4); and runs of 1 more cell."
+    assert texts.sentence(found).startswith(sentence)
+    assert "no partner" not in texts.sentence(found)
+    half = "2 of 4 runs of s, threads=3 (A: 0 of 4)"
+    assert half in texts.table(found)
+    assert f"B: {half}" in delta(found).failed
+    assert f"Failed in B: {half}" in formats.as_markdown(found)
+    assert json.loads(formats.as_json(found))["failures"][2] == {
+        "side": "B", "sweep": "s", "cell": "threads=3", "a": {"failed": 0, "runs": 4}, "b": {"failed": 2, "runs": 4}
+    }  # fmt: skip
+
+
+def test_failed_runs_of_a_level_are_said_as_those_of_a_file_are(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "x.db")
+    for threads, place, _ in itertools.product((1, 2), ("local", "remote"), range(3)):
+        fails = (threads, place) == (2, "remote")
+        text = "" if fails else make.stream_text(5000.0 * threads, threads)
+        maker.add("s", "stream", {"threads": threads}, text, axes=("threads", "place"), place=place, relation=place, status="failed" if fails else "ok")  # fmt: skip
+
+    said = texts.sentence(compare(*levels(load([maker.write()]), "place", "local,remote"), by="place"))
+
+    assert said.startswith("Failed in B: 3 of 3 runs of s, threads=2 (A: 0 of 3). ")
 
 
 def test_one_run_a_side_gives_values_and_no_verdict(make: Any, tmp_path: Path) -> None:
