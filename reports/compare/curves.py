@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from reports.charts import curve_rows, wording
-from reports.charts.curve_rows import Curve
+from reports.charts.curve_rows import Cross, Curve
 from reports.checks import doubts
 from reports.compare import text as texts
-from reports.compare.folds import AXES, axis_of, axis_title, level
+from reports.compare.folds import AXES, axis_of, axis_title, level, number
+from reports.compare.gaps import Gap, gaps_of
 from reports.compare.model import Comparison, Row
 from reports.draw import axes, vega
 from reports.draw.figure import Figure, Panel, panel
@@ -47,7 +48,7 @@ def curves(comparison: Comparison) -> list[Drawn]:
     """Return the figures of the main metrics that have a curve, B ÷ A over its axis: sweeps with the worst change first."""
     found: list[Drawn] = []
     for metrics in main_sweeps(comparison):
-        drawn = [_figure(rows[0].sweep, rows) for rows in metrics]
+        drawn = [_figure(rows[0].sweep, rows, gaps_of(comparison, rows)) for rows in metrics]
         found += [one for one in drawn if one][:_MOST_OF_A_SWEEP]
     return found[:_MOST_FIGURES]
 
@@ -84,7 +85,7 @@ def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
     return [rows for *_, rows in sorted(ranked, key=lambda r: r[:2])] or list(metrics)[:1]
 
 
-def _figure(sweep: str, rows: Sequence[Row]) -> Drawn | None:
+def _figure(sweep: str, rows: Sequence[Row], gaps: Sequence[Gap]) -> Drawn | None:
     axis, metric = axis_of(rows), rows[0].number.title
     if axis is None:
         return None
@@ -105,12 +106,13 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Drawn | None:
     y = ratio_axis(shown)
     ends = [end for row in shown if row.interval for end in (row.decision.low, row.decision.high)]
     cut = any(end is not None and not y.low <= end <= y.high for end in ends)
-    panels = tuple(_panel(metric, axis, group, y) for group in groups)
+    panels = tuple(_panel(metric, axis, group, y, gaps) for group in groups)
     figure = Figure(
         id=f"compare-{sweep}-{metric}",
         title=f"{sweep}: {metric}, {texts.tally(rows, 'point')}",
         sub=f"B against A, {texts.TYPICAL[:1].lower()}{texts.TYPICAL[1:]}; {texts.direction(rows[0])}. "
         f"Every tested value has its place. {'Bars: 95 % interval; grey' if ends else 'Grey'} band: changes that do not count."
+        + (" Cross on the axis: a cell that is not compared." if _crossed(panels) else "")
         + (" Bars that leave the picture end at its edge." if cut else "")
         + (f" In the table only: {fmt.plural(left, 'other curve')}." if left > 0 else "")
         + (f" Without a ratio, in the table only: {fmt.plural(lost, 'point')}." if lost else ""),
@@ -121,6 +123,10 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Drawn | None:
     return Drawn(
         figure=figure, moved=any(row.verdict in ("regressed", "improved") and not row.once for row in rows)
     )
+
+
+def _crossed(panels: Iterable[Panel]) -> bool:
+    return any(panel.wide["datasets"].get("crosses") for panel in panels)
 
 
 def _telling(rows: Sequence[Row], axis: str) -> list[str]:
@@ -183,8 +189,12 @@ def _times(base: int, power: int) -> str:
     return "same" if not power else f"{'×' if power > 0 else '÷'} {base ** abs(power):g}"
 
 
-def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: axes.Axis) -> Panel:
-    tested = sorted({float(row.labels[axis]) for members in series.values() for row in members})
+def _panel(
+    metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: axes.Axis, gaps: Sequence[Gap]
+) -> Panel:
+    open_at = {key: _by_place(gaps, axis, members) for key, members in series.items()}
+    measured = {float(row.labels[axis]) for members in series.values() for row in members}
+    tested = sorted(measured.union(*open_at.values()))
     place = {value: float(i) for i, value in enumerate(tested)}
     of = {(key, place[float(row.labels[axis])]): row for key, members in series.items() for row in members}
     lines = [
@@ -203,6 +213,11 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
         if own == key
     }
     names = [level(next(iter(of.values())), axis, value) for value in tested]
+    crosses = [
+        Cross(x=place[value], series=line.name, said=f"{names[int(place[value])]} · not compared: {gap.why}")
+        for line, key in zip(lines, series, strict=True)
+        for value, gap in open_at[key].items()
+    ]
 
     def build(width: int) -> Spec:
         named = lines if len(lines) > 1 else []
@@ -225,10 +240,12 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
             "ranges": curve_rows.range_rows(lines, list(place.values()), 1),
             "band": [{"x": x.low, "x2": x.high, "low": math.exp(-band), "high": math.exp(band)}],
             "same": [{"x": x.low, "x2": x.high, "y": 1.0}],
-            **curve_rows.end_names(named, plot, 1),
         }
         colours = [vega.SERIES[i % len(vega.SERIES)] for i in range(len(lines))]
         known = [vega.Series(name=line.name, colour=c) for line, c in zip(lines, colours, strict=True)]
+        of_series = {one.name: one.colour for one in known} if named else None
+        data["crosses"] = curve_rows.cross_rows(crosses, plot, of_series)
+        data |= curve_rows.end_names(named, plot, 1, data["crosses"])
         for rows in (data[name] for name in ("points", "ranges", "leads") if name in data):
             for one in rows:
                 one["x"] += apart[one["series"]]
@@ -240,9 +257,23 @@ def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: 
         return vega.fill("ratio", frame=frame, x=x, y=y, series=known, data=data)
 
     described = " ".join(_said(line, [told[line.name, at] for at, _ in line.points], names) for line in lines)
+    lost = fmt.words(names[int(at)] for at in sorted({cross.x for cross in crosses}))
+    described += f" Not compared: {lost}." if lost else ""
     by = axis_title(axis)
     by = by.lower() if axis in AXES else by
     return panel("", f"{metric} of B against A by {by}. {described}", build)
+
+
+def _by_place(gaps: Iterable[Gap], axis: str, curve: Sequence[Row]) -> dict[float, Gap]:
+    """Return tested value → the gap of a curve there; of values that one side was never to have those within the curve: nothing is joined
+    across them."""
+    there = sorted(float(row.labels[axis]) for row in curve)
+    found = {number(gap.labels[axis]): gap for gap in gaps if gap.fits(axis, curve)}
+    return {
+        value: gap
+        for value, gap in found.items()
+        if value is not None and value not in there and (gap.meant or there[0] < value < there[-1])
+    }
 
 
 def _said(line: Curve, rows: Sequence[Row], names: Sequence[str]) -> str:

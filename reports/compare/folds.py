@@ -98,13 +98,14 @@ def axis_of(rows: Sequence[Row]) -> str | None:
     """Return the label over which rows make a curve: at least three different numbers in it."""
     names = [*AXES, *(name for name in rows[0].labels if name not in AXES)]
     for name in names:
-        values = {_number(row.labels.get(name)) for row in rows}
+        values = {number(row.labels.get(name)) for row in rows}
         if None not in values and len(values) >= 3:
             return name
     return None
 
 
-def _number(text: str | None) -> float | None:
+def number(text: str | None) -> float | None:
+    """Return a level as a number; None if it is none."""
     try:
         value = float(text) if text is not None else math.nan
     except ValueError:

@@ -122,6 +122,8 @@ class Unmatched:
     cell: str
     reason: str
     part: bool = False  # a row of a cell that both sides have
+    labels: Mapping[str, str] = field(default_factory=dict)  # of a whole cell: axis → level
+    meant: bool = False  # of a whole cell: was the other side to have it (`absence`)?
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +166,13 @@ def match(
                 alike, fit = crowd[0] - 1, f"{fmt.plural(crowd[1], 'cell')} of {other}"
                 both = f"it and {fmt.plural(alike, 'other cell')} of {side} fit {fit}"
                 reason = both if alike else f"{fit} fit it"
-            reason = reason or (why(side, cell) if why else "") or nearest(cell, others, other, own)  # type: ignore[arg-type]
-            unmatched.append(Unmatched(side=side, sweep=cell.sweep, cell=cell.name, reason=reason))  # type: ignore[arg-type]
+            absent = why(side, cell) if why else ""  # type: ignore[arg-type]
+            reason = reason or absent or nearest(cell, others, other, own)
+            unmatched.append(
+                Unmatched(
+                    side=side, sweep=cell.sweep, cell=cell.name, reason=reason, labels=cell.labels, meant=bool(absent)  # type: ignore[arg-type]
+                )
+            )  # fmt: skip
     return Matching(pairs=tuple(sorted(pairs, key=lambda p: order[p.a.key])), unmatched=tuple(unmatched))
 
 

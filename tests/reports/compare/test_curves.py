@@ -186,3 +186,50 @@ def test_of_two_files_of_four_axes_panels_are_drawn_and_not_72_lines_in_one(
     assert len(figure.panels) == 12
     assert {len({p["series"] for p in panel.wide["datasets"]["points"]}) for panel in figure.panels} == {4}
     assert " 6 more panels in the numbers only." in figure.sub
+
+
+def sweep(make: Any, path: Path, threads: dict[int, str]) -> Path:
+    """STREAM over threads → the status of its runs."""
+    maker = make.Maker(path)
+    for n, status in threads.items():
+        for i in range(3):
+            text = make.stream_text(5000.0 * n * (1 + i / 1000), n) if status == "ok" else ""
+            maker.add("s", "stream", {"threads": n}, text, axes=("threads",), status=status)
+    return maker.write()
+
+
+OK = dict.fromkeys((1, 2, 4, 8, 16), "ok")
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "tested", "crosses"),
+    [
+        (OK, OK, "1 2 4 8 16", {}),
+        (OK, {**OK, 4: "failed"}, "1 2 4 8 16", {4: "4 · not compared: B: 3 runs gave no number (failed)"}),
+        ({**OK, 16: "timeout"}, OK, "1 2 4 8 16", {16: "16 · not compared: A: 3 runs gave no number (timeout)"}),
+        ({**OK, 4: "failed"}, {**OK, 4: "failed"}, "1 2 4 8 16", {4: "4 · not compared: 6 runs gave no number (failed)"}),
+        ({**OK, 3: "ok", 32: "ok"}, OK, "1 2 3 4 8 16", {3: "3 · not compared: B has no threads=3; it has 1, 2, 4, 8 and 16"}),
+    ],
+)  # fmt: skip
+def test_nothing_is_joined_across_a_cell_that_is_not_compared(
+    of_a: dict[int, str],
+    of_b: dict[int, str],
+    tested: str,
+    crosses: dict[int, str],
+    make: Any,
+    tmp_path: Path,
+) -> None:
+    """The axis had no place for what failed, and a line went from its neighbour to the other."""
+    paths = [sweep(make, tmp_path / f"{name}.db", of) for name, of in (("a", of_a), ("b", of_b))]
+    (figure,) = delta(compare(*(side(p.stem.upper(), p.name, load([p])) for p in paths))).curves
+
+    (drawn,) = figure.panels
+    names = tested.split()
+    data = drawn.wide["datasets"]
+    assert round(drawn.wide["encoding"]["x"]["scale"]["domain"][1] + 0.6) == len(names)
+    assert {int(names[round(c["x"])]): c["tip"] for c in data["crosses"]} == crosses
+    segment = {int(names[round(p["x"])]): p["segment"] for p in data["points"]}
+    assert {*segment} == {*OK} - {*crosses}
+    for cell in crosses:
+        assert {s for n, s in segment.items() if n < cell}.isdisjoint(s for n, s in segment.items() if n > cell)  # fmt: skip
+    assert ("Cross on the axis: a cell that is not compared." in figure.sub) == bool(crosses)
