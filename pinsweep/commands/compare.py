@@ -242,7 +242,7 @@ def _sides(
     sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
 ) -> tuple[Side, Side, str, list[Path]]:
     """Return both sides, the axis of --by ("" without), and the files that were read."""
-    from reports.checks.audited import audit_apart, to_audit_first
+    from reports.checks.audited import audit_large
     from reports.compare.sides import levels, refuse_sweeps, refuse_twice, side
     from reports.results.baselines import resolve_any
     from reports.results.load import load
@@ -270,9 +270,7 @@ def _sides(
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
-    for path in to_audit_first([*paths_a, *paths_b]):
-        with progress.doing("auditing"):
-            audit_apart(path)
+    audit_large([*paths_a, *paths_b], progress.auditing)
     results_a, results_b = (load(paths, watched=progress.files) for paths in (paths_a, paths_b))
     refuse_twice(results_a, results_b)
     refuse_sweeps(only, results_a, results_b)

@@ -14,7 +14,7 @@ import click
 from pinsweep import __version__
 from pinsweep.commands import _cluster, _loaded, _options
 from pinsweep.events import Events, emitted
-from pinsweep.progress import SweepProgress
+from pinsweep.progress import SweepProgress, auditing
 from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
@@ -326,11 +326,10 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         )
     from reports import show
     from reports.checks import audit
-    from reports.checks.audited import audit_apart, audit_of, to_audit_first
+    from reports.checks.audited import audit_large, audit_of
     from reports.results.load import load
 
-    for path in to_audit_first([finished.path]):
-        audit_apart(path)
+    audit_large([finished.path], auditing)
     results = load([finished.path])
     findings = audit_of(results, digest=False)  # remembered: the page comes next
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from reports.checks.audited import audit_apart, to_audit_first
 from reports.compare.section import Delta
 from reports.page.html import html
 from reports.page.model import Block, Page
@@ -47,8 +46,6 @@ def render_report(
         return _without_runs(build.build(results, comparison, texts))
 
     large = comparison is None and apart.are_large(paths)
-    for path in to_audit_first(paths) if large and len(paths) == 1 else ():
-        audit_apart(path)  # what it reads is gone before the page is made of what it kept
     page = apart.apart(built) if large else built(watched)
     if large:
         deque(watched([(path, path.name) for path in paths]), maxlen=0)  # read by now
