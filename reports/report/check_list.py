@@ -13,7 +13,7 @@ from reports.checks.audit import Finding, coverage, watched
 from reports.page.model import Check
 from reports.results import naming
 from reports.results.grouping import group_by
-from reports.results.model import Results
+from reports.results.model import Results, Run
 from reports.text import format as fmt
 
 _MOST_LISTED = 12
@@ -91,17 +91,19 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     told = group_by(
         results.failed, lambda r: (r.cell.sweep, r.record.status, r.record.reason or r.unreadable)
     )
+    repeats = _repeats(results) if told else Counter()
+    several = len({machine.file for machine in results.machines}) > 1
     for (sweep, status, reason), runs in list(told.items())[:_MOST_REASONS]:
-        what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
-        names = list(dict.fromkeys(r.cell.describe() for r in runs))
-        named = len(names) == 1 and runs[0].cell.labels()  # the one cell of a sweep has no name
-        all_of = f" ({'all of ' * (len(runs) > 1)}{names[0]})" if named else ""
+        files = [f"{run.file}, " for run in runs] if several else [""] * len(runs)
         yield Check(
             level="warn",
-            subject=_sentence_of(reason or what),
-            text=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}{all_of}.",
+            subject=_sentence_of(reason or _ended(status)),
+            text=f"{files[0] if len({*files}) == 1 else ''}{sweep}: {_of_cell(runs, repeats, _ended(status))}.",
             **_listed(
-                (f"{r.cell.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs),
+                (
+                    f"{file}{run.cell.describe()}, repeat {run.record.repeat}, run {run.record.run_id}"
+                    for file, run in zip(files, runs, strict=True)
+                ),
                 "run",
             ),
         )
@@ -161,6 +163,30 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             subject=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell.",
             text="No spread can be given for these numbers.",
         )
+
+
+def _repeats(results: Results) -> Counter[tuple[str, str]]:
+    """Return how many repeats each cell has in each file: (file, cell) → n."""
+    good = (run for tool in results.tools for run in results.good(tool))
+    return Counter((run.file, run.record.point_id) for run in (*good, *results.failed, *results.disturbed))
+
+
+def _ended(status: str) -> str:
+    return {"ok": "could not be read", "timeout": "ran out of time"}.get(status, status)
+
+
+def _of_cell(runs: Sequence[Run], repeats: Mapping[tuple[str, str], int], ended: str) -> str:
+    """Return "6 runs failed (all of n=3)", "3 of 6 runs failed (n=6)" of one cell, "9 runs failed" of several, "…, in 2 files"."""
+    files = {run.file for run in runs}
+    where = f", in {len(files)} files" if len(files) > 1 else ""
+    name, *others = dict.fromkeys(run.cell.describe() for run in runs)
+    if others:
+        return f"{fmt.plural(len(runs), 'run')} {ended}{where}"
+    n = sum(repeats[key] for key in {(run.file, run.record.point_id) for run in runs})
+    count = fmt.plural(n, "run") if len(runs) == n else f"{len(runs)} of {n} runs"
+    if not runs[0].cell.labels():  # the one cell of a sweep has no name
+        return f"{count} {ended}{where}"
+    return f"{count} {ended} ({'all of ' * (1 < n == len(runs))}{name}){where}"
 
 
 def _where(results: Results, places: Collection[str]) -> str:

@@ -182,8 +182,9 @@ def checks(case: Case) -> None:
             assert n == len(check.items) or ("the first" in check.counted and n > len(check.items))
         if more := re.search(r"; and (\d+) more", check.subject):
             assert check.counted.startswith(f"{int(more[1]) + 1} ")
-        if found := re.match(r"(\w+): (\d+) runs? failed", check.text):
+        if found := re.match(r"(\w+): (\d+)(?: of (\d+))? runs? failed( \(all of)?", check.text):
             told[found[1]] += int(found[2])
+            assert not found[3] or (int(found[2]) < int(found[3]) and not found[4])
         if (
             found := re.match(
                 r"(\d+) checks? of docs/audit.md (?:was|were) applied to (\d+) runs?", check.subject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,35 @@ def test_of_very_many_reasons_why_cells_were_skipped_the_first_are_told(
     ]
     assert len(shown) == 40
     assert "  and for 60 more reasons" in show.show_result(tmp_path / "r.db", bars=False).splitlines()
+
+
+@pytest.fixture(scope="module")
+def halves(make: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A file whose runs are all ok, and one where all runs of 1 thread and half of those of 2 threads failed."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, bad in (("a", {}), ("b", {1: 4, 2: 2})):
+        maker = make.Maker(folder / f"{name}.db")
+        for threads, repeat in itertools.product((1, 2), range(4)):
+            fails = repeat < bad.get(threads, 0)
+            text = "" if fails else make.stream_text(5000.0, threads)
+            maker.add("s", "stream", {"threads": threads}, text, axes=["threads"], status="failed" if fails else "ok", reason=f"crash {threads}" if fails else "")  # fmt: skip
+        maker.write()
+    return [folder / "a.db", folder / "b.db"]
+
+
+def test_all_of_a_cell_are_all_its_runs(halves: list[Path]) -> None:
+    """Of half of the runs of a cell it was "all of" as well."""
+    wholly, half = (
+        check for check in build.build(load(halves[1:])).checks if check.subject.startswith("crash")
+    )
+
+    assert wholly.text == "s: 4 runs failed (all of threads=1)."
+    assert half.text == "s: 2 of 4 runs failed (threads=2)."
+
+
+def test_of_two_files_it_is_said_in_which_runs_failed(halves: list[Path]) -> None:
+    wholly, half = (check for check in build.build(load(halves)).checks if check.subject.startswith("crash"))
+
+    assert wholly.text == "b.db, s: 4 runs failed (all of threads=1)."
+    assert half.text == "b.db, s: 2 of 4 runs failed (threads=2)."
+    assert half.items[0].startswith("b.db, threads=2, repeat 1, run ")
