@@ -94,7 +94,8 @@ def sentence(report: Report) -> str:
 def _method(report: Report) -> str:
     return (
         "A number's value in a session is the median of its repeats; what one boot did within an hour is one session. Changes are found "
-        "by kernel change-point detection on these medians (radial basis kernel, at least three sessions between changes, penalty 3), of "
+        "by kernel change-point detection on these medians (radial basis kernel, at least three sessions between changes, penalty 3; and where that finds more, with "
+        "the one session that stands out from its neighbours taken as the nearer of them, five sessions or more on either side), of "
         f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints. What changed on the machine is "
         "what both sessions recorded and recorded differently, right before and after the step, else one session to either side of it: "
         "when two things change together, the history cannot tell which one it was. A number drifts that a straight line over time (the median of the "

@@ -16,8 +16,7 @@ from reports.text.columns import columns
 from reports.text.hostlist import listed
 from reports.text.json_text import json_text
 from reports.text.screen import PLAIN, Screen, prose, sparkline, table
-from reports.verdicts.fleet import centre
-from reports.verdicts.history import Change, Drift
+from reports.verdicts.history import Change, Drift, unseen
 from reports.verdicts.model import STEPS
 
 _NUMBERS = 8
@@ -193,10 +192,6 @@ def few_text(own: Iterable[History]) -> str:
     return f"{fmt.plural(few, 'number')} in fewer than {LEAST} sessions, too few to tell" if few else ""
 
 
-_UNSEEN: Final = 4.0
-"""Robust standard deviations of the sessions: of steps of 4 sd, five sessions on either side are found in 73 of 100, seven in 98."""
-
-
 def unseen_text(report: Report, own: Iterable[History]) -> str:
     """Say how large a step may be without being seen where that is more than the threshold, because the sessions scatter, or the
     program prints too few digits."""
@@ -207,7 +202,7 @@ def unseen_text(report: Report, own: Iterable[History]) -> str:
         and not h.news
         and not h.drift
         and not h.left_zero
-        and (least := _unseen(h)) > report.threshold
+        and (least := largest_unseen(h)) > report.threshold
     ]
     if not blind:
         return ""
@@ -215,10 +210,9 @@ def unseen_text(report: Report, own: Iterable[History]) -> str:
     return f"steps of up to {most} % may go unseen in {fmt.plural(len(blind), 'number')}"
 
 
-def _unseen(history: History) -> float:
-    middle, sd = centre(history.medians)
-    scatter = _UNSEEN * sd / abs(middle) if middle and not history.changes else 0.0
-    return max(scatter, STEPS * history.series.resolution)
+def largest_unseen(history: History) -> float:
+    """Return how large a step of a number may be that is not seen, relative."""
+    return max(unseen(history.medians, history.changes), STEPS * history.series.resolution)
 
 
 def difference_text(step: Step) -> str:

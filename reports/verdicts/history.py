@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median, pstdev
 from typing import Literal
 
 from parsers.errors import UserError
 from parsers.measurement import Direction
+from reports.verdicts.fleet import centre
 from reports.verdicts.model import relative
 
 SHORTEST = 3  # sessions between two changes
+LASTING = 5  # sessions on either side of a step that one session hides
 PENALTY = 3.0
 MATTERS = 0.03
 
@@ -52,24 +54,92 @@ class Change(Move):
 def changes(values: Sequence[float], better: Direction, *, threshold: float = MATTERS) -> tuple[Change, ...]:
     """Return the changes of a series of session medians, oldest first; none in fewer than 2 · SHORTEST sessions.
 
+    One session may hide a step (a good day after it): what is found with that session aside stands where that is more.
+
     Values in the metric's base unit. Raises UserError where ruptures is not installed, ValueError for values that are not
     finite.
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("values must be finite")
-    if len(values) < 2 * SHORTEST or not (sd := pstdev(values)):
+    if len(values) < 2 * SHORTEST:
         return ()
+    cuts = max(_cuts(values), _hidden_cuts(values), key=len)
+    levels = [median(part) for part in _parts(values, cuts)]
+    return tuple(
+        _change(index, before, after, better, threshold)
+        for index, (before, after) in zip(cuts, itertools.pairwise(levels), strict=True)
+    )
+
+
+def _cuts(values: Sequence[float]) -> list[int]:
+    """Return the first session behind each step that kernel change-point detection finds."""
+    if not (sd := pstdev(values)):
+        return []
     import numpy as np
 
     detector = _kernel_cpd()(kernel="rbf", min_size=SHORTEST)
     found = detector.fit(np.array(values, dtype=float)[:, None] / sd).predict(pen=PENALTY)
-    ends = [int(end) for end in found]  # ruptures hands out numpy's integers
-    cuts = [0, *ends]
-    levels = [median(values[start:end]) for start, end in itertools.pairwise(cuts)]
-    return tuple(
-        _change(index, before, after, better, threshold)
-        for index, (before, after) in zip(ends[:-1], itertools.pairwise(levels), strict=True)
-    )
+    return [int(end) for end in found[:-1]]  # ruptures hands out numpy's integers, and the end as the last
+
+
+def _hidden_cuts(values: Sequence[float]) -> list[int]:
+    """Return the steps that are found with one outlier as its nearer neighbour was, if then no other session is one and LASTING sessions lie
+    on either side. Of two outliers nobody knows what is the level: such a series is left as it is."""
+    if len(values) < 2 * LASTING:
+        return []
+    noise = NEIGHBOURS * median(abs(b - a) for a, b in itertools.pairwise(values))
+    for i in reversed(_outliers(values, noise)):  # of a day forth and one back the first is the step's
+        calm = [*values[:i], min(_beside(values, i), key=lambda v: abs(v - values[i])), *values[i + 1 :]]
+        if _outliers(calm, noise):
+            continue
+        if (cuts := _cuts(calm)) and all(len(part) >= LASTING for part in _parts(calm, cuts)):
+            return cuts
+    return []
+
+
+def _outliers(values: Sequence[float], noise: float) -> list[int]:
+    """Return the sessions that lie OUTLIER times the noise above all (both) their neighbours, or below all."""
+    away = [[v - other for other in _beside(values, i)] for i, v in enumerate(values)]
+    return [i for i, gaps in enumerate(away) if min(gaps) > OUTLIER * noise or max(gaps) < -OUTLIER * noise]
+
+
+def _beside(values: Sequence[float], i: int) -> list[float]:
+    return [values[j] for j in (i - 1, i + 1) if 0 <= j < len(values)]
+
+
+OUTLIER = 4.0
+"""Of 600 series each without a step, of 10 to 40 sessions, at most 5 in 1000 more are called stepped because a hidden step is looked for: of normal noise, noise with
+heavy tails, with spikes in 5 or 10 of 100 sessions, with memory (.5); of two modes 2 in 100 at most. Of 12 sessions with a step of 20 % in their middle and one outlier 98 in 100 are found, 50 without."""
+
+NEIGHBOURS = 1.048
+"""Standard deviations in the median difference of neighbours, of normal noise: no step and no outlier moves it."""
+
+
+def _parts(values: Sequence[float], cuts: Sequence[int]) -> list[Sequence[float]]:
+    return [values[start:end] for start, end in itertools.pairwise([0, *cuts, len(values)])]
+
+
+def unseen(values: Sequence[float], found: Sequence[Change]) -> float:
+    """Return how large a step may be that is not seen in a series, relative: UNSEEN robust standard deviations of the sessions about the levels
+    between the steps that were found; and no less than what the levels on either side of any session differ by, SHORTEST sessions or more
+    on each side: a step that is there and was not found is never larger than what is said."""
+    middle, parts = median(values), _parts(values, [change.index for change in found])
+    if not middle:
+        return 0.0
+    levels = [median(part) for part in parts]
+    _, sd = centre([middle + v - level for part, level in zip(parts, levels, strict=True) for v in part])
+    return max([UNSEEN * sd / abs(middle), *(gap for part in parts for gap in _gaps(part))])
+
+
+def _gaps(values: Sequence[float]) -> Iterable[float]:
+    """Yield by what share of the level before each session the level from it on is another."""
+    for i in range(SHORTEST, len(values) - SHORTEST + 1):
+        if before := median(values[:i]):
+            yield abs(relative(median(values[i:]), before))
+
+
+UNSEEN = 4.0
+"""Robust standard deviations of the sessions: of steps of 4 sd, five sessions on either side are found in 73 of 100, seven in 98."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

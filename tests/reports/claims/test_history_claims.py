@@ -183,7 +183,7 @@ def unseen(case: Case, text: str, hosts: set[str]) -> None:
     """ "steps of up to 18 % may go unseen in 4 numbers": rounded up, and no number of more is left out."""
     most, n = re.fullmatch(r"steps of up to ([\d.]+) % may go unseen in (\d+) numbers?", text).groups()  # type: ignore[union-attr]
     own = [h for h in case.report.histories if h.judged and not h.news and not h.drift and h.host in hosts]
-    bounds = [history_text._unseen(h) for h in own]
+    bounds = [history_text.largest_unseen(h) for h in own]
     assert max(bounds) * 100 <= float(most) * (1 + 1e-9) < max(bounds) * 110
     assert int(n) == sum(bound > 0.03 for bound in bounds)
     for history_, bound in zip(own, bounds, strict=True):

@@ -13,7 +13,7 @@ import pytest
 from parsers.errors import UserError
 from reports.numbers.formulas import Bucket
 from reports.verdicts.distribution import Shapes, distance, judge_shapes
-from reports.verdicts.history import changes, drift
+from reports.verdicts.history import changes, drift, unseen
 
 
 def series(seed: int, *steps: tuple[int, float]) -> list[float]:
@@ -46,6 +46,41 @@ def test_steps_are_found_where_they_are() -> None:
 @pytest.mark.usefixtures("ruptures")
 def test_a_steady_history_has_no_steps() -> None:
     assert sum(len(changes(series(seed), "higher")) for seed in range(50)) <= 4
+
+
+LEVELS = [300.0, 301, 299, 300, 301, 300, 361, 360, 361, 359, 358, 360]
+
+
+@pytest.mark.usefixtures("ruptures")
+@pytest.mark.parametrize(("odd", "value"), [(2, 361), (4, 420), (7, 301), (8, 300), (9, 250), (11, 301)])
+def test_one_odd_session_hides_no_step_that_lasts(odd: int, value: float) -> None:
+    """Six sessions of 300 ms, then 360: with one good session among the last nothing was told of it."""
+    values = [value if i == odd else v for i, v in enumerate(LEVELS)]
+
+    (step,) = changes(values, "lower")
+
+    assert (step.index, step.word) == (6, "regressed")
+    assert step.change == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.usefixtures("ruptures")
+@pytest.mark.parametrize("sessions", [10, 12, 24])
+def test_of_noise_with_odd_sessions_no_step_is_made(sessions: int) -> None:
+    rng = np.random.default_rng(sessions)
+    series = 100 * np.exp(rng.normal(0, 0.01, (100, sessions)) + 0.2 * (rng.random((100, sessions)) < 0.07))
+
+    assert sum(bool(changes([*map(float, values)], "lower")) for values in series) <= 2
+
+
+@pytest.mark.usefixtures("ruptures")
+def test_a_step_that_goes_unseen_is_no_larger_than_what_is_said() -> None:
+    """Two good sessions after a step: which is the level nobody knows. "Steps of up to 4.4 %" was said of 20 %."""
+    values = [300.0 if i in (8, 10) else v for i, v in enumerate(LEVELS)]
+    assert changes(values, "lower") == ()
+
+    assert unseen(values, ()) >= 0.19
+    assert unseen(LEVELS, changes(LEVELS, "lower")) == pytest.approx(4 * 1.4826 / 330, rel=0.05)
+    assert unseen([0.0] * 12, ()) == 0
 
 
 @pytest.mark.usefixtures("ruptures")
