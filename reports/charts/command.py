@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from parsers import get_parser
@@ -135,7 +135,9 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
     levels = levels_of(points, [name for name in short if name not in apart])
     panels, grey = curve_panels(drawn, over, missing, levels) if over else (rows_panels(drawn, missing), "")
     left = len(metrics) - len(drawn)
-    metric, found = _effects(points, [*([axis] if axis else []), *names])
+    metric, whose = _effects_of_each(points, [*([axis] if axis else []), *names])
+    found = [effect for own in whose.values() for effect in own]
+    single = max(map(len, whose.values()), default=0) == 1
     seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
     said = [
         wording.repeats(panels, runs),
@@ -155,14 +157,14 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
         id=f"{tool}-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=effects.title(metric, found) or runs[0].sweep_title or sweep,
+        title=effects.title_of_each(metric, whose) or runs[0].sweep_title or sweep,
         sub=f"{wording.ran(seen, program_name)}.{''.join(said)}{wording.hollow(panels, seen)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
-        strip=effects.drawn(metric, found),
-        tables=(_effects_table(found, metric, points),) if len(found) == 1 else (),
+        strip=effects.drawn(metric, found) if len(whose) == 1 else None,
+        tables=(_effects_table(whose, metric, points),) if single else (),
         numbers=(
-            *([_effects_table(found, metric, points)] if len(found) > 1 else []),
+            *([_effects_table(whose, metric, points)] if found and not single else []),
             _numbers(metrics, [*([axis] if axis else []), *names], told),
         ),
     )
@@ -201,6 +203,15 @@ def _apart(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     )  # so many lines are told by nobody: the first panels, and the rest in the numbers
 
 
+def _effects_of_each(points: Sequence[Point], names: Sequence[str]) -> tuple[str, dict[str, list[Effect]]]:
+    """Return the metric of `_effects`, and host or file → what each axis does there: one may lack a level that another has, and the sides of a
+    comparison need not agree. "" where all share their panels."""
+    metric, _ = _effects(points, names)
+    own = group_by(points, lambda p: p.run.where if "host" in names else "")
+    told = {where: _effects(of, names) for where, of in own.items()}
+    return metric, {where: found for where, (head, found) in told.items() if found and head == metric}
+
+
 def _effects(points: Sequence[Point], names: Sequence[str]) -> tuple[str, list[Effect]]:
     """Return what each axis does to the first metric that has a direction, and that metric; nothing of what no direction is known of,
     and nothing of numbers of which a run has several."""
@@ -218,27 +229,25 @@ def _effects(points: Sequence[Point], names: Sequence[str]) -> tuple[str, list[E
     return own[0].head, [effect for effect in found if effect.axis in ("place", *own[0].run.cell.axes)]
 
 
-def _effects_table(found: Sequence[Effect], head: str, points: Sequence[Point]) -> Table:
-    """One row a level, of each axis the best first. points: those of `head` are what the effects are of."""
+def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Sequence[Point]) -> Table:
+    """One row a level, of each axis the best first. whose: as `_effects_of_each`; points: those of `head` are what the effects are of."""
+    of_one = not any(whose)
     own = [p for p in points if p.head == head]
     runs = {key: [p.run for p in same] for key, same in group_by(own, lambda p: p.key).items()}
-    whose = tuple(
-        row_of(run for cell in level.cells for run in runs[cell])
-        for effect in found
-        for level in effect.levels
-    )
+    told = [(where, effect) for where, found in whose.items() for effect in found]
     rows = [
         (
-            effect.axis, level.name, fmt.number(level.behind),
+            *(() if of_one else (where,)), effect.axis, level.name, fmt.number(level.behind),
             f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING,
             str(level.n), fmt.NOTHING if not i else "yes" if level.clear else "no",
         )
-        for effect in found
+        for where, effect in told
         for i, level in enumerate(effect.levels)
     ]  # fmt: skip
     return Table(
         caption="What each axis does",
         columns=(
+            *(() if of_one else ("Of",)),
             "Axis",
             "Level, best first",
             "Best is better by, ×",
@@ -247,8 +256,12 @@ def _effects_table(found: Sequence[Effect], head: str, points: Sequence[Point]) 
             "Beyond the repeats in each",
         ),
         rows=tuple(rows),
-        numeric=frozenset((2, 3, 4)),
-        of=whose,
+        numeric=frozenset((2, 3, 4) if of_one else (3, 4, 5)),
+        of=tuple(
+            row_of(run for cell in level.cells for run in runs[cell])
+            for _, effect in told
+            for level in effect.levels
+        ),
         metric_of=(own[0].metric,) * len(rows),
     )
 

@@ -116,6 +116,16 @@ def title(metric: str, found: Sequence[Effect]) -> str:
     return f"{metric}: {told}" if told else ""
 
 
+def title_of_each(metric: str, whose: Mapping[str, Sequence[Effect]]) -> str:
+    """Return the `title` of what the axes do on each host or in each file, once where all have the same; else of two with whose each is: "rate:
+    5.99 × better by n, best at 1 (vm, a.db); 7.18 × better by n, best at 1 (vm, b.db)", and of more ""."""
+    told = {where: title(metric, found) for where, found in whose.items()}
+    if len({*told.values()}) <= 1:
+        return next(iter(told.values()), "")
+    said = [f"{text.removeprefix(f'{metric}: ')} ({where})" for where, text in told.items() if text]
+    return f"{metric}: {'; '.join(said)}" if len(told) == 2 else ""
+
+
 def with_better(effect: Effect, name: str = "") -> str:
     """Return "direct (off)": the axis, as `name` calls it, and of two levels the better one, without which "better by direct" reads as the other."""
     axis = name or effect.axis
@@ -152,6 +162,6 @@ def rule(found: Sequence[Effect]) -> str:
     said = "n × by an axis: how many times better its best level is than its worst"
     return (
         f"{said}, with the other axes the same; the geometric mean over these."
-        if len(found) > 1
+        if len({effect.axis for effect in found}) > 1
         else f"{said}."
     )

@@ -145,3 +145,39 @@ def test_axes_that_do_nothing_beyond_the_repeats_are_no_picture(make: Any, tmp_p
 
     assert drawn.strip is None
     assert drawn.numbers[0].caption == "What each axis does"
+
+
+def of_two(make: Any, tmp_path: Path, times: tuple[float, float], lost: int = 0) -> Figure:
+    """Two files of n = 1, 2, 4, 8: each is so many times faster at n + n; the second lacks n = `lost`."""
+    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    paths = []
+    for name, factor in zip("ab", times, strict=True):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for step, of in itertools.product(range(4), (0.99, 1.0, 1.01)):
+            if name == "a" or 2**step != lost:
+                text = f"rate {100 * factor**step * of:.2f}\n"
+                maker.add(
+                    "s", "command", {"command": "s", "metrics": metrics, "n": 2**step}, text, axes=("n",)
+                )
+        paths.append(maker.write())
+    (drawn,) = chapter(load(paths)).figures
+    return drawn
+
+
+@pytest.mark.parametrize("lost", [0, 4])
+def test_of_two_files_each_has_its_own_effect(lost: int, make: Any, tmp_path: Path) -> None:
+    """The factor of both was A's where a cell of B failed: nothing of B was compared."""
+    drawn = of_two(make, tmp_path, (2.0, 3.0), lost)
+
+    a, b = (f"node07, {name}.db" for name in "ab")
+    assert drawn.title == f"rate: 8.00 × better by n, best at 8 ({a}); 27.0 × better by n, best at 8 ({b})"
+    (table,) = drawn.tables
+    assert table.columns[0] == "Of"
+    levels = {where: [row[2] for row in table.rows if row[0] == where] for where in (a, b)}
+    assert levels == {a: ["8", "4", "2", "1"], b: [str(n) for n in (8, 4, 2, 1) if n != lost]}
+    assert [row[3] for row in table.rows if row[2] == "1"] == ["8.00", "27.0"]
+    assert "with the other axes" not in drawn.sub
+
+
+def test_what_two_files_have_in_common_is_said_once(make: Any, tmp_path: Path) -> None:
+    assert of_two(make, tmp_path, (2.0, 2.0)).title == "rate: 8.00 × better by n, best at 8"
