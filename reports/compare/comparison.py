@@ -86,7 +86,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         across=across,
         modes=modes,
         shared=shared(rows),
-        matched=tuple(dict.fromkeys(pair.said for pair in matching.pairs if pair.said)),
+        matched=Counter(pair.said for pair in matching.pairs if pair.said),
         samples=samples,
         rules=rules,
         behind=behind,

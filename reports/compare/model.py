@@ -185,7 +185,7 @@ class Comparison:
     across: tuple[str, ...]  # tools whose program is another on the other side, in words
     modes: tuple[ModeShift, ...]
     shared: tuple[Shared, ...]
-    matched: tuple[str, ...]  # how cells were matched that are not as written, once each
+    matched: Mapping[str, int]  # how cells were matched that are not as written → how many of them
     samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
     rules: Rules
     behind: Mapping[Hashable, tuple[Pair, ...]]  # key of a sample → its cells; of a curve all of them

@@ -87,7 +87,8 @@ class Delta(Section):
     modes: tuple[str, ...]
     failed: tuple[str, ...]  # cells with failed runs, where the sentence cannot name them all
     absent: tuple[str, ...]
-    matched: tuple[str, ...]
+    matched: tuple[str, ...]  # a line for all cells of which the same is said
+    matched_cells: int
     curves: tuple[Figure, ...]
     unmoved: tuple[Figure, ...]  # where others did, curves of which no point regressed or improved
     key_numbers: tuple[KeyNumber, ...]
@@ -126,7 +127,8 @@ def delta(comparison: Comparison) -> Delta:
         modes=tuple(texts.mode_shift(shift) for shift in comparison.modes[:12]),
         failed=tuple(texts.failed_beyond(comparison)),
         absent=tuple(group.text for group in texts.absent(comparison.unmatched)),
-        matched=comparison.matched,
+        matched=tuple(texts.matched(comparison)),
+        matched_cells=sum(comparison.matched.values()),
         curves=tuple(curve.figure for curve in moved),
         unmoved=tuple(curve.figure for curve in drawn if curve not in moved),
         key_numbers=tuple(_key_numbers(comparison)),

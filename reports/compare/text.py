@@ -434,6 +434,14 @@ class Absent:
         )
 
 
+def matched(comparison: Comparison) -> list[str]:
+    """Return "matched under another name: sweep s of A, t of B (4 cells)" for all cells of which the same is said."""
+    return [
+        f"{text} ({fmt.plural(cells, 'cell')})" if cells > 1 else text
+        for text, cells in comparison.matched.items()
+    ]
+
+
 def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:
     """Group unmatched cells by what is said of them, in order."""
     alike = group_by(unmatched, lambda item: (item.side, item.sweep, item.reason, item.part))
@@ -513,10 +521,12 @@ def table(
             out.append(f"  and {len(groups) - _MOST_ABSENT} more reasons (--all lists them)")
     if comparison.matched:
         out.append("")
-        for text in comparison.matched[: None if everything else 6]:
+        said = matched(comparison)
+        for text in said[: None if everything else 6]:
             out += wrapped(f"{text}.")
-        if len(comparison.matched) > 6 and not everything:
-            out.append(f"and {len(comparison.matched) - 6} more such cells (--all lists them)")
+        if len(said) > 6 and not everything:
+            more = sum([*comparison.matched.values()][6:])
+            out.append(f"and {fmt.plural(more, 'more such cell')} (--all lists them)")
     if any(row.doubt for row in comparison.rows):
         out += ["", LEGEND]
     out += ["", *wrapped(noise(comparison))]

@@ -832,3 +832,21 @@ def test_the_page_holds_the_comparison_and_no_one_s_script(hostile: Comparison, 
     assert html.index('id="comparison"') < html.index('id="other-programs"') < html.index('id="runs"')
     assert "4 of 4 numbers regressed" in html
     assert "only A has" in html
+
+
+def test_of_cells_matched_otherwise_cells_are_counted_and_not_sentences(make: Any, tmp_path: Path) -> None:
+    """ "1 cell matched otherwise than as written", of four."""
+    sides = []
+    for name, sweep in (("A", "old"), ("B", "new")):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads in (1, 2, 4, 8):
+            for i in range(2):
+                text = make.stream_text(5000.0 * threads + i, threads)
+                maker.add(sweep, "stream", {"threads": threads}, text, axes=("threads",))
+        sides.append(of(name, maker.write()))
+    found = compare(*sides)
+
+    page = delta(found)
+    assert page.matched == ("matched under another name: sweep old of A, new of B (4 cells)",)
+    assert page.matched_cells == 4
+    assert f"\n{page.matched[0]}.\n" in texts.table(found)
