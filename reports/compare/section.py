@@ -47,6 +47,8 @@ class Mark:
     filled: tuple[tuple[str, str], ...]
     stroked: tuple[tuple[str, str], ...]
     said: str
+    gone: bool  # does the dot, or an end of a curve's, lie beyond the axis? Then it is an arrow
+    cut: bool  # does the bar go on beyond the axis? Then it ends in an open arrow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,16 +112,17 @@ def delta(comparison: Comparison) -> Delta:
     clip = _clip([row for entry in entries for row in rows_of(entry)])
     drawn = curves(comparison)
     moved = [curve for curve in drawn if curve.moved] or drawn
+    lines = tuple(_of_fold(e, clip) if isinstance(e, Fold) else _line(e, clip) for e in entries)
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
         sentence=texts.sentence(comparison),
         lead=tuple(_lead(comparison)),
-        reading=_reading(comparison, clip),
+        reading=_reading(comparison, clip, [line.mark for line in lines if line.mark]),
         ground=_ground(comparison),
         differing=_differing(comparison),
         differences=_differences(comparison),
         agreed=_agreed(comparison),
-        lines=tuple(_of_fold(e, clip) if isinstance(e, Fold) else _line(e, clip) for e in entries),
+        lines=lines,
         axis=tuple(_ticks(clip)),
         rest=_rest(closed[:_MOST_CLOSED]),
         left_out=max(0, len(closed) - _MOST_CLOSED),
@@ -145,14 +148,17 @@ def _lead(comparison: Comparison) -> Iterable[str]:
         yield f"Regressed together: {shared.text}."
 
 
-def _reading(comparison: Comparison, clip: float) -> str:
+def _reading(comparison: Comparison, clip: float, marks: Sequence[Mark]) -> str:
     """Say how the table is read."""
     ends = [text for _, text in _ticks(clip)]
     if len(comparison.once) == len(comparison.rows):
         return "A and B: medians of the runs, and the shift of the typical pair. One run on a side: there is no interval, and no verdict."
+    arrows = (" Arrow: a shift beyond that." if any(mark.gone for mark in marks) else "") + (
+        " Open arrow: the interval goes on." if any(mark.cut for mark in marks) else ""
+    )
     return (
         f"Worst first, a curve in one line; left is worse, right is better, from {ends[0]} to {ends[1]} (log). Dot and bar: shift of the typical "
-        "pair of runs, with its 95 % interval; grey band: changes that do not count."
+        f"pair of runs, with its 95 % interval; grey band: changes that do not count.{arrows}"
     )
 
 
@@ -250,8 +256,8 @@ def _of_fold(fold: Fold, clip: float) -> Line:
 
 
 def _mark(entry: Entry, clip: float) -> Mark | None:
-    """Draw how B does against A: a bar over the interval, a dot at the ratio (of a curve from its least to its largest), an arrow where it
-    leaves the axis."""
+    """Draw how B does against A: a bar over the interval, a dot at the ratio (of a curve from its least to its largest), an arrow where this
+    leaves the axis, and an open one where the bar alone does."""
     rows = rows_of(entry)
     first = rows[0]
     shifts = [row.decision.shift for row in rows if row.decision.shift is not None]
@@ -266,10 +272,19 @@ def _mark(entry: Entry, clip: float) -> Mark | None:
     middle = HEIGHT / 2
     band = [_x(s * math.log1p(first.decision.threshold), clip) for s in (-1, 1)]
     filled = [(BAND, f"M{_px(band[0])} 1H{_px(band[1])}V{HEIGHT - 1}H{_px(band[0])}z")]
+    stroked = [(AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}"), (colour, f"M{_px(low)} {middle}H{_px(high)}")]
     edge = math.log1p(clip)
-    for beyond, tip, back in ((least < -edge, 1, 9), (most > edge, WIDTH - 1, WIDTH - 9)):
-        if beyond:
+    gone = [least < -edge, most > edge]
+    cut = [
+        end and not beyond for end, beyond in zip((min(ends) < -edge, max(ends) > edge), gone, strict=True)
+    ]
+    for i, (tip, back) in enumerate(((1, 9), (WIDTH - 1, WIDTH - 9))):
+        if gone[i]:
             filled.append((colour, f"M{tip} {middle}L{back} {middle - 5}V{middle + 5}z"))
+        if cut[i]:
+            stroked.append(
+                (colour, f"M{back} {middle - 4}L{tip} {middle}L{back} {middle + 4}M{back} {middle}H{tip}")
+            )
     if most >= -edge and least <= edge:
         x, x2 = _x(least, clip), _x(most, clip)
         wide = "" if x == x2 else f"h{_px(x2 - x)}"
@@ -280,7 +295,9 @@ def _mark(entry: Entry, clip: float) -> Mark | None:
     said = texts.span(rows) if len(rows) > 1 else texts.shift(first)
     return Mark(
         filled=tuple(filled),
-        stroked=((AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}"), (colour, f"M{_px(low)} {middle}H{_px(high)}")),
+        stroked=tuple(stroked),
+        gone=any(gone),
+        cut=any(cut),
         said=f"{said}, 95 % interval {texts.interval(texts.outer(rows))}",
     )
 

@@ -820,6 +820,7 @@ def test_what_leaves_the_axis_has_an_arrow(make: Any, before: Path, tmp_path: Pa
     assert [text for _, text in page.axis] == ["÷ 1.18", "× 1.18"]
     assert page.lines[0].mark is not None
     assert page.lines[0].mark.filled[1][1].startswith("M1 9")  # its tip at the left edge
+    assert " Arrow: a shift beyond that." in page.reading
 
 
 def test_the_page_holds_the_comparison_and_no_one_s_script(hostile: Comparison, tmp_path: Path) -> None:
@@ -850,3 +851,26 @@ def test_of_cells_matched_otherwise_cells_are_counted_and_not_sentences(make: An
     assert page.matched == ("matched under another name: sweep old of A, new of B (4 cells)",)
     assert page.matched_cells == 4
     assert f"\n{page.matched[0]}.\n" in texts.table(found)
+
+
+@pytest.mark.parametrize(("scatter", "cut"), [(0.001, False), (0.25, True)])
+def test_a_bar_that_is_cut_ends_in_an_open_arrow_and_the_table_says_so(
+    scatter: float, cut: bool, make: Any, tmp_path: Path
+) -> None:
+    """An interval to ÷ 6.1 ended flat at × 4, as one that ends there."""
+    sides = []
+    for name, factor in (("A", 1.0), ("B", 0.9)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for i in range(5):
+            rate = 5000.0 * factor * (1 + scatter * (i - 2) / 2)
+            maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",))
+        sides.append(of(name, maker.write()))
+
+    page = delta(compare(*sides))
+
+    marks = [line.mark for line in page.lines if line.mark]
+    assert marks
+    assert [mark.cut for mark in marks] == [cut] * len(marks)
+    assert not any(mark.gone for mark in marks)
+    assert ("Open arrow: the interval goes on." in page.reading) == cut
+    assert " Arrow: " not in page.reading
