@@ -156,6 +156,7 @@ def command(
         )  # fmt: skip
     from reports.text.screen import PLAIN
 
+    files += [path for one in (found.again.sides if found.again else ()) for path in one.files]
     where = screen() if output is None or output.suffix.lower() in (".html", ".htm") else PLAIN
     if form == "table":
         text = (
@@ -172,7 +173,7 @@ def command(
         output,
         files,
         static,
-        wanted=first.covers,
+        wanted=found.covers,
         show=(lambda own: tell(own.removesuffix("\n"), where)) if form == "table" else data,
     )
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import secrets
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +20,12 @@ from orchestrator.run.execute import Event
 from orchestrator.run.fresh import run_again
 from orchestrator.run.outcome import Rules
 from orchestrator.run.rerun import CellRef, Rerun, prepare_again
-from orchestrator.run.rerun import Pair as Again
+from orchestrator.run.rerun import Pair as PairAgain
 from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
 from reports.compare.comparison import compare, shared, worst_first
 from reports.compare.matching import CellOfSide, Pair
-from reports.compare.model import Ask, Comparison, Row
+from reports.compare.model import Again, Ask, Comparison, Row, moment
 from reports.compare.sides import Side, side
 from reports.results.load import load
 from reports.results.model import Results, Run
@@ -42,7 +42,7 @@ class Asked:
     keys: frozenset[Hashable]  # of the numbers that look changed
     numbers: int  # of how many
     cells: tuple[Pair, ...]  # the cells that they come from
-    pairs: tuple[Again, ...]  # the same for the orchestrator, in the same order
+    pairs: tuple[PairAgain, ...]  # the same for the orchestrator, in the same order
 
 
 def confirm(
@@ -137,7 +137,7 @@ def asked(found: Comparison) -> Asked:
         numbers=len(found.rows),
         cells=tuple(cells.values()),
         pairs=tuple(
-            Again(a=_cell(pair.a, found.a), b=_cell(pair.b, found.b), repeats=repeats[key])
+            PairAgain(a=_cell(pair.a, found.a), b=_cell(pair.b, found.b), repeats=repeats[key])
             for key, pair in cells.items()
         ),
     )
@@ -162,13 +162,13 @@ def confirmed(
         if index not in rerun.interleaved and index not in rerun.not_repeatable
         for run in pair.a.runs
     )
-    in_turns = side("A", found.a.title, a) if a is not None else None
+    in_turns = side("A", fmt.words(a.paths), a) if a is not None else None
     left = dataclasses.replace(
         in_turns or found.a,
         runs=(*(in_turns.runs if in_turns else ()), *stored),
         when={**found.a.when, **(in_turns.when if in_turns else {})},
     )
-    right = side("B", found.b.title, b)
+    right = side("B", fmt.words(b.paths), b)
     names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
     interleaved = {wanted.cells[index].key for index in rerun.interleaved}
     fresh: dict[Hashable, tuple[Row, Sample]] = {}
@@ -194,6 +194,25 @@ def confirmed(
         samples=samples,
         shared=shared(rows),
         confirmed=_conclusion(rows, wanted, rerun),
+        again=_again(found, fresh, interleaved, tuple(one for one in (in_turns, right) if one is not None)),
+    )
+
+
+def _again(
+    found: Comparison, fresh: Collection[Hashable], interleaved: Collection[Hashable], sides: tuple[Side, ...]
+) -> Again:
+    """Return what was measured again. fresh: keys of the numbers that have fresh runs; interleaved: the cells whose both sides have."""
+    pairs = {pair.key: pair for key in fresh for pair in found.behind[key]}
+    stored = (run for key, pair in pairs.items() for cell in ((pair.a, pair.b) if key in interleaved else (pair.b,)) for run in cell.runs)  # fmt: skip
+    return Again(
+        sides=sides,
+        numbers=len(fresh),
+        left=sum(
+            key not in fresh and any(pair.key in pairs for pair in behind)
+            for key, behind in found.behind.items()
+        ),
+        moments=frozenset(moment(run) for one in sides for run in one.results.runs),
+        replaced=frozenset((moment(run), run.record.point_id) for run in stored),
     )
 
 
@@ -211,7 +230,9 @@ def _row(row: Row, fresh: dict[Hashable, tuple[Row, Sample]], decision: Decision
     if row.decision.key not in fresh:
         return dataclasses.replace(row, decision=decision)
     again, _ = fresh[row.decision.key]
-    return dataclasses.replace(row, decision=decision, a=again.a, b=again.b)
+    return dataclasses.replace(
+        row, pair=again.pair, doubts=again.doubts, decision=decision, a=again.a, b=again.b
+    )
 
 
 # --- in words ----------------------------------------------------------------------------------------------

@@ -132,6 +132,7 @@ def as_markdown(comparison: Comparison) -> str:
     """
     out = [f"**{_md(texts.sentence(comparison))}**", ""]
     out += [f"- A: {_md(texts.side(comparison.a))}", f"- B: {_md(texts.side(comparison.b))}"]
+    out += [f"- {_md(text)}" for text in texts.measured_again(comparison)]
     out += [f"- Failed in {_md(text)}" for text in texts.failed_beyond(comparison)]
     out += [f"- Different programs: {_md(text)}" for text in comparison.across]
     out += [f"- A clock was set: {_md(text)}" for text in comparison.clocks]

@@ -174,6 +174,30 @@ class Shared:
         return f"{self.axis} {first.name}: {cells} regressed{first.rest}; {', '.join(others)}{more}"
 
 
+def moment(run: Run) -> Hashable:
+    """Return what tells the session of a run from others, whatever its file is called."""
+    return run.session.host, run.session.started_utc, run.session.seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """What was measured again, and stands for stored runs."""
+
+    sides: tuple[Side, ...]
+    numbers: int  # that are of its runs
+    left: int  # numbers of its cells that are of the stored runs: they had not looked changed
+    moments: frozenset[Hashable]  # when its runs were made, and where
+    replaced: frozenset[tuple[Hashable, str]]  # the same, and the cell, of what they stand for
+
+    def holds(self, run: Run) -> bool:
+        """Is a run one of those that were made again?"""
+        return moment(run) in self.moments
+
+    def replaces(self, run: Run) -> bool:
+        """Does another stand for a run that gave numbers?"""
+        return run.parsed is not None and (moment(run), run.record.point_id) in self.replaced
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     a: Side
@@ -196,9 +220,14 @@ class Comparison:
     """Of pairs whose I/Os, or all files together, have different sizes: bytes of one of A, of one of B, and B's bandwidth through A's."""
     confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
 
+    again: Again | None = None  # what was measured again
+
     def covers(self, run: Run) -> bool:
-        """Is a run of one of the sides?"""
-        return self.a.wanted(run) or self.b.wanted(run)
+        """Is a run of one of the sides, and no other stands for it that was measured again?"""
+        if self.again and self.again.holds(run):
+            return True
+        wanted = self.a.wanted(run) or self.b.wanted(run)
+        return wanted and not (self.again and self.again.replaces(run))
 
     def of(self, *verdicts: Verdict) -> tuple[Row, ...]:
         """Return the rows with a verdict, worst first."""

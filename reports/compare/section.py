@@ -140,6 +140,13 @@ def delta(comparison: Comparison) -> Delta:
 
 def _lead(comparison: Comparison) -> Iterable[str]:
     yield f"A is {texts.side(comparison.a)}. B is {texts.side(comparison.b)}."
+    if again := texts.measured_again(comparison):
+        yield " ".join(
+            [
+                *again,
+                "Charts, checks and runs below are of these runs, and of the stored ones of all other cells.",
+            ]
+        )
     for text in comparison.across:
         yield f"Different programs: {text}. Their numbers differ on one and the same machine."
     for text in comparison.clocks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.model import canonical_json, listed
@@ -39,6 +40,11 @@ class Side:
     def machines(self) -> list[Machine]:
         wanted = self.sessions
         return [m for m in self.results.machines if (m.file, m.session.session) in wanted]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Where its results lie."""
+        return tuple(self.results.paths.values())
 
     @property
     def evidence(self) -> int:

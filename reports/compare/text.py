@@ -398,6 +398,23 @@ def side(side: Side) -> str:
     return text + (f"; left out: {listed}" if listed else "")
 
 
+def measured_again(comparison: Comparison) -> list[str]:
+    """Return the sides that were measured again as `side` tells them, and for what their runs stand, a sentence each."""
+    if not (again := comparison.again):
+        return []
+    sides = [f"{one.name} measured again: {side(one)}." for one in again.sides]
+    names = fmt.words([one.name for one in again.sides])
+    sides.append(
+        f"Of {fmt.plural(again.numbers, 'number')} these runs stand for {names}, and not the stored ones."
+    )
+    if again.left:
+        one = again.left == 1
+        sides.append(
+            f"{fmt.plural(again.left, 'other number')} of the same cells {'is' if one else 'are'} of the stored runs, since {'it' if one else 'they'} had not looked changed."
+        )
+    return sides
+
+
 def mode_shift(shift: ModeShift) -> str:
     """Return "reads: the mode at 95 µs holds 12 % of A and 47 % of B"."""
     text = (
@@ -478,6 +495,8 @@ def table(
     """
     wrapped = functools.partial(columns_wrapped, width=screen.width, whole=True)
     out = [*wrapped(side(comparison.a), first="A  "), *wrapped(side(comparison.b), first="B  ")]
+    for text in measured_again(comparison):
+        out += wrapped(text)
     for text in comparison.across:
         out += wrapped(f"Different programs: {text}. Their numbers differ on one and the same machine.")
     for text in comparison.clocks:

@@ -51,7 +51,7 @@ def _lead(results: Results, listed: int, rows: int) -> str:
     every = fmt.words(filter(None, (started, taken_in)), "and every")
     if not results.others:
         return f"Every {every}, in order."
-    return f"Every {every} for either side, in order; {fmt.plural(results.others, 'run')} of neither {'is' if results.others == 1 else 'are'} not on this page."
+    return f"Every {every} for either side, in order; {fmt.plural(results.others, 'other run')} of the files {'is' if results.others == 1 else 'are'} not on this page."
 
 
 def with_output(results: Results) -> list[Run]:

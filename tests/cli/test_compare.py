@@ -170,7 +170,7 @@ def test_the_page_of_two_levels_is_of_their_runs_alone(here: Path, call: Call) -
     assert "level=2" in html
     assert "level=3" not in html
     assert "applied to 8 runs" in html
-    assert "started for either side, in order; 4 runs of neither are not on this page." in html
+    assert "started for either side, in order; 4 other runs of the files are not on this page." in html
 
 
 @pytest.mark.parametrize(

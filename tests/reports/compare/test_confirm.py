@@ -13,6 +13,7 @@ from reports.compare import text as comparison_text
 from reports.compare.comparison import compare
 from reports.compare.confirm import Asked, announce, asked, confirmed
 from reports.compare.model import Ask, Comparison
+from reports.compare.section import delta
 from reports.compare.sides import levels, side
 from reports.results.load import load
 
@@ -20,8 +21,9 @@ from reports.results.load import load
 def stream(
     make: Any, path: Path, factor: float, *, threads: tuple[int, ...] = (1, 2, 3, 4), seed: int = 1
 ) -> Path:
-    """Five runs at each number of threads; `factor` scales those at two threads."""
+    """Five runs at each number of threads, begun in a minute of their own; `factor` scales those at two threads."""
     rng, maker = random.Random(seed), make.Maker(path)
+    maker.started = f"2026-11-21T09:{seed:02}:02+00:00"
     for n in threads:
         for _ in range(5):
             rate = 5000.0 * n * (factor if n == 2 else 1.0) * rng.gauss(1, 0.003)
@@ -170,3 +172,32 @@ def test_sides_that_shared_their_sessions_took_turns(
     found = compare(*levels(results, "threads", "1,2"), by="threads")
 
     assert {sample.interleaved for sample in found.samples} == {turns}
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_the_page_is_of_the_runs_that_its_table_is_of(
+    make: Any, first: Comparison, tmp_path: Path, turns: bool
+) -> None:
+    """Its table had B's fresh runs, and its charts the stored ones that these stand for; no word named the fresh file."""
+    wanted = asked(first)
+    files = [
+        tmp_path / "a.db",
+        tmp_path / "b.db",
+        stream(make, tmp_path / "fb.db", 1.0, threads=(2,), seed=4),
+    ]
+    fresh_a = stream(make, tmp_path / "fa.db", 1.0, threads=(2,), seed=3) if turns else None
+    files += [fresh_a] if fresh_a else []
+
+    settled = confirmed(
+        first, wanted, rerun(wanted, interleaved=turns), load([fresh_a]) if fresh_a else None, load(files[2:3]), Ask()
+    )  # fmt: skip
+
+    covered = {(run.file, run.cell.labels()["threads"]) for run in load(files).only(settled.covers).runs}
+    stored = {(file, n) for file in ("a.db", "b.db") for n in (1, 3, 4)}
+    assert covered == stored | {("fb.db", 2), ("fa.db" if turns else "a.db", 2)}
+    (lead,) = [text for text in delta(settled).lead if "measured again" in text]
+    assert "B measured again: fb.db: node07, 1 session, 5 runs." in lead
+    assert ("A measured again: fa.db" in lead) == turns
+    assert "B measured again: fb.db" in comparison_text.table(settled)
+    changed = [row for row in settled.rows if row.decision.key in wanted.keys]
+    assert {run.file for row in changed for run in row.pair.b.runs} == {"fb.db"}
