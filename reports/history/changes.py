@@ -16,7 +16,7 @@ from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.draw.timeline import Timeline
 from reports.numbers import conditions, series
-from reports.numbers.series import Series, disturbed_text, void_text
+from reports.numbers.series import Series, disturbed_text, failed_text, void_text
 from reports.results import differences, hardware
 from reports.results.convicted import Guilty
 from reports.results.differences import Difference, Fingerprint
@@ -169,6 +169,12 @@ class Report:
         """Histories that regressed and have not come back."""
         return tuple(h for h in self.histories if h.regressed)
 
+    def recorded(self, host: str = "") -> int:
+        """Return how many sessions (of a host) were recorded: what one boot did within an hour is one in `moments`."""
+        return sum(
+            len(moment.sessions) for name, own in self.moments.items() if host in ("", name) for moment in own
+        )
+
     def drifting(self, host: str = "") -> tuple[History, ...]:
         """Histories (of a host) that moved little by little, the farthest first."""
         found = [(h, h.drift) for h in self.histories if h.drift and host in ("", h.host)]
@@ -195,7 +201,14 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
         warnings=(
             *left_out,
-            *filter(None, [disturbed_text(results, "judged"), void_text(results.runs, "judged")]),
+            *filter(
+                None,
+                [
+                    failed_text(results),
+                    disturbed_text(results, "judged"),
+                    void_text(results.runs, "judged"),
+                ],
+            ),
             *several,
             *clock_warnings(machines, when),
         ),

@@ -15,6 +15,7 @@ from reports.draw.vega import Frame, Rows, Spec
 from reports.history.changes import History, Report, Step, in_time, line_of
 from reports.history.lanes import MOST, grouped, lanes
 from reports.history.text import counts_text, difference_text, drift_text, nothing_text, zero_text
+from reports.results.sessions import counted
 from reports.text import format as fmt
 from reports.verdicts.history import Change, Drift
 
@@ -29,7 +30,7 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
     steps = [step for step in report.steps if step.host == host]
     changed = [h for h in report.of(host) if h.moved]
     changed.sort(key=lambda h: -h.moved)
-    found = grouped(report.of(host))
+    found = grouped(report.of(host), report.threshold)
     drawn = len({h.host for h in report.histories if h.moved})
     shown = [own[0] for _, own in found if own[0].moved][: max(MOST_PANELS // max(drawn, 1), _LEAST_PANELS)]  # fmt: skip
     if not changed and len(report.moments) > _MANY:
@@ -41,7 +42,7 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
     return Figure(
         id=f"history-{number}",
         title=_finding(host, report, steps),
-        sub="A line is a kind of number, of several that which changed most; it spans a tenth of its value at least, so that noise is flat. Thick: the "
+        sub="A line is a kind of number, of several that which moved most; it spans a tenth of its value at least, so that noise is flat. Thick: the "
         f"level between changes, or the line of what moved little by little; orange where it became worse, blue better. Numbered: what was recorded differently of the machine.{dropped}",
         lanes=lanes(host, report, found, links),
         note=""
@@ -73,7 +74,7 @@ def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
     own, drifts = report.of(host), drift_text(report.drifting(host))
     total = len(own)
     if host in report.short:
-        return f"{host}: {fmt.plural(report.short[host], 'session')}, too few to tell a change"
+        return f"{host}: {counted(report.recorded(host), report.short[host])}, too few to tell a change"
     if not steps:
         kept = [h for h in own if h.judged and not h.left_zero and not h.drift]
         quiet = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""

@@ -11,7 +11,7 @@ from reports.checks.doubts import mark
 from reports.draw.lanes import Event, Lane, Lanes, path, reach
 from reports.draw.timeline import Timeline
 from reports.history.changes import History, Moment, Report, between, in_time, line_of
-from reports.history.text import bound_text, told_from
+from reports.history.text import blind_to, bound_text, told_from, up_to
 from reports.numbers.families import Family, families
 from reports.results.sessions import SessionKey
 from reports.text import format as fmt
@@ -29,14 +29,20 @@ _NEAR: Final = 2.4
 Groups = Sequence[tuple[Family, tuple[History, ...]]]
 
 
-def grouped(own: Sequence[History]) -> list[tuple[Family, tuple[History, ...]]]:
+def grouped(own: Sequence[History], threshold: float) -> list[tuple[Family, tuple[History, ...]]]:
     """Return the families of a host's numbers: those that are worse than before, then those that changed, the most first; in each the number that
-    changed most."""
+    changed most, of those that did not that of which most may go unseen, then that which spans most."""
     found = [
-        (family, tuple(sorted((own[i] for i in family.members), key=lambda h: -h.moved)))
+        (family, tuple(sorted((own[i] for i in family.members), key=lambda h: _most(h, threshold))))
         for family in families([h.series for h in own])
     ]
     return sorted(found, key=lambda row: (not row[1][0].regressed, -row[1][0].moved, not row[0].drawn))
+
+
+def _most(history: History, threshold: float) -> tuple[float, float, float]:
+    middle = abs(statistics.median(history.medians))
+    span = (max(history.medians) - min(history.medians)) / middle if middle else 0.0
+    return -history.moved, -blind_to(history, threshold), -span
 
 
 def lanes(host: str, report: Report, found: Groups, links: Mapping[int, str]) -> Lanes:
@@ -132,4 +138,6 @@ def _nothing(history: History, threshold: float) -> str:
         f"; scatters by {least}{fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""
     )
     small = f" of {bound_text(told_from(history, threshold))} or more" if history.changes else ""
-    return f"no change{small}{scatter}"
+    bound = blind_to(history, threshold)
+    hidden = f"; {up_to(bound)} may go unseen" if bound else ""
+    return f"no change{small}{hidden}{scatter}"

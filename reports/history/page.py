@@ -10,6 +10,7 @@ from reports.history.changes import LEAST, Report
 from reports.history.figure import figure as host_figure
 from reports.history.text import (
     alike_text,
+    blind,
     difference_text,
     drift_text,
     few_text,
@@ -18,6 +19,7 @@ from reports.history.text import (
     short_text,
     together_text,
     unseen_text,
+    up_to,
     zero_text,
 )
 from reports.page import html
@@ -106,15 +108,25 @@ def _method(report: Report) -> str:
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
-    for rank, (name, value, context) in enumerate(
-        (
-            ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
-            ("Numbers", len(report.histories), few_text(report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
+    rows = [
+        ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}{_as_one(report)}"),
+        ("Numbers", len(report.histories), few_text(report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
+    ]  # fmt: skip
+    if any(h.judged for h in report.histories):
+        rows += [
             ("Changed", sum(h.moved > 0 for h in report.histories), _how_changed(report)),
             ("Regressed", len(report.regressed), f"and still worse than before{_by_name(report)}"),
-        )
-    ):  # fmt: skip
+        ]
+    for rank, (name, value, context) in enumerate(rows):
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _as_one(report: Report) -> str:
+    recorded = report.recorded()
+    fewer = sum(map(len, report.moments.values())) < recorded
+    return (
+        f"; {fmt.count(recorded)} were recorded, and one boot within an hour counts as one" if fewer else ""
+    )
 
 
 def _how_changed(report: Report) -> str:
@@ -138,6 +150,9 @@ def _by_name(report: Report) -> str:
     return f"; {fmt.plural(len(names), 'number')}{each}" if len(hosts) > 1 else ""
 
 
+_BLIND = 20
+
+
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
     yield "Hosts" if len(report.moments) > 1 else "Host", listed(report.moments)
     days = sorted(moment.date for own in report.moments.values() for moment in own)
@@ -157,6 +172,18 @@ def _checks(report: Report) -> Iterable[Check]:
     for host in report.moments:
         if zero := zero_text(report.of(host)):
             yield Check(level="warn", subject=f"{host}.", text=f"{zero}.")
+    if found := blind(report, report.histories):
+        several = len(report.moments) > 1
+        yield Check(
+            level="info",
+            subject="May go unseen.",
+            text="Beside each number: how large a step may be there and not be seen.",
+            items=tuple(
+                f"{f'{h.host}, ' if several else ''}{h.series.name}: {up_to(bound)}"
+                for h, bound in found[:_BLIND]
+            ),
+            counted=f"{fmt.plural(len(found), 'number')}{f', the first {_BLIND}' if len(found) > _BLIND else ''}",
+        )
     if told := together_text(report):
         yield Check(
             level="info",

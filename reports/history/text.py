@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from reports.draw.figure import MARK
 from reports.history.changes import LEAST, History, Moment, Report, Step
 from reports.numbers.families import families
 from reports.results.grouping import group_by
+from reports.results.sessions import counted as counted_sessions
 from reports.text import format as fmt
 from reports.text.columns import columns
 from reports.text.hostlist import listed
@@ -42,13 +44,13 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         told = folds and all(id(step) in above for step in steps) and not drifts
         if told and steps:
             found += ", told above"
-        head = f"{len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
+        head = f"{counted_sessions(report.recorded(host), len(moments))}, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
         said = f"{head}: {'; '.join(filter(None, [zero, found, drifts, unseen_text(report, own), few_text(own)]))}"
         if told:
             heads.setdefault(said, []).append(host)
         else:
             blocks += [
-                _lines([f"{host}: {said}"], screen),
+                _lines([f"{host}: {said}", *_blind_lines(report, own, everything)], screen),
                 *(_step(step, everything, screen) for step in steps),
                 _drifts(report, host, everything, screen),
             ]
@@ -77,7 +79,7 @@ _MANY: Final = 8
 
 
 def _each(said: str) -> str:
-    return said.replace(" sessions, ", " sessions each, ", 1)
+    return re.sub(" sessions?", lambda found: f"{found[0]} each", said, count=1)
 
 
 def together_text(report: Report) -> list[str]:
@@ -143,11 +145,8 @@ def _unlike(steps: Iterable[Step]) -> str:
 
 def short_text(report: Report) -> list[str]:
     """Return "n[001-040]: 3 sessions each" of the hosts that have too few, those of as many together."""
-    alike = group_by(report.short.items(), lambda one: one[1])
-    return [
-        f"{listed(host for host, _ in own)}: {fmt.plural(sessions, 'session')}{' each' if len(own) > 1 else ''}"
-        for sessions, own in alike.items()
-    ]
+    alike = group_by(report.short, lambda host: counted_sessions(report.recorded(host), report.short[host]))
+    return [f"{listed(own)}: {_each(said) if len(own) > 1 else said}" for said, own in alike.items()]
 
 
 def nothing_text(report: Report, own: Iterable[History]) -> str:
@@ -195,19 +194,42 @@ def few_text(own: Iterable[History]) -> str:
 def unseen_text(report: Report, own: Iterable[History]) -> str:
     """Say how large a step may be without being seen where that is more than the threshold, because the sessions scatter, or the
     program prints too few digits."""
-    blind = [
-        least
-        for h in own
-        if h.judged
-        and not h.news
-        and not h.drift
-        and not h.left_zero
-        and (least := largest_unseen(h)) > report.threshold
-    ]
-    if not blind:
+    found = blind(report, own)
+    if not found:
         return ""
-    most = fmt.number(max(blind) * 100, 2, fmt.UP)
-    return f"steps of up to {most} % may go unseen in {fmt.plural(len(blind), 'number')}"
+    return f"steps of {up_to(found[0][1])} may go unseen in {fmt.plural(len(found), 'number')}"
+
+
+def blind(report: Report, own: Iterable[History]) -> list[tuple[History, float]]:
+    """Return the numbers in which more than the threshold may go unseen, each with how much, the most first."""
+    bounds = [(h, bound) for h in own if (bound := blind_to(h, report.threshold))]
+    return sorted(bounds, key=lambda row: -row[1])
+
+
+def blind_to(history: History, threshold: float) -> float:
+    """Return how large a step of a number may be that is not seen, relative, where that is worth telling; else 0."""
+    told = history.news or history.drift or history.left_zero
+    bound = 0.0 if told or not history.judged else largest_unseen(history)
+    return bound if bound > threshold else 0.0
+
+
+def up_to(share: float) -> str:
+    """Return "up to 4.4 %", rounded up."""
+    return f"up to {fmt.number(share * 100, 2, fmt.UP)} %"
+
+
+def _blind_lines(report: Report, own: Iterable[History], everything: bool) -> list[str]:
+    """Return "  may go unseen: prog, n=6: elapsed up to 20 %; and 4 more numbers"."""
+    found = blind(report, own)
+    shown = found if everything else found[:_BLIND]
+    told = [f"{h.series.name} {up_to(bound)}" for h, bound in shown]
+    if left := len(found) - len(shown):
+        told.append(f"and {fmt.plural(left, 'more number')} (--all lists them)")
+    return [f"  may go unseen: {'; '.join(told)}"] if found else []
+
+
+_BLIND: Final = 3
+"""Numbers that are named below their host."""
 
 
 def largest_unseen(history: History) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
@@ -21,7 +21,7 @@ from reports.numbers import Name, Number
 from reports.results import naming
 from reports.results.convicted import Guilty, doubting
 from reports.results.grouping import group_by
-from reports.results.model import UNREPEATED, Results, Run
+from reports.results.model import LEFT_OUT, UNREPEATED, Results, Run
 from reports.results.sessions import SessionKey
 from reports.text import format as fmt
 from reports.text.hostlist import listed
@@ -148,6 +148,35 @@ def void_text(runs: Iterable[Run], done: str) -> str:
     was, their = ("were", "their") if len(void) > 1 else ("was", "its")
     hosts = listed(dict.fromkeys(run.host for run in void))
     return f"{fmt.plural(len(void), 'run')} of {hosts} {was} not valid by {their} own check, and {their} numbers are not {done}"
+
+
+def failed_text(results: Results) -> str:
+    """Return "6 runs of n1 gave no number: prog, n=3 (exit status 7; 2026-12-04)", of each host its own; "" of none. What ran elsewhere than asked is
+    told apart."""
+    failed = [run for run in results.failed if run.record.status not in LEFT_OUT]
+    return "; ".join(
+        f"{fmt.plural(len(own), 'run')} of {host} gave no number: {_failed_cells(own)}"
+        for host, own in group_by(failed, lambda run: run.host).items()
+    )
+
+
+def _failed_cells(failed: Iterable[Run]) -> str:
+    cells = group_by(failed, _cell)
+    told = [f"{cell} ({'; '.join(_how(own))})" for cell, own in cells.items()][:_FAILED_CELLS]
+    left = len(cells) - len(told)
+    return ", ".join(told) + (f" and {fmt.plural(left, 'more cell')}" if left else "")
+
+
+def _how(failed: Sequence[Run]) -> Iterable[str]:
+    """Yield why some runs of a cell failed, of several reasons the first, and when."""
+    record = failed[0].record
+    days = sorted({run.session.started_utc[:10] for run in failed} - {""})
+    yield (record.reason or record.status).splitlines()[0]
+    if days:
+        yield days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+
+
+_FAILED_CELLS: Final = 3
 
 
 def what_helps(results: Results) -> str:

@@ -178,7 +178,9 @@ def test_sessions_that_print_one_of_two_values_hide_small_steps(make: Any, tmp_p
 
     text = history_text.as_text(history.build(load(files)))
 
-    assert text.endswith("1 number: no change; steps of up to 38 % may go unseen in 1 number")
+    assert text.endswith(
+        "1 number: no change; steps of up to 38 % may go unseen in 1 number\n  may go unseen: s: hits up to 38 %"
+    )
 
 
 @pytest.mark.slow
@@ -313,7 +315,43 @@ def test_what_one_boot_did_within_an_hour_is_one_session(nightly: Nightly) -> No
     report = nightly.add([20e3] * 6 + [15e3] * 6, [{"boot_id": "b"}] * 12, started=started).report()
     assert [len(own) for own in report.moments.values()] == [1]
     assert report.steps == ()
-    assert "1 session; it takes 10" in history_text.as_text(report)
+    assert history_text.as_text(report) == (
+        "node07: 12 sessions (one boot within an hour: count as 1); it takes 10 to tell a change from day-to-day noise"
+    )
+    page = history_page.build(report, title="t")
+    assert [(n.name, n.value, n.context) for n in page.key_numbers] == [
+        ("Sessions", "1", "of 1 host; 12 were recorded, and one boot within an hour counts as one"),
+        ("Numbers", "4", "4 numbers in fewer than 10 sessions, too few to tell"),
+    ]
+    assert page.sections[0].blocks[0].figures[0].title.startswith("node07: 12 sessions (one boot within")
+
+
+def test_a_number_in_which_a_step_may_go_unseen_is_named_and_drawn(make: Any, tmp_path: Path) -> None:
+    """The line was that of the first number, flat; of “2 numbers” nobody was told which."""
+    spec = {"took": {"regex": r"t (\S+)", "unit": "ms", "better": "lower"}}
+    files = []
+    for i in range(12):
+        maker = make.Maker(tmp_path / f"{i}.db")
+        maker.started = night(i)
+        for n in ("1", "6"):
+            slow = 1.2 if n == "6" and i >= 6 and i not in (8, 10) else 1.0
+            options = {"command": "x", "metrics": spec, "n": n}
+            if (i, n) == (7, "1"):
+                maker.add("s", "command", options, "", axes=("n",), status="failed", reason="exit status 7")
+                continue
+            maker.add("s", "command", options, f"t {300 * slow + i % 3}\n", axes=("n",))
+        files.append(maker.write())
+    report = history.build(load(files))
+    page = history_page.build(report, title="t")
+
+    text = history_text.as_text(report)
+    assert "2 numbers: no change; steps of up to 20 % may go unseen in 1 number" in text
+    assert "\n  may go unseen: s, n=6: took up to 20 %\n" in text
+    assert "warning: 1 run of node07 gave no number: s, n=1 (exit status 7; 2026-01-08)" in text
+    (lane,) = page.sections[0].blocks[0].figures[0].lanes.lanes
+    assert lane.sub.startswith("s, n=6")
+    assert "no change; up to 20 % may go unseen" in lane.note
+    assert ("May go unseen.", ("s, n=6: took: up to 20 %",)) in [(c.subject, c.items) for c in page.checks]
 
 
 def test_a_session_with_a_wrong_clock_is_named_and_stands_in_its_place(nightly: Nightly) -> None:
