@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from reports.checks.doubts import mark
@@ -39,16 +40,14 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
     left_out = f" {fmt.plural(more, 'more number', 'more numbers')} in the table." if more else ""
     dropped = f" {fmt.plural(len(found) - MOST, 'more kind')} not drawn." if len(found) > MOST else ""
     links = {i: f"#history-{number}-p{i + 1}" for i in range(len(shown))}
+    drawn_lanes = lanes(host, report, found, links)
     return Figure(
         id=f"history-{number}",
         title=_finding(host, report, steps),
-        sub="A line is a kind of number, of several that which moved most; it spans a tenth of its value at least, so that noise is flat. Thick: the "
-        f"level between changes, or the line of what moved little by little; orange where it became worse, blue better. Numbered: what was recorded differently of the machine.{dropped}",
-        lanes=lanes(host, report, found, links),
-        note=""
-        if not changed
-        else "In the charts a dot is the median of a session’s repeats, the line the level between changes. Dashed: before the session from which on it was "
-        f"another; what changed on the machine then is written there, where it was recorded.{left_out}",
+        sub=f"A line is a kind of number, of several that which moved most; it spans a tenth of its value at least, so that noise is flat.{_thick(changed)}"
+        f"{' Numbered: what was recorded differently of the machine.' if drawn_lanes.events else ''}{dropped}",
+        lanes=drawn_lanes,
+        note=f"{_legend(shown)}{left_out}" if changed else "",
         panels=tuple(_panel(history, steps) for history in shown),
         tables=(_steps(steps),) if steps else (),
         numbers=(_numbers(changed),) if changed else (),
@@ -61,6 +60,27 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
             ),
         ),
     )
+
+
+def _lines(some: Sequence[History]) -> str:
+    """Return what the lines of some numbers are: "the level between changes"; "" where none changed."""
+    straight = any(h.drift and h.drift.straight for h in some)
+    levels = any(h.moved and not (h.drift and h.drift.straight) for h in some)
+    kinds = [*(["the level between changes"] if levels else []), *(["through what moved little by little"] if straight else [])]  # fmt: skip
+    return ", or ".join(kinds)
+
+
+def _thick(changed: Sequence[History]) -> str:
+    lines = _lines(changed)
+    return f" Thick line: {lines}; orange where it became worse, blue better." if lines else ""
+
+
+def _legend(shown: Sequence[History]) -> str:
+    """Say what dots, lines and dashes in the charts of some numbers are."""
+    told = f"In the charts a dot is the median of a session’s repeats. Line: {_lines(shown)}."
+    if any(h.news for h in shown):
+        told += " Dashed: before the session from which on it was another; what changed on the machine then is written there, where it was recorded."
+    return told
 
 
 _COLOURS = {"regressed": vega.SERIES[1], "improved": vega.SERIES[0]}
@@ -117,11 +137,10 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
             "notes": [],
         }  # fmt: skip
         edges = [x.low, *(along.edges[c.index] for c in history.news), x.high]
-        for c, (before, here, after) in zip(
-            history.news, zip(edges, edges[1:], edges[2:], strict=False), strict=True
-        ):
-            step = at[history.moments[c.index].key, history.moments[c.index - 1].key]
-            data["notes"].append(_note(c, step, plot, before, here, after))
+        found = [
+            (c, at[history.moments[c.index].key, history.moments[c.index - 1].key]) for c in history.news
+        ]
+        data["notes"] = _notes(found, edges, plot)
         series = [
             vega.Series(name="median", colour=vega.SERIES[0]),
             *(vega.Series(name=word, colour=colour) for word, colour in _COLOURS.items()),
@@ -149,23 +168,67 @@ def _levels(history: History, along: Timeline) -> Iterable[tuple[float, float, f
     )
 
 
-def _note(
-    change: Change, step: Step, plot: Plot, before: float, here: float, after: float
-) -> dict[str, object]:
-    """Say how far it moved and what is new, beside the line: above where the number fell, below where it rose, so that
-    the level does not run through it; to the left where there is more room. It is `here`; `before`, `after`: the changes beside it, or the ends."""
-    px, first, last = (plot.at(x, plot.y.low)[0] for x in (here, before, after))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Note:
+    """What is said beside a change, and where: px from the left of the plot, lines from its upper or lower edge."""
+
+    text: str
+    right: bool  # of the change
+    above: bool
+    line: int
+    start: float
+    end: float
+
+    def lies_on(self, other: _Note) -> bool:
+        return (
+            (self.above, self.line) == (other.above, other.line)
+            and self.start < other.end
+            and other.start < self.end
+        )
+
+
+def _notes(found: Iterable[tuple[Change, Step]], edges: Sequence[float], plot: Plot) -> Rows:
+    """Say of each change how far it moved and what is new, no text on another. `edges`: the start, where each change is, the end."""
+    taken: list[_Note] = []
+    rows: Rows = []
+    for (change, step), here, around in zip(
+        found, edges[1:], zip(edges, edges[2:], strict=False), strict=False
+    ):
+        ways = _ways(change, step, plot, here, around)
+        note = next((way for way in ways if not any(way.lies_on(other) for other in taken)), ways[0])
+        taken.append(note)
+        rows.append(
+            {
+                "x": here, "y": plot.y.high if note.above else plot.y.low, "text": note.text, "dx": 6 if note.right else -6,
+                "dy": 12 + _LINE * note.line if note.above else -8 - _LINE * note.line, "align": "left" if note.right else "right",
+            }
+        )  # fmt: skip
+    return rows
+
+
+_LINE = 14
+"""px from one line of notes to the next."""
+
+
+def _ways(change: Change, step: Step, plot: Plot, here: float, around: tuple[float, float]) -> list[_Note]:
+    """Return where the note of a change may stand, the best first: above where the number fell, below where it rose, so that the level does not
+    run through it; to the left where there is more room; in a second or third line where that is taken. `around`: the changes beside it, or the ends."""
+    px, first, last = (plot.at(x, plot.y.low)[0] for x in (here, *around))
     text = f"{fmt.change(change.change)}  {_short(step)}".strip()
-    rooms = last - px - 10, px - first - 10
-    right = (
-        rooms[0] >= min(label_placement.text_width(text), 0.4 * plot.frame.plot_width) or rooms[0] >= rooms[1]
-    )
-    above = (change.after < change.before) == right
-    return {
-        "x": here, "y": plot.y.high if above else plot.y.low,
-        "text": label_placement.fitting(text, rooms[0] if right else rooms[1]), "dx": 6 if right else -6, "dy": 12 if above else -8,
-        "align": "left" if right else "right",
-    }  # fmt: skip
+    rooms = {True: last - px - 10, False: px - first - 10}
+    wanted = min(label_placement.text_width(text), 0.4 * plot.frame.plot_width)
+    best = rooms[True] >= wanted or rooms[True] >= rooms[False]
+    ways = []
+    for right in (best, not best):
+        shown = label_placement.fitting(text, rooms[right])
+        width = label_placement.text_width(shown)
+        start = px + 6 if right else px - 6 - width
+        above = (change.after < change.before) == right
+        ways += [
+            _Note(text=shown, right=right, above=above, line=line, start=start, end=start + width)
+            for line in range(3)
+        ]
+    return ways
 
 
 def _short(step: Step) -> str:

@@ -147,6 +147,37 @@ def test_a_step_of_one_printed_digit_is_not_told_as_smaller_than_the_threshold(n
     assert "from 3 % on, and from 1.5 of the last digit" in page.methods[0]
 
 
+def test_two_changes_back_and_forth_have_each_its_text(nights: Add) -> None:
+    """ "−13 % governor powersa…" and "+15 % governor perform…" lay on one another."""
+    rows = [{"rate": noisy(85.0 if 5 <= i < 11 else 100.0, i)} for i in range(16)]
+    facts = [{"governor": "powersave" if 5 <= i < 11 else "performance"} for i in range(16)]
+    _, page, _ = told(nights("n1", rows, facts))
+
+    (figure,) = page.sections[0].blocks[0].figures
+    for spec in (figure.panels[0].wide, figure.panels[0].narrow):
+        first, second = spec["datasets"]["notes"]
+        assert first["text"].startswith("−15 %  gov")
+        assert (first["y"], first["dy"]) != (second["y"], second["dy"])
+    assert "Thick line: the level between changes; orange" in figure.sub
+    assert "Line: the level between changes. Dashed: before the session" in figure.note
+
+
+def test_what_drifts_has_a_legend_of_its_own(nights: Add) -> None:
+    """It told of dashes and of levels, of which there were none."""
+    _, page, _ = told(
+        nights("n1", [{"took": noisy(100.0 + 2 * i, i), "rate": noisy(50, i)} for i in range(16)])
+    )
+
+    (figure,) = page.sections[0].blocks[0].figures
+    assert (
+        figure.note
+        == "In the charts a dot is the median of a session’s repeats. Line: through what moved little by little."
+    )
+    assert figure.sub.endswith(
+        " Thick line: through what moved little by little; orange where it became worse, blue better."
+    )
+
+
 @pytest.mark.parametrize("both", [False, True])
 def test_what_each_host_lost_is_not_told_as_lost_by_all(both: bool, nights: Add) -> None:
     """One host's rate fell and another's time rose, after the same update; or both on both."""
