@@ -151,10 +151,12 @@ def as_markdown(comparison: Comparison) -> str:
             "| verdict | number | better | A | B | shift (typical pair) | 95 % | runs |",
             "|---|---|---|--:|--:|--:|--:|--:|",
         ]
+    apart = texts.needs_differ(comparison.of("inconclusive"))
     for row in rows[:_MOST_ROWS]:
+        need = texts.needed([row]) if apart else ""
         a, b, unit = texts.values(row)
         cells = (
-            "no verdict" if row.once else f"**{row.verdict}**" if row.verdict == "regressed" else row.verdict,
+            "no verdict" if row.once else f"**{row.verdict}**" if row.verdict == "regressed" else ", ".join(filter(None, (row.verdict, need))),
             f"{_md(row.name)}{texts.doubtful(row)}", texts.direction(row).removesuffix(" is better"), f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.shift(row),
             texts.interval(row.interval), f"{len(row.a)} + {len(row.b)}",
         )  # fmt: skip

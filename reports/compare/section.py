@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from reports import numbers
@@ -67,6 +67,7 @@ class Line:
     sign: str  # "▼" | "▲" | ""
     runs: str
     doubt: str = ""  # by which checks its cell is doubted on either side
+    need: str = ""  # what would decide it, where that is not the same of all lines: "needs 17 repeats"
     points: str = ""  # of a curve: "24 of 24 points, 0 B to 4 MiB", in the place of A and B
 
 
@@ -112,7 +113,12 @@ def delta(comparison: Comparison) -> Delta:
     clip = _clip([row for entry in entries for row in rows_of(entry)])
     drawn = curves(comparison)
     moved = [curve for curve in drawn if curve.moved] or drawn
-    lines = tuple(_of_fold(e, clip) if isinstance(e, Fold) else _line(e, clip) for e in entries)
+    apart = texts.needs_differ(comparison.of("inconclusive"))
+    lines = tuple(
+        replace(line, need=texts.needed(rows_of(e)) if apart else "")
+        for e in entries
+        for line in [_of_fold(e, clip) if isinstance(e, Fold) else _line(e, clip)]
+    )
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
         sentence=texts.sentence(comparison),
@@ -124,7 +130,7 @@ def delta(comparison: Comparison) -> Delta:
         agreed=_agreed(comparison),
         lines=lines,
         axis=tuple(_ticks(clip)),
-        rest=_rest(closed[:_MOST_CLOSED]),
+        rest=_rest(closed[:_MOST_CLOSED], apart),
         left_out=max(0, len(closed) - _MOST_CLOSED),
         needs=tuple(texts.needs(comparison.of("inconclusive"))),
         modes=tuple(texts.mode_shift(shift) for shift in comparison.modes[:12]),
@@ -337,13 +343,14 @@ def _px(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _rest(rows: Sequence[Row]) -> Table | None:
+def _rest(rows: Sequence[Row], needs_differ: bool) -> Table | None:
     if not rows:
         return None
     lines = []
     for row in rows:
         a, b, unit = texts.values(row)
-        word = texts.word(row)
+        need = texts.needed([row]) if needs_differ else ""
+        word = ", ".join(filter(None, (texts.word(row), need)))
         interval = texts.interval(row.interval)
         lines.append((row.name, unit, a, b, texts.shift(row), interval, f"{len(row.a)} + {len(row.b)}", word))
     return Table(

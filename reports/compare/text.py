@@ -29,6 +29,7 @@ from reports.text.screen import PLAIN, Screen, shortened
 from reports.text.screen import table as fitted_table
 from reports.verdicts.estimate import TAU_LEAST
 from reports.verdicts.model import TauSource, Verdict, relative
+from reports.verdicts.model import counted as counted_number
 
 TYPICAL: Final = "Shift of the typical pair of runs"
 """What a change is: the median of B's runs through A's over all pairs of them. That of the medians may differ."""
@@ -379,9 +380,25 @@ def needs(rows: Iterable[Row]) -> list[str]:
     ]
 
 
-def _range(numbers: Iterable[int]) -> str:
+def _range(numbers: Iterable[float]) -> str:
     known = sorted(set(numbers))
-    return str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    return " to ".join(dict.fromkeys(map(counted_number, (known[0], known[-1]))))
+
+
+def needs_differ(rows: Iterable[Row]) -> bool:
+    """Do the inconclusive rows need more than one thing, so that each has to say which?"""
+    return len({row.decision.advice for row in rows if row.decision.advice}) > 1
+
+
+def needed(rows: Iterable[Row]) -> str:
+    """Return in a few words what would decide some rows: "needs 17 repeats", "needs 6 to 20 repeats; too noisy"."""
+    kinds = group_by(
+        (a for row in rows if (a := row.decision.advice) and a.brief), lambda advice: advice.brief
+    )
+    return "; ".join(
+        brief.format(*map(_range, zip(*(a.numbers for a in same), strict=True)))
+        for brief, same in kinds.items()
+    )
 
 
 def side(side: Side) -> str:
@@ -589,6 +606,7 @@ def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Scre
     shown = entries if most is None else entries[:most]
     yield ""
     yield f"{title} ({fmt.count(_numbers(entries))})"
+    apart = needs_differ(row for entry in entries for row in rows_of(entry))
     by_metric = group_by(shown, lambda e: (lambda r: (r.sweep, r.number.title, r.unit))(rows_of(e)[0]))
     for (sweep, metric, _), own in by_metric.items():
         members = [row for entry in own for row in rows_of(entry)]
@@ -603,13 +621,14 @@ def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Scre
             else cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
         )
         rows = [
-            _of_fold(entry) if isinstance(entry, Fold) else
+            _of_fold(entry, need) if isinstance(entry, Fold) else
             (
                 change(entry.change), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
                 scale.number(entry.median_b, 4, step=entry.step),
-                " ".join(filter(None, (entry.cell, entry.number.row, _aside(entry, "" if common else runs(entry))))),
+                " ".join(filter(None, (entry.cell, entry.number.row, _aside(entry, "" if common else runs(entry), need)))),
             )
             for entry in own
+            for need in [needed(rows_of(entry)) if apart else ""]
         ]  # fmt: skip
         if all(isinstance(entry, Fold) for entry in own):
             lines = fitted_table([(by, ends, said) for by, ends, *_, said in rows], screen, right=frozenset((0, 1)), indent=4, give=2, spare=(1,))  # fmt: skip
@@ -624,13 +643,13 @@ def _numbers(entries: Iterable[Entry]) -> int:
     return sum(len(rows_of(entry)) for entry in entries)
 
 
-def _of_fold(fold: Fold) -> tuple[str, ...]:
+def _of_fold(fold: Fold, need: str) -> tuple[str, ...]:
     doubt = counted_doubts([row.doubt for row in fold.rows], "point")
     cell = fold.place.partition(", ")[2]
-    said = f"{'; '.join(filter(None, (', '.join(filter(None, (cell, fold.row))), fold.points)))}{mark(doubt)}"
+    said = f"{'; '.join(filter(None, (', '.join(filter(None, (cell, fold.row))), fold.points, need)))}{mark(doubt)}"
     return span(fold.rows), interval(outer(fold.rows)), "", "", "", said
 
 
-def _aside(row: Row, runs: str) -> str:
-    said = ", ".join(filter(None, (_medians(row), runs)))
+def _aside(row: Row, runs: str, need: str) -> str:
+    said = ", ".join(filter(None, (_medians(row), runs, need)))
     return f"{f'({said})' if said else ''}{mark(row.doubt)}".strip()

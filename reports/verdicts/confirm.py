@@ -102,5 +102,5 @@ def _unconfirmed(decision: Decision) -> Decision:
         verdict="inconclusive",
         need_repeats=None,
         need_sessions=None,
-        advice=Advice("it looked changed and could not be measured again"),
+        advice=Advice("it looked changed and could not be measured again", brief="not measured again"),
     )

@@ -99,10 +99,16 @@ class Advice(NamedTuple):
     """A sentence for people, its numbers apart: many cells need the same, each another number of it."""
 
     pattern: str  # "needs {} repeats a side"
-    numbers: tuple[int, ...] = ()
+    numbers: tuple[float, ...] = ()
+    brief: str = ""  # what stands beside the number, of the same numbers: "needs {} repeats"; "" of what its marks tell
 
     def __str__(self) -> str:
-        return self.pattern.format(*self.numbers)
+        return self.pattern.format(*map(counted, self.numbers))
+
+
+def counted(number: float) -> str:
+    """`counted(7)` is "7", `counted(33.1)` is "33.1"."""
+    return f"{number:.10g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

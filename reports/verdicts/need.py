@@ -46,7 +46,9 @@ def advise(
     if not sample.a or not sample.b:
         return Need(advice=Advice(f"no good run on side {'A' if not sample.a else 'B'}"))
     if math.isnan(shift):
-        return Need(advice=Advice("has values of 0 or below, of which no change is a share"))
+        return Need(
+            advice=Advice("has values of 0 or below, of which no change is a share", brief="0 or below")
+        )
     if test is None:
         return Need(repeats=least, advice=Advice("a single run on a side: needs {} repeats a side", (least,)))
     if sample.unsure:
@@ -60,7 +62,9 @@ def advise(
     if sample.resolution + abs(shift) >= delta and 1.5 * sample.resolution > max(delta, abs(shift)):
         return Need(
             advice=Advice(
-                f"its values come in steps of {_percent(sample.resolution)}, which are printed digits or ticks of a clock"
+                "its values come in steps of {} %, which are printed digits or ticks of a clock",
+                (float(f"{100 * sample.resolution:.3g}"),),
+                "steps of {} %",
             )
         )
     if sample.better == "neither" and (test.q < alpha or abs(shift) >= delta):
@@ -68,7 +72,10 @@ def advise(
         return Need(advice=Advice(f"it {word}; for this metric neither direction is better"))
     if test.q < alpha and abs(shift) < delta:
         return Need(
-            advice=Advice(f"a change, perhaps smaller than the {_percent(math.expm1(delta))} that count")
+            advice=Advice(
+                f"a change, perhaps smaller than the {_percent(math.expm1(delta))} that count",
+                brief="a small change, perhaps",
+            )
         )
     return _more(sample, shift, test, delta, tau)
 
@@ -92,11 +99,15 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
         if repeats > TOO_MANY and not close:
             return _too_noisy(repeats, delta, sessions)
         if not close and each <= now:
-            advice = Advice(f"more sessions, not more repeats: {{}} a side{if_so}", (sessions,))
+            advice = Advice(
+                f"more sessions, not more repeats: {{}} a side{if_so}", (sessions,), "needs {} sessions"
+            )
             return Need(sessions=sessions, advice=advice)
         if not close:
             advice = Advice(
-                f"more sessions, and more repeats: {{}} a side, of {{}} each{if_so}", (sessions, each)
+                f"more sessions, and more repeats: {{}} a side, of {{}} each{if_so}",
+                (sessions, each),
+                "needs {} sessions of {} repeats",
             )
             return Need(repeats=repeats, sessions=sessions, advice=advice)
     elif allowed > 0:
@@ -105,8 +116,15 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
         if repeats > TOO_MANY and not close:
             return _too_noisy(repeats, delta)
         if not close:
-            return Need(repeats=repeats, advice=Advice(f"needs {{}} repeats a side{if_so}", (repeats,)))
-    return Need(advice=Advice(f"too close to the threshold of {_percent(math.expm1(delta))} to call"))
+            return Need(
+                repeats=repeats,
+                advice=Advice(f"needs {{}} repeats a side{if_so}", (repeats,), "needs {} repeats"),
+            )
+    return Need(
+        advice=Advice(
+            f"too close to the threshold of {_percent(math.expm1(delta))} to call", brief="too close to call"
+        )
+    )
 
 
 def _repeats(test: Test, allowed: float) -> int:
@@ -116,7 +134,9 @@ def _repeats(test: Test, allowed: float) -> int:
 
 def _too_noisy(repeats: int, delta: float, sessions: int | None = None) -> Need:
     advice = Advice(
-        f"too noisy: finding {_percent(math.expm1(delta))} takes more than {{}} repeats a side", (TOO_MANY,)
+        f"too noisy: finding {_percent(math.expm1(delta))} takes more than {{}} repeats a side",
+        (TOO_MANY,),
+        "too noisy",
     )
     return Need(repeats=repeats, sessions=sessions, advice=advice)
 

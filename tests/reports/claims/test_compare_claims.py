@@ -408,6 +408,8 @@ def page(case: Case) -> None:
         (row,) = [r for r in case.document["cells"] if f"{place(r)}: {r['metric']}" == name]
         holds((shift.split(" (")[0], ends, a, b), row, unit)
         assert runs == f"{len(row['a']['runs'])} + {len(row['b']['runs'])}"
+        word, _, need = word.partition(", ")
+        assert not need or set(re.findall(r"[\d.]+", need)) <= set(re.findall(r"[\d.]+", row["advice"]))
         shown[word.replace("one run", "no_verdict")] += 1
     assert shown == words
     assert built.left_out == 0
@@ -427,7 +429,9 @@ def page(case: Case) -> None:
         of = {word: counts[word] for word in ("regressed", "improved") if counts[word]}
         assert told == (of if counts.total() > 1 else {})
         assert not told or f" of {counts.total()} " in changed
-        sound = [r for r in alike if not r["doubtful"]] or alike
+        moved_ = ([r for r in alike if r["verdict"] == word] for word in ("regressed", "improved"))
+        standing = next(filter(None, moved_), alike)
+        sound = [r for r in standing if not r["doubtful"]] or standing
         assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
     for figure in (*built.curves, *built.unmoved):
         assert ("Bars" in figure.sub) == any(row.interval for row in case.comparison.rows if f": {row.number.title}," in figure.title)  # fmt: skip

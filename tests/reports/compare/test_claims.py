@@ -91,7 +91,10 @@ def pair(make: Any, folder: Path, seed: int) -> tuple[Comparison, Comparison]:
 def lines(page: Delta) -> list[tuple[str, str, str, str, str, str, str]]:
     """Every row of both tables of the page: number, unit, A, B, shift, interval, verdict."""
     shown = [(f"{x.place}: {x.metric}", x.sub.rpartition(", ")[0], x.a, x.b, x.change, x.interval, x.verdict) for x in page.lines if not x.points]  # fmt: skip
-    rest = [(n, u, a, b, s, i, v) for n, u, a, b, s, i, _, v in (page.rest.rows if page.rest else ())]
+    rest = [
+        (n, u, a, b, s, i, v.partition(", ")[0])
+        for n, u, a, b, s, i, _, v in (page.rest.rows if page.rest else ())
+    ]
     return shown + rest
 
 

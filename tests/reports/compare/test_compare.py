@@ -874,3 +874,24 @@ def test_a_bar_that_is_cut_ends_in_an_open_arrow_and_the_table_says_so(
     assert not any(mark.gone for mark in marks)
     assert ("Open arrow: the interval goes on." in page.reading) == cut
     assert " Arrow: " not in page.reading
+
+
+def test_each_inconclusive_number_says_what_it_needs(make: Any, tmp_path: Path) -> None:
+    """One line said "needs 6 to 552 repeats a side (17)", and no row which."""
+    file = stream_file(make, tmp_path / "x.db", lambda _, place: 1.44 if place == "remote" else 1.0, repeats=4, noise=0.03)  # fmt: skip
+    found = compare(*levels(load([file]), "place", "local,remote"), by="place")
+    table, page = texts.table(found, everything=True), delta(found)
+
+    needy = [row for row in found.of("inconclusive") if (row.decision.need_repeats or 1000) < 1000]
+    assert len({row.decision.need_repeats for row in needy}) > 2
+    assert page.rest
+    for row in needy:
+        said = f"needs {row.decision.need_repeats} repeats"
+        assert re.search(rf" {row.cell}.* \([^)]*{said}\)", table)
+        shown = [line[-1] for line in page.rest.rows if line[0] == row.name]
+        shown += [
+            f"{line.verdict}, {line.need}"
+            for line in page.lines
+            if f"{line.place}: {line.metric}" == row.name
+        ]
+        assert shown == [f"inconclusive, {said}"]
