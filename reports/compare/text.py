@@ -325,7 +325,7 @@ def _are(n: int) -> str:
 
 
 _TAU: Final[dict[TauSource, str]] = {
-    "interleaved": "none, the sides took turns in one session",
+    "interleaved": "none, the sides took turns in {}",
     "given": "given",
     "sessions": "learned from the sessions of a side",
     "auto": "learned from the sweep's own shifts",
@@ -337,6 +337,12 @@ _SHOW_LESS: Final[dict[TauSource, str]] = {
     "sessions": "the sessions of a side",
     "auto": "the sweep's own shifts",
 }
+
+
+def _shared_sessions(comparison: Comparison) -> str:
+    """Return in which sessions both sides took turns. Fresh runs of both are of one."""
+    n = 1 if comparison.again else len(comparison.a.sessions)
+    return "one session" if n == 1 else f"each of {n} sessions"
 
 
 def noise(comparison: Comparison) -> str:
@@ -351,7 +357,7 @@ def noise(comparison: Comparison) -> str:
         known = fmt.number(taus[0], 2) if min(taus) == max(taus) else f"{low} to {high}"
         size = "" if source == "interleaved" else f"{known} % "
         few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
-        said = f"{size}{_TAU[source]}"
+        said = f"{size}{_TAU[source].format(_shared_sessions(comparison))}"
         if source in _SHOW_LESS and max(taus) <= 100 * TAU_LEAST:
             said = f"{known} %, the least that is taken: {_SHOW_LESS[source]} show no more"
         texts.append(f"{said}{few}")

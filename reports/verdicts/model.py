@@ -54,7 +54,7 @@ class Sample:
     resolution: float = (
         0.0  # size of the last printed digit, or of a histogram's bin, through the value; 0: fine
     )
-    interleaved: bool = False  # A and B took turns in one session: there is no session noise between them
+    interleaved: bool = False  # A and B took turns in each session: there is no session noise between them
     disturbed: tuple[Literal["A", "B"], ...] = ()  # sides whose every run something else disturbed
 
     @property

@@ -172,6 +172,10 @@ def test_sides_that_shared_their_sessions_took_turns(
     found = compare(*levels(results, "threads", "1,2"), by="threads")
 
     assert {sample.interleaved for sample in found.samples} == {turns}
+    assert (
+        comparison_text.noise(found)
+        == "Noise between sessions: none, the sides took turns in each of 2 sessions."
+    ) == turns
 
 
 @pytest.mark.parametrize("turns", [False, True])
