@@ -124,7 +124,7 @@ allow_write: Decorator = click.option(
 )  # fmt: skip
 allow_disturbed: Decorator = click.option(
     "--allow-disturbed", is_flag=True, envvar="PINSWEEP_ALLOW_DISTURBED",
-    help="On a machine that is shared on purpose: no run is called disturbed nor repeated; what disturbed it is kept for the audit.",
+    help="On a machine that is shared on purpose: a run that something else disturbs counts, and is not repeated; audit and compare say what disturbed it (D1).",
 )  # fmt: skip
 table_or_json: Decorator = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table",

@@ -28,7 +28,7 @@ from reports.text.columns import wrapped as columns_wrapped
 from reports.text.screen import PLAIN, Screen, shortened
 from reports.text.screen import table as fitted_table
 from reports.verdicts.estimate import TAU_LEAST
-from reports.verdicts.model import TauSource, Verdict, relative
+from reports.verdicts.model import LEAST_SESSIONS, TauSource, Verdict, relative
 from reports.verdicts.model import counted as counted_number
 
 TYPICAL: Final = "Shift of the typical pair of runs"
@@ -311,13 +311,14 @@ def _judged(comparison: Comparison) -> str:
 
 
 def _disturbed(comparison: Comparison, judged: int) -> str:
-    """Return " Every run of A and B behind 4 numbers was disturbed, which decides nothing."; "" where no verdict lacks for that."""
+    """Return " Every run of A and B behind 4 numbers was disturbed, in fewer than 5 sessions a side, which decides nothing."; "" where no verdict lacks for that."""
     unsure = [row.decision.unsure for row in comparison.rows if row.decision.unsure and not row.once]
     if not unsure:
         return ""
     sides = " and ".join(unsure[0]) if len({*unsure}) == 1 else "A or B"
     of = "" if len(unsure) == judged else f" behind {fmt.plural(len(unsure), 'number')}"
-    return f" Every run of {sides}{of} was disturbed, which decides nothing."
+    few = f"in fewer than {LEAST_SESSIONS} sessions{' a side' if len(sides) > 1 else ''}"
+    return f" Every run of {sides}{of} was disturbed, {few}, which decides nothing."
 
 
 def _are(n: int) -> str:

@@ -53,9 +53,10 @@ def advise(
         return Need(repeats=least, advice=Advice("a single run on a side: needs {} repeats a side", (least,)))
     if sample.unsure:
         sides = " and ".join(sample.unsure)
+        which, each = (sides, "") if len(sample.unsure) == 1 else ("both", " a side")
         return Need(
             advice=Advice(
-                f"every run of {sides} was disturbed: measure on a quiet machine, or in {{}} sessions",
+                f"every run of {sides} was disturbed: measure {which} on a quiet machine, or in {{}} sessions{each}",
                 (LEAST_SESSIONS,),
             )
         )

@@ -56,8 +56,10 @@ def test_a_side_whose_every_run_was_disturbed_makes_no_regression(
     assert not found.fails({"regressed"})
     who = " and ".join(sides)
     text = " ".join(table(found).split())
-    assert f"4 are inconclusive. Every run of {who} was disturbed, which decides nothing." in text
-    assert f"every run of {who} was disturbed: measure on a quiet machine, or in 5 sessions (4)" in text
+    which, each = (who, "") if len(sides) == 1 else ("both", " a side")
+    few = f"in fewer than 5 sessions{each}"
+    assert f"4 are inconclusive. Every run of {who} was disturbed, {few}, which decides nothing." in text
+    assert f"every run of {who} was disturbed: measure {which} on a quiet machine, or in 5 sessions{each} (4)" in text  # fmt: skip
     assert f"Every run of {who} was disturbed" in render(found, "markdown")
     answer = json.loads(render(found, "json"))
     assert [cell["disturbed"] for cell in answer["cells"]] == [sides] * 4
