@@ -67,7 +67,7 @@ MUTANTS = (
     Mutant("compare: the mildest regression is called the worst", "reports/compare/text.py", "first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))", "first = min(rows, key=lambda r: abs(r.decision.shift or 0.0))", "compare"),
     Mutant("compare: A and B are exchanged in a key number", "reports/compare/section.py", 'value=f"{a} → {b}"', 'value=f"{b} → {a}"', "compare"),
     Mutant("compare: levels count numbers, not cells", "reports/compare/comparison.py", "of_cells = group_by(rows, lambda row: row.pair.key).values()", "of_cells = group_by(rows, lambda row: row.decision.key).values()", "compare"),
-    Mutant("compare: a key number is of A's worst cell", "reports/compare/section.py", 'best = (max if first[0].better == "higher" else min)(', 'best = (min if first[0].better == "higher" else max)(', "compare"),
+    Mutant("compare: a key number is of A's worst cell", "reports/compare/section.py", 'best = max if rows[0].better == "higher" else min', 'best = min if rows[0].better == "higher" else max', "compare"),
     Mutant("compare: runs of A on both sides", "reports/compare/text.py", 'return f"{len(row.a)} + {len(row.b)} runs"', 'return f"{len(row.a)} + {len(row.a)} runs"', "compare"),
     Mutant("report: repeats are the most of any cell", "reports/charts/wording.py", "low, high = min(counts, default=1), max(counts, default=1)", "low, high = max(counts, default=1), max(counts, default=1)", "prose"),
     Mutant("report: cells that lack repeats, one too many", "reports/report/header.py", "cells = len({(where, cell.point_id) for where, cell, _ in results.missing})", "cells = len(results.missing)", "prose"),

@@ -388,6 +388,15 @@ def noise(case: Case, text: str) -> None:
             assert float(low) <= min(taus) <= max(taus) <= float(high)
 
 
+def counted(said: str, rows: list[dict[str, Any]]) -> None:
+    """Does "4 of 12 regressed, 1 improved" count these rows?"""
+    counts = Counter(r["verdict"] for r in rows if r["verdict"] != "no_verdict")
+    told = {word: int(n) for n, word in re.findall(r"(\d+) (?:of \d+ )?(regressed|improved)", said)}
+    of = {word: counts[word] for word in ("regressed", "improved") if counts[word]}
+    assert told == (of if counts.total() > 1 else {})
+    assert not told or f" of {counts.total()} " in f" {said}"
+
+
 def page(case: Case) -> None:
     """Both tables of the page, titles of its curves, its key numbers."""
     built = delta(case.comparison)
@@ -424,14 +433,18 @@ def page(case: Case) -> None:
         assert word.replace("one run", "no_verdict") == row["verdict"]
         better = SPECS[key.name]["better"]
         alike = [r for r in case.document["cells"] if r["metric"] == key.name]
-        counts = Counter(r["verdict"] for r in alike if r["verdict"] != "no_verdict")
-        told = {word: int(n) for n, word in re.findall(r"(\d+) (?:of \d+ )?(regressed|improved)", changed)}
-        of = {word: counts[word] for word in ("regressed", "improved") if counts[word]}
-        assert told == (of if counts.total() > 1 else {})
-        assert not told or f" of {counts.total()} " in changed
-        moved_ = ([r for r in alike if r["verdict"] == word] for word in ("regressed", "improved"))
-        standing = next(filter(None, moved_), alike)
-        sound = [r for r in standing if not r["doubtful"]] or standing
+        own, _, beside = (
+            changed.rpartition("of other metrics ") if "of other" in changed else (changed, "", "")
+        )
+        others = [r for r in case.document["cells"] if r["metric"] != key.name]
+        if any(r["verdict"] == "regressed" for r in alike):
+            assert not beside
+        else:
+            counted(beside, others)
+        counted(own, alike)
+        telling = [[r for r in alike if r["verdict"] == word] for word in ("regressed", "improved")]
+        of = telling[0] or telling[1] or alike
+        sound = [r for r in of if not r["doubtful"]] or of
         assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
     for figure in (*built.curves, *built.unmoved):
         assert ("Bars" in figure.sub) == any(row.interval for row in case.comparison.rows if f": {row.number.title}," in figure.title)  # fmt: skip
