@@ -450,7 +450,7 @@ def _trouble(results: Results, width: int) -> Iterable[str]:
                 f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}", rest="    ", width=width, whole=True
             )
         if (left := len(reasons) - _MOST_LINES) > 0:
-            yield f"  and for {fmt.count(left)} more reasons"
+            yield f"  and for {fmt.plural(left, 'more reason')}"
         yield ""
     if results.missing:
         yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."

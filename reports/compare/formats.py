@@ -168,7 +168,7 @@ def as_markdown(comparison: Comparison) -> str:
     for lines in (moved, [f"- Not compared: {_md(group.text)}" for group in groups[:20]]):
         out += ["", *lines] if lines else []
     if len(groups) > 20:
-        out.append(f"- and {len(groups) - 20} more reasons")
+        out.append(f"- and {fmt.plural(len(groups) - 20, 'more reason')}")
     out += ["", _md(texts.noise(comparison))]
     return "\n".join(out).rstrip() + "\n"
 
@@ -200,9 +200,9 @@ def as_junit(comparison: Comparison) -> str:
             ElementTree.SubElement(properties, "property", {"name": what, "value": _xml(said)})
         for row in rows:
             case = _case(suite, row.place, row.number.words)
-            said = f"{texts.from_to(row)}, {texts.shift(row)}"
+            said = f"{texts.from_to(row)}, {texts.moved(row, '95 %: ')}"
             if row.interval:
-                said += f" (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}"
+                said += f", {texts.runs(row)}{texts.provisional(row)}"
             if row.once or row.verdict == "inconclusive":
                 ElementTree.SubElement(
                     case, "skipped", {"message": _xml(f"{said}; {row.decision.advice or ''}".rstrip("; "))}
@@ -267,7 +267,7 @@ def as_github(comparison: Comparison) -> str:
     regressed = comparison.of("regressed")
     out = [
         f"::error title={_property(f'regressed: {row.name}')}::"
-        + _data(f"{texts.from_to(row)}, {texts.shift(row)} (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}{texts.doubtful(row)}")
+        + _data(f"{texts.from_to(row)}, {texts.moved(row, '95 %: ')}, {texts.runs(row)}{texts.provisional(row)}{texts.doubtful(row)}")
         for row in regressed[:_MOST_ANNOTATIONS]
     ]  # fmt: skip
     if doubted := texts.doubted(comparison):

@@ -372,7 +372,6 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
     for rank, first in zip(range(6), filter(None, first_of), strict=False):
         best = _standing(first)
         a, b, unit = texts.values(best)
-        moved = f" ({texts.interval(best.interval)})" if best.interval else ""
         place = ", ".join(filter(None, (best.place, best.number.row)))
         yield KeyNumber(
             name=best.number.title,
@@ -382,7 +381,7 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             rank=rank,
             runs=(*best.pair.a.runs, *best.pair.b.runs),
             doubt=best.doubt,
-            repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
+            repeats=f"{texts.moved(best)}, {texts.word(best)}",
         )
 
 

@@ -108,6 +108,14 @@ def shift(row: Row) -> str:
     return f"{said} ({other})" if (other := _medians(row)) else said
 
 
+def moved(row: Row, before: str = "") -> str:
+    """Return the change with its interval, and that of the medians where it is another: "−4.9 % (−30.5 to 30.1 %; medians −9.7 %)".
+    before: what stands before the interval."""
+    ends = interval(row.interval)
+    aside = "; ".join(filter(None, (ends and f"{before}{ends}", _medians(row))))
+    return f"{change(row.change)} ({aside})" if aside else change(row.change)
+
+
 def _medians(row: Row) -> str:
     """Return "medians −0.2 %" where the medians of the sides go the other way than the change that is printed, or are off by another
     size: by more than the threshold, and half of the larger of the two."""
@@ -276,7 +284,7 @@ def _undirected(metrics: Sequence[str]) -> str:
         return ""
     more = f" and {len(metrics) - _MOST_METRICS} more" if len(metrics) > _MOST_METRICS else ""
     named = f"{', '.join(metrics[:_MOST_METRICS])}{more}" if more else fmt.words(metrics)
-    return f"Not compared: {named}, since the experiment does not say which direction is better (`better:` in its metrics)."
+    return f"Not compared: {named}, since the experiment does not say which direction is better (“better” in its metrics)."
 
 
 _MOST_METRICS: Final = 5
@@ -305,7 +313,7 @@ def _judged(comparison: Comparison) -> str:
     for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved")[::-1], "Best")):
         if rows:
             first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
-            text += f" {word}: {first.name}, {shift(first)} ({interval(first.interval)}){', ⚠ doubtful by the checks that its row names' if first.doubt else ''}."
+            text += f" {word}: {first.name}, {moved(first)}{', ⚠ doubtful by the checks that its row names' if first.doubt else ''}."
             break
     return f"{text} {comparison.confirmed}".rstrip()
 
@@ -561,7 +569,7 @@ def table(
         for group in groups[: None if everything else _MOST_ABSENT]:
             out += wrapped(group.text, first="  ")
         if len(groups) > _MOST_ABSENT and not everything:
-            out.append(f"  and {len(groups) - _MOST_ABSENT} more reasons (--all lists them)")
+            out.append(f"  and {fmt.plural(len(groups) - _MOST_ABSENT, 'more reason')} (--all lists them)")
     if comparison.matched:
         out.append("")
         said = matched(comparison)

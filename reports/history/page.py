@@ -73,16 +73,11 @@ def sentence(report: Report) -> str:
     drifts = drift_text(report.drifting())
     if not report.steps:
         kept = [h for h in judged if not h.left_zero and not h.drift]
-        found = (
-            f"{nothing_text(report, kept).capitalize()} in {fmt.plural(len(kept), 'number')}" if kept else ""
-        )
+        found = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
         zero = zero_text(judged)
-        return (
-            "; ".join(
-                filter(None, [drifts, found, zero, unseen_text(report, kept), few_text(report.histories)])
-            )
-            + "."
-        )
+        parts = (drifts, found, zero, unseen_text(report, kept), few_text(report.histories))
+        said = "; ".join(filter(None, parts))
+        return f"{said[:1].upper()}{said[1:]}."
     last = max(report.steps, key=lambda s: s.moment.at)
     changes = fmt.plural(len(report.steps), "change")
     alike = alike_text(report, last)

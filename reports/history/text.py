@@ -45,7 +45,8 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         if told and steps:
             found += ", told above"
         head = f"{counted_sessions(report.recorded(host), len(moments))}, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
-        said = f"{head}: {'; '.join(filter(None, [zero, found, drifts, unseen_text(report, own), few_text(own)]))}"
+        told_of = (zero, found, drifts) if steps else (zero, drifts, found)
+        said = f"{head}: {'; '.join(filter(None, [*told_of, unseen_text(report, own), few_text(own)]))}"
         if told:
             heads.setdefault(said, []).append(host)
         else:

@@ -245,7 +245,7 @@ def headline(case: Case) -> None:
         (row,) = named
         assert abs(math.log(row["ratio"])) == pytest.approx(most)
         moved, ends = re.fullmatch(
-            rf"({CHANGE})(?: \(medians {CHANGE}\))? \(([^)]*)\)(?:, ⚠ .*)?", found[12]
+            rf"({CHANGE}) \(([^);]*)(?:; medians {CHANGE})?\)(?:, ⚠ .*)?", found[12]
         ).groups()  # type: ignore[union-attr]
         holds((moved, ends, *texts.values(row_of(case, row))[:2]), row, texts.values(row_of(case, row))[2])
 
@@ -427,7 +427,8 @@ def page(case: Case) -> None:
         (row,) = [r for r in case.document["cells"] if place(r) == where and r["metric"] == key.name]
         a, b = key.value.split(" → ")
         moved, ends, word = re.fullmatch(
-            rf"({CHANGE}|–)(?: \(medians {CHANGE}\))?(?: \((.*?)\))?, ([\w ]+)", key.repeats
+            rf"({CHANGE}|–)(?: \((?!medians)([^);]*)(?:; medians {CHANGE})?\)| \(medians {CHANGE}\))?, ([\w ]+)",
+            key.repeats,
         ).groups()  # type: ignore[union-attr]
         holds((moved, ends or "", a, b), row, key.unit)
         assert word.replace("one run", "no_verdict") == row["verdict"]

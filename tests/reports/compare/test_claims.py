@@ -550,6 +550,10 @@ def test_medians_off_by_another_size_than_the_shift_are_told(
     assert abs(row.change or 0) < 0.15
     assert ("medians" in texts.shift(row)) == bool(said)
     assert said in texts.shift(row)
+    assert row.interval
+    aside = "; ".join(filter(None, (texts.interval(row.interval), said)))
+    (key,) = delta(of_files(*paths)).key_numbers
+    assert key.repeats == f"{texts.change(row.change)} ({aside}), {row.verdict}"
 
 
 def test_a_shift_against_the_medians_says_so(make: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import random
@@ -19,6 +20,7 @@ from parsers.errors import UserError
 from reports.compare import formats
 from reports.compare import text as texts
 from reports.compare.comparison import compare
+from reports.compare.matching import Unmatched
 from reports.compare.model import Ask, Comparison
 from reports.compare.section import delta
 from reports.compare.sides import Side, levels, side
@@ -895,3 +897,13 @@ def test_each_inconclusive_number_says_what_it_needs(make: Any, tmp_path: Path) 
             if f"{line.place}: {line.metric}" == row.name
         ]
         assert shown == [f"inconclusive, {said}"]
+
+
+def test_one_more_reason_is_one(slow_remote: Comparison) -> None:
+    lacks = tuple(Unmatched(side="A", sweep="s", cell="", reason=f"reason {n}") for n in range(21))
+
+    assert "and 1 more reason (" in texts.table(dataclasses.replace(slow_remote, unmatched=lacks[:9]))
+    assert (
+        formats.as_markdown(dataclasses.replace(slow_remote, unmatched=lacks)).count("and 1 more reason\n")
+        == 1
+    )

@@ -164,9 +164,12 @@ def test_two_changes_back_and_forth_have_each_its_text(nights: Add) -> None:
 
 def test_what_drifts_has_a_legend_of_its_own(nights: Add) -> None:
     """It told of dashes and of levels, of which there were none."""
-    _, page, _ = told(
+    _, page, text = told(
         nights("n1", [{"took": noisy(100.0 + 2 * i, i), "rate": noisy(50, i)} for i in range(16)])
     )
+    drifts = "1 number drifts: 1 regressed little by little"
+    assert page.sentence == f"{drifts}; no change in 1 number."
+    assert f"{drifts}; no change of the others" in " ".join(text.split())
 
     (figure,) = page.sections[0].blocks[0].figures
     assert (
