@@ -24,6 +24,7 @@ from reports.numbers import formulas
 from reports.results import model, naming
 from reports.results.command_lines import without
 from reports.results.grouping import group_by
+from reports.results.levels import LevelKey, Levels
 from reports.results.load import load, printed
 from reports.results.model import UNREPEATED, Results, Run
 from reports.results.remembered import remembered
@@ -48,7 +49,7 @@ def summary(results: Results, found: Sequence[audit.Finding] = (), *, bars: bool
     )
     lines = []
     for (sweep, _), runs in by_sweep.items():
-        cells = _ordered([run for run in runs if not run.void] or runs)
+        cells = _ordered([run for run in runs if not run.void] or runs, results.levels)
         typical = _typical(cells)
         lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical, doubtful)))
     drawn = max((len(spark) for _, spark, _ in lines), default=0)
@@ -210,7 +211,7 @@ def _shown(path: Path, bars: bool, width: int) -> str:
     for sweep, runs in by_sweep.items():
         out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep, width)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
-            out += [*_cells(same, doubtful, bars, width), ""]
+            out += [*_cells(same, results.levels, doubtful, bars, width), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     if any(f" {MARK} " in line for line in out):
@@ -234,14 +235,14 @@ def _axes(runs: Sequence[Run]) -> list[str]:
     return list(dict.fromkeys(axis for run in runs for axis in run.cell.labels()))
 
 
-def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
+def _ordered(runs: Sequence[Run], levels: Levels) -> list[list[Run]]:
     """Return the repeats of each cell, the cells in the order of their axes."""
     axes = _axes(runs)
     cells = group_by(runs, lambda r: (r.host, r.record.point_id)).values()
 
-    def key(own: Sequence[Run]) -> list[tuple[int, float, str]]:
+    def key(own: Sequence[Run]) -> list[LevelKey]:
         labels = own[0].cell.labels()
-        return [model.natural(labels.get(axis)) for axis in axes]
+        return [levels.key(axis, labels.get(axis), own[0].cell.sweep) for axis in axes]
 
     return sorted(cells, key=key)
 
@@ -291,11 +292,15 @@ def _sources(cells: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
 
 
 def _cells(
-    runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars: bool = False, width: int = WIDTH
+    runs: Sequence[Run],
+    levels: Levels,
+    doubtful: Mapping[tuple[object, ...], str],
+    bars: bool = False,
+    width: int = WIDTH,
 ) -> list[str]:
     """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell; what a check convicts with a
     mark and the check's id."""
-    cells = _ordered(runs)
+    cells = _ordered(runs, levels)
     named = _labels(cells)
     axes = list(dict.fromkeys(axis for labels in named for axis in labels))
     repeats = {len(members) for members in cells}

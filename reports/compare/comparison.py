@@ -31,7 +31,8 @@ from reports.numbers.series import what_helps
 from reports.results import differences
 from reports.results.convicted import CellKey, doubting
 from reports.results.grouping import group_by
-from reports.results.model import Run, natural
+from reports.results.levels import natural
+from reports.results.model import Run
 from reports.verdicts import distribution
 from reports.verdicts.decide import judge
 from reports.verdicts.model import VERDICTS, Decision, Rules, Sample, Verdict

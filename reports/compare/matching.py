@@ -27,7 +27,8 @@ from orchestrator.model import Place, canonical_json
 from orchestrator.tools import meant
 from parsers.errors import UserError
 from reports.results.grouping import group_by
-from reports.results.model import LEFT_OUT, Results, Run, natural
+from reports.results.levels import natural
+from reports.results.model import LEFT_OUT, Results, Run
 from reports.text import format as fmt
 
 How = Literal["same", "renamed", "relative", "path", "share"]

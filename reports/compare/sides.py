@@ -12,7 +12,8 @@ from orchestrator.store.result_file import Session
 from parsers.errors import UserError, nearest
 from reports.results import hardware, naming
 from reports.results.grouping import group_by
-from reports.results.model import LEFT_OUT, Machine, Results, Run, natural
+from reports.results.levels import natural
+from reports.results.model import LEFT_OUT, Machine, Results, Run
 from reports.results.sessions import SessionKey, When, timeline
 from reports.text import format as fmt
 
@@ -68,7 +69,8 @@ def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ())
     The axis is an option, "place", "relation", "program" or "host". Raises UserError where no run has a level, with those there are.
     """
     runs = [run for tool in results.tools for run in results.good(tool) if not only or run.cell.sweep in only]
-    known = sorted({level for run in runs if (level := level_of(run, axis)) is not None}, key=natural)
+    found = {level for run in runs if (level := level_of(run, axis)) is not None}
+    known = sorted(found, key=lambda level: results.levels.key(axis, level))
     axes = sorted({a for run in runs for a in run.cell.axes} | {"host", "program"})
     if not known:
         hint = nearest(axis, axes) or f"there are: {', '.join(axes)}"

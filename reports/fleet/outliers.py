@@ -31,7 +31,8 @@ from reports.numbers.series import Key, Series
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
-from reports.results.model import Results, natural
+from reports.results.levels import natural
+from reports.results.model import Results
 from reports.text import format as fmt
 from reports.text.hostlist import listed
 from reports.verdicts.fleet import (

@@ -18,7 +18,8 @@ from reports.fleet.heat import heat
 from reports.fleet.outliers import ACCUSED, Group, Report, against
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
-from reports.results.model import Run, natural
+from reports.results.levels import natural
+from reports.results.model import Run
 from reports.text import format as fmt
 from reports.text.columns import cut_apart
 from reports.text.hostlist import listed

@@ -18,6 +18,7 @@ from parsers.measurement import Parsed
 from parsers.text import decode
 from reports.results import cells, remembered
 from reports.results.grouping import group_by
+from reports.results.levels import LevelKey, Levels
 from reports.results.model import (
     LEFT_OUT,
     Machine,
@@ -25,7 +26,6 @@ from reports.results.model import (
     Results,
     Run,
     excerpt,
-    natural,
     short_names,
     texts_of,
 )
@@ -115,7 +115,8 @@ def load(
         for run in file.runs
     ]
     runs = _with_sources(_with_builds(runs))
-    order = _order(names, dict.fromkeys(sweep for file in files for sweep in file.sweeps))
+    levels = Levels(one.cell for file in files for one in file.cells if one.experiment in of_text)
+    order = _order(names, dict.fromkeys(sweep for file in files for sweep in file.sweeps), levels)
     return Results(
         machines=tuple(machines),
         experiments=tuple(experiments.values()),
@@ -134,6 +135,7 @@ def load(
         kept_by={file.name: file.known_by for file in files if file.known_by},
         paths=dict(zip(names, listed, strict=True)),
         known_by=files[0].known_by if len(files) == 1 else "",
+        levels=levels,
         _order=order,
         _good=_ordered(_chosen(runs), order),
     )
@@ -340,18 +342,17 @@ def _chosen(runs: Iterable[Run]) -> dict[str, dict[tuple[str, str, int], Run]]:
     }
 
 
-def _order(files: Iterable[str], sweeps: Iterable[str]) -> Order:
+def _order(files: Iterable[str], sweeps: Iterable[str], levels: Levels) -> Order:
     """Return what undoes the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
     file_at, sweep_at = ({name: i for i, name in enumerate(names)} for names in (files, sweeps))
 
-    kept: dict[
-        int, tuple[Cell, list[tuple[int, float, str]]]
-    ] = {}  # by the cell's id: most runs share theirs
+    kept: dict[int, tuple[Cell, list[LevelKey]]] = {}  # by the cell's id: most runs share theirs
 
     def key(run: Run) -> tuple[object, ...]:
         cell, values = kept.get(id(run.cell), (None, []))
         if cell is not run.cell:
-            values = [natural(value) for value in run.cell.labels().values()]
+            of = run.cell.sweep
+            values = [levels.key(axis, value, of) for axis, value in run.cell.labels().items()]
             kept[id(run.cell)] = run.cell, values
         return file_at[run.file], sweep_at[run.cell.sweep], values, run.record.point_id, run.record.repeat
 

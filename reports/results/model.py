@@ -34,8 +34,8 @@ from orchestrator.run.outcome import MOST_REPEATS
 from orchestrator.store.result_file import Session, StoredExperiment
 from parsers import get_parser
 from parsers.measurement import Measurement, Parsed
-from parsers.units import size_bytes
 from reports.results.grouping import group_by
+from reports.results.levels import Levels
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
@@ -287,6 +287,7 @@ class Results:
         default_factory=dict
     )  # file of many runs → what its answers are kept by
     known_by: str = ""  # what answers of their one file are kept by; "" of few runs, or several files
+    levels: Levels = field(default_factory=Levels)  # the order of those of each axis
     _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
 
@@ -477,19 +478,6 @@ def short_names(paths: Sequence[Path]) -> list[str]:
     ends = [[path.absolute().parts[-n:] for n in range(1, len(path.absolute().parts) + 1)] for path in paths]
     shared = Counter(end for own in ends for end in own)
     return [str(PurePath(*next(end for end in own if shared[end] == 1))) for own in ends]
-
-
-def natural(value: object) -> tuple[int, float, str]:
-    """Sort key of an axis' values: numbers and sizes (4k before 32k) by what they are, words after them."""
-    text = str(value)
-    for read in (float, size_bytes):
-        try:
-            number = float(read(text))
-        except (ValueError, OverflowError):
-            continue
-        if math.isfinite(number):
-            return (0, number, "")
-    return (1, 0.0, text)
 
 
 def texts_of(runs: Iterable[Run]) -> dict[Run, str]:

@@ -209,7 +209,7 @@ def test_a_row_of_a_cell_that_was_never_quiet_is_hollow_and_has_its_name(make: A
 
     assert template(panel) == "rows"
     assert [(row["name"], row.get("hollow", False)) for row in panel.wide["datasets"]["rows"]] == [
-        ("level high", True),
         ("level low", False),
+        ("level high", True),
     ]
     assert SAID in figure.sub

@@ -449,6 +449,29 @@ def test_an_axis_of_two_levels_needs_no_more_words(before: Path) -> None:
     assert (a.title, b.title) == ("place=local", "place=remote")
 
 
+@pytest.mark.parametrize(
+    ("axis", "planned", "sides"),
+    [
+        ("mode", ("old", "new"), ["mode=old", "mode=new"]),
+        ("mode", ("new", "old"), ["mode=new", "mode=old"]),
+        ("n", (8, 2), ["n=2", "n=8"]),
+        ("size", ("32k", "4k"), ["size=4k", "size=32k"]),
+    ],
+)
+def test_a_is_the_level_that_the_experiment_has_first(
+    axis: str, planned: tuple[Any, ...], sides: list[str], make: Any, tmp_path: Path
+) -> None:
+    """Of `mode: [old, new]` A was new, by the alphabet, and what became faster was said to have regressed. Numbers are in their own order."""
+    maker = make.Maker(tmp_path / "a.db")
+    metrics = {"rate": {"regex": r"rate (\S+)", "better": "higher"}}
+    for level in planned:
+        maker.add(
+            "s", "command", {"command": "x", "metrics": metrics, axis: level}, "rate 5.0\n", axes=(axis,)
+        )
+
+    assert [one.title for one in levels(load([maker.write()]), axis, "")] == sides
+
+
 def test_levels_with_commas_are_typed_as_labels_print_them(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     delays = ((0, 100), (0, 200, 300))

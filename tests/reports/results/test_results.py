@@ -26,7 +26,7 @@ from reports import numbers, show
 from reports.checks.doubts import of_results
 from reports.export.long_text import lines
 from reports.export.tables import export, table
-from reports.results import model
+from reports.results import levels, model
 from reports.results.described import abouts
 from reports.results.load import load, printed
 from reports.results.write import write_whole
@@ -543,7 +543,7 @@ def test_csv_of_a_label_that_is_called_as_a_column(make: Any, tmp_path: Path) ->
     text = "".join(lines(results, results.tools, {}))
 
     assert text == table(results, None, "long", {}).to_csv(index=False, lineterminator="\n")
-    assert [row["host_"] for row in csv.DictReader(io.StringIO(text))] == ["100%r", '100%s,"a"']
+    assert [row["host_"] for row in csv.DictReader(io.StringIO(text))] == ['100%s,"a"', "100%r"]
 
 
 def test_json_and_parquet_say_the_same(full_result: Path, tmp_path: Path) -> None:
@@ -667,6 +667,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
     make: Any, tmp_path: Path
 ) -> None:
+    """Numbers by what they are, words as the experiment has them: “old, new” became “new, old”."""
     maker = make.Maker(tmp_path / "a.db")
     for threads, place in ((16, "remote"), (2, "remote"), (2, "local"), (16, "local")):
         maker.add(
@@ -681,12 +682,33 @@ def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
     runs = load([maker.write()]).good("stream")
 
     assert [(r.place, r.options["threads"]) for r in runs] == [
-        ("local", 2),
-        ("local", 16),
         ("remote", 2),
         ("remote", 16),
+        ("local", 2),
+        ("local", 16),
     ]
-    assert sorted(["32k", "4k", 128, "all", 8], key=model.natural) == [8, 128, "4k", "32k", "all"]
+    assert sorted(["32k", "4k", 128, "all", 8], key=levels.natural) == [8, 128, "4k", "32k", "all"]
+
+
+def test_words_of_a_sweep_come_as_its_own_cells_were_planned(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for sweep, modes in (("quick", "bd"), ("all", "abcd")):
+        for mode in modes:
+            maker.add(sweep, "stream", {"threads": 1, "mode": mode}, make.stream_text(9e3, 1), axes=("mode",))
+
+    found = load([maker.write()])
+
+    assert [(r.cell.sweep, r.options["mode"]) for r in found.good("stream")] == [
+        *(("quick", mode) for mode in "bd"),
+        *(("all", mode) for mode in "abcd"),
+    ]
+    assert sorted(["c", "z", "a", "d", 7], key=lambda mode: found.levels.key("mode", mode)) == [
+        7,
+        "d",
+        "a",
+        "c",
+        "z",
+    ]
 
 
 def test_sweeps_come_in_the_order_in_which_they_were_planned(make: Any, tmp_path: Path) -> None:
@@ -718,7 +740,7 @@ def test_sweeps_come_in_the_order_in_which_they_were_planned(make: Any, tmp_path
 def test_any_text_has_its_place_among_the_values_of_an_axis(text: str) -> None:
     values: list[object] = [text, 0.5, 2, "10", "4k", "all"]
 
-    ordered = sorted(values, key=model.natural)
+    ordered = sorted(values, key=levels.natural)
 
     assert [value for value in ordered if value is not text] == [0.5, 2, "10", "4k", "all"]
 
