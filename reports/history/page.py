@@ -56,7 +56,7 @@ def build(report: Report, *, title: str) -> Page:
         )
         if figures
         else (),
-        methods=(_method(report),),
+        methods=tuple(_methods(report)),
         version=max((s.pinsweep_version for s in sessions), default=""),
         several_files=len(
             {run.file for own in report.moments.values() for moment in own for run in moment.runs}
@@ -74,10 +74,10 @@ def sentence(report: Report) -> str:
     if not report.steps:
         kept = [h for h in judged if not h.left_zero and not h.drift]
         found = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
+        found = found if drifts else fmt.sentence(found)
         zero = zero_text(judged)
         parts = (drifts, found, zero, unseen_text(report, kept), few_text(report.histories))
-        said = "; ".join(filter(None, parts))
-        return f"{said[:1].upper()}{said[1:]}."
+        return "; ".join(filter(None, parts)) + "."
     last = max(report.steps, key=lambda s: s.moment.at)
     changes = fmt.plural(len(report.steps), "change")
     alike = alike_text(report, last)
@@ -88,14 +88,20 @@ def sentence(report: Report) -> str:
     return " ".join(filter(None, (told, drifts and f"{drifts}.")))
 
 
-def _method(report: Report) -> str:
-    return (
+def _methods(report: Report) -> Iterable[str]:
+    yield (
         "A number's value in a session is the median of its repeats; what one boot did within an hour is one session. Changes are found "
         "by kernel change-point detection on these medians (radial basis kernel, at least three sessions between changes, penalty 3; and where that finds more, with "
         "the one session that stands out from its neighbours taken as the nearer of them, five sessions or more on either side), of "
-        f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints. What changed on the machine is "
+        f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints."
+    )
+    yield (
+        "What changed on the machine is "
         "what both sessions recorded and recorded differently, right before and after the step, else one session to either side of it: "
-        "when two things change together, the history cannot tell which one it was. A number drifts that a straight line over time (the median of the "
+        "when two things change together, the history cannot tell which one it was."
+    )
+    yield (
+        "A number drifts that a straight line over time (the median of the "
         f"slopes of all pairs of sessions) leaves at most {NEARER:g} of what the levels between the steps leave, in absolute deviations: then no session is named. A step on top of a drift is told as a step, or as several, "
         "with what the drift adds to each in its size: a number is said to drift, or to step, never both. A number that regressed has come back when it is "
         "no longer worse by as much than it was before."

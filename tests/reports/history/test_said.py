@@ -179,6 +179,9 @@ def test_what_drifts_has_a_legend_of_its_own(nights: Add) -> None:
     assert figure.sub.endswith(
         " Thick line: through what moved little by little; orange where it became worse, blue better."
     )
+    assert ": 1 number drifts: 1 regressed little by little; no change of the others\n" in text
+    assert page.sentence == "1 number drifts: 1 regressed little by little; no change in 1 number."
+    assert len(page.methods) == 3  # they fill both columns
 
 
 @pytest.mark.parametrize("both", [False, True])
