@@ -71,10 +71,16 @@ def called(name: str, known: Collection[str]) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return "did you mean 'iodepth'?", or "" if nothing known is like the word."""
+    near = like(word, known)
+    return f"did you mean {near!r}?" if near else ""
+
+
+def like(word: str, known: Iterable[str]) -> str:
+    """Return what of the known is most like the word, "" if nothing is."""
     import difflib  # who makes no mistake does without
 
     known = list(known)
     folded = [k for k in known if k.lower() == word.lower()]
     near = folded or difflib.get_close_matches(word, known, n=3)
     near = [k for k in near if sorted(k) == sorted(word)] or near  # letters that changed places
-    return f"did you mean {near[0]!r}?" if near else ""
+    return near[0] if near else ""

@@ -135,6 +135,7 @@ def as_markdown(comparison: Comparison) -> str:
     out += [f"- {_md(text)}" for text in texts.measured_again(comparison)]
     out += [f"- Failed in {_md(text)}" for text in texts.failed_beyond(comparison)]
     out += [f"- Different programs: {_md(text)}" for text in comparison.across]
+    out += [f"- {_md(text)}" for text in filter(None, [comparison.backwards])]
     out += [f"- A clock was set: {_md(text)}" for text in comparison.clocks]
     out += [f"- Regressed together: {_md(shared.text)}" for shared in comparison.shared]
     out += [f"- Doubtful: {_md(text)}" for text in filter(None, [texts.doubted(comparison)])]

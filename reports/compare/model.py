@@ -14,7 +14,7 @@ from reports.compare.sides import Side, SideName
 from reports.numbers import Name
 from reports.results.differences import Fingerprint
 from reports.results.model import Run
-from reports.results.sessions import clock_warnings
+from reports.results.sessions import clock_warnings, minute
 from reports.text import format as fmt
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
 
@@ -254,6 +254,18 @@ class Comparison:
         """What is said of sessions whose clock was set."""
         told = (text for of in (self.a, self.b) for text in clock_warnings(of.machines, of.when))
         return tuple(dict.fromkeys(told))
+
+    @property
+    def backwards(self) -> str:
+        """Return "B was measured before A: 2026-11-20 03:00, and A 2026-11-28 03:00" of the same host; "" where it was not, or no clock tells."""
+        times = [[of.when[key].at for key in of.sessions] for of in (self.a, self.b)]
+        told = not self.clocks and not any(run.captured for of in (self.a, self.b) for run in of.runs)
+        if self.by or not told or {*self.a.hosts}.isdisjoint(self.b.hosts) or not all(map(all, times)):
+            return ""
+        first, last = min(times[0]), max(times[1])
+        if last >= first:
+            return ""
+        return f"B was measured before A: {minute(last)}, and A {minute(first)}"
 
     def fails(self, verdicts: Collection[str]) -> bool:
         """Is there a row with one of these verdicts? A number without a verdict is an inconclusive one."""

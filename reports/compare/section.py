@@ -155,6 +155,8 @@ def _lead(comparison: Comparison) -> Iterable[str]:
         )
     for text in comparison.across:
         yield f"Different programs: {text}. Their numbers differ on one and the same machine."
+    if comparison.backwards:
+        yield f"{comparison.backwards}."
     for text in comparison.clocks:
         yield f"A clock was set: {text}."
     for shared in comparison.shared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,9 @@ def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ())
     if not pairs:
         unknown = next((level for level in text.split(",") if level and level not in known), "")
         several = "; ".join(known[:20]) if any("," in level for level in known) else ", ".join(known[:20])
-        hint = nearest(unknown, known) or f"its levels: {several}"
+        example = f"--by {shlex.quote(f'{axis}={known[0]},{known[1]}')}" if len(known) > 1 else ""
+        named = f"name two, as in {example}; " if example and not unknown else ""
+        hint = nearest(unknown, known) or f"{named}its levels: {several}"
         said = (
             f"no run has {axis}={unknown}"
             if unknown and text.count(",") == 1

@@ -531,6 +531,8 @@ def table(
         out += wrapped(text)
     for text in comparison.across:
         out += wrapped(f"Different programs: {text}. Their numbers differ on one and the same machine.")
+    if comparison.backwards:
+        out += wrapped(f"{comparison.backwards}.")
     for text in comparison.clocks:
         out += wrapped(f"A clock was set: {text}.")
     out += ["", *wrapped(sentence(comparison))]

@@ -182,7 +182,10 @@ def test_the_page_of_two_levels_is_of_their_runs_alone(here: Path, call: Call) -
         (("a.db", "missing.db"), "missing.db: no such file"),
         (("a.db", "missing"), "no such baseline"),
         (("a.db", "b.db", "--by", "level=1,2", "-a", "a.db"), "leave -a and -b out"),
-        (("a.db", "--by", "level"), "--by level: names no two of its levels\nhint: its levels: 1, 2, 3"),
+        (
+            ("a.db", "--by", "level"),
+            "--by level: names no two of its levels\nhint: name two, as in --by level=1,2; its levels: 1, 2, 3",
+        ),
         (("a.db", "--by", "level=1,1"), "names no two of its levels"),
         (("a.db", "--by", "level=1,7"), "its levels: 1, 2, 3"),
         (("a.db", "b.db", "--threshold", "much"), "between 0 and 100"),

@@ -19,6 +19,8 @@ from orchestrator.machine.near_files import near_files
         ("lab1.db", ("db",), "first.lab1.db"),
         ("sub/again", ("db",), "sub/again.db"),
         ("sub/quite_another.db", ("db",), ""),
+        ("sub/nope.db", ("db",), ""),  # ".db" alone made it like any short name
+        ("sub/agian.db", ("db",), "sub/again.db"),
         ("nowhere/lab1.yaml", ("yaml",), ""),
         ("first.lab1.yaml", ("toml",), ""),
     ],
@@ -28,7 +30,7 @@ def test_a_mistyped_file_is_found_beside_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
-    for there in ("lab1.yaml", "first.lab1.db", "sub/again.db", "notes.txt"):
+    for there in ("lab1.yaml", "first.lab1.db", "sub/again.db", "sub/pC.db", "notes.txt"):
         (tmp_path / there).touch()
 
     assert near_files(name, endings) == (f"did you mean {meant!r}?" if meant else "")

@@ -930,3 +930,17 @@ def test_one_more_reason_is_one(slow_remote: Comparison) -> None:
         formats.as_markdown(dataclasses.replace(slow_remote, unmatched=lacks)).count("and 1 more reason\n")
         == 1
     )
+
+
+def test_b_that_was_measured_before_a_is_said_to_have_been(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name, day in (("A", 21), ("B", 20)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.started = f"2026-11-{day}T09:15:02+00:00"
+        sides.append(of(name, maker.add("s", "stream", {"threads": 1}, make.stream_text(5000, 1)).write()))
+    found = compare(*sides)
+    said = "B was measured before A: 2026-11-20 09:15, and A 2026-11-21 09:15."
+
+    assert said in texts.table(found).splitlines()
+    assert said in delta(found).lead
+    assert not compare(of("A", sides[1].files[0]), of("B", sides[0].files[0])).backwards
