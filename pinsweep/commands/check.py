@@ -126,7 +126,7 @@ def _files(baseline: str | None) -> list[Path]:
 
 
 def _local_folder() -> str | None:
-    """Return where temporary files outlive no boot but are on a disk, not in memory; None where that cannot be written."""
+    """Return where temporary files are on a disk, not in memory; None where that cannot be written."""
     return "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
 
 
