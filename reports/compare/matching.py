@@ -349,6 +349,11 @@ def _where(cell: CellOfSide, share: str = "") -> str:
     return ", ".join(filter(None, (cell.relation, share or cell.scope))) or "unplaced"
 
 
+def _placed(cell: CellOfSide) -> str:
+    """Return `_where` for people, whom "all of the machine" tells that it is all."""
+    return cell.scope if cell.relation == "all" and cell.scope else _where(cell)
+
+
 # --- why not -----------------------------------------------------------------------------------------------
 
 
@@ -375,7 +380,9 @@ def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str, own: Seq
     said = _written(cell, name)
     listed = fmt.words([*values[:6], *untold]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
     if name == "place":
-        return f"{other} has no cell there ({said}); it has {listed}"
+        places = list(dict.fromkeys(_placed(c) for c, p in theirs if name in p))
+        elsewhere = "; ".join(places[:6]) + (f" and {len(places) - 6} more" if len(places) > 6 else "")
+        return f"{other} has such a cell, but in another place: {elsewhere} (here: {_placed(cell)})"
     hint = f" (--ignore {name}?)" if _is_fixed(name, own) and _is_fixed(name, others) else ""
     if name not in parameters:
         return f"{name} is not said here; {other} has {listed}{hint}"

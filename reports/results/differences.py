@@ -66,26 +66,23 @@ def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str,
 
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
-    """Return tool (a stand-in that both sides ran: its own name) → (the program and its version of A, of B), and, where those are the same, its
+    """Return tool that both sides ran (a stand-in: its own name) → (the program and its version of A, of B), and, where those are the same, its
     checksums; those of the files that a user's own commands on both sides run, by their names."""
     left, right = (group_by(naming.by_program(runs), lambda r: r.tool) for runs in (a, b))
     table: dict[str, tuple[str, str]] = {}
-    for tool in dict.fromkeys((*left, *right)):
-        names = tuple(
-            _listed(naming.program_name(run) for run in side.get(tool, ())) for side in (left, right)
-        )
+    for tool in filter(right.__contains__, left):
+        names = tuple(_listed(naming.program_name(run) for run in side[tool]) for side in (left, right))
         same = names[0] == names[1]
-        stands_in = same and all(map(naming.stands_in, (*left.get(tool, ()), *right.get(tool, ()))))
+        stands_in = same and all(map(naming.stands_in, (*left[tool], *right[tool])))
         what = names[0] if stands_in else naming.tool_name(tool)
         sums = [
-            _listed(str(run.program.get("sha256") or "")[:12] for run in side.get(tool, ()))
-            for side in (left, right)
+            _listed(str(run.program.get("sha256") or "")[:12] for run in side[tool]) for side in (left, right)
         ]
         if not same or any(sums) or names[0] != naming.tool_name(tool):  # else nothing is recorded of it
             table[what] = (names[0], names[1])
         if same and any(sums):
             table[f"sha256 of {what}"] = (sums[0], sums[1])
-        files = [_files(side.get(tool, ())) for side in (left, right)]
+        files = [_files(side[tool]) for side in (left, right)]
         for name in sorted(files[0].keys() & files[1].keys()):
             table[f"sha256 of {name}"] = _listed(files[0][name]), _listed(files[1][name])
     return table

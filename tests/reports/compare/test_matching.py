@@ -335,3 +335,22 @@ def test_one_option_in_two_spellings_is_one_cell(make: Any, tmp_path: Path) -> N
     ]
     assert "ioengine" in found.unmatched[0].reason
     assert "bs" not in found.unmatched[0].reason
+
+
+@pytest.mark.parametrize(
+    ("relation", "cpus", "said"),
+    [("all", range(8), "all of the machine"), ("remote", [0], "remote, one PU"), ("local", [0, 4], "local, one core")],
+)  # fmt: skip
+def test_a_cell_of_another_place_says_where_it_is(
+    relation: str, cpus: Sequence[int], said: str, make: Any, tmp_path: Path
+) -> None:
+    """ "B has no cell there (local, one PU); it has all, all of a NUMA node"."""
+    a = side(make, tmp_path / "a.db", SMALL, [({"ntimes": 3}, "here", "local", [0])])
+    b = side(make, tmp_path / "b.db", SMALL, [({"ntimes": 3}, "there", relation, list(cpus))])
+
+    reasons = [one.reason for one in match(cells_of(a), cells_of(b)).unmatched]
+
+    assert reasons == [
+        f"B has such a cell, but in another place: {said} (here: local, one PU)",
+        f"A has such a cell, but in another place: local, one PU (here: {said})",
+    ]

@@ -49,3 +49,13 @@ def test_a_command_is_told_with_its_program_wherever_that_lies(make: Any, tmp_pa
     assert commands([("", a, b)]) == {}
     (told,) = commands([("", a, other)]).values()
     assert [side.split()[-1] for side in told] == ["python3", "awk"]
+
+
+def test_a_tool_that_one_side_did_not_run_is_nothing_that_was_not_recorded(make: Any, tmp_path: Path) -> None:
+    """ "Not recorded on both sides: governor, command, STREAM", of which B had run neither."""
+    maker = make.Maker(tmp_path / "b.db")
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), program="STREAM")
+    a, b = ran(make, tmp_path / "a.db", "awk", "0123456789ab", typed="awk"), load([maker.write()]).runs
+
+    assert compared(programs(a, b)).unknown == ()
+    assert compared(programs(b, a)).unknown == ()
