@@ -134,7 +134,9 @@ def holds(comparison: Comparison) -> None:
         (line,) = [x for x in table if conditions(x[0]) == (key.name, key.context.partition("; ")[0])]
         assert line[1:4] == (key.unit, a, b)
         assert key.repeats.rpartition(", ")[2] == line[-1]
-        assert key.repeats.startswith(line[4])
+        moved, _, medians = line[4].removesuffix(")").partition(" (")
+        aside = "; ".join(filter(None, (line[5], medians)))
+        assert key.repeats == f"{moved}{f' ({aside})' if aside else ''}, {line[-1]}"
     for text in (
         texts.table(comparison, everything=True),
         formats.as_markdown(comparison),
