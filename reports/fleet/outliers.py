@@ -107,6 +107,16 @@ def against(strips: Iterable[Strip]) -> Against:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """From where to where the hosts of a group reach in a number."""
+
+    series: Series
+    low: Host
+    high: Host
+    share: float  # the distance of both, as a share of the median of the hosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Hosts of equal hardware."""
 
@@ -119,6 +129,20 @@ class Group:
     @property
     def judged(self) -> bool:
         return self.baseline > 0 or len(self.hosts) >= LEAST_HOSTS
+
+    @property
+    def spreads(self) -> list[Spread]:
+        """Return the numbers in which its hosts differ, those in which they are furthest apart first."""
+        found = []
+        for one, strip in self.strips:
+            by_value = sorted(strip.hosts, key=lambda host: host.value)
+            middle = statistics.median(host.value for host in by_value) if by_value else 0.0
+            if middle and by_value[0].value < by_value[-1].value:
+                low, high = by_value[0], by_value[-1]
+                found.append(
+                    Spread(series=one, low=low, high=high, share=(high.value - low.value) / abs(middle))
+                )
+        return sorted(found, key=lambda spread: -spread.share)
 
     @property
     def beside_baseline(self) -> tuple[Series, ...]:

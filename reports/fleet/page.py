@@ -185,15 +185,17 @@ def _named(hosts: Sequence[str]) -> str:
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     by_status = report.by_status()
-    apart = ", ".join(f"{len(by_status[word])} {word}" for word in ("broken", "slow"))
-    for rank, (name, value, context) in enumerate(
-        (
-            ("Hosts", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
+    unknown = len(by_status["unknown"])
+    rows = [("Hosts", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}")]
+    if unknown < len(report.statuses):
+        apart = ", ".join(f"{len(by_status[word])} {word}" for word in ("broken", "slow"))
+        apart += f"; {unknown} not judged" if unknown else ""
+        rows += [
             ("Broken or slow", len(report.accused), apart),
             ("To measure again", len(report.rerun), report.suspected),
-            ("Numbers", *_compared(report)),
-        )
-    ):
+        ]
+    rows.append(("Numbers", *_compared(report)))
+    for rank, (name, value, context) in enumerate(rows):
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
 
 

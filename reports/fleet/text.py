@@ -11,7 +11,7 @@ from typing import Any, Final
 from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
 from reports.draw.figure import MARK
-from reports.fleet.outliers import SAID, Group, Odd, Report
+from reports.fleet.outliers import SAID, Group, Odd, Report, Spread
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -32,7 +32,13 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
     """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst; else on a terminal a line a host says
     in which sweeps, and by how much."""
     odd = folds(report, screen) if screen.terminal and not everything else _odd(report, everything, screen)
-    blocks = [_verdict(report, screen), *_groups(report), odd, _everywhere(report), report.chance.text]
+    blocks = [
+        _verdict(report, screen),
+        *_groups(report, everything),
+        odd,
+        _everywhere(report),
+        report.chance.text,
+    ]
     blocks += [
         _unjudged(report),
         _gaps(report, everything),
@@ -98,7 +104,7 @@ def _hosts(head: str, names: Sequence[str], word: Status, screen: Screen) -> lis
     return [line[: len(head)] + line[len(head) :].replace(", ", ",") for line in lines]
 
 
-def _groups(report: Report) -> Iterable[str]:
+def _groups(report: Report, everything: bool) -> Iterable[str]:
     lines = []
     for group in report.groups:
         head = f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}"
@@ -109,11 +115,29 @@ def _groups(report: Report) -> Iterable[str]:
             lines.append(
                 "  fewer than 8 such hosts: not judged by each other; give sessions of good ones with --baseline"
             )
+            lines += _spreads(group.spreads, everything)
         if unseen := group.unseen(report.threshold):
             lines.append(printable(f"  {unseen}: {_which(group.blind(report.threshold))}"))
         lines += [f"  {printable(text)}" for text in (group.past, group.of_zero) if text]
     if lines:
         yield "\n".join(lines)
+
+
+def _spreads(spreads: Sequence[Spread], everything: bool) -> Iterable[str]:
+    """Yield "  prog, n=3: elapsed: 152 ms on n1 to 183 ms on n2, 20 % apart", the furthest apart first."""
+    shown = spreads if everything else spreads[:_APART]
+    for one in shown:
+        low, high = (
+            f"{fmt.quantity(host.value, one.series.said_unit, step=one.series.step)} on {host.name}"
+            for host in (one.low, one.high)
+        )
+        yield printable(f"  {one.series.name}: {low} to {high}, {fmt.percent(one.share)} apart")
+    if left := len(spreads) - len(shown):
+        yield f"  and {fmt.plural(left, 'more number')} in which they are less far apart (--all lists them)"
+
+
+_APART: Final = 3
+"""Numbers of each kind of host too few to be judged that have a line without `--all`."""
 
 
 def _which(blind: Sequence[tuple[Series, float]]) -> str:

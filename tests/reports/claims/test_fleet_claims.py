@@ -362,8 +362,12 @@ def key_numbers(case: Case) -> None:
     kinds = len(document["groups"])
     assert shown["Hosts"] == (len(case.truth.kind), f"of {kinds} kind{'s' * (kinds > 1)}")
     broken, slow = len(case.hosts("broken")), len(case.hosts("slow"))
-    assert shown["Broken or slow"] == (broken + slow, f"{broken} broken, {slow} slow")
-    assert shown["To measure again"][0] == len(document["rerun"])
+    unknown = len(case.hosts("unknown"))
+    assert ("Broken or slow" in shown) == ("To measure again" in shown) == (unknown < len(case.truth.kind))
+    if unknown < len(case.truth.kind):
+        apart = f"{broken} broken, {slow} slow" + (f"; {unknown} not judged" if unknown else "")
+        assert shown["Broken or slow"] == (broken + slow, apart)
+        assert shown["To measure again"][0] == len(document["rerun"])
     assert shown["Numbers"][0] == (compared or len(every))
     if more := re.search(
         r"(\d+) more(?: of kinds of host too few to be judged)? (?:is|are) not", shown["Numbers"][1]
@@ -679,6 +683,15 @@ def terminal(case: Case) -> None:
             assert unfolded(found[1]) == group
         elif line.startswith("  fewer than 8 such hosts"):
             assert len(group) < 8
+        elif found := re.fullmatch(
+            r"  (s, a=\d+: \w+): (.+) on (n\d+) to (.+) on (n\d+), (\S+) % apart", line
+        ):
+            by_host = case.truth.mates(min(group), key_of(found[1]))
+            low, high = by_host[found[3]], by_host[found[5]]
+            assert (low, high) == (min(by_host.values()), max(by_host.values()))
+            assert stands(found[2], low)
+            assert stands(found[4], high)
+            assert stands(found[6], 100 * (high - low) / statistics.median(by_host.values()), digits=2)
         elif found := re.fullmatch(r"  (up to .* unseen in \d+ of \d+ numbers?): (.*)", line):
             unseen(case, found[1], group)
             blind(case, found[2], group)

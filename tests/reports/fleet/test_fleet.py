@@ -221,10 +221,18 @@ def test_other_hardware_is_another_group_and_says_in_what(some: Fleet) -> None:
 
 
 def test_a_page_of_few_hosts_does_not_say_that_there_are_no_numbers(some: Fleet) -> None:
-    page = fleet_page.build(some.hosts(range(1, 4)).report(), title="t", links={})
+    """Nobody was judged, and the tiles said “0 broken, 0 slow” and “nobody is suspicious”; the text had no number."""
+    report = some.hosts(range(1, 3)).add("node003", 0.2).report()
+    page = fleet_page.build(report, title="t", links={})
     assert "has given a number" not in html.html(page)
     (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
     assert (numbers.value, numbers.context) == ("12", "on all hosts, none of them compared")
+    assert [n.name for n in page.key_numbers] == ["Hosts", "Numbers"]
+    *rows, more = fleet_text.as_text(report).split("--baseline\n")[1].splitlines()[:4]
+    assert all(
+        re.search(r"^  .+: .+ GB/s on node003 to .+ GB/s on node00[12], 1[5-9] % apart$", row) for row in rows
+    )
+    assert more == "  and 5 more numbers in which they are less far apart (--all lists them)"
 
 
 def test_a_number_of_the_page_says_what_it_counts(some: Fleet, make: Any) -> None:
