@@ -129,6 +129,7 @@ def delta(comparison: Comparison) -> Delta:
         differences=_differences(comparison),
         agreed=_agreed(comparison),
         lines=lines,
+        doubted=tuple(line.doubt for line in lines if line.doubt),
         axis=tuple(_ticks(clip)),
         rest=_rest(closed[:_MOST_CLOSED], apart),
         left_out=max(0, len(closed) - _MOST_CLOSED),

@@ -55,6 +55,9 @@ class Section:
     lead: tuple[str, ...] = ()  # paragraphs below the heading
     opening: bool = False  # it answers at a glance, and stands before what else there is to know
     blocks: tuple[Block, ...] = ()
+    doubted: tuple[
+        str, ...
+    ] = ()  # the checks that doubt rows of its table of verdicts, below which they stand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +278,7 @@ class Placements(Section):
 _UNSTEADY: Final = "Unsteady: the repeats span more than 25 % of their median, whatever is usual."
 _DOUBTFUL: Final = "⚠ doubtful: a check says why the number may be wrong{}."
 _G11: Final = "; G11 says it of repeats further apart than is usual for their tool and number"
-_TABLES: Final = "In a table, a ⚠ before a number doubts that number; one in the last column alone doubts all numbers of its row."
+_TABLES: Final = "In a table, a ⚠ before a number doubts that number; one {}in the last column alone doubts all numbers of its row."
 """What stands at key numbers and figures, and its rules."""
 
 
@@ -301,15 +304,16 @@ class Page:
 
     @property
     def marks(self) -> str:
-        """What the words mean that stand at its key numbers and figures, and what these lack, once for all; "" where there is neither."""
+        """What the words mean that stand at its key numbers, verdicts and figures, and what these lack, once for all; "" where there is neither."""
         figures = (f for section in self.sections for block in section.blocks for f in block.figures)
         drawn = [f.doubt for f in figures if f.doubt]
-        doubts = [*drawn, *(k.doubt for k in self.key_numbers if k.doubt)]
+        judged = self.comparison.doubted if self.comparison else ()
+        doubts = [*drawn, *judged, *(k.doubt for k in self.key_numbers if k.doubt)]
         by_repeats = any("G11" in doubt for doubt in doubts)
         said = [
             _UNSTEADY if any(k.unsteady for k in self.key_numbers) else "",
             _DOUBTFUL.format(_G11 if by_repeats else "") if doubts else "",
-            _TABLES if drawn else "",
+            _TABLES.format("below a verdict or " if judged else "") if drawn or judged else "",
         ]
         return " ".join(filter(None, [*said, *dict.fromkeys(k.lacks for k in self.key_numbers)]))
 

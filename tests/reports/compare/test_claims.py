@@ -322,6 +322,8 @@ def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp
 
     assert page.key_numbers
     assert all("F1" in number.doubt for number in page.key_numbers)
+    assert "one below a verdict or in the last column alone doubts all numbers of its row" in page.marks
+    assert "below a verdict" not in build(load(paths)).marks
 
 
 def test_a_key_number_of_a_comparison_is_of_a_cell_that_no_check_convicts(make: Any, tmp_path: Path) -> None:
