@@ -75,6 +75,9 @@ def overdue(screened: Mapping[str, float], *, before: float, now: float) -> tupl
 DAY: Final = 86400.0
 
 
+Lack = Literal["failed", "not run", "not valid", "without a valid number"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacks:
     """The runs of a host that gave no number, or none that holds. What was disturbed is told apart."""
@@ -90,8 +93,18 @@ class Lacks:
 
     @property
     def text(self) -> str:
-        """Return "3 of 24 runs missing"."""
-        return f"{fmt.count(self.missing)} of {fmt.plural(self.missing + self.sound, 'run')} missing"
+        """Return "3 of 24 runs failed"."""
+        return f"{fmt.count(self.missing)} of {fmt.plural(self.missing + self.sound, 'run')} {self.word}"
+
+    @property
+    def word(self) -> Lack:
+        """Say what became of the runs: all of them alike, or that none of them has a valid number."""
+        alike: dict[Lack, int] = {
+            "failed": len(self.failed),
+            "not run": self.not_run,
+            "not valid": len(self.void),
+        }
+        return next((word for word, n in alike.items() if n == self.missing), "without a valid number")
 
     @property
     def reason(self) -> str:

@@ -19,7 +19,7 @@ from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.fleet.chance import Chance, chance
-from reports.fleet.gaps import Gap, failures, gaps, lacks
+from reports.fleet.gaps import Gap, Lack, Lacks, failures, gaps, lacks
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.repeated import repeated
@@ -242,7 +242,7 @@ class Report:
     threshold: float  # relative: what is less worse is not slow
     guilty: Guilty  # cells that a check convicts
     gaps: tuple[Gap, ...]  # what is not there to be judged
-    lacks: Mapping[str, str]  # host of which runs gave no number → "3 of 24 runs missing"
+    lacks: Mapping[str, Lacks]  # host of which runs gave no number → these
     failed: frozenset[tuple[str, str]]  # host, a sweep of which it has runs that gave no number
     screened: Mapping[
         str, float
@@ -304,11 +304,18 @@ class Report:
         """Hosts of which runs gave no number: of what is missing nobody can say that it is ok."""
         return tuple(sorted({*self.lacks} & {*self.statuses}))
 
+    def lack(self, hosts: Iterable[str]) -> Lack:
+        """Say what became of the runs of some hosts that gave no number: of all alike, or that none of them has a valid one."""
+        words = {self.lacks[host].word for host in hosts}
+        return words.pop() if len(words) == 1 else "without a valid number"
+
     def word_of(self, host: str) -> str:
-        """Return the verdict on a host as it is read: "ok", "not judged", "ok, 3 of 24 runs missing"."""
+        """Return the verdict on a host as it is read: "ok", "not judged", "ok, 3 of 24 runs failed"."""
         status = self.statuses[host]
         return (
-            f"ok, {self.lacks[host]}" if status == "ok" and host in self.lacks else SAID.get(status, status)
+            f"ok, {self.lacks[host].text}"
+            if status == "ok" and host in self.lacks
+            else SAID.get(status, status)
         )
 
     def by_status(self) -> dict[Status, list[str]]:
@@ -384,7 +391,7 @@ def build(
         threshold=threshold,
         guilty=guilty,
         gaps=gaps(results, wanted, unreadable),
-        lacks={host: own.text for host, own in lacks(results).items()},
+        lacks=lacks(results),
         failed=failures(results),
         screened=screened(results),
     )  # fmt: skip

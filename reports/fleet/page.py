@@ -149,7 +149,8 @@ def sentence(report: Report) -> str:
             f"{_named(list(report.rerun))} looked slow{',' if report.chance.too_many else ''} {helps}"
         )
     if report.lacking:
-        parts.append(f"runs of {_named(report.lacking)} are missing")
+        lack = report.lack(report.lacking)
+        parts.append(f"runs of {_named(report.lacking)} {'' if lack == 'failed' else 'are '}{lack}")
     halves = [halves for group in report.groups for halves in group.halves]
     if halves:
         parts.append(

@@ -55,10 +55,10 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
 
 
 def summary(report: Report) -> str:
-    """Return "40 hosts: 3 slow, 1 suspicious, 36 ok (runs of 2 missing)", the worst first."""
+    """Return "40 hosts: 3 slow, 1 suspicious, 36 ok (runs of 2 failed)", the worst first."""
     counts = {word: len(names) for word, names in report.by_status().items()}
-    bad = sum(report.statuses[host] == "ok" for host in report.lacking)
-    of_ok = f" (runs of {fmt.count(bad)} missing)" if bad else ""
+    bad = [host for host in report.lacking if report.statuses[host] == "ok"]
+    of_ok = f" (runs of {fmt.count(len(bad))} {report.lack(bad)})" if bad else ""
     told = ", ".join(
         f"{n} {SAID.get(word, word)}{of_ok if word == 'ok' else ''}" for word, n in counts.items() if n
     )

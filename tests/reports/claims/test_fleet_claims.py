@@ -300,7 +300,7 @@ def headline(case: Case) -> None:
         assert not slow
         assert len(unknown) < total
     assert bool(document["rerun"]) == any(" looked slow" in part for part in parts)
-    assert bool(case.truth.failed) == any(part.endswith(" are missing") for part in parts)
+    assert bool(case.truth.failed) == any(re.fullmatch("runs of .+ failed", part) for part in parts)
     for part in parts:
         if found := re.fullmatch(
             r"(.+) looked slow(?: and should be measured again|, which are too many for it to be the hosts: (longer) runs of .*)",
@@ -311,7 +311,7 @@ def headline(case: Case) -> None:
             assert n == len(document["rerun"])
             assert not names or names == set(document["rerun"])
             assert set(document["rerun"]) <= case.hosts("suspicious")
-        elif found := re.fullmatch(r"runs of (.+) are missing", part):
+        elif found := re.fullmatch(r"runs of (.+) failed", part):
             n, names = hosts_of(found[1])
             assert n == len(case.truth.failed)
             assert not names or names == set(case.truth.failed)
@@ -662,19 +662,19 @@ def terminal(case: Case) -> None:
     heading = ""
     for line in text.splitlines():
         if found := re.fullmatch(
-            r"(\d+) hosts?: ((?:\d+ [a-z ]+(?:, )?)+)", re.sub(r" \(runs of (\d+) missing\)", "", line)
+            r"(\d+) hosts?: ((?:\d+ [a-z ]+(?:, )?)+)", re.sub(r" \(runs of (\d+) failed\)", "", line)
         ):
-            bad = re.search(r"(\d+) ok \(runs of (\d+) missing\)", line)
+            bad = re.search(r"(\d+) ok \(runs of (\d+) failed\)", line)
             assert int(bad[2] if bad else 0) == len(case.hosts("ok") & {*case.report.lacking})
             counts = {w: int(n) for n, w in re.findall(r"(\d+) ([a-z ]+)", found[2])}
             assert int(found[1]) == len(case.truth.kind) == sum(counts.values())
             assert {w.replace("not judged", "unknown"): n for w, n in counts.items()} == {w: len(names) for w, names in document["nodes"].items()}  # fmt: skip
         elif found := re.fullmatch(
-            r"  (broken|slow|suspicious|fast|ok|not judged)(, \d+ of \d+ runs? missing)?  +(\S.*)", line
+            r"  (broken|slow|suspicious|fast|ok|not judged)(, \d+ of \d+ runs? failed)?  +(\S.*)", line
         ):
             named = case.hosts({"not judged": "unknown"}.get(found[1], found[1]))
             apart = named & {*case.report.lacking} if found[1] == "ok" else set()
-            apart = {h for h in apart if f", {case.report.lacks[h]}" == found[2]} if found[2] else apart
+            apart = {h for h in apart if f", {case.report.lacks[h].text}" == found[2]} if found[2] else apart
             assert unfolded(found[3]) == (apart if found[2] else named - apart)
         elif found := re.fullmatch(r"(\d+) hosts?: (A|B), .*", line):
             group = {h for h, kind in case.truth.kind.items() if kind == found[2]}

@@ -12,6 +12,7 @@ from orchestrator.model import Group
 from reports.fleet import outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
+from reports.fleet.gaps import Lacks
 from reports.page import html
 from reports.results.load import load
 from reports.text.screen import Screen
@@ -43,7 +44,7 @@ def test_a_host_whose_runs_failed_has_crosses_and_is_named(make: Any, tmp_path: 
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.grid
     rows = {row.name: row for row in figure.grid.rows}
-    assert rows["n03"].word == "ok, 2 of 4 runs missing"
+    assert rows["n03"].word == "ok, 2 of 4 runs failed"
     assert {cell.text for cell in rows["n03"].cells if cell.missing} == {"×"}
     assert {cell.text for cell in rows["n05"].cells if cell.missing} == {"–"}
     assert {row.word for name, row in rows.items() if name != "n03"} == {"ok"}
@@ -61,12 +62,12 @@ def test_a_host_whose_runs_failed_is_not_among_the_good_ones(make: Any, tmp_path
 
     for screen in (Screen(), Screen(width=60, terminal=True)):
         first, failed, good, *_ = fleet_text.as_text(report, screen=screen).splitlines()
-        assert first == "12 hosts: 12 ok (runs of 1 missing)"
+        assert first == "12 hosts: 12 ok (runs of 1 failed)"
         assert (failed, good) == (
-            "  ok, 2 of 4 runs missing  n03",
-            "  ok                       n[00-02,04-11]",
+            "  ok, 2 of 4 runs failed  n03",
+            "  ok                      n[00-02,04-11]",
         )
-    assert fleet_page.sentence(report).endswith("; runs of n03 are missing.")
+    assert fleet_page.sentence(report).endswith("; runs of n03 failed.")
 
 
 def test_a_host_of_which_some_runs_failed_says_so_on_the_page_too(make: Any, tmp_path: Path) -> None:
@@ -100,8 +101,8 @@ def test_a_host_of_which_some_runs_failed_says_so_on_the_page_too(make: Any, tmp
     assert (equal["Worst"], equal["Best"]) == ("–", "–")  # it was "n00 20.0", "n00 20.0"
     words = [(row.name, row.word) for row in figure.grid.rows]
     assert words[:3] == [
-        ("n03", "ok, 1 of 4 runs missing"),
-        ("n05", "ok, 1 of 4 runs missing"),
+        ("n03", "ok, 1 of 4 runs failed"),
+        ("n05", "ok, 1 of 4 runs failed"),
         ("n00", "ok"),
     ]
     assert [gap.text for gap in report.gaps] == ["incomplete n[03,05], each: 1 run failed, exit status 1"]
@@ -174,3 +175,13 @@ def test_the_host_that_is_farthest_off_stands_first_and_a_row_of_several_leads_t
     text = html.html(page, static=True)
     assert 'id="suspects"' in text
     assert f'id="{first.link.removeprefix("#")}"' in text
+
+
+def test_runs_without_a_number_are_called_what_they_are(make: Any, tmp_path: Path) -> None:
+    """Runs that crashed were "missing"."""
+    (failed,) = fleet(make, tmp_path, 4).lacks["n03"].failed[:1]
+    said = [
+        Lacks(failed=(failed,) * n, void=(), not_run=not_run, sound=2).text
+        for n, not_run in ((2, 0), (0, 1), (2, 1))
+    ]
+    assert said == ["2 of 4 runs failed", "1 of 3 runs not run", "3 of 5 runs without a valid number"]
