@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass
 
-from reports.compare.matching import CellOfSide, Matching, cells, match
+from reports.compare.matching import CellOfSide, Matching, cells, gave_no_number, match
 from reports.compare.sides import Side, SideName
 
 
@@ -45,6 +45,20 @@ def failures(matching: Matching, a: Side, b: Side, ignore: Collection[str]) -> t
     """Return the cells of which more failed on one side, those of A first, of a side those without a number; `ignore`: as of `cells`."""
     found = [failed for pair in _pairs(matching, a, b, ignore) if (failed := _failed(*pair))]
     return tuple(sorted(found, key=lambda one: (one.side, not one.wholly, -one.here[0] / one.here[1])))
+
+
+def why_failed(a: Side, b: Side, ignore: Collection[str]) -> Callable[[SideName, CellOfSide], str]:
+    """Return what says of a cell of one side that its runs on the other gave no number, and why; "" where none was started there."""
+    others: dict[SideName, tuple[SideName, dict[Hashable, CellOfSide]]] = {
+        "A": ("B", {cell.key: cell for cell in cells(b.failed, ignore)}),
+        "B": ("A", {cell.key: cell for cell in cells(a.failed, ignore)}),
+    }
+
+    def why(side: SideName, cell: CellOfSide) -> str:
+        other, known = others[side]
+        return gave_no_number(other, known[cell.key].runs) if cell.key in known else ""
+
+    return why
 
 
 _Counted = tuple[CellOfSide, tuple[int, int], tuple[int, int]]

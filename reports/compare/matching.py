@@ -432,15 +432,20 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
     def why(cell: CellOfSide) -> str:
         of = cell.runs[0].cell
         if runs := tried.get(of.point_id):
-            left_out = [r for r in runs if r.void or r.record.status in LEFT_OUT]
-            words = sorted(set(map(became, runs)))
-            verb = "left out" if len(left_out) == len(runs) else "gave no number"
-            return f"{name}: {fmt.plural(len(runs), 'run')} {verb} ({fmt.words(words)})"
+            return gave_no_number(name, runs)
         if reason := skipped.get((cell.sweep, _labels_key(of.labels()))):
             return f"{name} could not run it, {reason}"
         return f"{name} has not run it yet" if of.point_id in open_ else ""
 
     return why
+
+
+def gave_no_number(side: str, runs: Sequence[Run]) -> str:
+    """Return "B: 6 runs gave no number (failed)", "B: 2 runs left out (disturbed)"."""
+    left_out = [r for r in runs if r.void or r.record.status in LEFT_OUT]
+    words = sorted(set(map(became, runs)))
+    verb = "left out" if len(left_out) == len(runs) else "gave no number"
+    return f"{side}: {fmt.plural(len(runs), 'run')} {verb} ({fmt.words(words)})"
 
 
 def became(run: Run) -> str:

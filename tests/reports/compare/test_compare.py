@@ -229,9 +229,10 @@ def test_failed_runs_of_a_level_are_said_as_those_of_a_file_are(make: Any, tmp_p
         text = "" if fails else make.stream_text(5000.0 * threads, threads)
         maker.add("s", "stream", {"threads": threads}, text, axes=("threads", "place"), place=place, relation=place, status="failed" if fails else "ok")  # fmt: skip
 
-    said = texts.sentence(compare(*levels(load([maker.write()]), "place", "local,remote"), by="place"))
+    found = compare(*levels(load([maker.write()]), "place", "local,remote"), by="place")
 
-    assert said.startswith("Failed in B: 3 of 3 runs of s, threads=2 (A: 0 of 3). ")
+    assert [one.reason for one in found.unmatched] == ["B: 3 runs gave no number (failed)"]
+    assert texts.sentence(found).startswith("Failed in B: 3 of 3 runs of s, threads=2 (A: 0 of 3). ")
 
 
 def test_one_run_a_side_gives_values_and_no_verdict(make: Any, tmp_path: Path) -> None:
