@@ -5,6 +5,7 @@ Kernel change-point detection (Arlot, Celisse, Harchaoui 2019) on the session me
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -133,9 +134,20 @@ def unseen(values: Sequence[float], found: Sequence[Change]) -> float:
 
 def _gaps(values: Sequence[float]) -> Iterable[float]:
     """Yield by what share of the level before each session the level from it on is another."""
+    first, last = _medians(values), _medians(values[::-1])[::-1]
     for i in range(SHORTEST, len(values) - SHORTEST + 1):
-        if before := median(values[:i]):
-            yield abs(relative(median(values[i:]), before))
+        if before := first[i - 1]:
+            yield abs(relative(last[i], before))
+
+
+def _medians(values: Sequence[float]) -> list[float]:
+    """Return the median of the values up to each: of hundreds of sessions each is not sorted anew."""
+    ordered: list[float] = []
+    found = []
+    for n, value in enumerate(values, 1):
+        bisect.insort(ordered, value)
+        found.append((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
+    return found
 
 
 UNSEEN = 4.0
