@@ -127,7 +127,7 @@ def test_what_is_missing_is_named_and_the_others_are_judged(
         done = called("fleet", *words, "--nodes", "node[001-014]")
         assert done.returncode == 1, done.stderr
         lines = done.stdout.splitlines()
-        assert lines[0] == "11 hosts: 10 ok (runs of 1 missing), 1 not judged"
+        assert lines[0] == "11 hosts: 10 ok (runs of 1 not run), 1 not judged"
         assert "no result node[012-014]" in lines
         assert "no number node011: 2 runs failed, exit status 1: no numbers" in lines
         assert "incomplete node010: 3 runs not started, or not to the end" in lines

@@ -92,7 +92,7 @@ def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
     assert states["n12"] == ("failed", "job 7 ended well, but its results are not here")
     assert states["n13"] == ("failed", "job 7 ended well, but its results are not here")
     assert states["n14"] == ("not submitted", "")
-    assert fleet.stdout.splitlines()[:1] == ["9 hosts: 9 ok (runs of 1 missing)"], fleet.stdout + fleet.stderr
+    assert fleet.stdout.splitlines()[:1] == ["9 hosts: 9 ok (runs of 1 not run)"], fleet.stdout + fleet.stderr
     said = fleet.stdout.splitlines()
     assert "no result n[09-11,13-14]" in said
     assert "incomplete n12: 1 run not started, or not to the end" in said
