@@ -124,6 +124,9 @@ def made(folder: Path, sound: Path, shape: str) -> Path:
             db.execute("DELETE FROM parsed")
             db.execute("DROP TABLE IF EXISTS kept_answer")
             db.create_function("packed", 1, lambda text: zlib.compress(text.encode()))
+            db.execute(
+                "UPDATE session SET seed = seed + 1"
+            )  # else compare refuses the session that the sound file has, too
             SHAPES[shape](db)
         new.rename(path)
     return path
