@@ -267,12 +267,13 @@ def _made(finished: Finished) -> Path | None:
 
 def _print(finished: Finished, status: int) -> None:
     """Print what was done, for programs."""
-    from reports.checks.audited import audit_of
+    from reports.checks.audited import audit_large, audit_of
     from reports.export.record import of_sweep
     from reports.results.load import load
     from reports.text.json_text import json_text
 
     plan = finished.prepared.plan
+    audit_large([finished.path])
     results = load([finished.path]) if plan.runs and finished.path.exists() else None
     findings = audit_of(results) if results else ()
     data(json_text(of_sweep(_made(finished), plan, finished.summary, status, results, findings)))
