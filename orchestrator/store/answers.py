@@ -30,9 +30,13 @@ _DIGEST: Final = hashlib.sha256().digest_size
 
 
 def made_by(db: sqlite3.Connection, program: str) -> str:
-    """Return how `fingerprint` begins: it tells the program, and how many runs there are, without a look at them. Raises sqlite3.Error."""
+    """Return how `fingerprint` begins: it tells the program, and how many runs and sessions there are, without a look at them. Raises
+    sqlite3.Error."""
     (runs,) = db.execute("SELECT count(*) FROM run").fetchone()
-    return f"{hashlib.sha256(program.encode()).hexdigest()[:16]} {runs} "
+    (sessions,) = db.execute(
+        "SELECT count(*) FROM session"
+    ).fetchone()  # one that found nothing to do adds no run
+    return f"{hashlib.sha256(program.encode()).hexdigest()[:16]} {runs} {sessions} "
 
 
 def fingerprint(db: sqlite3.Connection, program: str) -> str:

@@ -505,7 +505,7 @@ class ResultFile:
         return answers.is_kept(self._db, question, of)
 
     def has_answer_like(self, question: str, program: str) -> bool:
-        """Is something kept as the answer to a question that begins so, by `program`, when there were as many runs?"""
+        """Is something kept as the answer to a question that begins so, by `program`, when there were as many runs and sessions?"""
         return answers.is_kept_like(self._db, question, answers.made_by(self._db, program))
 
     def keep_answers(self, of: str, kept: Iterable[tuple[str, str]]) -> None:

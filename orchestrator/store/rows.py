@@ -448,7 +448,7 @@ def conditions(row: Sequence[Any]) -> Conditions:
 
 def skipped(row: Sequence[Any]) -> Skipped:
     _checked(row, SKIPPED, "a skipped cell")
-    return Skipped(sweep=_word(row[0], "a skipped cell, sweep"), cell=_flat(row[1], "a skipped cell, point"), reason=_word(row[2], "a skipped cell, reason"))  # fmt: skip
+    return Skipped(sweep=sys.intern(_word(row[0], "a skipped cell, sweep")), cell=_flat(row[1], "a skipped cell, point"), reason=_word(row[2], "a skipped cell, reason"))  # fmt: skip
 
 
 def alias(row: Sequence[Any]) -> Alias:

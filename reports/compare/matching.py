@@ -17,6 +17,7 @@ Cells are matched in rounds; each takes what the one before has left, and only w
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -424,16 +425,19 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
     tried = group_by(
         (run for run in other.runs if run.parsed is None or run.void), lambda run: run.record.point_id
     )
-    skipped = {
-        (item.sweep, _labels_key(item.cell)): f"{where}: {item.reason}" for where, item in other.skipped
-    }
     open_ = {cell.point_id for _, cell, _ in other.missing}
+
+    @functools.cache
+    def skipped() -> Mapping[Hashable, str]:  # of most pairs nobody asks for what may be very many
+        return {
+            (item.sweep, _labels_key(item.cell)): f"{where}: {item.reason}" for where, item in other.skipped
+        }
 
     def why(cell: CellOfSide) -> str:
         of = cell.runs[0].cell
         if runs := tried.get(of.point_id):
             return gave_no_number(name, runs)
-        if reason := skipped.get((cell.sweep, _labels_key(of.labels()))):
+        if reason := skipped().get((cell.sweep, _labels_key(of.labels()))):
             return f"{name} could not run it, {reason}"
         return f"{name} has not run it yet" if of.point_id in open_ else ""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from typing import Final
 
@@ -25,6 +26,7 @@ from orchestrator.model import STATUSES
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.numbers import Name, series
+from reports.numbers.kept import Kept
 from reports.numbers.series import Series, Value
 from reports.results import naming
 from reports.results.grouping import group_by
@@ -66,9 +68,13 @@ def text(results: Results, tool: str | None = None) -> str:
 def families(results: Results, tool: str | None = None) -> list[Family]:
     """Return the metric families, those of the tools first, in the order of the results."""
     newest = _newest(results)
+    with closing(Kept(results)) as kept:
+        found_in = series.collect(
+            results, of_results(results, digest=False), undirected=True, told=kept.numbers
+        )
     every = [
         (one, values)
-        for one in series.collect(results, of_results(results, digest=False), undirected=True)
+        for one in found_in
         if tool in (None, one.key.tool)
         for values in group_by(
             (v for v in one.values if newest[v.run.host, one.key.program, one.key.point_id] == v.run.file),

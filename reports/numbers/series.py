@@ -8,8 +8,7 @@ cell, and its name in the run (`reports.numbers`). Between machines of different
 from __future__ import annotations
 
 import statistics
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
@@ -192,27 +191,25 @@ ANEW: Final = "`pinsweep audit` says by what; measure them anew, into a new file
 
 
 def collect(
-    results: Results, doubts: Guilty = MappingProxyType({}), *, undirected: bool = False
+    results: Results,
+    doubts: Guilty = MappingProxyType({}),
+    *,
+    undirected: bool = False,
+    told: Callable[[Run], Iterable[Number]] = numbers.numbers,
 ) -> tuple[Series, ...]:
     """Return every number of the good runs that can be better or worse, in the order of the results.
 
-    `undirected`: also those of which neither is better.
+    `undirected`: also those of which neither is better. `told`: what says the numbers of a run.
     """
-    every = (one for one in _each(results) if one[1].name.better != "neither" or undirected)
+    values: dict[Key, list[Value]] = {}
+    for key, own in _each(results, told):
+        if key.name.better != "neither" or undirected:
+            known = values.setdefault(key, [])
+            for run, number in own:
+                doubt = doubting(doubts, (run.file, run.record.point_id), key.name.tells_of)
+                known.append(Value(run=run, number=number, doubt=doubt))
     return _with_steps(
-        Series(
-            key=key,
-            cell=_cell(own[0][0]),
-            values=tuple(
-                Value(
-                    run=run,
-                    number=number,
-                    doubt=doubting(doubts, (run.file, run.record.point_id), number.name.tells_of),
-                )
-                for run, _, number in own
-            ),
-        )
-        for key, own in group_by(every, lambda one: one[1]).items()
+        Series(key=key, cell=_cell(known[0].run), values=tuple(known)) for key, known in values.items()
     )
 
 
@@ -241,7 +238,9 @@ def _stepped(one: Series, step: float) -> Series:
     return replace(one, values=values)
 
 
-def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
+def _each(
+    results: Results, told: Callable[[Run], Iterable[Number]]
+) -> Iterable[tuple[Key, Sequence[tuple[Run, Number]]]]:
     """Give the numbers that all repeats of a cell in a file have; what only some have stands for no cell."""
 
     def cell(run: Run) -> Hashable:
@@ -251,12 +250,10 @@ def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
     for repeats in group_by(runs, cell).values():
         first = repeats[0]
         program, sweep, point_id = naming.program_kind(first), first.cell.sweep, first.record.point_id
-        told = [(run, number) for run in repeats for number in numbers.numbers(run)]
-        having = Counter(number.name for _, number in told)
-        for run, number in told:
-            if having[number.name] >= len(repeats):
-                key = Key(tool=first.tool, program=program, sweep=sweep, point_id=point_id, name=number.name)
-                yield run, key, number
+        every = ((run, number) for run in repeats for number in told(run))
+        for name, own in group_by(every, lambda one: one[1].name).items():
+            if len(own) >= len(repeats):
+                yield Key(tool=first.tool, program=program, sweep=sweep, point_id=point_id, name=name), own
 
 
 def _cell(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -68,22 +69,31 @@ def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> str:
 
 
 def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
-    left_out: list[tuple[str, str, Skipped | Alias]] = [
-        *((where, "skipped", cell) for where, cell in results.skipped),
-        *((where, "measured under another name", alias) for where, alias in results.aliases),
-    ]
-    by_reason = [*group_by(left_out, lambda o: (o[2].sweep, o[1], o[2].reason)).items()]
-    for (sweep, word, reason), cells in by_reason[:_MOST_REASONS]:
-        hosts = list(dict.fromkeys(where for where, *_ in cells))
-        distinct = list(dict.fromkeys(_labels(cell.cell) for *_, cell in cells))
+    left_out: Iterable[tuple[str, str, Skipped | Alias]] = itertools.chain(
+        ((where, "skipped", cell) for where, cell in results.skipped),
+        ((where, "measured under another name", alias) for where, alias in results.aliases),
+    )
+    by_reason: dict[tuple[str, str, str], list[tuple[str, Skipped | Alias]]] = {}
+    beyond: dict[
+        tuple[str, str], Counter[str]
+    ] = {}  # of what is not listed its reasons: there may be a million
+    for where, word, cell in left_out:
+        key = cell.sweep, word, cell.reason
+        if key in by_reason or len(by_reason) < _MOST_REASONS:
+            by_reason.setdefault(key, []).append((where, cell))
+        else:
+            beyond.setdefault(key[:2], Counter())[cell.reason] += 1
+    for (sweep, word, reason), cells in by_reason.items():
+        hosts = list(dict.fromkeys(where for where, _ in cells))
+        distinct = list(dict.fromkeys(_labels(cell.cell) for _, cell in cells))
         yield Check(
             level="info",
             subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
             text=_sentence_of(reason),
             **_listed(distinct, "cell"),
         )
-    for (sweep, word), more in group_by(by_reason[_MOST_REASONS:], lambda of: of[0][:2]).items():
-        count = fmt.plural(sum(len(cells) for _, cells in more), "more cell")
+    for (sweep, word), more in beyond.items():
+        count = fmt.plural(more.total(), "more cell")
         subject = f"{sweep}: {count} {word}, for {fmt.plural(len(more), 'more reason')}."
         yield Check(
             level="info", subject=subject, text="The tables skipped and alias of the result file name them."

@@ -202,6 +202,16 @@ def test_an_audit_by_another_pinsweep_or_of_other_runs_is_none(
     assert remembered.is_to_be_made(file, "audit")
 
 
+@pytest.mark.usefixtures("reads")
+def test_an_audit_from_before_a_session_that_found_nothing_to_do_is_none(file: Path) -> None:
+    """The session is told in the file, so nothing that was kept before it is of these contents, and a page would read all texts."""
+    audited([file])
+    with sqlite3.connect(file) as db:
+        columns = ", ".join(row[1] for row in db.execute("PRAGMA table_info(session)") if row[1] != "session")
+        db.execute(f"INSERT INTO session ({columns}) SELECT {columns} FROM session")
+    assert remembered.is_to_be_made(file, "audit")
+
+
 def test_the_program_is_all_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("parsers", "orchestrator", "reports"):
         (tmp_path / name / "sub").mkdir(parents=True)
