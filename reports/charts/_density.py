@@ -42,9 +42,9 @@ def bins(buckets: Sequence[Bucket], count: int = _BINS) -> list[Bucket]:
     return [Bucket(low + i * width, low + (i + 1) * width, round(n)) for i, n in enumerate(counts)]
 
 
-def density_panel(d: Distribution, among: Sequence[Distribution], *, noun: str = "access") -> Panel | None:
+def density_panel(d: Distribution, colour: str, *, noun: str = "access") -> Panel | None:
     """Draw the fastest 99.9 % on linear axes, and the normal distribution of their mean and deviation; None of samples that hardly
-    differ. Its colour is that of its tail `among` the others."""
+    differ. colour: that of its tail."""
     shown = body(d)
     mean, deviation = formulas.moments(shown)
     own = bins(shown)
@@ -62,7 +62,6 @@ def density_panel(d: Distribution, among: Sequence[Distribution], *, noun: str =
     ends = [own[0].low + i * (own[-1].high - own[0].low) / 120 for i in range(121)]
     whole = axes.from_zero([own[-1].high / scale.factor], f"{fmt.sentence(noun)} time, {scale.unit}")
     y = axes.from_zero([max(b.n for b in own), normal(mean)], f"{many} per bucket")
-    colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.GREY
     bars: Rows = [
         {
             "series": d.name, "x": b.low / scale.factor, "x2": b.high / scale.factor, "y": b.n, "base": 0,

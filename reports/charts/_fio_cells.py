@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parsers.measurement import whole
 from parsers.units import size_bytes
 from reports.charts import curve_rows, facets
+from reports.draw import vega
 from reports.numbers import let_go
 from reports.numbers.fio import (
     WORDS,
@@ -200,6 +201,17 @@ def _series(run: Run, kind: str, direction: str, verify: bool, which: str) -> tu
 
 def ios(direction: str) -> str:
     return "I/Os" if direction == "mixed" else f"{direction}s"
+
+
+_BLUE, _ORANGE, _GREEN, _PURPLE = vega.SERIES
+_HUES = {"read": (_BLUE, _GREEN, _PURPLE), "write": (_ORANGE, _PURPLE, _GREEN)}
+
+
+def colours(drawn: Mapping[str, str], panels: Iterable[Iterable[str]]) -> dict[str, str]:
+    """Return the colour of each series (series → direction): blue means reads and orange writes, on every page; one that stands beside
+    another of its direction has green or purple, as trims have. panels: the series in each."""
+    wished = {name: _HUES.get(direction, (_GREEN, _PURPLE)) for name, direction in drawn.items()}
+    return curve_rows.first_free(wished, panels)
 
 
 def share_of(run: Run) -> str:

@@ -21,6 +21,7 @@ from reports.charts._fio_cells import (
     no_depth,
     share_of,
 )
+from reports.charts._fio_cells import colours as series_colours
 from reports.charts.curve_rows import Cross, Curve
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Key, Panel, panel
@@ -57,7 +58,8 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     ranked = found.sort_values(RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     beside = ranked.groupby("panel", sort=False)["series"].unique()
-    colours = curve_rows.told_apart([name for name, _ in known], beside)
+    directions = dict(zip(ranked["series"], ranked["direction"], strict=True))
+    colours = series_colours(directions, beside)
     missing = group_by(lost, lambda r: facets.facet(r, names))
     crosses = {of: list(crosses_of(own)) for of, own in missing.items()}
     depths = sorted({*map(int, found["iodepth"]), *(int(c.x) for own in crosses.values() for c in own)})

@@ -194,20 +194,18 @@ def floor(found: Sequence[Distribution], timer: float | None) -> float | None:
 
 
 def tail_panel(
-    found: Sequence[Distribution], subject: Distribution, *, timer: float | None = None, noun: str = "access"
-) -> Panel:
+    found: Sequence[Distribution], subject: Distribution, colours: Sequence[str], *, timer: float | None = None, noun: str = "access"
+) -> Panel:  # fmt: skip
     """Draw the share of samples above each time, and of `subject` the normal distribution of the same mean and SD.
 
-    timer: what the timer alone takes (ns), drawn as a floor; None where nothing tells it.
+    timer: what the timer alone takes (ns), drawn as a floor; None where nothing tells it. colours: those of the curves.
     """
     lines = {d.name: [(max(v, 1.0), p) for v, p in formulas.survival(d.buckets)] for d in found}
     x = _time_axis(found, f"{noun.capitalize() if noun.islower() else noun} time (log)")
     y = axes.share_axis(
         min(points[-1][1] for points in lines.values()), "Share faster than x (log of 1 − CDF)"
     )
-    series = [
-        vega.Series(name=d.name, colour=c) for d, c in zip(found, vega.palette(len(found)), strict=True)
-    ]
+    series = [vega.Series(name=d.name, colour=c) for d, c in zip(found, colours, strict=True)]
 
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=height(width, 360, 320), left=left_margin(y))
@@ -342,12 +340,11 @@ def _normal_rows(d: Distribution, plot: Plot) -> Rows:
 
 
 def histogram_panel(
-    d: Distribution, among: Sequence[Distribution], *, noun: str = "access", like: Sequence[Distribution] = ()
+    d: Distribution, colour: str, *, noun: str = "access", like: Sequence[Distribution] = ()
 ) -> Panel:
     """Draw the counts in 24 logarithmic buckets a decade, into which the tool's own finer ones are added up; median and 99.9 %
-    as lines; where there are several modes, their times and shares above their peaks. Its colour is that of its tail `among`
-    the others. like: on whose common axis of time it is drawn, if not on its own."""
-    colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.GREY
+    as lines; where there are several modes, their times and shares above their peaks. colour: that of its tail; like: on whose common
+    axis of time it is drawn, if not on its own."""
     buckets = formulas.merge(d.buckets)
     modes = d.modes if len(d.modes) > 1 else ()
     many = fmt.sentence(_many(noun))

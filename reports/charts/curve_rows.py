@@ -166,11 +166,16 @@ def told_apart(names: Sequence[str], panels: Iterable[Iterable[str]]) -> dict[st
     grey where there is none. panels: the names in each."""
     if len(names) <= len(vega.SERIES):
         return dict(zip(names, vega.palette(len(names)), strict=True))
+    return first_free(dict.fromkeys(names, vega.SERIES), panels)
+
+
+def first_free(wished: Mapping[str, Sequence[str]], panels: Iterable[Iterable[str]]) -> dict[str, str]:
+    """Return the colour of each name: of those that it may have the first that no name in a panel beside it has, grey where there is none."""
     beside = [set(own) for own in panels]
     found: dict[str, str] = {}
-    for name in names:
+    for name, own_colours in wished.items():
         taken = {found.get(other) for own in beside if name in own for other in own}
-        found[name] = next((colour for colour in vega.SERIES if colour not in taken), vega.GREY)
+        found[name] = next((colour for colour in own_colours if colour not in taken), vega.GREY)
     return found
 
 

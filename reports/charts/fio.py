@@ -27,6 +27,7 @@ from reports.charts._fio_cells import (
     latency_name,
     latency_words,
 )
+from reports.charts._fio_cells import colours as series_colours
 from reports.charts._fio_fans import fans_figure
 from reports.charts._fio_panels import drawn_picture, what_ran
 from reports.charts._fio_tables import MOST_OFFERS, numbers_tables, offers_table
@@ -164,9 +165,10 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     rows = (
         replace(curves[t], name=t.listed) if t in curves else t.drawn(t.listed) for t in every[:MOST_ROWS]
     )
+    colours = series_colours({tail.name: tail.direction for tail in picked}, [[tail.name for tail in picked]])
     panels = (
-        _tails.tail_panel(chosen, subject, noun=noun),
-        _tails.histogram_panel(subject, chosen, noun=noun),
+        _tails.tail_panel(chosen, subject, [*colours.values()], noun=noun),
+        _tails.histogram_panel(subject, colours[subject.name], noun=noun),
     )
     return Figure(
         id=f"fio-tail-{sweep}",

@@ -11,6 +11,7 @@ from reports.charts import _density, _poke_modes, _poke_moments, _tails, facets,
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
+from reports.draw import vega
 from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
 from reports.numbers import Buckets, Number, Part, formulas, let_go, scatter
 from reports.numbers.clock import step as values_apart
@@ -215,11 +216,12 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     timer = None if alone else _tails.floor(chosen, min(read.timers, default=None))
     beside = [d if d is not subject else subject for d in _beside(subject, found)]
     beside = [next((c for c in chosen if c.name == d.name), None) or _with_buckets(d) for d in beside]
+    colours = dict(zip((d.name for d in chosen), vega.palette(len(chosen)), strict=True))
     panels = [
-        _tails.tail_panel(chosen, subject, timer=timer, noun=noun),
-        *(_tails.histogram_panel(d, chosen, noun=noun, like=beside) for d in beside),
+        _tails.tail_panel(chosen, subject, [*colours.values()], timer=timer, noun=noun),
+        *(_tails.histogram_panel(d, colours.get(d.name, vega.GREY), noun=noun, like=beside) for d in beside),
     ]
-    body = _density.density_panel(subject, chosen, noun=noun)
+    body = _density.density_panel(subject, colours.get(subject.name, vega.GREY), noun=noun)
     panels += [body] if body else []
     left_out = len(found) - len(chosen)
     shown = list({d.name: d for d in (*chosen, *beside)}.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ from pinsweep.cli import cli
 from reports import show
 from reports.charts import wording
 from reports.checks import audit
+from reports.draw import vega
 from reports.draw.figure import Figure, Table
 from reports.lab import columns
 from reports.numbers import numbers
@@ -934,3 +936,36 @@ def test_panels_of_iops_share_an_axis_unless_one_would_lie_on_the_floor(
     assert len(tops) == 2
     assert (tops["4 KiB blocks, IOPS"] == tops["32 KiB blocks, IOPS"]) == shared
     assert ("The IOPS axes differ." in drawn.sub) != shared
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [("read",), ("write",), ("randwrite", "read"), ("randread", "read", "randwrite", "write"), ("randrw", "write"), ("randread", "read", "randrw", "randwrite")],
+)  # fmt: skip
+def test_blue_is_reads_and_orange_writes_in_every_panel(
+    make: Any, tmp_path: Path, kinds: tuple[str, ...]
+) -> None:
+    """Colours went by the order of the kinds: reads were orange beside writes that came first."""
+    maker = make.Maker(tmp_path / "c.db")
+    for rw, depth in itertools.product(kinds, (1, 8)):
+        ways = ["read"] * (rw not in ("randwrite", "write")) + ["write"] * (rw not in ("randread", "read"))
+        for bs in ("4k", "64k"):
+            own = {"bs": bs, "rw": rw, "iodepth": depth}
+            text = make.fio_text(dict.fromkeys(ways, (1000.0 * depth, 100.0)), **own)
+            maker.add("s", "fio", own, text, axes=("bs", "rw", "iodepth"))
+
+    panels = [p for f in figures(maker.write(), "fio") if not f.id.startswith("fio-fan") for p in f.panels]
+
+    assert panels
+    for panel in panels:
+        scale = panel.wide["encoding"]["color"]["scale"]
+        by_name = dict(zip(scale["domain"], scale["range"], strict=True))
+        for own, others in ((vega.SERIES[0], "write"), (vega.SERIES[1], "read")):
+            assert not [n for n, colour in by_name.items() if colour == own and _direction(n) == others]
+            if {_direction(n) for n in by_name} - {others}:
+                assert own in by_name.values()
+
+
+def _direction(series: str) -> str:
+    """ "randrw 50:50, writes" writes."""
+    return "write" if "write" in series else "read"
