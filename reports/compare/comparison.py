@@ -20,7 +20,7 @@ from reports import numbers
 from reports.checks.audit import cell_key, joined
 from reports.checks.doubts import of_results
 from reports.compare.drafts import Draft, drafts_of
-from reports.compare.failures import failures, why_failed
+from reports.compare.failures import failures, silent
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
 from reports.compare.sides import Side, SideName, other_programs, refuse_axes, refuse_machines, session
@@ -60,7 +60,8 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     matching = match(
         cells(a.runs, ignore),
         cells(b.runs, ignore),
-        why_failed(a, b, ignore) if by else _why(absence(a.results, "A"), absence(b.results, "B")),
+        None if by else _why(absence(a.results, "A"), absence(b.results, "B")),
+        silent=(silent(a, ignore), silent(b, ignore)),
     )
     with contextlib.closing(_Told(a, b)) as told:
         drafts, missing = drafts_of(matching, ask, told.numbers)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from reports.compare.matching import CellOfSide, Matching, cells, gave_no_number, match
+from reports.compare.matching import CellOfSide, Matching, cells
 from reports.compare.sides import Side, SideName
 
 
@@ -43,45 +43,25 @@ class Failed:
 
 def failures(matching: Matching, a: Side, b: Side, ignore: Collection[str]) -> tuple[Failed, ...]:
     """Return the cells of which more failed on one side, those of A first, of a side those without a number; `ignore`: as of `cells`."""
-    found = [failed for pair in _pairs(matching, a, b, ignore) if (failed := _failed(*pair))]
-    return tuple(sorted(found, key=lambda one: (one.side, not one.wholly, -one.here[0] / one.here[1])))
-
-
-def why_failed(a: Side, b: Side, ignore: Collection[str]) -> Callable[[SideName, CellOfSide], str]:
-    """Return what says of a cell of one side that its runs on the other gave no number, and why; "" where none was started there."""
-    others: dict[SideName, tuple[SideName, dict[Hashable, CellOfSide]]] = {
-        "A": ("B", {cell.key: cell for cell in cells(b.failed, ignore)}),
-        "B": ("A", {cell.key: cell for cell in cells(a.failed, ignore)}),
-    }
-
-    def why(side: SideName, cell: CellOfSide) -> str:
-        other, known = others[side]
-        return gave_no_number(other, known[cell.key].runs) if cell.key in known else ""
-
-    return why
-
-
-_Counted = tuple[CellOfSide, tuple[int, int], tuple[int, int]]
-"""A cell; runs that failed, of how many, on A and on B."""
-
-
-def _pairs(matching: Matching, a: Side, b: Side, ignore: Collection[str]) -> Iterator[_Counted]:
     good, bad = ([{c.key: c for c in cells(runs, ignore)} for runs in of] for of in ((a.runs, b.runs), (a.failed, b.failed)))  # fmt: skip
 
     def count(side: int, cell: CellOfSide) -> tuple[int, int]:
         failed, gave = (len(known[side][cell.key].runs) if cell.key in known[side] else 0 for known in (bad, good))  # fmt: skip
         return failed, failed + gave
 
-    paired = [{pair.a.key for pair in matching.pairs}, {pair.b.key for pair in matching.pairs}]
-    alone = [[cell for key, cell in good[side].items() if key not in paired[side]] for side in (0, 1)]
-    silent = [[cell for key, cell in bad[side].items() if key not in good[side]] for side in (0, 1)]
-    for known in (matching, match(alone[0], silent[1]), match(silent[0], alone[1])):
-        for pair in known.pairs:
-            yield pair.a, count(0, pair.a), count(1, pair.b)
+    pairs = (*matching.pairs, *matching.silent)
+    found = [failed for pair in pairs if (failed := _failed(pair.a, count(0, pair.a), count(1, pair.b)))]
+    return tuple(sorted(found, key=lambda one: (one.side, not one.wholly, -one.here[0] / one.here[1])))
+
+
+def silent(of: Side, ignore: Collection[str]) -> list[CellOfSide]:
+    """Return the cells of a side that ran, and of which it has no number; `ignore`: as of `cells`."""
+    good = {cell.key for cell in cells(of.runs, ignore)}
+    return [cell for cell in cells((*of.failed, *of.left_out), ignore) if cell.key not in good]
 
 
 def _failed(cell: CellOfSide, a: tuple[int, int], b: tuple[int, int]) -> Failed | None:
-    of_a, of_b = (failed / runs for failed, runs in (a, b))
+    of_a, of_b = (failed / runs if runs else 0.0 for failed, runs in (a, b))
     if of_a == of_b:
         return None
     return Failed(side="A" if of_a > of_b else "B", sweep=cell.sweep, cell=cell.name, a=a, b=b)

@@ -125,27 +125,73 @@ class Unmatched:
     reason: str
     part: bool = False  # a row of a cell that both sides have
     labels: Mapping[str, str] = field(default_factory=dict)  # of a whole cell: axis → level
-    meant: bool = False  # of a whole cell: was the other side to have it (`absence`)?
+    meant: bool = False  # of a whole cell: was the other side to have it? Then it ran there in vain, was skipped or is still to come
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
     pairs: tuple[Pair, ...]
     unmatched: tuple[Unmatched, ...]
+    silent: tuple[Pair, ...] = ()  # cells of one side with those of the other that ran and gave no number
+
+
+Cells = Iterable[CellOfSide]
 
 
 def match(
-    a: Iterable[CellOfSide],
-    b: Iterable[CellOfSide],
+    a: Cells,
+    b: Cells,
     why: Callable[[Literal["A", "B"], CellOfSide], str] | None = None,
+    *,
+    silent: tuple[Cells, Cells] = ((), ()),
 ) -> Matching:
-    """Match the cells of both sides, in the order of A's. `why` says of a cell why the other side has none (`absence`)."""
+    """Match the cells of both sides, in the order of A's. `silent`: cells of A and of B that ran and gave no number; one that is left over on
+    the other side is matched with these as with others, and its reason is what became of them. Of what else is left over `why` says why the
+    other side has none (`absence`)."""
     left, right = ({cell.key: cell for cell in side} for side in (a, b))
-    order = {key: i for i, key in enumerate(left)}
+    silent_a, silent_b = ({cell.key: cell for cell in side} for side in silent)
+    order = {key: i for i, key in enumerate((*left, *silent_a))}
+    pairs, crowds = _in_rounds(left, right)
+    every = [
+        [*(pair.a for pair in pairs), *left.values(), *silent_a.values()],
+        [*(pair.b for pair in pairs), *right.values(), *silent_b.values()],
+    ]
+    of_a, of_b = _in_rounds({**left}, silent_b)[0], _in_rounds(silent_a, {**right})[0]
+    became_of = {("A", p.a.key): gave_no_number("B", p.b.runs) for p in of_a}
+    became_of |= {("B", p.b.key): gave_no_number("A", p.a.runs) for p in of_b}
+    unmatched = []
+    for side, mine, own, others in (("A", left, *every), ("B", right, *every[::-1])):
+        other = "B" if side == "A" else "A"
+        for cell in mine.values():
+            crowded = ""
+            if crowd := crowds.get((side, cell.key)):
+                alike, fit = crowd[0] - 1, f"{fmt.plural(crowd[1], 'cell')} of {other}"
+                both = f"it and {fmt.plural(alike, 'other cell')} of {side} fit {fit}"
+                crowded = both if alike else f"{fit} fit it"
+            absent = became_of.get((side, cell.key)) or (why(side, cell) if why else "")  # type: ignore[arg-type]
+            reason = crowded or absent or nearest(cell, others, other, own)
+            unmatched.append(
+                Unmatched(
+                    side=side, sweep=cell.sweep, cell=cell.name, reason=reason, labels=cell.labels, meant=bool(absent)  # type: ignore[arg-type]
+                )
+            )  # fmt: skip
+
+    def in_order(found: Iterable[Pair]) -> tuple[Pair, ...]:
+        return tuple(sorted(found, key=lambda pair: order[pair.a.key]))
+
+    return Matching(pairs=in_order(pairs), unmatched=tuple(unmatched), silent=in_order((*of_a, *of_b)))
+
+
+_Crowds = dict[tuple[str, Hashable], tuple[int, int]]
+"""Side, cell → how many of its own and of the other side fit."""
+
+
+def _in_rounds(
+    left: dict[Hashable, CellOfSide], right: dict[Hashable, CellOfSide]
+) -> tuple[list[Pair], _Crowds]:
+    """Take the cells that belong together out of both sides, round by round. Returns them, and which of the others are too many to tell."""
     pairs: list[Pair] = []
-    crowds: dict[
-        tuple[str, Hashable], tuple[int, int]
-    ] = {}  # side, cell → how many of its own and of the other side fit
+    crowds: _Crowds = {}
     for how, key in _ROUNDS:
         by_a, by_b = (
             group_by((c for c in side.values() if key(c) is not None), key) for side in (left, right)
@@ -158,24 +204,7 @@ def match(
                 crowds |= {("A", c.key): (len(cells), len(others)) for c in cells} | {
                     ("B", c.key): (len(others), len(cells)) for c in others
                 }
-    unmatched = []
-    every = [*(p.a for p in pairs), *left.values()], [*(p.b for p in pairs), *right.values()]
-    for side, mine, own, others in (("A", left, *every), ("B", right, *every[::-1])):
-        other = "B" if side == "A" else "A"
-        for cell in mine.values():
-            reason = ""
-            if crowd := crowds.get((side, cell.key)):
-                alike, fit = crowd[0] - 1, f"{fmt.plural(crowd[1], 'cell')} of {other}"
-                both = f"it and {fmt.plural(alike, 'other cell')} of {side} fit {fit}"
-                reason = both if alike else f"{fit} fit it"
-            absent = why(side, cell) if why else ""  # type: ignore[arg-type]
-            reason = reason or absent or nearest(cell, others, other, own)
-            unmatched.append(
-                Unmatched(
-                    side=side, sweep=cell.sweep, cell=cell.name, reason=reason, labels=cell.labels, meant=bool(absent)  # type: ignore[arg-type]
-                )
-            )  # fmt: skip
-    return Matching(pairs=tuple(sorted(pairs, key=lambda p: order[p.a.key])), unmatched=tuple(unmatched))
+    return pairs, crowds
 
 
 def cells(runs: Iterable[Run], ignore: Collection[str] = ()) -> list[CellOfSide]:
@@ -418,13 +447,8 @@ def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
 
 
 def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
-    """Return what says why a cell has no numbers in `other`, which is called `name`: its runs failed, it was skipped or not run.
-
-    "" where the other side knows nothing of it.
-    """
-    tried = group_by(
-        (run for run in other.runs if run.parsed is None or run.void), lambda run: run.record.point_id
-    )
+    """Return what says why `other`, which is called `name`, never ran a cell: it was skipped, or is still to be run; "" where it knows nothing
+    of it."""
     open_ = {cell.point_id for _, cell, _ in other.missing}
 
     @functools.cache
@@ -435,8 +459,6 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
 
     def why(cell: CellOfSide) -> str:
         of = cell.runs[0].cell
-        if runs := tried.get(of.point_id):
-            return gave_no_number(name, runs)
         if reason := skipped().get((cell.sweep, _labels_key(of.labels()))):
             return f"{name} could not run it, {reason}"
         return f"{name} has not run it yet" if of.point_id in open_ else ""
@@ -445,11 +467,22 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
 
 
 def gave_no_number(side: str, runs: Sequence[Run]) -> str:
-    """Return "B: 6 runs gave no number (failed)", "B: 2 runs left out (disturbed)"."""
-    left_out = [r for r in runs if r.void or r.record.status in LEFT_OUT]
+    """Return "all 3 runs failed in B: exit status 1: no space left", "both runs left out in B (disturbed)" of a cell's runs."""
     words = sorted(set(map(became, runs)))
-    verb = "left out" if len(left_out) == len(runs) else "gave no number"
-    return f"{side}: {fmt.plural(len(runs), 'run')} {verb} ({fmt.words(words)})"
+    head = {1: "its only run", 2: "both runs"}.get(len(runs), f"all {len(runs)} runs")
+    if words == ["failed"]:
+        return f"{head} failed in {side}{why_it_failed(runs)}"
+    left_out = all(r.void or r.record.status in LEFT_OUT for r in runs)
+    return f"{head} {'left out' if left_out else 'gave no number'} in {side} ({fmt.words(words)})"
+
+
+def why_it_failed(runs: Sequence[Run]) -> str:
+    """Return ": exit status 1: no space left", of several reasons the first and how many others there are; "" where none is known."""
+    reasons = list(dict.fromkeys(reason for run in runs if (reason := run.record.reason)))
+    if not reasons:
+        return ""
+    more = f" (and {fmt.plural(len(reasons) - 1, 'other reason')})" if len(reasons) > 1 else ""
+    return f": {reasons[0]}{more}"
 
 
 def became(run: Run) -> str:

@@ -222,6 +222,34 @@ def test_failed_runs_of_one_side_are_said_first(make: Any, tmp_path: Path) -> No
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("ignore", [(), ("file",)])
+def test_of_a_cell_whose_runs_all_failed_the_reason_is_told_however_it_was_matched(
+    make: Any, tmp_path: Path, ignore: tuple[str, ...]
+) -> None:
+    """Its path differs, and the other threads of B gave numbers: "B has no such cell with threads=2; it has one with 1" was said."""
+    sides = []
+    for name in ("a", "b"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads, _ in itertools.product((1, 2), range(3)):
+            failed = (
+                {"status": "failed", "reason": "exit status 1: no memory"}
+                if (name, threads) == ("b", 2)
+                else {}
+            )
+            text = "" if failed else make.stream_text(5000.0 * threads, threads)
+            maker.add(
+                "s", "stream", {"threads": threads, "file": f"/{name}"}, text, axes=("threads",), **failed
+            )
+        sides.append(of(name.upper(), maker.write()))
+
+    found = compare(*sides, Ask(ignore=ignore))
+
+    assert [(one.side, one.reason) for one in found.unmatched] == [
+        ("A", "all 3 runs failed in B: exit status 1: no memory")
+    ]
+    assert [one.text for one in found.failures] == ["3 of 3 runs of s, threads=2 (A: 0 of 3)"]
+
+
 def test_failed_runs_of_a_level_are_said_as_those_of_a_file_are(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "x.db")
     for threads, place, _ in itertools.product((1, 2), ("local", "remote"), range(3)):
@@ -231,7 +259,7 @@ def test_failed_runs_of_a_level_are_said_as_those_of_a_file_are(make: Any, tmp_p
 
     found = compare(*levels(load([maker.write()]), "place", "local,remote"), by="place")
 
-    assert [one.reason for one in found.unmatched] == ["B: 3 runs gave no number (failed)"]
+    assert [one.reason for one in found.unmatched] == ["all 3 runs failed in B"]
     assert texts.sentence(found).startswith("Failed in B: 3 of 3 runs of s, threads=2 (A: 0 of 3). ")
 
 
@@ -312,7 +340,7 @@ def test_runs_that_failed_their_own_check_are_left_out_and_counted(make: Any, tm
 
     assert {row.cell for row in found.rows} == {"threads=1"}
     assert texts.side(found.b).endswith("; left out: 3 not valid by its own check")
-    assert [(u.side, u.reason) for u in found.unmatched] == [("A", "B: 3 runs left out (not valid by its own check)")]  # fmt: skip
+    assert [(u.side, u.reason) for u in found.unmatched] == [("A", "all 3 runs left out in B (not valid by its own check)")]  # fmt: skip
 
 
 def test_cells_without_a_partner_are_listed_everywhere(

@@ -205,8 +205,8 @@ OK = dict.fromkeys((1, 2, 4, 8, 16), "ok")
     ("of_a", "of_b", "tested", "crosses"),
     [
         (OK, OK, "1 2 4 8 16", {}),
-        (OK, {**OK, 4: "failed"}, "1 2 4 8 16", {4: "4 · not compared: B: 3 runs gave no number (failed)"}),
-        ({**OK, 16: "timeout"}, OK, "1 2 4 8 16", {16: "16 · not compared: A: 3 runs gave no number (timeout)"}),
+        (OK, {**OK, 4: "failed"}, "1 2 4 8 16", {4: "4 · not compared: all 3 runs failed in B"}),
+        ({**OK, 16: "timeout"}, OK, "1 2 4 8 16", {16: "16 · not compared: all 3 runs gave no number in A (timeout)"}),
         ({**OK, 4: "failed"}, {**OK, 4: "failed"}, "1 2 4 8 16", {4: "4 · not compared: 6 runs gave no number (failed)"}),
         ({**OK, 3: "ok", 32: "ok"}, OK, "1 2 3 4 8 16", {3: "3 · not compared: B has no threads=3; it has 1, 2, 4, 8 and 16"}),
     ],
