@@ -10,7 +10,8 @@ import functools
 import re
 import shlex
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.model import Cell, Place, Placement
@@ -216,11 +217,42 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     return Command(
         argv=(*prefix, *argv),
         env=env,
-        files={argv[0]: path} if path else {},
+        files={**({argv[0]: path} if path else {}), **_scripts(argv[1:], site)},
         estimate_s=float(cell.options.get("seconds", _UNKNOWN_S)),
         at_most_s=0.0 if "seconds" in cell.options else _MAYBE_S,
         guessed="seconds" not in cell.options,
     )
+
+
+_SCRIPTS: Final = frozenset(
+    (
+        ".py",
+        ".sh",
+        ".bash",
+        ".pl",
+        ".rb",
+        ".lua",
+        ".js",
+        ".mjs",
+        ".r",
+        ".jl",
+        ".awk",
+        ".tcl",
+        ".php",
+        ".jar",
+        ".m",
+    )
+)
+"""How files are called that an interpreter runs: what is changed in them changes the program."""
+
+
+def _scripts(words: Iterable[str], site: Site) -> dict[str, str]:
+    """Return word → path of the words of a command that are scripts."""
+    return {
+        word: site.real_path(word)
+        for word in words
+        if PurePath(word).suffix.lower() in _SCRIPTS and site.path_kind(word) == "file"
+    }
 
 
 def version_argv(path: str) -> tuple[str, ...]:  # noqa: ARG001 (a stranger's program: starting it with a guess could do anything)

@@ -23,7 +23,15 @@ from reports.compare.drafts import Draft, drafts_of
 from reports.compare.failures import failures, silent
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
-from reports.compare.sides import Side, SideName, other_programs, refuse_axes, refuse_machines, session
+from reports.compare.sides import (
+    Side,
+    SideName,
+    level_of,
+    other_programs,
+    refuse_axes,
+    refuse_machines,
+    session,
+)
 from reports.numbers import Name, Number
 from reports.numbers.formulas import Bucket
 from reports.numbers.kept import Kept, Shapes
@@ -84,7 +92,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         rows=rows,
         families=families,
         unmatched=(*matching.unmatched, *missing),
-        fingerprint=_fingerprint(a, b, matching.pairs, by),
+        fingerprint=_fingerprint(a, b, matching.pairs, by, ask.ignore),
         across=across,
         modes=modes,
         shared=shared(rows),
@@ -130,14 +138,24 @@ class _Told:
         return self._of[id(run.session)].histograms(run)
 
 
-def _fingerprint(a: Side, b: Side, pairs: Iterable[Pair], by: str) -> differences.Fingerprint:
-    """Return in what the machines, programs and command lines of both sides differ; those of two levels of an axis differ by the axis."""
+def _fingerprint(
+    a: Side, b: Side, pairs: Sequence[Pair], by: str, ignored: Sequence[str]
+) -> differences.Fingerprint:
+    """Return in what both sides differ: first what was ignored as asked, then commands and programs, then the machines; those of two levels of an
+    axis differ by the axis."""
     sessions = [[m.session for m in of.machines] for of in (a, b)]
-    facts = differences.machines(*sessions) | differences.fingerprint(*sessions)
-    facts |= differences.programs(a.runs, b.runs)
+    facts = differences.options(
+        (name, value_a, value_b)
+        for pair in pairs
+        for name in ignored
+        for value_a, value_b in [(level_of(pair.a.runs[0], name) or "", level_of(pair.b.runs[0], name) or "")]
+        if value_a != value_b
+    )
     facts |= differences.commands(
         (pair.a.name, pair.a.runs, pair.b.runs) for pair in pairs if not by or pair.a.runs[0].captured
     )
+    facts |= differences.programs(a.runs, b.runs)
+    facts |= differences.machines(*sessions) | differences.fingerprint(*sessions)
     return differences.compared(facts)
 
 

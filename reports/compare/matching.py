@@ -152,15 +152,13 @@ def match(
     silent_a, silent_b = ({cell.key: cell for cell in side} for side in silent)
     order = {key: i for i, key in enumerate((*left, *silent_a))}
     pairs, crowds = _in_rounds(left, right)
-    every = [
-        [*(pair.a for pair in pairs), *left.values(), *silent_a.values()],
-        [*(pair.b for pair in pairs), *right.values(), *silent_b.values()],
-    ]
+    all_a = [*(pair.a for pair in pairs), *left.values(), *silent_a.values()]
+    all_b = [*(pair.b for pair in pairs), *right.values(), *silent_b.values()]
     of_a, of_b = _in_rounds({**left}, silent_b)[0], _in_rounds(silent_a, {**right})[0]
     became_of = {("A", p.a.key): gave_no_number("B", p.b.runs) for p in of_a}
     became_of |= {("B", p.b.key): gave_no_number("A", p.a.runs) for p in of_b}
     unmatched = []
-    for side, mine, own, others in (("A", left, *every), ("B", right, *every[::-1])):
+    for side, mine, own, others in (("A", left, all_a, all_b), ("B", right, all_b, all_a)):
         other = "B" if side == "A" else "A"
         for cell in mine.values():
             crowded = ""

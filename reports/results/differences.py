@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
@@ -75,26 +75,75 @@ def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
         same = names[0] == names[1]
         stands_in = same and all(map(naming.stands_in, (*left[tool], *right[tool])))
         what = names[0] if stands_in else naming.tool_name(tool)
-        sums = [
-            _listed(str(run.program.get("sha256") or "")[:12] for run in side[tool]) for side in (left, right)
-        ]
+        sums = _sums(*([run.program for run in side[tool]] for side in (left, right)), located=not stands_in)
         if not same or any(sums) or names[0] != naming.tool_name(tool):  # else nothing is recorded of it
             table[what] = (names[0], names[1])
         if same and any(sums):
-            table[f"sha256 of {what}"] = (sums[0], sums[1])
+            table[f"sha256 of {what}"] = sums
         files = [_files(side[tool]) for side in (left, right)]
         for name in sorted(files[0].keys() & files[1].keys()):
-            table[f"sha256 of {name}"] = _listed(files[0][name]), _listed(files[1][name])
+            table[f"sha256 of {name}"] = _sums(files[0][name], files[1][name], located=True)
     return table
 
 
-def _files(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Return file that commands run, without its folders → the beginnings of its checksums."""
-    found: dict[str, list[str]] = {}
+_File = Mapping[str, Any]
+"""A file as a session records it: its path and its sha256."""
+
+
+def _sums(a: Iterable[_File], b: Iterable[_File], *, located: bool) -> tuple[str, str]:
+    """Return the beginnings of the checksums of some files of A and of B; `located`: where they differ and lie elsewhere, with their paths."""
+    known = [
+        {str(file.get("sha256") or "")[:12]: str(file.get("path") or "") for file in of} for of in (a, b)
+    ]
+    elsewhere = known[0].keys() != known[1].keys() and {*known[0].values()} != {*known[1].values()}
+    of_a, of_b = (
+        _listed(
+            f"{sum_} ({path})" if sum_ and path and located and elsewhere else sum_
+            for sum_, path in of.items()
+        )
+        for of in known
+    )
+    return of_a, of_b
+
+
+def _files(runs: Sequence[Run]) -> dict[str, list[_File]]:
+    """Return file that commands run, without its folders → what is recorded of it."""
+    found: dict[str, list[_File]] = {}
     for programs in {id(run.program): run.program for run in runs}.values():
         for word, file in programs.get("files", {}).items():
-            found.setdefault(PurePath(word).name, []).append(str(file.get("sha256") or "")[:12])
+            found.setdefault(PurePath(word).name, []).append(file)
     return found
+
+
+def options(ignored: Iterable[tuple[str, str, str]]) -> dict[str, tuple[str, str]]:
+    """Return "command (ignored)" → (A's values, B's), of options that were not to tell cells apart: name, A's value and B's of each cell."""
+    table = {}
+    for name, own in group_by(ignored, lambda one: one[0]).items():
+        sides = [list(dict.fromkeys(values)) for values in zip(*((a, b) for _, a, b in own), strict=True)]
+        alone = all(len(side) == 1 for side in sides)
+        table[f"{name} (ignored)"] = (
+            elided(sides[0][0], sides[1][0]) if alone else (_listed(sides[0]), _listed(sides[1]))
+        )
+    return table
+
+
+_LONG: Final = 24
+"""Signs of a value that stands whole beside another."""
+
+
+def elided(a: str, b: str) -> tuple[str, str]:
+    """Return two values; of long ones that begin or end with the same words those in which they differ: "… v1.py …", "… v2.py …"."""
+    left, right = a.split(), b.split()
+    if a == b or max(len(a), len(b)) <= _LONG:
+        return a, b
+    least = min(len(left), len(right))
+    head = next((i for i in range(least) if left[i] != right[i]), least)
+    tail = next((i for i in range(least - head) if left[-1 - i] != right[-1 - i]), least - head)
+    of_a, of_b = (
+        " ".join(["…"] * (head > 0) + words[head : len(words) - tail] + ["…"] * (tail > 0))
+        for words in (left, right)
+    )
+    return of_a, of_b
 
 
 def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[str, tuple[str, str]]:

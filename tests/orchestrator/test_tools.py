@@ -404,6 +404,17 @@ class TestCommand:
         assert command.argv == ("numactl", "--physcpubind=10-11", "--membind=1", "--", "true")
         assert command.env == {"OMP_NUM_THREADS": "2"}
 
+    def test_a_script_that_it_runs_is_recorded_beside_its_program(self) -> None:
+        """One that was edited from one day to the next was nothing that had changed."""
+        options = {"command": "python3 bench.py data.bin out.sh", "metrics": self.METRICS}
+
+        command = build(
+            "command", options, find=lambda name, path=None: f"/usr/bin/{name}", real_path=lambda path: f"/home/me/{path}",
+            path_kind=lambda path: "missing" if path == "out.sh" else "file",
+        )  # fmt: skip
+
+        assert command.files == {"python3": "/usr/bin/python3", "bench.py": "/home/me/bench.py"}
+
     def test_a_program_that_is_not_here_is_a_cell_that_is_skipped(self) -> None:
         options = {"command": "{which} 1", "which": "nosuchprogram", "metrics": self.METRICS}
 

@@ -248,6 +248,8 @@ def test_of_a_cell_whose_runs_all_failed_the_reason_is_told_however_it_was_match
         ("A", "all 3 runs failed in B: exit status 1: no memory")
     ]
     assert [one.text for one in found.failures] == ["3 of 3 runs of s, threads=2 (A: 0 of 3)"]
+    differs = [(d.what, d.a, d.b) for d in found.fingerprint.differences]
+    assert differs == [("file (ignored)", "/a", "/b")] * len(ignore)
 
 
 def test_failed_runs_of_a_level_are_said_as_those_of_a_file_are(make: Any, tmp_path: Path) -> None:

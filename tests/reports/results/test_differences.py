@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reports.results.differences import commands, compared, programs
+import pytest
+
+from reports.results.differences import commands, compared, elided, programs
 from reports.results.load import load
 from reports.results.model import Run
 
@@ -27,7 +29,7 @@ def test_a_checksum_of_a_file_that_a_command_runs_is_set_against_the_other(make:
     found = compared(programs(a, b))
 
     assert [(d.what, d.a, d.b) for d in found.differences] == [
-        ("sha256 of python3", "f1ee188b790e", "a83c0370d915")
+        ("sha256 of python3", "f1ee188b790e (/opt/python3)", "a83c0370d915 (/opt//usr/bin/python3)")
     ]
     assert not found.agreed  # "The same: command", of which nothing was recorded
     assert compared(programs(a, a)).agreed == ("sha256 of python3",)
@@ -59,3 +61,22 @@ def test_a_tool_that_one_side_did_not_run_is_nothing_that_was_not_recorded(make:
 
     assert compared(programs(a, b)).unknown == ()
     assert compared(programs(b, a)).unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ("1G", "2G", ("1G", "2G")),
+        ("python3 /x/one.py --all {n}", "python3 /x/two.py --all {n}", ("… /x/one.py …", "… /x/two.py …")),
+        ("python3 /x/measure.py --all", "python3 /x/measure.py", ("… --all", "…")),
+        (
+            "python3 /x/measure.py one a",
+            "perl measure.pl a b",
+            ("python3 /x/measure.py one a", "perl measure.pl a b"),
+        ),
+    ],
+)
+def test_of_long_values_the_words_are_told_in_which_they_differ(
+    a: str, b: str, said: tuple[str, str]
+) -> None:
+    assert elided(a, b) == said
