@@ -185,7 +185,10 @@ def command(
 
         say(check(first.samples, first.rules).text, err=True)
     if slo is not None and not any(row.number.metric.startswith("IOPS at p99") for row in found.rows):
-        say(f"--slo {slo}: no curve over iodepth keeps it and goes beyond it on both sides", err=True)
+        say(
+            f"--slo {slo}: no curve over iodepth keeps it, at the same depths in all repeats, and goes beyond it on both sides",
+            err=True,
+        )
     if verdicts and not found.rows:
         say("nothing was compared: that is a failure with --fail-on", err=True)
         return 1

@@ -1,4 +1,4 @@
-"""fio's percentiles over iodepth, a fan for each kind of access, and what keeps a limit on p99: at tested depths only."""
+"""fio's percentiles over iodepth, a fan for each kind of access, and the most IOPS within a limit on p99: at tested depths only."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 from reports.charts import curve_rows, facets, wording
 from reports.charts._fio_cells import RANKED, known_count
 from reports.charts._fio_panels import crosses_of
-from reports.charts._fio_tables import LIMITS, depths_of_repeats
+from reports.charts._fio_tables import LIMITS, timed
 from reports.charts.curve_rows import Cross, Curve
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, panel, row_of
 from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
 from reports.readings import groups
 from reports.results.convicted import OTHER
 from reports.results.grouping import group_by
@@ -39,8 +40,7 @@ class _Fan:
     series: str
     of: facets.Facet
     lines: tuple[Curve, ...]  # named by their quantiles, the lowest first
-    repeats: tuple[Mapping[int, tuple[float, float]], ...]  # iodepth → (IOPS, p99 in ns) of each
-    iops: Mapping[int, float]  # iodepth → 1/s, the median over the repeats
+    depths: Mapping[int, Sequence[tuple[float, float]]]  # iodepth → (IOPS, p99 in ns) of each repeat
     runs: tuple[Run, ...]
     hollow: bool
 
@@ -49,17 +49,12 @@ class _Fan:
         """ "4 KiB blocks, randread"."""
         return ", ".join(filter(None, (facets.facet_title(self.of, "fio"), self.series)))
 
-    def kept(self, limit: float) -> list[frozenset[int]]:
-        """Return the depths at which p99 is within a limit (ns), of each repeat."""
-        return [frozenset(d for d, (_, p99) in one.items() if p99 <= limit) for one in self.repeats]
-
-    def kept_up_to(self, limit: float) -> int | None:
-        """Return the depth up to which every repeat keeps a limit (ns) and beyond which none does; None where there is no such depth."""
-        (kept, *others) = self.kept(limit)
-        depths = sorted(self.repeats[0])
-        last = max(kept, default=None)
-        agreed = all(own == kept for own in others) and kept == {d for d in depths if last and d <= last}
-        return last if agreed and last != depths[-1] else None
+    def within(self, limit: float) -> tuple[float, int] | None:
+        """Return the most IOPS within a limit (ns) on p99, and the depth; None where no depth keeps it, all do, or the repeats differ."""
+        kept = formulas.within_slo(self.depths, limit)
+        if kept is None or kept.bound or kept.further or kept.iops is None or kept.depth is None:
+            return None
+        return kept.iops, kept.depth
 
 
 def fans_figure(
@@ -88,7 +83,7 @@ def fans_figure(
     said = [
         f"{wording.ran(drawn, program_name)}; percentiles of the {latency} of a run, up to those that have ten I/Os beyond them.",
         f"Dotted: {fmt.quantity(limit, 'ns', 1)}." if limit else "",
-        "Ring: the deepest of the tested depths up to which p99 keeps it, and the IOPS there."
+        "Ring: of the tested depths at which p99 keeps it in every repeat that with the most IOPS."
         if ring
         else "",
         wording.repeats(panels, runs).strip(),
@@ -98,7 +93,7 @@ def fans_figure(
     ]
     return Figure(
         id=f"fio-fan-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=_title(fans, limit), sub=" ".join(filter(None, said)),
-        panels=tuple(panels), tables=(_limit_table(fans, limit),) if limit else (), numbers=(_numbers(told, latency),),
+        panels=tuple(panels), numbers=(_numbers(told, latency),),
         runs=tuple(dict.fromkeys(told["run"])), metric=OTHER,
     )  # fmt: skip
 
@@ -119,8 +114,7 @@ def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan |
             pairs = zip(known["iodepth"].astype(float), known[column].astype(float), strict=True)
             lines.append(curve_rows.curve(name, pairs, runs=known["run"]))
     return _Fan(
-        series=series, of=of, lines=tuple(lines), repeats=tuple(depths_of_repeats(own)),
-        iops={int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])},
+        series=series, of=of, lines=tuple(lines), depths=timed(own),
         runs=tuple(dict.fromkeys(every["run"])), hollow=is_hollow(every["run"]),
     )  # fmt: skip
 
@@ -128,18 +122,22 @@ def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan |
 def _telling(fans: Sequence[_Fan]) -> float | None:
     """Return the limit on p99 (ns) that most fans keep at some depths and not at others; the tightest of these. None where there is none."""
     counts = {
-        limit: sum(any(own and len(own) < len(fan.repeats[0]) for own in fan.kept(limit)) for fan in fans)
+        limit: sum(
+            kept is not None and not kept.bound
+            for kept in (formulas.within_slo(fan.depths, limit) for fan in fans)
+        )
         for limit in LIMITS
     }
     return max(counts, key=lambda limit: (counts[limit], -limit)) if any(counts.values()) else None
 
 
 def _title(fans: Sequence[_Fan], limit: float | None) -> str:
-    """Say "Randread: p99 within 1 ms up to depth 16, at 51.2 kIOPS", of the first that shows it and no check of it its disturbed runs."""
+    """Say "Randread: 51.2 kIOPS with p99 within 1 ms, at depth 16", of the first that shows it and no check of it its disturbed runs."""
     for fan in fans if limit else ():
         assert limit is not None
-        if not fan.hollow and (depth := fan.kept_up_to(limit)):
-            return f"{facets.begins(fan.of, fan.name)}: p99 within {fmt.quantity(limit, 'ns', 1)} up to depth {depth}, at {fmt.quantity(fan.iops[depth], 'IOPS')}"
+        if not fan.hollow and (kept := fan.within(limit)):
+            iops, depth = kept
+            return f"{facets.begins(fan.of, fan.name)}: {fmt.quantity(iops, 'IOPS')} with p99 within {fmt.quantity(limit, 'ns', 1)}, at depth {depth}"
     return "Percentiles of the latency over iodepth"
 
 
@@ -154,7 +152,7 @@ def _panels(
         [v / scale.factor for v in held], f"{fmt.sentence(latency)}, {scale.unit} (log scale)", margin=1.3
     )
     lost = {int(cross.x) for own in crosses for cross in own}
-    depths = sorted({*lost, *(depth for fan in fans for depth in fan.repeats[0])})
+    depths = sorted({*lost, *(depth for fan in fans for depth in fan.depths)})
     return [_panel(fan, own, depths, y, scale.factor, limit) for fan, own in zip(fans, crosses, strict=True)]
 
 
@@ -167,7 +165,7 @@ def _panel(
     limit: float | None,
 ) -> Panel:
     x = axes.at_tested(depths, "iodepth per job (log)")
-    kept = fan.kept_up_to(limit) if limit and not fan.hollow else None
+    kept = fan.within(limit) if limit and not fan.hollow else None
     names = list(_QUANTILES.values())
     series = [vega.Series(name=line.name, colour=vega.ORDERED[names.index(line.name)]) for line in fan.lines]
 
@@ -207,8 +205,10 @@ def _ends(line: Curve) -> str:
     return f"{first}, {fmt.quantity(of.median, 'ns')} at {depth:g}"
 
 
-def _limit_marks(fan: _Fan, limit: float, kept: int | None, plot: Plot, factor: float) -> dict[str, Rows]:
-    """Return the line of a limit and the ring on p99 at the depth up to which it is kept, with the IOPS there."""
+def _limit_marks(
+    fan: _Fan, limit: float, kept: tuple[float, int] | None, plot: Plot, factor: float
+) -> dict[str, Rows]:
+    """Return the line of a limit and the ring on p99 at the depth that has the most IOPS within it (`kept`: these, and the depth)."""
     level = limit / factor
     out: dict[str, Rows] = {
         "references": [{"x": plot.x.low, "x2": plot.x.high, "y": level, "y2": level}],
@@ -216,16 +216,17 @@ def _limit_marks(fan: _Fan, limit: float, kept: int | None, plot: Plot, factor: 
         "notes": [],
     }
     p99 = next((line for line in fan.lines if line.name == "p99"), None)
-    if kept is None or p99 is None or float(kept) not in p99.medians:
+    if kept is None or p99 is None:
         return out
-    y = p99.medians[float(kept)] / factor
-    at = {"series": "p99", "x": float(kept), "y": y}
+    iops, depth = kept
+    y = p99.medians[float(depth)] / factor
+    at = {"series": "p99", "x": float(depth), "y": y}
     strokes = [
         *curve_rows.segments(fan.lines, plot, factor),
         (plot.at(plot.x.low, level), plot.at(plot.x.high, level)),
     ]
-    px, py = plot.at(kept, y)
-    text = f"{fmt.quantity(fan.iops[kept], 'IOPS')} at {kept}"
+    px, py = plot.at(depth, y)
+    text = f"{fmt.quantity(iops, 'IOPS')} at {depth}"
     bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
     (label,) = label_placement.near(
         [((px, py), text)], strokes, [(px - 7, py - 7, px + 7, py + 7)], bounds, 11.5
@@ -233,31 +234,6 @@ def _limit_marks(fan: _Fan, limit: float, kept: int | None, plot: Plot, factor: 
     out["rings"] = [at]
     out["notes"] = [{**at, "text": text, "dx": label.dx, "dy": label.dy, "align": label.align}]
     return out
-
-
-def _limit_table(fans: Sequence[_Fan], limit: float) -> Table:
-    rows = []
-    for fan in fans:
-        depth, kept = fan.kept_up_to(limit), fan.kept(limit)
-        every = all(len(own) == len(one) for own, one in zip(kept, fan.repeats, strict=True))
-        up_to = (
-            fmt.whole(depth)
-            if depth
-            else "every tested depth"
-            if every
-            else "none"
-            if not any(kept)
-            else "differs between repeats or depths"
-        )
-        at = fmt.quantity(fan.iops[depth], "IOPS") if depth else fmt.NOTHING
-        rows.append((fan.name, fmt.quantity(limit, "ns", 1), up_to, at))
-    return Table(
-        caption="What keeps the limit on p99",
-        columns=("Access", "Limit on p99", "Kept up to iodepth", "IOPS there"),
-        rows=tuple(rows),
-        numeric=frozenset((2, 3)),
-        of=tuple(row_of(fan.runs) for fan in fans),
-    )
 
 
 def _numbers(found: pd.DataFrame, latency: str) -> Table:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.charts import facets, wording
@@ -35,16 +32,13 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
     named = any(found["panel"])
-    rows, within, most, whose, above, apart, partly = [], [], [], [], False, False, False
+    rows, within, most, whose = [], [], [], []
     for (of, name, _), own in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
-        repeats = depths_of_repeats(own)
-        full = formulas.saturations([{at: rate for at, (rate, _) in one.items()} for one in repeats])
-        within.append([_within(repeats, limit) for limit in LIMITS])
+        full = formulas.saturations(_curves_of_repeats(own))
+        depths = timed(own)
+        within.append([formulas.within_slo(depths, limit) for limit in LIMITS])
         most.append(max(iops.values()))
-        partly |= len(repeats) < int(own.groupby("iodepth").size().max())
-        above |= any(kept and kept.iops > most[-1] for kept in within[-1])
-        apart |= any(kept and kept.iops not in iops.values() for kept in within[-1])
         whose.append(row_of(own["run"]))
         rows.append(
             (
@@ -59,10 +53,15 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     differ = "; 95 %: from one depth to another as the repeats differ" * any(
         " to " in row[-1] for row in rows
     )
-    limits = f"; within a limit on {p99}, of the depths that were tested" * bool(told)
-    limits += ", of each repeat its own, of several the median" * apart
-    limits += " of those that one session measured at every depth" * (apart and partly)
-    limits += ": more than the most of one depth where repeats peak at different ones" * above
+    repeated = any(len(own) > own["iodepth"].nunique() for _, own in series)
+    limits = (
+        f"; within a limit on {p99}, of the depths that were tested{' and keep it in every repeat' * repeated}, and at which"
+        * bool(told)
+    )
+    limits += "; “to”: what one repeat reaches at a depth at which another does not keep it" * any(
+        kept and kept.further for row in within for kept in row
+    )
+    limits += "; “≥ most”: kept at every depth" * any(kept and kept.bound for row in within for kept in row)
     return Table(
         caption=f"What each series offers{limits}{differ}",
         columns=(
@@ -70,7 +69,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
             *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
         ),
         rows=tuple(
-            (*row, *(one.text(of) if (one := kept[i]) else fmt.NOTHING for i in told)) for row, kept, of in zip(rows, within, most, strict=True)
+            (*row, *(_offered(one, of) if (one := kept[i]) else fmt.NOTHING for i in told)) for row, kept, of in zip(rows, within, most, strict=True)
         ),
         numeric=frozenset(range(first, first + 3 + len(told))),
         of=tuple(whose),
@@ -83,43 +82,35 @@ _RATE = "IOPS"
 
 _OF_A_SERIES = ["panel", "series", "processes"]
 
-_Repeat = Mapping[int, tuple[float, float]]
-"""iodepth → (IOPS, p99 in ns or NaN) of one repeat."""
 
-
-def depths_of_repeats(own: pd.DataFrame) -> list[_Repeat]:
-    """Return the curve of each repeat of a series, of those that have the most depths."""
-    rows = zip(own["run"], own["iodepth"], own["iops"], own["p99"].astype(float), strict=True)
+def _curves_of_repeats(own: pd.DataFrame) -> list[dict[int, float]]:
+    """Return iodepth → IOPS of each repeat of a series, of those that have the most depths."""
+    rows = zip(own["run"], own["iodepth"], own["iops"], strict=True)
     turns = group_by(rows, lambda row: row[0].turn).values()
-    curves = [{int(depth): (float(iops), p99) for _, depth, iops, p99 in turn} for turn in turns]
+    curves = [{int(depth): float(iops) for _, depth, iops in turn} for turn in turns]
     most = max(map(len, curves))
     return [curve for curve in curves if len(curve) == most]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """The most IOPS within a limit on p99: the median over the repeats of what each of them gives."""
-
-    iops: float
-    bound: bool  # one kept it at every depth
-
-    def text(self, most: float) -> str:
-        """most: the most IOPS of a depth, which a bound that is no other is called by."""
-        if self.bound and self.iops == most:
-            return "≥ most"
-        if self.bound:
-            return f"≥ {fmt.quantity(self.iops, 'IOPS', rounding=fmt.DOWN)}"
-        return fmt.quantity(self.iops, "IOPS")
+def timed(own: pd.DataFrame) -> dict[int, list[tuple[float, float]]]:
+    """Return iodepth → (IOPS, p99 in ns) of each repeat of a series, of the depths at which all of them have a p99."""
+    every = {
+        int(depth): [*zip(at["iops"], at["p99"].astype(float), strict=True)]
+        for (depth,), at in groups(own, ["iodepth"])
+    }
+    return {depth: at for depth, at in every.items() if all(p99 == p99 for _, p99 in at)}
 
 
-def _within(repeats: Sequence[_Repeat], limit: float) -> _Kept | None:
-    """Return the most IOPS within a limit (ns) on p99; None where one of the repeats gives nothing."""
-    points = [[(rate, p99) for rate, p99 in one.values() if p99 == p99] for one in repeats]
-    most = [formulas.within_slo(of, limit) for of in points]
-    known = [one for one in most if one is not None]
-    if len(known) < len(most):
-        return None
-    return _Kept(statistics.median(known), any(all(p99 <= limit for _, p99 in of) for of in points))
+def _offered(kept: formulas.Within, most: float) -> str:
+    """Return "16.0 kIOPS at 16", "19.8 to 99.4 kIOPS at 1 to 32"; "≥ most" where every depth keeps the limit. most: of all depths."""
+    if kept.bound and kept.iops is not None:
+        return "≥ most" if kept.iops == most else f"≥ {fmt.quantity(kept.iops, 'IOPS', rounding=fmt.DOWN)}"
+    if not kept.further:
+        return f"{fmt.quantity(kept.iops, 'IOPS')} at {kept.depth}"
+    further, depth = kept.further
+    if kept.iops is None:
+        return f"none to {fmt.quantity(further, 'IOPS')} at {depth}"
+    return f"{fmt.span([kept.iops, further], 'IOPS')} at {kept.depth} to {depth}"
 
 
 MOST_OFFERS = 12

@@ -54,8 +54,8 @@ METHODS = (
     "only how the completion is distributed it is the completion latency, clat, by that name. Mean and quantiles are of the same "
     "one, all jobs of the run together: the mean of all I/Os, and the quantiles of the jobs’ joined bins; of several jobs without "
     "bins there are none. In flight ÷ asked is IOPS × latency of all that a run does ÷ (iodepth × jobs), by Little’s law: near 1 "
-    "where the queue was kept full; of an engine that waits for each I/O the iodepth counts as 1. The most IOPS are of one depth: the highest median. IOPS within a limit on p99 are the most of the depths that were tested and "
-    "keep it, of each repeat, of several the median; “≥”: in one repeat or more every depth kept the limit. 95 % of the maximum, too, is of each repeat; a ring stands where all agree. CPU per I/O is user and system time of fio’s processes ÷ all their "
+    "where the queue was kept full; of an engine that waits for each I/O the iodepth counts as 1. The most IOPS are of one depth: the highest median. IOPS within a limit on p99 are of one depth, too, of those that "
+    "were tested and keep it in every repeat; “≥”: every depth kept the limit. Where one repeat keeps it at a depth at which another does not, and has more there, both are told. 95 % of the maximum, too, is of each repeat; a ring stands where all agree. CPU per I/O is user and system time of fio’s processes ÷ all their "
     "I/Os, so the two parts of a mix share one figure."
 )
 

@@ -222,11 +222,9 @@ def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[li
     missing: list[Unmatched] = []
     along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes)
     for (tool, *_), members in group_by(along, curve_of).items():
-        left, right = (
-            _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
-        )
+        left, right = (_of_curves(cells, read) for cells in ([p.a for p in members], [p.b for p in members]))
         head = _over(members[0], numbers.curve_axis(tool))
-        peaks = [_peaks(cells, read) for cells in ([p.a for p in members], [p.b for p in members])]
+        peaks = [_peaks(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])]
         of_both = [name for name in peaks[0] if name in peaks[1]]
         drafts += [_draft(head, peaks[0][n], peaks[1][n], tuple(members)) for n in of_both]
         whole, partly = _of_all_repeats(head, left, right, tuple(members))
@@ -235,7 +233,7 @@ def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[li
     return drafts, missing
 
 
-def _of_curves(cells: Sequence[CellOfSide], read: Read, slo_ns: float | None) -> tuple[_Found, int]:
+def _of_curves(cells: Sequence[CellOfSide], read: Read) -> tuple[_Found, int]:
     """Return what the curves of the repeats offer, and how many there are."""
     runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
     repeats = group_by(runs, lambda run: run.turn).values()
@@ -245,11 +243,11 @@ def _of_curves(cells: Sequence[CellOfSide], read: Read, slo_ns: float | None) ->
     ]
     most = max((len(curve) for curve, _ in curves), default=0)
     whole = [one for one in curves if len(one[0]) == most]  # a repeat that lacks a cell has another curve
-    offered = ((n, run) for curve, run in whole for n in numbers.curve_numbers(cells[0].tool, curve, slo_ns))
+    offered = ((n, run) for curve, run in whole for n in numbers.curve_numbers(cells[0].tool, curve))
     return group_by(offered, _name_of), len(whole)
 
 
-def _peaks(cells: Sequence[CellOfSide], read: Read) -> _Found:
+def _peaks(cells: Sequence[CellOfSide], read: Read, slo_ns: float | None) -> _Found:
     """Return the peaks over cells: each all repeats of one of them."""
     by_value: dict[int, _Found] = {}
     for cell in cells:
@@ -263,7 +261,7 @@ def _peaks(cells: Sequence[CellOfSide], read: Read) -> _Found:
     }
     return {
         peak: [(dataclasses.replace(number, name=peak), run) for number, run in by_value[at][name]]
-        for peak, (at, name) in numbers.peaks(cells[0].tool, values).items()
+        for peak, (at, name) in numbers.peaks(cells[0].tool, values, slo_ns).items()
     }
 
 

@@ -45,8 +45,14 @@ class NumbersModule(Protocol):
     PEAK: str
     """The quantity whose highest cell over CURVE_AXIS is the peak: "IOPS"."""
 
-    def curve_numbers(self, curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
-        """Give what one repeat's curve (value of CURVE_AXIS → the run's numbers there) offers besides; slo: a latency (ns) to be kept."""
+    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
+        """Give what one repeat's curve (value of CURVE_AXIS → the run's numbers there) offers besides."""
+        ...
+
+    def peaks_within(
+        self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float
+    ) -> dict[Name, tuple[int, Name]]:
+        """Return as `peaks` the best cells that keep a latency (ns)."""
         ...
 
     def headline(self, repeats: Sequence[Parsed]) -> str:
@@ -146,23 +152,23 @@ def axis_value(run: Run) -> int | None:
         return None
 
 
-def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]], slo: float | None = None) -> list[Number]:
+def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]]) -> list[Number]:
     """Return what one repeat's curve over the tool's `curve_axis` offers: derived numbers, but for its peak (`peaks`).
 
     curve: axis value → the numbers of the run there. At least three values, else there is no curve and nothing is returned.
-    slo: a latency (ns) that p99 must keep; then also the most IOPS within it, per direction (`formulas.within_slo`).
     """
-    if len(curve) < 3 or curve_axis(tool) is None:
-        return []
-    return list(_module(tool).curve_numbers(curve, slo))
+    module = _module(tool)
+    return list(module.curve_numbers(curve)) if len(curve) >= 3 and hasattr(module, "curve_numbers") else []
 
 
-def peaks(tool: str, cells: Mapping[int, Mapping[Name, Sequence[float]]]) -> dict[Name, tuple[int, Name]]:
+def peaks(
+    tool: str, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float | None = None
+) -> dict[Name, tuple[int, Name]]:
     """Return the name of each peak over the tool's `curve_axis` → where it is, and what it is called there.
 
     A peak is of one cell: of the axis value with the highest median over the repeats (of equals the lowest value), as on the page.
     The median of what each repeat has as its own peak is of no cell, and higher. cells: axis value → the numbers of all repeats
-    there. Of three values or more.
+    there. Of three values or more. slo: a latency (ns) that p99 must keep; then also the most IOPS within it, per direction.
     """
     quantity = getattr(_module(tool), "PEAK", None)
     by_name: dict[Name, dict[int, float]] = {}
@@ -170,11 +176,14 @@ def peaks(tool: str, cells: Mapping[int, Mapping[Name, Sequence[float]]]) -> dic
         for name, values in found.items():
             if name.quantity == quantity:
                 by_name.setdefault(name, {})[at] = statistics.median(values)
-    return {
+    tops = {
         replace(name, metric=f"peak {name.metric}", derived=True): (max(line, key=line.__getitem__), name)
         for name, line in by_name.items()
         if len(line) >= 3
     }
+    module = _module(tool)
+    within = module.peaks_within(cells, slo) if slo is not None and hasattr(module, "peaks_within") else {}
+    return {**tops, **within}
 
 
 def headline(tool: str, *repeats: Parsed | None) -> str:

@@ -14,11 +14,11 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.measurement import Parsed, whole
 from reports.numbers import _others, formulas
-from reports.numbers._curves import lines
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers._repeats import median
 from reports.numbers.formulas import Bucket
@@ -231,22 +231,30 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
     return [(latency(_part(run, d), metric=WORDS[which]), own) for d, own in found]
 
 
-def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
-    """Give per direction, with an SLO (ns), the most IOPS whose p99 keeps it, if some exceeds it."""
-    for part, line in lines(curve, "IOPS").items():
+def peaks_within(
+    cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float
+) -> dict[Name, tuple[int, Name]]:
+    """Return the name of the most IOPS whose p99 keeps an SLO (ns), per direction → the depth, and what they are called there.
+
+    Nothing of a load that never goes beyond it, whose most is a bound, and of repeats that keep it at different depths.
+    """
+    found: dict[Name, tuple[int, Name]] = {}
+    for rate in dict.fromkeys(name for own in cells.values() for name in own if name.quantity == "IOPS"):
         for which, word in WORDS.items():
-            tail = lines(curve, f"{word} p99").get(part, {})
-            points = [(line[d].value, tail[d].value) for d in line if d in tail]
-            if slo is None or all(
-                p99 <= slo for _, p99 in points
-            ):  # of a load that never goes beyond, a bound
-                continue
-            if (within := formulas.within_slo(points, slo)) is not None:
+            tail = latency(rate.part, "p99", metric=word)
+            depths = {
+                at: [*zip(own[rate], own[tail], strict=True)]
+                for at, own in cells.items()
+                if rate in own and tail in own
+            }
+            within = formulas.within_slo(depths, slo) if len(depths) >= 3 else None
+            if within and within.depth is not None and not within.further and not within.bound:
                 limit = fmt.scale_for([slo], "ns")
-                what = (
+                metric = (
                     f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"
                 )
-                yield Number.derived(what, "1/s", "higher", within, part)
+                found[replace(rate, metric=metric, derived=True)] = (within.depth, rate)
+    return found
 
 
 _JSON: Final = 1e-6

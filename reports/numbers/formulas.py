@@ -484,12 +484,35 @@ def in_flight(parts: Sequence[tuple[float, float]]) -> float:
     return sum(iops * latency * 1e-9 for iops, latency in parts)
 
 
-def within_slo(points: Iterable[tuple[float, float]], slo: float) -> float | None:
-    """Return the most IOPS (1/s) whose latency quantile is at most `slo` (ns), from the (IOPS, p99) of each depth.
+class Within(NamedTuple):
+    """The most I/Os a second within a limit on their latency, of the depths that were tested; between two of them nobody knows.
 
-    Of depths that were tested: between two of them nobody knows. None if even the fastest is slower.
+    iops     the highest median (1/s) of the depths at which every repeat keeps the limit, and `depth`; None where there is none
+    further  more than that, which one repeat has at a depth at which another does not keep it, and that depth
+    bound    every repeat keeps it at every depth: more may be to be had
     """
-    return max((iops for iops, latency in points if latency <= slo), default=None)
+
+    iops: float | None
+    depth: int | None
+    further: tuple[float, int] | None
+    bound: bool
+
+
+def within_slo(depths: Mapping[int, Sequence[tuple[float, float]]], slo: float) -> Within | None:
+    """Return the most IOPS whose latency quantile is at most `slo` (ns), from iodepth → (IOPS, p99) of each repeat. None if no repeat keeps
+    the limit at any depth.
+
+    Each number is of one depth: of repeats that keep the limit at different depths a mean would be of none.
+    """
+    kept = {at: [iops for iops, latency in own if latency <= slo] for at, own in depths.items()}
+    by_all = {at: statistics.median(own) for at, own in kept.items() if own and len(own) == len(depths[at])}
+    depth = max(sorted(by_all), key=by_all.__getitem__, default=None)
+    iops = None if depth is None else by_all[depth]
+    by_some = [(max(own), at) for at, own in kept.items() if own and at not in by_all]
+    further = max((one for one in by_some if iops is None or one[0] > iops), default=None)
+    if iops is None and further is None:
+        return None
+    return Within(iops, depth, further, bound=len(by_all) == len(depths))
 
 
 def cpu_per_io(usr: float, sys: float, runtime: float, ios: float) -> float | None:

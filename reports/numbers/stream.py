@@ -31,7 +31,7 @@ def numbers(run: Run) -> Iterator[Number]:
         yield Number(name=name, value=row.bandwidth, step=stream.PRINTED["bandwidth"])
 
 
-def curve_numbers(curve: Mapping[int, Sequence[Number]], _slo: float | None) -> Iterator[Number]:
+def curve_numbers(curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
     """Give the least threads with 95 % of the peak bandwidth of each kernel."""
     for part, line in lines(curve, "bandwidth").items():
         full = formulas.saturation({n: number.value for n, number in line.items()})

@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from pinsweep.cli import cli
 from reports.draw.figure import Figure
 from reports.numbers import histograms, numbers
-from reports.numbers.fio import asked, curve_numbers, headline, in_flight, leading, printed, summaries
+from reports.numbers.fio import asked, headline, in_flight, leading, peaks_within, printed, summaries
 from reports.report import build
 from reports.results import model
 from reports.results.load import load
@@ -235,7 +235,7 @@ def test_both_kinds_of_latency_in_a_sweep_are_told_apart(make: Any, tmp_path: Pa
 
 
 def test_the_limit_on_clat_is_not_the_one_on_lat(make: Any, tmp_path: Path) -> None:
-    curve = {}
+    cells = {}
     for depth in (1, 4, 16):
         text = json.loads(
             make.fio_text({"read": (1e4 * depth, 50.0 * depth)}, bs="4k", rw="randread", iodepth=depth)
@@ -244,9 +244,9 @@ def test_the_limit_on_clat_is_not_the_one_on_lat(make: Any, tmp_path: Path) -> N
         maker = make.Maker(tmp_path / f"{depth}.db")
         maker.add("s", "fio", {"iodepth": depth}, json.dumps(text))
         (found,) = load([maker.write()]).good("fio")
-        curve[depth] = numbers(found)
+        cells[depth] = {number.name: [number.value] for number in numbers(found)}
 
-    assert [n.name.metric for n in curve_numbers(curve, 1e6)] == ["IOPS at p99 clat ≤ 1 ms"]
+    assert [name.metric for name in peaks_within(cells, 1e6)] == ["IOPS at p99 clat ≤ 1 ms"]
 
 
 def test_a_headline_is_of_all_jobs_and_names_its_statistic(tmp_path: Path) -> None:
@@ -661,66 +661,61 @@ def test_samples_on_one_side_of_the_iops_are_explained(
     assert ("and they can all lie on one side of its IOPS" in caption) is aside
 
 
+def within_limit(path: Path, limit: str) -> tuple[str, str]:
+    """Return what fio's table offers within a limit on p99, and its caption."""
+    _, (figure, *fans) = page_of(path, "fio")
+    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
+    assert not any(table for fan in fans for table in fan.tables), "one table says it"
+    return offers.rows[0][offers.columns.index(f"IOPS at p99 ≤ {limit}")], offers.caption
+
+
 def test_iops_within_a_limit_are_one_number_everywhere(make: Any, tmp_path: Path) -> None:
     path, other = uneven(make, tmp_path / "a.db"), uneven(make, tmp_path / "b.db")
 
-    _, (figure, *_) = page_of(path, "fio")
-    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
-    said = dict(zip(offers.columns, offers.rows[0], strict=True))
-    rows = json.loads(run("compare", path, other, "--slo", "1ms", "--format", "json"))["cells"]
-    (within,) = [row["a"]["median"] for row in rows if row["metric"].endswith("IOPS at p99 ≤ 1 ms")]
-    assert said["IOPS at p99 ≤ 1 ms"] == fmt.quantity(within, "IOPS")
+    rows = json.loads(run("compare", path, other, "--slo", "3ms", "--format", "json"))["cells"]
+    (within,) = [row["a"]["median"] for row in rows if row["metric"].endswith("IOPS at p99 ≤ 3 ms")]
+    assert within == 18.5e3
+    said, caption = within_limit(path, "10 ms")
+    assert said == "≥ most"  # 18.5 kIOPS, beside it
+    assert caption.endswith(
+        "“≥ most”: kept at every depth; 95 %: from one depth to another as the repeats differ"
+    )
 
 
-def test_more_iops_within_a_limit_than_the_most_of_a_depth_are_explained(make: Any, tmp_path: Path) -> None:
-    """A page said "80.6 kIOPS" at most, and "≥ 87.0 kIOPS" within 1 ms beside it."""
-    even = make.Maker(tmp_path / "even.db")
-    for depth, iops in ((1, 8e3), (4, 17e3), (16, 20e3)):
-        text = make.fio_text({"read": (iops, depth / iops * 1e6)}, bs="4k", rw="randread", iodepth=depth)
-        even.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
-
-    captions = []
-    for path in (uneven(make, tmp_path / "a.db"), even.write()):
-        _, (figure, *_) = page_of(path, "fio")
-        captions += [table.caption for table in figure.tables if "Most IOPS" in table.columns]
-
-    why = "of each repeat its own, of several the median: more than the most of one depth where repeats peak at different ones"
-    assert [why in caption for caption in captions] == [True, False]
-
-
-def test_iops_within_a_limit_that_no_depth_has_are_said_to_be_those_of_each_repeat(make: Any, tmp_path: Path) -> None:  # fmt: skip
-    """ "118 kIOPS" within 1 ms stood above 117.2 at the best depth that kept it: one repeat was best at 4, the other at 16."""
+def test_iops_within_a_limit_are_of_one_depth(make: Any, tmp_path: Path) -> None:
+    """ "119 kIOPS" within 1 ms stood above 117.5 of the best depth that kept it: one repeat was best at 4, the other at 16."""
     maker = make.Maker(tmp_path / "r.db")
-    for depth, latency, of in ((4, 34, (115e3, 120e3)), (16, 136, (118e3, 116e3)), (64, 530, (121e3, 124e3))):
+    for depth, latency, of in (
+        (4, 34, (115e3, 120e3)),
+        (16, 136, (118e3, 116e3)),
+        (64, 5300, (121e3, 124e3)),
+    ):
         for iops in of:
             text = make.fio_text({"read": (iops, latency)}, bs="4k", rw="randread", iodepth=depth)
             maker.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
 
-    _, (figure, *_) = page_of(maker.write(), "fio")
+    said, caption = within_limit(maker.write(), "1 ms")
 
-    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
-    assert "119 kIOPS" in offers.rows[0]
-    assert offers.caption.endswith(", of each repeat its own, of several the median")
+    assert said == "118 kIOPS at 4"
+    assert ", of the depths that were tested and keep it in every repeat, and at which" in caption
 
 
-def test_repeats_that_a_stop_cut_in_two_are_said_to_be_left_out(make: Any, tmp_path: Path) -> None:
-    """A table said 118 kIOPS within 100 µs of three repeats whose median is 117: the second had been measured in two sessions."""
-    path = tmp_path / "r.db"
-    iops = {4: (115e3, 117e3, 121e3), 16: (118e3, 118e3, 118e3)}
-    for runs in (((4, 1), (16, 1), (4, 2)), ((16, 2), (4, 3), (16, 3))):
-        maker = make.Maker(path)
-        for depth, repeat in runs:
-            rate = iops[depth][repeat - 1]
-            text = make.fio_text({"read": (rate, 34 if depth == 4 else 136)}, bs="4k", rw="randread", iodepth=depth)  # fmt: skip
-            options = {"rw": "randread", "iodepth": depth}
-            maker.add("s", "fio", options, text, axes=("iodepth",), repeat=repeat)
-        maker.write()
+def test_repeats_that_keep_a_limit_at_different_depths_are_told_from_to(make: Any, tmp_path: Path) -> None:
+    """ "≥ 58.8 kIOPS" stood there, the mean of 18.3 at depth 1 and 99.4 at 32; compare had it, too."""
+    paths = []
+    for name in ("a", "b"):
+        maker = make.Maker(tmp_path / f"{name}.db", host=name)
+        for depth, of in ((1, ((18.3e3, 55), (21.3e3, 48))), (8, ((40e3, 900), (54e3, 150))), (32, ((79e3, 950), (99.4e3, 320)))):  # fmt: skip
+            for iops, latency in of:
+                text = make.fio_text({"read": (iops, latency)}, bs="4k", rw="randread", iodepth=depth)
+                maker.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
+        paths.append(maker.write())
 
-    _, (figure, *_) = page_of(path, "fio")
+    said, caption = within_limit(paths[0], "1 ms")
 
-    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
-    assert offers.rows[0][offers.columns.index("IOPS at p99 ≤ 100 µs")] == "118 kIOPS"
-    assert "of several the median of those that one session measured at every depth" in offers.caption
+    assert said == "19.8 to 99.4 kIOPS at 1 to 32"
+    assert "“to”: what one repeat reaches at a depth at which another does not keep it" in caption
+    assert "IOPS at p99" not in run("compare", *paths, "--slo", "1ms", "--format", "json")
 
 
 # --- what only some repeats have ---------------------------------------------------------------------------

@@ -270,13 +270,32 @@ def test_memory_modules_bound_the_bandwidth() -> None:
 
 
 def test_iops_at_a_latency_objective() -> None:
-    depths = [(10e3, 100e3), (38e3, 120e3), (70e3, 240e3), (72e3, 900e3), (60e3, 1900e3)]
+    rows = {1: (10e3, 100e3), 4: (38e3, 120e3), 8: (70e3, 240e3), 32: (72e3, 900e3), 64: (60e3, 1900e3)}
+    depths = {depth: [row] for depth, row in rows.items()}
 
-    assert formulas.within_slo(depths, 240e3) == 70e3
-    assert formulas.within_slo(depths, 120e3 * math.sqrt(2)) == 38e3  # between two depths nobody knows
-    assert formulas.within_slo(depths, 5e6) == 72e3  # more depth gave less
+    assert formulas.within_slo(depths, 240e3) == (70e3, 8, None, False)
+    assert formulas.within_slo(depths, 120e3 * math.sqrt(2)) == (
+        38e3,
+        4,
+        None,
+        False,
+    )  # not between two depths
+    assert formulas.within_slo(depths, 5e6) == (72e3, 32, None, True)  # more depth gave less
     assert formulas.within_slo(depths, 99e3) is None
-    assert formulas.within_slo([], 1e9) is None
+    assert formulas.within_slo({}, 1e9) is None
+
+
+def test_iops_at_a_latency_objective_are_no_mean_over_depths() -> None:
+    """18.3 kIOPS at depth 1 of one repeat and 99.4 at 32 of the other were "58.8 kIOPS", which no depth had."""
+    depths = {
+        1: [(18.3e3, 0.4e6), (21.3e3, 0.1e6)],
+        8: [(40e3, 1.2e6), (54e3, 0.5e6)],
+        32: [(79e3, 2e6), (99.4e3, 0.8e6)],
+    }
+
+    assert formulas.within_slo(depths, 1e6) == (19.8e3, 1, (99.4e3, 32), False)
+    assert formulas.within_slo(depths, 0.2e6) == (None, None, (21.3e3, 1), False)
+    assert formulas.within_slo(depths, 3e6) == (89.2e3, 32, None, True)
 
 
 def test_cpu_time_of_an_io() -> None:
