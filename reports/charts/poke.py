@@ -231,7 +231,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
         f"own cost in it{_clock(_tails.runs_of(shown))}. {_moved(read.blocks)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if body:
-        sub += " In the linear histogram: a normal distribution of what that shows."
+        sub += " In the linear histogram: a normal distribution with the mean and standard deviation of the part that it shows."
     if timer is not None:
         sub += " Dotted in the tail: the timer alone."
     sub += wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from parsers.measurement import Measurement
 from parsers.units import size_bytes
@@ -92,6 +92,10 @@ def is_set(options: Mapping[str, Any], name: str) -> bool:
 def braced(text: str) -> str:
     """Return a text of others' as a part of a fault's, in which {} stands for what is quoted."""
     return text.replace("{", "{{").replace("}", "}}")
+
+
+QUOTE_THE_TAIL: Final = "quote the median and the tail: a few slow operations make the mean"
+"""What to do about a deviation above its mean, however fine the clock."""
 
 
 def wide(run: Run) -> Iterator[tuple[str, float, float]]:

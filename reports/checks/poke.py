@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from parsers.measurement import whole
 from reports.checks import Fault
-from reports.checks._cells import braced, from_table, wide
+from reports.checks._cells import QUOTE_THE_TAIL, braced, from_table, wide
 from reports.readings.poke import first, times
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -23,7 +23,7 @@ def clock(results: Results) -> Iterator[Fault]:
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):
             of = "empty access" if whose == "null none" else whose
-            yield Fault(level="info", run=run, own=True, text=f"{braced(of)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")))  # fmt: skip
+            yield Fault(level="info", run=run, own=True, text=f"{braced(of)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")), todo=QUOTE_THE_TAIL)  # fmt: skip
 
 
 def _hidden_by_its_timer(run: Run) -> Iterator[Fault]:

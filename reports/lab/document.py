@@ -309,7 +309,10 @@ def _shortened(check: Check) -> Check:
     items = tuple(_cut(item) for item in check.items[:_MOST_EXAMPLES])
     return replace(
         check,
-        items=(*items, f"and more, on the page{' and in pinsweep audit' if check.id else ''}")
+        items=(
+            *items,
+            f"and {len(check.items) - _MOST_EXAMPLES} more{', which pinsweep audit lists' if check.id else ''}",
+        )
         if check.items[_MOST_EXAMPLES:]
         else items,
     )

@@ -674,7 +674,7 @@ def test_runs_that_failed_are_no_matter_of_audit(make: Any, tmp_path: Path) -> N
     told = document.build(results, build.build(results)).checks
 
     (failed,) = [check for check in told if check.items]
-    assert (failed.id, failed.items[-1]) == ("", "and more, on the page")
+    assert (failed.id, failed.items[-1]) == ("", "and 3 more")
 
 
 @pytest.mark.parametrize(
