@@ -61,7 +61,9 @@ def silent(of: Side, ignore: Collection[str]) -> list[CellOfSide]:
 
 
 def _failed(cell: CellOfSide, a: tuple[int, int], b: tuple[int, int]) -> Failed | None:
-    of_a, of_b = (failed / runs if runs else 0.0 for failed, runs in (a, b))
+    if not (a[1] and b[1]):  # all runs of a side were disturbed, or it has none
+        return None
+    of_a, of_b = (failed / runs for failed, runs in (a, b))
     if of_a == of_b:
         return None
     return Failed(side="A" if of_a > of_b else "B", sweep=cell.sweep, cell=cell.name, a=a, b=b)
