@@ -16,7 +16,7 @@ from reports.charts._mlc_panel import knee, loaded_panel, sheet
 from reports.draw import vega
 from reports.draw.figure import ROW, Figure, Key, Table, heat, row_of
 from reports.numbers import formulas
-from reports.numbers.formulas import LoadedLatency
+from reports.numbers.formulas import LoadedLatency, Reached
 from reports.results import traffic
 from reports.results.convicted import OTHER
 from reports.results.model import Run
@@ -244,6 +244,10 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
         "ns at peak": "latency",
     }  # fmt: skip
     caption = f"What each curve offers. Unloaded: {_UNLOADED}{'; *: of fewer than three such rows the latency under the least load' if starred else ''}"
+    if any(
+        load.offers.idle and load.offers.doubled == "unclear" for curves in panels.values() for load in curves
+    ):
+        caption += f"; {fmt.NOTHING}: only a row that moves less than half of the peak is slower than twice that, so that its curve does not tell"
     return _curves_table(panels, columns, cells, caption)
 
 
@@ -252,14 +256,16 @@ def _unloaded_cells(offers: LoadedLatency, scale: fmt.Scale) -> tuple[str, str]:
     unloaded = fmt.number(offers.unloaded, step=mlc.PRINTED_LOADED_LATENCY)
     return (
         unloaded if offers.enough_idle_rows else f"{unloaded} *",
-        _within(offers.at_double, offers.peak, scale, reached=offers.reached_double),
+        _within(offers.at_double, offers.peak, scale, offers.doubled),
     )
 
 
-def _within(bandwidth: float, peak: float, scale: fmt.Scale, *, reached: bool | None) -> str:
+def _within(bandwidth: float, peak: float, scale: fmt.Scale, reached: Reached) -> str:
     """Return the bandwidth within a latency; of a load that did not reach this latency, a bound: the peak by its name, which stands beside
-    it in other digits than a bound may have."""
-    if reached:
+    it in other digits than a bound may have. Nothing where the curve does not tell."""
+    if reached == "unclear":
+        return fmt.NOTHING
+    if reached == "yes":
         return scale.number(bandwidth)
     return "≥ peak" if bandwidth == peak else f"≥ {scale.number(bandwidth, rounding=fmt.DOWN)}"
 
@@ -270,7 +276,7 @@ def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
         yield (
-            _within(offers.at_half_more, offers.peak, scale, reached=offers.reached_half_more)
+            _within(offers.at_half_more, offers.peak, scale, offers.half_more)
             if offers.idle
             else fmt.NOTHING,
             fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse),

@@ -74,7 +74,7 @@ def loaded_panel(of: facets.Facet, curves: Sequence[LoadCurve], known: Sequence[
     title = facets.facet_title(of, "mlc")
     idle = [f"unloaded {_ns(c.offers.unloaded)}, " if c.offers.idle else "" for c in curves]
     described = " ".join(
-        f"{load.name}: {unloaded}peak {fmt.quantity(load.offers.peak, 'B/s')}{'' if load.offers.reached_double else ' of this load'} at {_ns(load.offers.latency_at_peak)}."
+        f"{load.name}: {unloaded}peak {fmt.quantity(load.offers.peak, 'B/s')}{'' if load.offers.doubled == 'yes' else ' of this load'} at {_ns(load.offers.latency_at_peak)}."
         for load, unloaded in zip(curves, idle, strict=True)
     )
     beside = "".join(f" {fmt.sentence(one.name)}: {fmt.quantity(one.rate.median, 'B/s')}." for one in known)
@@ -267,7 +267,7 @@ def knee(load: LoadCurve) -> tuple[float, float] | None:
     """Return where a curve's latency is twice its unloaded one (B/s, ns), or its peak where it moves no more until then; None where it does not
     double in all repeats."""
     offers = load.offers
-    if load.hollow or not offers.idle or not offers.reached_double:
+    if load.hollow or not offers.idle or offers.doubled != "yes":
         return None
     if offers.at_double >= offers.peak:
         return offers.peak, offers.latency_at_peak

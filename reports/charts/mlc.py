@@ -138,7 +138,7 @@ def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
     cell = load.cell
     which = ", ".join(filter(None, [load.name, facets.facet_title(of, "mlc")]))
     context = f"{which}, at {fmt.quantity(load.offers.latency_at_peak, 'ns', step=mlc.PRINTED_LOADED_LATENCY)}; {program_name(cell[0])}"
-    name = _PEAK if load.offers.reached_double else f"Memory, {load_words(cell) or 'under load'}"
+    name = _PEAK if load.offers.doubled == "yes" else f"Memory, {load_words(cell) or 'under load'}"
     return wording.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
 
 

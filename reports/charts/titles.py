@@ -25,12 +25,12 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: st
     """
     if not curves or not _quiet(curves, noise):
         return "Latency under load"
-    if all(c.reached_double for c in curves):
+    if all(c.doubled == "yes" for c in curves):
         rates = _from_to([c.at_double for c in curves], "B/s")
         if any(c.at_double >= c.peak for c in curves):
             return f"Memory moves {rates} within twice its unloaded latency"
         return f"Memory latency doubles at {rates}"
-    if all(c.reached_double is False for c in curves):
+    if all(c.doubled == "no" for c in curves):
         subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"
         return f"Latency did not double: {subject} {_from_to([c.peak for c in curves], 'B/s')}"
     return "Latency under load"
@@ -49,7 +49,7 @@ def _from_to(values: Sequence[float], unit: str) -> str:
 
 def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
     """Say "Where latency starts to climb" of curves that all reach twice their unloaded latency, beyond the repeats' scatter."""
-    climbs = curves and all(c.reached_double for c in curves) and _quiet(curves, noise)
+    climbs = curves and all(c.doubled == "yes" for c in curves) and _quiet(curves, noise)
     return "Where latency starts to climb" if climbs else "Latency by load and mix"
 
 

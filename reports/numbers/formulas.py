@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from orchestrator.machine.facts import MemoryModule
 
@@ -85,6 +85,11 @@ class Load(NamedTuple):
     bandwidth: float  # B/s
 
 
+Reached = Literal["yes", "no", "some", "unclear"]
+"""Did the load make a latency so long? "no": it was too weak; "some": in some repeats only; "unclear": a row that moves less than half of the peak, and
+none under more load, is slower than that, as only a disturbed one is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedLatency:
     """What one loaded-latency curve offers, of one run or (`over_repeats`) as the medians of several."""
@@ -98,12 +103,10 @@ class LoadedLatency:
     peak_delay: int
     latency_at_peak: float  # ns
     at_double: float  # B/s: the most at a latency of at most 2 × unloaded
-    reached_double: (
-        bool | None
-    )  # False: the load never doubled it, `at_double` is then the peak; None: in some repeats only
+    doubled: Reached  # "no": `at_double` is then the peak
     collapse: float | None  # bandwidth at delay 0 ÷ peak
     at_half_more: float  # B/s: the most at a latency of at most 1.5 × unloaded
-    reached_half_more: bool | None  # as `reached_double`, of 1.5 ×
+    half_more: Reached  # as `doubled`, of 1.5 ×
 
 
 UNDERCUT = 1.08
@@ -125,7 +128,8 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
                at_half_more at 1.5 ×
     collapse   bandwidth at delay 0 ÷ peak: below 1 where more load moves fewer bytes
 
-    The latency has doubled (and reached 1.5 ×) where a row that moves half of the peak, or one under more load, is slower than that.
+    The latency has doubled (and reached 1.5 ×) where a row that moves half of the peak, or one under more load, is slower than that; it
+    never did where no row at all is.
 
     Source: measurement guide, 6. A knee by the largest distance from the chord lands on the peak in two of ten real
     tables: it is not derived.
@@ -147,10 +151,16 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
         latency_at_peak=peak.latency,
         at_double=bandwidth_within(ordered, 2 * unloaded) or 0.0,
         at_half_more=bandwidth_within(ordered, 1.5 * unloaded) or 0.0,
-        reached_double=any(r.latency > 2 * unloaded for r in ordered[half:]),
-        reached_half_more=any(r.latency > 1.5 * unloaded for r in ordered[half:]),
+        doubled=_reached(ordered, half, 2 * unloaded),
+        half_more=_reached(ordered, half, 1.5 * unloaded),
         collapse=full[0] / peak.bandwidth if full and peak.bandwidth else None,
     )
+
+
+def _reached(ordered: Sequence[Load], half: int, limit: float) -> Reached:
+    """half: the first row that moves half of the peak, in the order of load."""
+    slow = [r.latency > limit for r in ordered]
+    return "yes" if any(slow[half:]) else "unclear" if any(slow) else "no"
 
 
 def over_repeats(runs: Sequence[LoadedLatency]) -> LoadedLatency:
@@ -159,9 +169,10 @@ def over_repeats(runs: Sequence[LoadedLatency]) -> LoadedLatency:
     def median(of: Callable[[LoadedLatency], float]) -> float:
         return statistics.median(map(of, runs))
 
-    doubled, half_more = (
-        {getattr(run, of) for run in runs} for of in ("reached_double", "reached_half_more")
-    )
+    def reached(of: Callable[[LoadedLatency], Reached]) -> Reached:
+        found = {of(run) for run in runs}
+        return "unclear" if "unclear" in found else found.pop() if len(found) == 1 else "some"
+
     collapses = [run.collapse for run in runs if run.collapse is not None]
     return LoadedLatency(
         rows=min(run.rows for run in runs),
@@ -174,8 +185,8 @@ def over_repeats(runs: Sequence[LoadedLatency]) -> LoadedLatency:
         latency_at_peak=median(lambda r: r.latency_at_peak),
         at_double=median(lambda r: r.at_double),
         at_half_more=median(lambda r: r.at_half_more),
-        reached_double=doubled.pop() if len(doubled) == 1 else None,
-        reached_half_more=half_more.pop() if len(half_more) == 1 else None,
+        doubled=reached(lambda r: r.doubled),
+        half_more=reached(lambda r: r.half_more),
         collapse=statistics.median(collapses) if collapses else None,
     )
 
@@ -221,7 +232,7 @@ def family(curves: Sequence[tuple[LoadedLatency, Sequence[Load]]]) -> Family | N
         ordered = by_load(rows)
         peak = max(range(len(ordered)), key=lambda i: ordered[i].bandwidth)
         falls.append(1 - min(row.bandwidth for row in ordered[peak:]) / ordered[peak].bandwidth)
-    full = all(offers.reached_double for offers, _ in curves)
+    full = all(offers.doubled == "yes" for offers, _ in curves)
     return Family(
         unloaded=(min(unloaded), max(unloaded)),
         longest=(min(longest), max(longest)),

@@ -73,7 +73,7 @@ def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
         mlc.PRINTED_LOADED_LATENCY,
         made_of="latency",
     )
-    if offers.reached_double:  # else its peak is a bound
+    if offers.doubled == "yes":  # else its peak is a bound
         name = "bandwidth within 2 × unloaded latency"
         yield Number.derived(name, "B/s", "higher", offers.at_double, part, bandwidth)
 
@@ -128,7 +128,7 @@ def _of_curves(repeats: Sequence[Parsed]) -> Iterator[_Part]:
                 "ns",
                 step=_printed(repeats, mlc.PRINTED_LOADED_LATENCY),
             )
-        whose = "" if all(one.reached_double for one in found) else " of this load"
+        whose = "" if all(one.doubled == "yes" for one in found) else " of this load"
         yield _Part(
             "peak", [one.peak for one in found], "B/s", whose, _printed(repeats, mlc.PRINTED["bandwidth"])
         )

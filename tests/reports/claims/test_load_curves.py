@@ -211,6 +211,24 @@ def test_a_load_that_could_not_is_stamped(make: Any, tmp_path: Path, rate: float
     assert drawn(found, "rings") == []
 
 
+def test_no_stamp_stands_above_a_curve_that_crosses_twice_its_unloaded_latency(
+    make: Any, tmp_path: Path
+) -> None:
+    """ "latency never doubled" stood there: the row that is slower moves less than half of the peak."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    weak = rows(10.6e3, 80.0, 120.0)
+    add(maker, make, [*weak[:3], (1700, 250.0, 0.3 * 10.6e3), *weak[4:]])
+
+    found = figure(maker.write())
+
+    assert drawn(found, "stamps") == []
+    assert "ever doubled" not in found.panels[0].description
+    (offers, *_) = found.tables
+    assert offers.rows[0][offers.columns.index("GB/s within 2 × unloaded")] == "–"
+    assert "so that its curve does not tell" in offers.caption
+    assert found.title == "Latency under load"
+
+
 def test_a_load_that_doubled_the_latency_has_no_stamp(make: Any, tmp_path: Path) -> None:
     maker = two_nodes(make, tmp_path / "r.db")
     add(maker, make, rows(10.6e3, 80.0, 310.0))

@@ -26,7 +26,7 @@ def test_seed_004_loaded_latency(seeds: Any) -> None:
     # rows up to 2.59 GB/s: delays 1300 to 20000
     assert read.unloaded == pytest.approx(sorted([67.95, 67.39, 63.14, 61.08, 61.98, 59.64, 59.32])[3])
     assert read.collapse == pytest.approx(17783.5 / 25930.6)
-    assert read.reached_double
+    assert read.doubled == "yes"
     assert read.at_double == pytest.approx(25930.6e6, rel=0.01)  # 2 × 61.98 lies just past the peak
     # the guide: in none of the ten tables is the peak at delay 0, and bandwidth there is 0.69 to 1.0 of it
     assert all(o.peak_delay > 0 for o in offers.values())
@@ -82,8 +82,19 @@ def test_loaded_latency_interpolates_and_takes_the_best_envelope() -> None:
 
     assert found.unloaded == 50
     assert found.at_double == pytest.approx(12e9 + (100 - 80) / (120 - 80) * 4e9)
-    assert formulas.loaded_latency(curve[:4]).reached_double is False
+    assert formulas.loaded_latency(curve[:4]).doubled == "no"
     assert formulas.loaded_latency(curve[:4]).at_double == 12e9
+
+
+def test_a_slow_row_under_little_load_tells_neither_that_latency_doubled_nor_that_it_never_did() -> None:
+    even = [Load(delay, 50, 1e9) for delay in (1000, 900, 800)]
+    odd = formulas.loaded_latency([*even, Load(200, 120, 3e9), Load(50, 60, 8e9), Load(0, 70, 12e9)])
+    weak = formulas.loaded_latency([*even, Load(0, 70, 12e9)])
+    full = formulas.loaded_latency([*even, Load(0, 170, 12e9)])
+
+    assert [one.doubled for one in (odd, weak, full)] == ["unclear", "no", "yes"]
+    assert formulas.over_repeats([weak, full]).doubled == "some"
+    assert formulas.over_repeats([odd, full]).doubled == "unclear"
 
 
 def test_one_row_has_no_more_than_it_says() -> None:
