@@ -40,7 +40,10 @@ class _Fan:
     series: str
     of: facets.Facet
     lines: tuple[Curve, ...]  # named by their quantiles, the lowest first
-    depths: Mapping[int, Sequence[tuple[float, float]]]  # iodepth → (IOPS, p99 in ns) of each repeat
+    drawn: frozenset[int]  # iodepths
+    depths: Mapping[
+        int, Sequence[tuple[float, float]]
+    ]  # iodepth → (IOPS, p99 in ns) of each repeat, where all have a p99
     runs: tuple[Run, ...]
     hollow: bool
 
@@ -61,14 +64,13 @@ def fans_figure(
     sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], latency: str
 ) -> Figure | None:
     """Draw p50 to p99.99 over iodepth, a panel for each kind of access and the limit on p99 that tells most; None of sweeps without depths or
-    without a p99. found: of a depth that is known, and asked for; lost: of the cells that gave no number."""
-    whole = found["p50"].notna() & found["p99"].notna()  # what only some repeats tell is not of the cell
+    of which none has a p99. found: of a depth that is known, and asked for; lost: of the cells that gave no number."""
     alike = [found[name] for name in (*_OF_A_FAN, "iodepth")]
-    told = found[whole.groupby(alike, dropna=False).transform("all")]
-    fans = [
-        fan for fan in map(_fan, groups(told.sort_values(["at", *RANKED], kind="stable"), _OF_A_FAN)) if fan
-    ]
-    if not fans:
+    # what only some repeats tell is not of the cell
+    told = found[found["p50"].notna().groupby(alike, dropna=False).transform("all")]
+    ordered = told.sort_values(["at", *RANKED], kind="stable")
+    fans = [fan for fan in map(_fan, groups(ordered, _OF_A_FAN)) if fan]
+    if not any(fan.depths for fan in fans):
         return None
     limit = _telling(fans)
     shown = fans[:_MOST_FANS]
@@ -89,6 +91,7 @@ def fans_figure(
         wording.repeats(panels, runs).strip(),
         curve_rows.crossed(panels).strip(),
         wording.hollow(panels, drawn).strip(),
+        _too_few(found, fans),
         wording.not_drawn(len(fans), len(shown)).strip(),
     ]
     return Figure(
@@ -114,9 +117,26 @@ def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan |
             pairs = zip(known["iodepth"].astype(float), known[column].astype(float), strict=True)
             lines.append(curve_rows.curve(name, pairs, runs=known["run"]))
     return _Fan(
-        series=series, of=of, lines=tuple(lines), depths=timed(own),
+        series=series, of=of, lines=tuple(lines), drawn=frozenset(map(int, every["iodepth"])), depths=timed(own),
         runs=tuple(dict.fromkeys(every["run"])), hollow=is_hollow(every["run"]),
     )  # fmt: skip
+
+
+def _too_few(found: pd.DataFrame, fans: Sequence[_Fan]) -> str:
+    """Say of which cells a run has too few I/Os for a percentile: "Too few I/Os in a run: for p99 of 1 MiB blocks, randread, depths 1 and 4"."""
+    known = {(fan.of, fan.series): fan for fan in fans}
+    lacking = []
+    for (of, series), own in groups(found.sort_values(["at", *RANKED], kind="stable"), ["panel", "series"]):
+        name = ", ".join(filter(None, (facets.facet_title(of, "fio"), series)))
+        fan = known.get((of, series))
+        for quantile, lost in (
+            ("the median", {*map(int, own.loc[own["p50"].isna(), "iodepth"])}),
+            ("p99", fan.drawn - fan.depths.keys() if fan else ()),
+        ):
+            if lost:
+                depths = fmt.words(map(fmt.whole, sorted(lost)))
+                lacking.append(f"for {quantile} of {name}, depth{'s' * (len(lost) > 1)} {depths}")
+    return f"Too few I/Os in a run: {'; '.join(lacking)}." if lacking else ""
 
 
 def _telling(fans: Sequence[_Fan]) -> float | None:
@@ -152,7 +172,7 @@ def _panels(
         [v / scale.factor for v in held], f"{fmt.sentence(latency)}, {scale.unit} (log scale)", margin=1.3
     )
     lost = {int(cross.x) for own in crosses for cross in own}
-    depths = sorted({*lost, *(depth for fan in fans for depth in fan.depths)})
+    depths = sorted({*lost, *(depth for fan in fans for depth in fan.drawn)})
     return [_panel(fan, own, depths, y, scale.factor, limit) for fan, own in zip(fans, crosses, strict=True)]
 
 

@@ -38,7 +38,8 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
     one = {run.cell.sweep: run for d in accesses for run in d.runs}
     of, title = next((name, run.sweep_title) for name, run in one.items())
     several = any(len(d.runs) > 1 for d in accesses)
-    panels = _poke_sizes.panels(_by_size(same, targets))
+    by_size = _by_size(same, targets)
+    panels = _poke_sizes.panels(by_size)
     return Figure(
         id="moments",
         of=of if len(one) == 1 else "",
@@ -46,7 +47,8 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
         title=f"{'Percentiles, mean' if panels else 'Mean'} and standard deviation of one access, by size",
         sub=f"{wording.ran(runs_of(accesses), program_name)}. {'The median of the repeats, and their range. ' if several else ''}"
         f"In brackets: the bytes that an access moves. {'0 B: the timer alone. ' if any(d.target == 'null' for d in accesses) else ''}A mean and a deviation do not describe a tail: its quantiles do."
-        f"{wording.repeats(panels, runs_of(accesses))}{wording.hollow(panels, runs_of(accesses))}",
+        f"{wording.repeats(panels, runs_of(accesses))}{wording.hollow(panels, runs_of(accesses))}"
+        f"{_in_the_table_alone(by_size) if panels else ''}",
         panels=tuple(panels),
         tables=(
             Table(
@@ -70,6 +72,12 @@ def _by_size(
             own = {size: of[target] for (size, other), of in rows.items() if other == way and target in of}
             found[", ".join((target, *way))] = dict(sorted(own.items()))
     return found
+
+
+def _in_the_table_alone(by_size: Mapping[str, Mapping[int, Distribution]]) -> str:
+    """Name what is in no panel, since there is no line over one size: " Of one size, in the table alone: file, read, 1 B blocks (1000 B)."."""
+    left = [f"{name} ({fmt.size(next(iter(own)))})" for name, own in by_size.items() if len(own) == 1]
+    return f" Of one size, in the table alone: {fmt.words(left)}." if left else ""
 
 
 def _target(d: Distribution) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,10 @@ def swept(
     kinds: tuple[str, ...] = ("randread",),
     host: str = "node07",
     failed: Sequence[tuple[str, int]] = (),
-    ios: int = 1_000_000,
+    ios: int | Mapping[str, int] = 1_000_000,
 ) -> tuple[Figure, ...]:
     """p99: iodepth → µs; p50 is half of it, p90 0.8 of it, p99.9 twice and p99.99 four times; two repeats, IOPS 1000 × depth.
-    ios: I/Os at depth 1, of the others a million."""
+    ios: I/Os at depth 1, of all kinds or of each, of the other depths a million."""
     maker = make.Maker(path, host=host)
     for rw in kinds:
         for depth, tail in p99.items():
@@ -39,7 +39,8 @@ def swept(
                 )
                 shares = {"50": 0.5, "90": 0.8, "99": 1.0, "99.9": 2.0, "99.99": 4.0}
                 read = document["jobs"][0]["read"]
-                read["total_ios"] = read["lat_ns"]["N"] = ios if depth == 1 else 1_000_000
+                few = ios if isinstance(ios, int) else ios[rw]
+                read["total_ios"] = read["lat_ns"]["N"] = few if depth == 1 else 1_000_000
                 read["lat_ns"]["percentile"] = {
                     f"{float(q):.6f}": round(tail * 1e3 * k * wobble) for q, k in shares.items()
                 }
@@ -92,6 +93,22 @@ def test_a_percentile_of_one_depth_is_told_once(make: Any, tmp_path: Path) -> No
     said = fan.panels[0].description
     assert "p99: 90.0 µs at depth 1, 200 µs at 4." in said
     assert "p99.9: 400 µs at depth 4. " in said
+
+
+def test_a_fan_is_drawn_as_far_as_its_runs_tell_and_what_they_lack_is_named(
+    make: Any, tmp_path: Path
+) -> None:
+    """Cells with a median and no p99 were in no panel, no table and no word; one of them takes no limit for its own."""
+    _, fan = swept(make, tmp_path / "f.db", {1: 90.0, 4: 200.0, 16: 20e3}, kinds=("randread", "read"), ios={"randread": 500, "read": 10})  # fmt: skip
+
+    by_title = {panel.title: panel.wide["datasets"]["points"] for panel in fan.panels}
+    drawn = {(title, row["series"], row["x"]) for title, points in by_title.items() for row in points}
+    assert {("Randread", "p50", 1), ("Randread", "p90", 1)} <= drawn
+    assert ("Read", "p50", 4) in drawn
+    assert not {("Randread", "p99", 1), ("Read", "p50", 1)} & drawn
+    assert "Too few I/Os in a run: for p99 of randread, depth 1; for the median of read, depth 1." in fan.sub
+    assert [row[:2] for row in fan.numbers[0].rows] == [("randread", d) for d in ("1", "4", "16")] + [("read", d) for d in ("4", "16")]  # fmt: skip
+    assert fan.numbers[0].rows[0][4] == "–"
 
 
 def test_a_host_is_called_as_it_is(make: Any, tmp_path: Path) -> None:

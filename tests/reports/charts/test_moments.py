@@ -100,6 +100,10 @@ def test_a_way_of_access_of_one_size_is_no_picture(make: Any, tmp_path: Path) ->
     (found,) = moments(make, tmp_path / "r.db", (1000, 10**6), {10**6: 4096})
 
     assert [panel.title for panel in found.panels] == ["Memory, read, 1 B blocks"]
+    assert (
+        "Of one size, in the table alone: file, read, 1 B blocks (1000 B) and file, read, 4 KiB blocks (1 MB)."
+        in found.sub
+    )
 
 
 def test_an_access_to_nothing_has_its_row_and_its_place(make: Any, tmp_path: Path) -> None:
