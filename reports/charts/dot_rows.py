@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from reports.charts import curve_rows, wording
 from reports.draw import axes, label_placement, vega
@@ -21,19 +21,19 @@ def rows_panel(
     described: str,
     *,
     failed: Mapping[str, Run] | None = None,
-    most: float = 0.0,
+    beside: Sequence[float] = (),
     series: str = "",
     exact: Callable[[str, Spread], str] | None = None,
 ) -> Panel:
     """Draw a row for each name: its number (in the base unit) and whether that is hollow; below them a cross for each that `failed`.
 
-    axis: its title in a unit; described: what the picture is of, a sentence; most: what the axis holds at least, so that several panels
-    have one; series: what is drawn, if not the title; exact: how the number of a name is read at its dot.
+    axis: its title in a unit; described: what the picture is of, a sentence; beside: what all panels of its kind in the figure show, so that
+    they have one axis, and all of them a log one where one has; series: what is drawn, if not the title; exact: how the number of a name is read at its dot.
     """
     lost = failed or {}
     rows = len(shown) + len(lost)
     series = series or title
-    ends = [*([most] if most else []), *(end for s, _ in shown.values() for end in (s.low, s.high))]
+    ends = [*beside, *(end for s, _ in shown.values() for end in (s.low, s.high))]
     scale = (fmt.scale_for if axes.far_apart(ends) else fmt.scale_to_largest)(ends, unit)
     x = axes.amounts([v / scale.factor for v in ends], axis(scale), 4)
     y = axes.Axis(kind="linear", low=float(rows), high=0.0, ticks=(), title="")

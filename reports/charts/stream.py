@@ -158,7 +158,7 @@ def _figure(
                 "B/s",
                 lambda of: f"Bandwidth, {of.unit}",
                 f"Bandwidth by kernel{_with(lines)}.",
-                most=max(s.high for own in points.values() for s, _ in own.values()),
+                beside=[end for own in points.values() for s, _ in own.values() for end in (s.low, s.high)],
                 series="bandwidth",
                 exact=functools.partial(
                     _exact_of, allocates=_allocates(found.loc[found["panel"] == of, "run"])

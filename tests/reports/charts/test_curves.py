@@ -168,6 +168,23 @@ def test_panels_of_messages_share_their_axis_of_time_and_of_bandwidth(make: Any,
     assert axes[1] == axes[3]  # bandwidths
 
 
+@pytest.mark.parametrize(("slow", "kind"), [(6e3, "log"), (60e3, "linear")])
+def test_panels_of_bandwidths_have_one_axis_of_one_kind(
+    make: Any, tmp_path: Path, slow: float, kind: str
+) -> None:
+    """The slowest of eight had a log axis and the others linear ones: 8 GB/s stood as far right as 36 beside it."""
+    maker = make.Maker(tmp_path / "r.db")
+    for arrays, triad in (("1M", slow), ("2M", 262e3), ("4M", 100e3)):
+        maker.add("s", "stream", {"array_size": arrays, "threads": 4}, make.stream_text(triad, 4), axes=("array_size",))  # fmt: skip
+    built = build.build(load([maker.write()]))
+    (found,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("scaling")]
+
+    assert len(found.panels) == 3
+    scales = {str(panel.wide["encoding"]["x"]["scale"]) for panel in found.panels}
+    assert len(scales) == 1
+    assert f"'type': '{kind}'" in scales.pop()
+
+
 def test_lines_of_a_panel_have_colours_of_their_own_though_the_figure_has_more_names() -> None:
     """All beyond the fourth were grey, two of them beside one another."""
     panels = [["a"], ["b", "c"], ["d", "e"], ["f", "g", "a"]]
