@@ -115,18 +115,18 @@ def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
     x = axes.decades(values, "Time for one access (log)", unit="ns", margin=1.6, most=most)
     y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
     ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]
-    data = _marks(shown, x.low, frame.left - 14) | _columns(columns, ends)
+    data = _marks(shown, frame.left - 14) | _columns(columns, ends)
     groups = list(dict.fromkeys(t.group for t in shown))
     series = [vega.Series(name=g, colour=_COLOURS.get(g, vega.GREY)) for g in groups]
     return vega.fill("overview", frame=frame, x=x, y=y, series=series, data=data)
 
 
-def _marks(shown: Sequence[AccessTime], start: float, room: float) -> dict[str, Rows]:
-    """Return the data sets `rows` (dots, with a line from `start`, ns, and names cut to `room`, px) and `tails`."""
+def _marks(shown: Sequence[AccessTime], room: float) -> dict[str, Rows]:
+    """Return the data sets `rows` (dots, with names cut to `room`, px) and `tails`."""
     names = wording.cut_apart((t.name for t in shown), lambda name: _fitting(name, room))
     return {
         "rows": [
-            {"series": t.group, "x": t.median, "y": i + 0.5, "start": start, "name": names[t.name], "tip": _tip(t), **({} if t.run.sound else {"hollow": True})}
+            {"series": t.group, "x": t.median, "y": i + 0.5, "name": names[t.name], "tip": _tip(t), **({} if t.run.sound else {"hollow": True})}
             for i, t in enumerate(shown)
         ],
         "tails": [

@@ -1070,6 +1070,23 @@ def test_rows_that_the_overview_does_not_draw_are_counted(make: Any, tmp_path: P
     assert overview.sub.endswith("3 more rows are in the numbers only.")
 
 
+def test_no_row_of_the_overview_has_a_length_of_its_own(make: Any, tmp_path: Path) -> None:
+    """A stem from the edge of a log axis to its dot made 80 ns half as long as 130."""
+    maker = make.Maker(tmp_path / "r.db")
+    for n in (1, 4):
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5 * n, 8: 0.6 * n, 64: n}), place=f"pair {n}")  # fmt: skip
+
+    figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
+
+    (overview,) = (f for f in figures if f.id == "overview")
+    for spec in (overview.panels[0].wide, overview.panels[0].narrow):
+        assert spec["encoding"]["x"]["scale"]["type"] == "log"
+        rules = [
+            one for one in spec["layer"] if one["mark"]["type"] == "rule" and one["data"]["name"] == "rows"
+        ]
+        assert [(one["encoding"]["x"], one["encoding"]["x2"]) for one in rules] == [({"value": 0}, {"value": "width"})]  # fmt: skip
+
+
 def test_a_command_line_of_megabytes_is_told_by_its_beginning(make: Any, tmp_path: Path) -> None:
     """The appendix of a lab report of 32 such runs took more than a minute."""
     maker = make.Maker(tmp_path / "r.db")
