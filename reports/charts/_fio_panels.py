@@ -194,7 +194,15 @@ def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Sha
         if any(len(line.points) > 1 for line in delays):
             over = titled(f"{latency} over IOPS")
             row["tradeoff"] = _tradeoff(
-                over, iops, delays, shared.colours, axis, rate.factor, shared.waits, scale.factor
+                over,
+                iops,
+                delays,
+                shared.colours,
+                shared.depths,
+                axis,
+                rate.factor,
+                shared.waits,
+                scale.factor,
             )
     if shared.apart and tails:
         y99 = shared.times.titled(f"p99 {latency}, {scale.unit} (log scale)")
@@ -376,10 +384,10 @@ def _panel(
 
 
 def _tradeoff(
-    title: str, iops: list[Curve], delays: list[Curve], colours: dict[str, str],
+    title: str, iops: list[Curve], delays: list[Curve], colours: dict[str, str], depths: list[int],
     x: axes.Axis, x_factor: float, y: axes.Axis, y_factor: float,
 ) -> Panel:  # fmt: skip
-    """Latency over IOPS, joined in the order of iodepth; the depths stand at the points of the first curve."""
+    """Latency over IOPS, joined in the order of iodepth (`depths`: all that were tested); the depths stand at the points of the first curve."""
     lines: list[tuple[Curve, list[tuple[float, formulas.Spread, formulas.Spread]]]] = []
     for rate in iops:
         waits = dict(next((line.points for line in delays if line.name == rate.name), ()))
@@ -391,24 +399,30 @@ def _tradeoff(
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {"points": [], "notes": [], "names": [], "leads": []}
         named: list[tuple[list[label_placement.Point], str]] = []
+        strokes: list[tuple[label_placement.Point, label_placement.Point]] = []
         for rate, points in lines:
             places = [plot.at(v.median / x_factor, w.median / y_factor) for _, v, w in points]
             named.append((places, rate.label or rate.name))
+            parts = [*curve_rows.joined(rate, (depth for depth, *_ in points), depths).values()]
+            strokes += [
+                pair
+                for pair, (a, b) in zip(itertools.pairwise(places), itertools.pairwise(parts), strict=True)
+                if a == b
+            ]
             data["points"] += [
                 {
                     "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "order": order,
-                    "segment": sum(at < depth for at in rate.hollow), "dashed": rate.dashed,
+                    "segment": parts[order], "dashed": rate.dashed,
                     "tip": f"iodepth {depth:g} · {wording.exact(v, 'IOPS')} · {wording.exact(w, 'ns')}{' · ⚠' * (depth in rate.hollow)}",
                     **({"hollow": True} if depth in rate.hollow else {}),
                 }
                 for order, (depth, v, w) in enumerate(points)
             ]  # fmt: skip
         bounds = (2.0, -10.0, frame.plot_width + 18, frame.plot_height - 2)
-        strokes = [stroke for places, _ in named for stroke in itertools.pairwise(places)]
-        depths = [(at, f"{depth:g}") for at, (depth, _, _) in zip(named[0][0], lines[0][1], strict=True)]
+        at_points = [(at, f"{depth:g}") for at, (depth, _, _) in zip(named[0][0], lines[0][1], strict=True)]
         boxes: list[label_placement.Box] = []
-        for place in label_placement.near(depths, strokes, (), bounds, 11.5, (1.0,)):
-            ((px, py), text), row = depths[place.index], data["points"][place.index]
+        for place in label_placement.near(at_points, strokes, (), bounds, 11.5, (1.0,)):
+            ((px, py), text), row = at_points[place.index], data["points"][place.index]
             box = label_placement.box_of(px + place.dx, py + place.dy, text, 11.5)
             if place.cost < 6 and not any(label_placement.touch(box, other) for other in boxes):
                 boxes.append(box)

@@ -70,25 +70,34 @@ Tip = Callable[[float, Spread], str]
 def point_rows(
     curves: Sequence[Curve], tested: Sequence[float], factor: float, tip: Tip | None = None
 ) -> Rows:
-    """Return the rows of lines and dots. A line breaks where a tested x is missing in it, or hollow: it is never joined across."""
-    rank = {x: i for i, x in enumerate(sorted(set(tested)))}
+    """Return the rows of lines and dots."""
     rows = []
     for line in curves:
-        segment, last = 0, None
+        parts = joined(line, line.medians, tested)
         for order, (x, y) in enumerate(line.points):
-            if last is not None and rank[x] != last + 1:
-                segment += 1
             hollow = x in line.hollow
-            last = -2 if hollow else rank[x]
             rows.append(
                 {
                     "series": line.name, "x": x, "y": y.median / factor,
-                    "order": order, "segment": segment, "dashed": line.dashed,
+                    "order": order, "segment": parts[x], "dashed": line.dashed,
                     **({"tip": f"{tip(x, y)}{' · ⚠' if hollow else ''}"} if tip else {}), **({"hollow": True} if hollow else {}),
                     **({"pair": True} if _is_pair(line, x, y) else {}),
                 }
             )  # fmt: skip
     return rows
+
+
+def joined(line: Curve, drawn: Iterable[float], tested: Sequence[float]) -> dict[float, int]:
+    """Return which segment of a line each x that is drawn is in: it breaks where a tested x is missing, or hollow, and is never joined across."""
+    rank = {x: i for i, x in enumerate(sorted(set(tested)))}
+    found: dict[float, int] = {}
+    segment, last = 0, None
+    for x in drawn:
+        if last is not None and rank[x] != last + 1:
+            segment += 1
+        last = -2 if x in line.hollow else rank[x]
+        found[x] = segment
+    return found
 
 
 def _is_pair(line: Curve, x: float, y: Spread) -> bool:

@@ -701,6 +701,23 @@ def test_a_cross_of_stream_is_of_its_panel(make: Any, tmp_path: Path) -> None:
     assert {row["x"] for panel in figure.panels for row in panel.wide["datasets"].get("crosses", ())} == {8}
 
 
+def test_no_panel_joins_points_across_a_depth_that_was_not_run(make: Any, tmp_path: Path) -> None:
+    """Latency over IOPS of a sweep that was half done went straight from depth 1 to 16; the other panels left the gap."""
+    maker = make.Maker(tmp_path / "f.db")
+    for rw, depths in (("randread", (1, 16)), ("randwrite", (1, 4, 16))):
+        for depth in depths:
+            text = make.fio_text(
+                {rw.removeprefix("rand"): (1e4 * depth, 50.0 * depth)}, bs="4k", rw=rw, iodepth=depth
+            )
+            maker.add("s", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"))
+
+    figure = figures(maker.write(), "fio")[0]
+
+    for panel in figure.panels:
+        points = panel.wide["datasets"]["points"]
+        assert [row["segment"] for row in points] == [0, 1, 0, 0, 0], panel.title
+
+
 def test_a_cross_is_of_the_panel_that_it_stands_in(make: Any, tmp_path: Path) -> None:
     """An engine that failed everywhere is no depth at which the other one failed."""
     maker = make.Maker(tmp_path / "f.db")
