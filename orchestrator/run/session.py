@@ -126,9 +126,12 @@ def run_experiments(
         except Stopped:
             return Finished(path=path, prepared=prepared, summary=Summary(stopped=True))
         on_begin(path, prepared)
-        session = begin(
-            result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes), cache=cache
-        )  # fmt: skip
+        session = None if todo else _again(result, prepared)
+        idle = session is not None
+        if session is None:
+            session = begin(
+                result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes), cache=cache
+            )  # fmt: skip
         summary = execute_rounds(
             prepared.plan,
             result,
@@ -142,7 +145,8 @@ def run_experiments(
             drop_caches=drop_caches,
             on_event=on_event,
         )
-        result.end_session(session, now_utc())
+        if not idle:
+            result.end_session(session, now_utc())
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)
 
@@ -178,6 +182,20 @@ def begin(
     )
     _store_plan(result, session, prepared)
     return session
+
+
+def _again(result: ResultFile, prepared: Prepared) -> int | None:
+    """Record the plan of a command that finds nothing to do under the last session, where that was of the same texts, and return its number:
+    a session without a run tells nothing, and with it nothing that is kept of the file would be of its contents. Else None."""
+    digests = {_digest(experiment) for experiment in prepared.experiments}
+    session = result.last_session_of(digests)
+    if session is not None:
+        _store_plan(result, session, prepared)
+    return session
+
+
+def _digest(experiment: Experiment) -> str:
+    return hashlib.sha256(experiment.text.encode()).hexdigest()
 
 
 def _files_of(prepared: Prepared, result: Path) -> dict[str, Any]:
@@ -318,7 +336,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
 
     for experiment in prepared.experiments:
         sweeps = {sweep.name: sweep for sweep in experiment.sweeps}
-        digest = hashlib.sha256(experiment.text.encode()).hexdigest()
+        digest = _digest(experiment)
         plan = prepared.plan
         asked = {cell.point_id for cell in plan.cells}
         cells = [cell for cell in (*plan.cells, *plan.left_out) if cell.sweep in sweeps]

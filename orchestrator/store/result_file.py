@@ -25,7 +25,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -304,6 +304,12 @@ class ResultFile:
     def sessions(self) -> tuple[Session, ...]:
         """Return all sessions, oldest first."""
         return self._read(rows.session, f"SELECT {', '.join(rows.SESSION)} FROM session ORDER BY session")
+
+    def last_session_of(self, experiments: Collection[str]) -> int | None:
+        """Return the last session, where it was of all these experiments (SHA-256); else None."""
+        last = self._first("SELECT max(session) FROM session")[0]
+        found = {digest for (digest,) in self._rows("SELECT sha256 FROM experiment WHERE session = ?", last)}
+        return last if found.issuperset(experiments) else None
 
     def experiments(self) -> tuple[StoredExperiment, ...]:
         """Return every experiment text that was run on this file, in the order of their first run."""
