@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reports.results.model import Run
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
-_FAILS = ("regressed", "inconclusive", "unmatched")
+_FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 
 
 @click.command(
@@ -68,7 +68,7 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
 @click.option(
     "--fail-on",
     metavar="VERDICTS",
-    help="Exit with status 1 if there is one of these: regressed, inconclusive, unmatched; several with commas.",
+    help="Exit with status 1 if there is one of these: regressed (or failed in B and not in A), failed (that alone), inconclusive, unmatched; several with commas.",
 )
 @click.option(
     "--threshold",
@@ -192,8 +192,7 @@ def command(
     if verdicts and not found.rows:
         say("nothing was compared: that is a failure with --fail-on", err=True)
         return 1
-    failed = found.fails(verdicts) or ("unmatched" in verdicts and bool(found.unmatched))
-    return 1 if failed else 0
+    return 1 if found.fails(verdicts) else 0
 
 
 def _refuse_idle(again: bool, given: Mapping[str, object]) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from parsers.errors import UserError, nearest
@@ -287,21 +289,23 @@ def shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
     """Return the levels that the regressed cells have in common.
 
     A level is named where at least three cells regressed, it holds at least four fifths of them, at least half of its own
-    regressed, and at most a tenth of the others, of which at least half are decided. Cells without the axis count as others;
-    derived numbers and single runs do not count, nor an axis with more than 40 levels.
+    regressed, and at most a tenth of the others, of which at least half are decided or changed by less than any of these. Cells without the
+    axis count as others; derived numbers and single runs do not count, nor an axis with more than 40 levels.
     """
     judged = [row for row in rows if not row.once and not row.derived]
     found = []
     for axis in dict.fromkeys(name for row in judged if row.verdict == "regressed" for name in row.labels):
-        levels = _levels(judged, axis)
-        if not 1 < len(levels) <= 40:
+        members = group_by(judged, functools.partial(_level_of, axis))
+        if not 1 < len(members) <= 40:
             continue
-        first, *rest = sorted(levels, key=lambda level: (-level.counts["regressed"], natural(level.name)))
+        counted = [_level(name, own) for name, own in members.items()]
+        first = min(counted, key=lambda level: (-level.counts["regressed"], natural(level.name)))
+        least = _least(members[first.name])
+        rest = [_level(name, own, least) for name, own in members.items() if name != first.name]
         rest.sort(key=lambda level: natural(level.name))
         hit, others = first.counts["regressed"], sum(level.counts["regressed"] for level in rest)
-        open_, of_others = (
-            sum(n) for n in zip(*((x.counts["inconclusive"], x.cells) for x in rest), strict=True)
-        )
+        open_ = sum(level.counts["inconclusive"] - level.less for level in rest)
+        of_others = sum(level.cells for level in rest)
         if (
             first.name
             and hit + others >= 3
@@ -314,15 +318,36 @@ def shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
     return tuple(found)
 
 
-def _levels(rows: Iterable[Row], axis: str) -> list[Level]:
-    return [_level(name, own) for name, own in group_by(rows, lambda row: row.labels.get(axis, "")).items()]
+def _level_of(axis: str, row: Row) -> str:
+    return row.labels.get(axis, "")
 
 
-def _level(name: str, rows: Iterable[Row]) -> Level:
+def _least(rows: Iterable[Row]) -> dict[str, float]:
+    """Return by family the least shift of the rows that regressed."""
+    of = group_by((row for row in rows if row.verdict == "regressed"), lambda row: row.decision.family)
+    return {family: min(row.decision.shift or 0.0 for row in own) for family, own in of.items()}
+
+
+def _level(name: str, rows: Iterable[Row], least: Mapping[str, float] = MappingProxyType({})) -> Level:
+    """Return the cells of a level. `least`: by family the least shift of what regressed elsewhere."""
     order: tuple[Verdict, ...] = ("regressed", "inconclusive", "improved", "same")
     of_cells = group_by(rows, lambda row: row.pair.key).values()
-    counted = Counter(min((row.verdict for row in own), key=order.index) for own in of_cells)
-    return Level(name=name, counts={verdict: counted[verdict] for verdict in VERDICTS})
+    words = [min((row.verdict for row in own), key=order.index) for own in of_cells]
+    counted = Counter(words)
+    less = sum(
+        word == "inconclusive" and all(row.verdict != "inconclusive" or _is_less(row, least) for row in own)
+        for word, own in zip(words, of_cells, strict=True)
+    )
+    return Level(name=name, counts={verdict: counted[verdict] for verdict in VERDICTS}, less=less)
+
+
+def _is_less(row: Row, least: Mapping[str, float]) -> bool:
+    """Does the interval of a row end before the least shift of what regressed in its family?"""
+    end = row.decision.low if row.better == "higher" else row.decision.high
+    if not end or end <= 0 or row.better == "neither" or row.decision.family not in least:
+        return False
+    worst = -math.log(end) if row.better == "higher" else math.log(end)
+    return worst < least[row.decision.family]
 
 
 _ONE_MODE: Final = 0.95

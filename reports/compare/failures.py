@@ -1,11 +1,11 @@
-"""Cells of which more runs failed on one side than on the other: what a comparison says first of all. Pure."""
+"""Cells of which more runs failed on one side than on the other: what a comparison says at its head. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from reports.compare.matching import CellOfSide, Matching, cells
+from reports.compare.matching import CellOfSide, Matching, cells, why_it_failed
 from reports.compare.sides import Side, SideName
 
 
@@ -18,10 +18,15 @@ class Failed:
     cell: str
     a: tuple[int, int]  # runs that failed, of how many: those that count and the failed ones
     b: tuple[int, int]
+    why: str  # ": exit status 1", "" where nothing is known of it
 
     @property
     def here(self) -> tuple[int, int]:
         return self.a if self.side == "A" else self.b
+
+    @property
+    def there(self) -> tuple[int, int]:
+        return self.b if self.side == "A" else self.a
 
     @property
     def wholly(self) -> bool:
@@ -36,9 +41,8 @@ class Failed:
     @property
     def text(self) -> str:
         """Return "3 of 6 runs of prog, n=6 (A: 0 of 6)"."""
-        there = self.b if self.side == "A" else self.a
         where = ", ".join(filter(None, (self.sweep, self.cell)))
-        return f"{self.here[0]} of {self.here[1]} runs of {where} ({self.other}: {there[0]} of {there[1]})"
+        return f"{self.here[0]} of {self.here[1]} runs of {where} ({self.other}: {self.there[0]} of {self.there[1]})"
 
 
 def failures(matching: Matching, a: Side, b: Side, ignore: Collection[str]) -> tuple[Failed, ...]:
@@ -49,8 +53,18 @@ def failures(matching: Matching, a: Side, b: Side, ignore: Collection[str]) -> t
         failed, gave = (len(known[side][cell.key].runs) if cell.key in known[side] else 0 for known in (bad, good))  # fmt: skip
         return failed, failed + gave
 
-    pairs = (*matching.pairs, *matching.silent)
-    found = [failed for pair in pairs if (failed := _failed(pair.a, count(0, pair.a), count(1, pair.b)))]
+    found = []
+    for pair in (*matching.pairs, *matching.silent):
+        counted = count(0, pair.a), count(1, pair.b)
+        if not all(runs for _, runs in counted):  # all runs of a side were disturbed, or it has none
+            continue
+        of_a, of_b = (failed / runs for failed, runs in counted)
+        if of_a != of_b:
+            side: SideName = "A" if of_a > of_b else "B"
+            runs = bad[0][pair.a.key].runs if side == "A" else bad[1][pair.b.key].runs
+            found.append(
+                Failed(side=side, sweep=pair.a.sweep, cell=pair.a.name, a=counted[0], b=counted[1], why=why_it_failed(runs))
+            )  # fmt: skip
     return tuple(sorted(found, key=lambda one: (one.side, not one.wholly, -one.here[0] / one.here[1])))
 
 
@@ -58,12 +72,3 @@ def silent(of: Side, ignore: Collection[str]) -> list[CellOfSide]:
     """Return the cells of a side that ran, and of which it has no number; `ignore`: as of `cells`."""
     good = {cell.key for cell in cells(of.runs, ignore)}
     return [cell for cell in cells((*of.failed, *of.left_out), ignore) if cell.key not in good]
-
-
-def _failed(cell: CellOfSide, a: tuple[int, int], b: tuple[int, int]) -> Failed | None:
-    if not (a[1] and b[1]):  # all runs of a side were disturbed, or it has none
-        return None
-    of_a, of_b = (failed / runs for failed, runs in (a, b))
-    if of_a == of_b:
-        return None
-    return Failed(side="A" if of_a > of_b else "B", sweep=cell.sweep, cell=cell.name, a=a, b=b)

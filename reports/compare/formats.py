@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from parsers.errors import UserError
 from reports.compare import text as texts
 from reports.compare.matching import CellOfSide
-from reports.compare.model import Comparison, Row
+from reports.compare.model import Again, Comparison, Row
 from reports.compare.sides import Side
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -41,6 +41,7 @@ def as_json(comparison: Comparison) -> str:
         "a": _side(comparison.a),
         "b": _side(comparison.b),
         "by": comparison.by or None,
+        "again": _again(comparison.again),
         "across_programs": list(comparison.across),
         "provisional": comparison.provisional,
         "clocks": list(comparison.clocks),
@@ -58,12 +59,12 @@ def as_json(comparison: Comparison) -> str:
             }
             for f in comparison.families
         ],
-        "cells": [_row(row) for row in comparison.rows],
+        "cells": [_row(row, comparison.again) for row in comparison.rows],
         "unmatched": [
             {"side": u.side, "sweep": u.sweep, "cell": u.cell, "reason": u.reason} for u in comparison.unmatched
         ],
         "failures": [
-            {"side": f.side, "sweep": f.sweep, "cell": f.cell, **{name: {"failed": failed, "runs": runs} for name, (failed, runs) in (("a", f.a), ("b", f.b))}}
+            {"side": f.side, "sweep": f.sweep, "cell": f.cell, "reason": f.why.removeprefix(": "), **{name: {"failed": failed, "runs": runs} for name, (failed, runs) in (("a", f.a), ("b", f.b))}}
             for f in comparison.failures
         ],
         "modes": [
@@ -91,7 +92,14 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _again(again: Again | None) -> dict[str, Any] | None:
+    if again is None:
+        return None
+    sides = [{"side": side.name, **_side(side)} for side in again.sides]
+    return {"sides": sides, "numbers": again.numbers, "stored": again.left}
+
+
+def _row(row: Row, again: Again | None) -> dict[str, Any]:
     d = row.decision
     axes = {
         axis: value
@@ -102,6 +110,7 @@ def _row(row: Row) -> dict[str, Any]:
         "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": {**row.labels, **axes}, "metric": row.number.title,
         "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
         "verdict": "no_verdict" if row.once else row.verdict, "provisional": row.provisional,
+        "again": again is not None and any(map(again.holds, row.pair.b.runs)),
         "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": _listed(row.doubts[0]), "point_ids": _cells(row.pair.a)},
         "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": _listed(row.doubts[1]), "point_ids": _cells(row.pair.b)},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
@@ -133,11 +142,10 @@ def as_markdown(comparison: Comparison) -> str:
     out = [f"**{_md(texts.sentence(comparison))}**", ""]
     out += [f"- A: {_md(texts.side(comparison.a))}", f"- B: {_md(texts.side(comparison.b))}"]
     out += [f"- {_md(text)}" for text in texts.measured_again(comparison)]
-    out += [f"- Failed in {_md(text)}" for text in texts.failed_beyond(comparison)]
+    out += [f"- Failed in {_md(text)}" for text in texts.failed(comparison)]
     out += [f"- Different programs: {_md(text)}" for text in comparison.across]
     out += [f"- {_md(text)}" for text in filter(None, [comparison.backwards])]
     out += [f"- A clock was set: {_md(text)}" for text in comparison.clocks]
-    out += [f"- Regressed together: {_md(shared.text)}" for shared in comparison.shared]
     out += [f"- Doubtful: {_md(text)}" for text in filter(None, [texts.doubted(comparison)])]
     out += [f"- Differs: {_md(d.what)}: {_md(d.a)} → {_md(d.b)}" for d in comparison.fingerprint.differences]
     rows = [
@@ -186,7 +194,7 @@ def _md(text: str) -> str:
 def as_junit(comparison: Comparison) -> str:
     """Return a test suite per metric, a test case per number: regressed is a failure, without a verdict is skipped.
 
-    What only one side has is skipped in a suite of its own. The elements are those that Jenkins, GitLab and GitHub's actions read.
+    A cell of which more runs failed in B than in A is an error, in a suite of its own; so is what only one side has, skipped. The elements are those that Jenkins, GitLab and GitHub's actions read.
     """
     root = ElementTree.Element("testsuites", {"name": "pinsweep compare"})
     for name, rows in group_by(comparison.rows, lambda row: row.decision.family).items():
@@ -217,9 +225,18 @@ def as_junit(comparison: Comparison) -> str:
             if row.doubt or row.verdict in ("same", "improved"):
                 ElementTree.SubElement(case, "system-out").text = _xml(said)
         _count(suite)
-    if comparison.unmatched:
+    if comparison.broken:
+        suite = _suite(root, "failed")
+        for one in comparison.broken:
+            case = _case(suite, ", ".join(filter(None, (one.sweep, one.cell))), "runs")
+            ElementTree.SubElement(
+                case, "error", {"message": _xml(f"failed in B: {one.text}{one.why}"), "type": "failed"}
+            )
+        _count(suite)
+    lost = {(one.sweep, one.cell) for one in comparison.broken if one.wholly}
+    if alone := [u for u in comparison.unmatched if u.side != "A" or u.part or (u.sweep, u.cell) not in lost]:
         suite = _suite(root, "not compared")
-        for item in comparison.unmatched:
+        for item in alone:
             has = "both" if item.side == "both" or item.part else f"only {item.side}"
             where = f"{has}: {item.cell or item.sweep}"
             ElementTree.SubElement(_case(suite, item.sweep, where), "skipped", {"message": _xml(item.reason)})
@@ -244,7 +261,7 @@ def _case(suite: ElementTree.Element, place: str, name: str) -> ElementTree.Elem
 def _count(suite: ElementTree.Element) -> None:
     suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("errors", "0")
+    suite.set("errors", str(len(suite.findall("testcase/error"))))
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
 
 
@@ -263,14 +280,17 @@ _MOST_ANNOTATIONS: Final = 10
 
 
 def as_github(comparison: Comparison) -> str:
-    """Return workflow commands: an error for each number that regressed (ten at most), a warning that names what a check doubts, a
-    notice with the verdict."""
+    """Return workflow commands: an error for each cell whose runs failed in B alone and for each number that regressed (ten at most), a warning that
+    names what a check doubts, a notice with the verdict."""
     regressed = comparison.of("regressed")
     out = [
+        f"::error title={_property(f'failed: {one.sweep}')}::{_data(f'{one.text}{one.why}')}" for one in comparison.broken
+    ] + [
         f"::error title={_property(f'regressed: {row.name}')}::"
         + _data(f"{texts.from_to(row)}, {texts.moved(row, '95 %: ')}, {texts.runs(row)}{texts.provisional(row)}{texts.doubtful(row)}")
-        for row in regressed[:_MOST_ANNOTATIONS]
+        for row in regressed
     ]  # fmt: skip
+    del out[_MOST_ANNOTATIONS:]
     if doubted := texts.doubted(comparison):
         out.append(f"::warning title=doubtful::{_data(doubted)}")
     summary = texts.sentence(comparison)

@@ -140,6 +140,7 @@ class Level:
 
     name: str  # "": the cells that the axis is not of
     counts: Mapping[Verdict, int]
+    less: int = 0  # of the inconclusive ones those that changed by less than any of the level that regressed
 
     @property
     def cells(self) -> int:
@@ -147,9 +148,13 @@ class Level:
 
     @property
     def rest(self) -> str:
-        """Return what became of those that did not regress: " (3 same, 1 inconclusive)"."""
+        """Return what became of those that did not regress: " (3 same, 1 inconclusive)"; where all of these changed by less than what regressed:
+        " (3 same, 1 inconclusive, but by less)"."""
+        words = {verdict: str(verdict) for verdict in self.counts}
+        if self.less and self.less == self.counts["inconclusive"]:
+            words["inconclusive"] = "inconclusive, but by less"
         said = ", ".join(
-            f"{n} {verdict}" for verdict, n in self.counts.items() if n and verdict != "regressed"
+            f"{n} {words[verdict]}" for verdict, n in self.counts.items() if n and verdict != "regressed"
         )
         return f" ({said})" if said else ""
 
@@ -267,6 +272,15 @@ class Comparison:
             return ""
         return f"B was measured before A: {minute(last)}, and A {minute(first)}"
 
-    def fails(self, verdicts: Collection[str]) -> bool:
-        """Is there a row with one of these verdicts? A number without a verdict is an inconclusive one."""
-        return any(("inconclusive" if row.once else row.verdict) in verdicts for row in self.rows)
+    @property
+    def broken(self) -> tuple[Failed, ...]:
+        """The cells of which more runs failed in B than in A."""
+        return tuple(one for one in self.failures if one.side == "B")
+
+    def fails(self, words: Collection[str]) -> bool:
+        """Is there what these words of --fail-on name? A number without a verdict is an inconclusive one; what fails in B has regressed."""
+        if self.broken and not {"failed", "regressed"}.isdisjoint(words):
+            return True
+        if self.unmatched and "unmatched" in words:
+            return True
+        return any(("inconclusive" if row.once else row.verdict) in words for row in self.rows)

@@ -88,7 +88,7 @@ class Delta(Section):
     left_out: int  # numbers that are in neither
     needs: tuple[str, ...]
     modes: tuple[str, ...]
-    failed: tuple[str, ...]  # cells with failed runs, where the sentence cannot name them all
+    failed: tuple[str, ...]  # cells with failed runs, where the sentence does not tell all of them
     absent: tuple[str, ...]
     matched: tuple[str, ...]  # a line for all cells of which the same is said
     matched_cells: int
@@ -135,7 +135,7 @@ def delta(comparison: Comparison) -> Delta:
         left_out=max(0, len(closed) - _MOST_CLOSED),
         needs=tuple(texts.needs(comparison.of("inconclusive"))),
         modes=tuple(texts.mode_shift(shift) for shift in comparison.modes[:12]),
-        failed=tuple(texts.failed_beyond(comparison)),
+        failed=tuple(texts.failed(comparison)),
         absent=tuple(group.text for group in texts.absent(comparison.unmatched)),
         matched=tuple(texts.matched(comparison)),
         matched_cells=sum(comparison.matched.values()),
@@ -160,8 +160,6 @@ def _lead(comparison: Comparison) -> Iterable[str]:
         yield f"{comparison.backwards}."
     for text in comparison.clocks:
         yield f"A clock was set: {text}."
-    for shared in comparison.shared:
-        yield f"Regressed together: {shared.text}."
 
 
 def _reading(comparison: Comparison, clip: float, marks: Sequence[Mark]) -> str:

@@ -205,23 +205,23 @@ def direction(row: Row) -> str:
 
 
 def sentence(comparison: Comparison) -> str:
-    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …".
+    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Regressed together: … Worst: …".
 
-    Runs that failed on one side stand before it. With one session a side it begins with "Provisional, one session a side: ". What has no
-    partner follows; metrics whose better direction nobody told stand at the end.
+    With one session a side it begins with "Provisional, one session a side: ". Runs that failed on one side stand before it, behind the
+    levels that regressed together where something regressed. What has no partner follows; metrics whose better direction nobody told stand at
+    the end.
     """
-    return " ".join(
-        filter(
-            None,
-            (
-                _failed(comparison.failures),
-                _judged(comparison),
-                _lost(comparison),
-                _sized(comparison.sizes),
-                _undirected(comparison.undirected),
-            ),
-        )
-    )
+    verdict = [_judged(comparison), *(f"Regressed together: {shared.text}." for shared in comparison.shared)]
+    failed = _failed(comparison.failures)
+    said = [
+        *([*verdict, failed] if comparison.counts["regressed"] else [failed, *verdict]),
+        _outermost(comparison),
+        comparison.confirmed,
+        _lost(comparison),
+        _sized(comparison.sizes),
+        _undirected(comparison.undirected),
+    ]
+    return " ".join(filter(None, said))
 
 
 def alone(unmatched: Sequence[Unmatched]) -> str:
@@ -233,24 +233,30 @@ def alone(unmatched: Sequence[Unmatched]) -> str:
     return ", and ".join([*cells, *numbers])
 
 
-_NAMED_FAILURES: Final = 2
-"""Cells with failed runs, of each side, that the sentence names."""
-
-
 def _failed(failures: Sequence[Failed]) -> str:
-    """Return "Failed in B: 6 of 6 runs of prog, n=3 (A: 0 of 6); and runs of 4 more cells."; "" where a side failed no more than the other."""
+    """Return "Failed in B: 3 of 6 runs of prog, n=3 (A: 0 of 6).", of several cells "Failed in B: runs of 5 cells, of 3 of them all (in A none)."; ""
+    where a side failed no more than the other."""
     said = []
     for side, own in group_by(failures, lambda one: one.side).items():
-        more = len(own) - _NAMED_FAILURES
-        named = [one.text for one in own[:_NAMED_FAILURES]] + [f"and runs of {fmt.plural(more, 'more cell')}"] * (more > 0)  # fmt: skip
-        said.append(f"Failed in {side}: {'; '.join(named)}.")
+        wholly = sum(one.wholly for one in own)
+        none = "" if any(one.there[0] for one in own) else f" (in {own[0].other} none)"
+        cells = fmt.plural(len(own), "cell")
+        told = (
+            f"all runs of {cells}"
+            if wholly == len(own)
+            else f"runs of {cells}{f', of {wholly} of them all' if wholly else ''}"
+        )
+        said.append(f"Failed in {side}: {own[0].text if len(own) == 1 else f'{told}{none}'}.")
     return " ".join(said)
 
 
-def failed_beyond(comparison: Comparison) -> list[str]:
-    """Return the cells with failed runs, a line each, where the sentence cannot name them all: "B: 3 of 6 runs of prog, n=6 (A: 0 of 6)"."""
-    most = max(Counter(one.side for one in comparison.failures).values(), default=0)
-    return [f"{one.side}: {one.text}" for one in comparison.failures] if most > _NAMED_FAILURES else []
+def failed(comparison: Comparison) -> list[str]:
+    """Return the cells with failed runs, a line each, where the sentence does not tell all of them: "B: 3 of 6 runs of prog, n=6 (A: 0 of 6): exit
+    status 1". Why all of a cell failed stands where it has no partner."""
+    found = comparison.failures
+    if max(Counter(one.side for one in found).values(), default=0) < 2 and all(one.wholly for one in found):
+        return []
+    return [f"{one.side}: {one.text}{'' if one.wholly else one.why}" for one in found]
 
 
 def _lost(comparison: Comparison) -> str:
@@ -284,7 +290,7 @@ def _undirected(metrics: Sequence[str]) -> str:
         return ""
     more = f" and {len(metrics) - _MOST_METRICS} more" if len(metrics) > _MOST_METRICS else ""
     named = f"{', '.join(metrics[:_MOST_METRICS])}{more}" if more else fmt.words(metrics)
-    return f"Not compared: {named}, since the experiment does not say which direction is better (“better” in its metrics)."
+    return f"Not compared: {named}, without “better” in the experiment."
 
 
 _MOST_METRICS: Final = 5
@@ -310,12 +316,16 @@ def _judged(comparison: Comparison) -> str:
     text += _disturbed(comparison, judged)
     if once:
         text += f" {fmt.plural(once, 'more has', 'more have')} one run on a side, and no verdict."
-    for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved")[::-1], "Best")):
+    return text
+
+
+def _outermost(comparison: Comparison) -> str:
+    """Return "Worst: s, threads=2: copy bandwidth, −10.3 % (−12.9 to −7.5 %)."; of what improved the best, where nothing regressed."""
+    for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved"), "Best")):
         if rows:
             first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
-            text += f" {word}: {first.name}, {moved(first)}{', ⚠ doubtful by the checks that its row names' if first.doubt else ''}."
-            break
-    return f"{text} {comparison.confirmed}".rstrip()
+            return f"{word}: {first.name}, {moved(first)}{f', ⚠ doubtful: {first.doubt}' if first.doubt else ''}."
+    return ""
 
 
 def _disturbed(comparison: Comparison, judged: int) -> str:
@@ -536,14 +546,12 @@ def table(
     for text in comparison.clocks:
         out += wrapped(f"A clock was set: {text}.")
     out += ["", *wrapped(sentence(comparison))]
-    for shared in comparison.shared:
-        out += wrapped(f"Regressed together: {shared.text}.")
-    if failed := failed_beyond(comparison):
-        out += ["", f"failed ({fmt.plural(len(failed), 'cell')})"]
-        for text in failed[: None if everything else _MOST_ABSENT]:
+    if lines := failed(comparison):
+        out += ["", f"failed ({fmt.plural(len(lines), 'cell')})"]
+        for text in lines[: None if everything else _MOST_ABSENT]:
             out += wrapped(text, first="  ")
-        if len(failed) > _MOST_ABSENT and not everything:
-            out.append(f"  and {len(failed) - _MOST_ABSENT} more (--all lists them)")
+        if len(lines) > _MOST_ABSENT and not everything:
+            out.append(f"  and {len(lines) - _MOST_ABSENT} more (--all lists them)")
     out += list(_differences(comparison, screen))
     if comparison.rows:
         out += ["", *wrapped(f"{shown_as(comparison)} of A → B:")]

@@ -36,11 +36,18 @@ _SERIES: Final[dict[str, Schema]] = {
     "name": record("The number's name.", **NAME),
 }
 
-_SIDE: Final = record(
-    "One side.",
-    title=text("What it is."), hosts=listed(text("A host.")), files=listed(text("A result file.")), sessions=integer("Sessions."),
-    evidence=integer("How many sessions they count as: what one boot did within an hour is one."),
-    runs=integer("Runs."), left_out=integer("Runs that are not used."), failed=integer("Runs without numbers."),
+_OF_ALL: Final[dict[str, Schema]] = {
+    "title": text("What it is."), "hosts": listed(text("A host.")), "files": listed(text("A result file.")), "sessions": integer("Sessions."),
+    "evidence": integer("How many sessions they count as: what one boot did within an hour is one."),
+    "runs": integer("Runs."), "left_out": integer("Runs that are not used."), "failed": integer("Runs without numbers."),
+}  # fmt: skip
+
+_SIDE: Final = record("One side.", **_OF_ALL)
+
+_AGAIN: Final = record(
+    "What --confirm measured again; null: nothing.",
+    sides=listed(record("Fresh runs.", side=one_of("For which side they stand.", "A", "B"), **_OF_ALL)),
+    numbers=integer("Numbers that are of fresh runs."), stored=integer("Other numbers of the same cells, which had not looked changed: of the stored runs."),
 )  # fmt: skip
 
 _OF_SIDE: Final = record(
@@ -59,7 +66,7 @@ _COMPARED: Final = record(
     metric=text("The number, for people."), row=text('Which row of the tool\'s table; "": it has one.'), unit=UNIT, better=BETTER,
     derived=flag("Computed from a curve, not read."), name=record("The number's name.", **NAME),
     verdict=one_of("B against A. inconclusive: not known yet; no_verdict: each side has but one run.", "regressed", "improved", "same", "inconclusive", "no_verdict"),
-    provisional=flag("Of one session a side: another day may say otherwise."),
+    provisional=flag("Of one session a side: another day may say otherwise."), again=flag("Of the fresh runs of --confirm."),
     a=_OF_SIDE, b=_OF_SIDE, ratio=null(number("B / A.")), low=null(number("Lower end of its 95 % interval.")), high=null(number("Upper end; null: none.")),
     p=null(number("Two-sided; null: no test.")), q=null(number("The same, corrected for how many were tested.")), method=text("How it was decided: docs/verdicts.md."),
     sd=null(number("Standard deviation of the logs of the runs.")), df=null(number("Its degrees of freedom.")),
@@ -84,7 +91,7 @@ _HOSTS: Final = listed(text("A host."))
 ANSWERS: Final[Mapping[str, Schema]] = {
     "compare": record(
         "B against A.",
-        schema=integer("1."), sentence=text("All of it in a sentence."), a=_SIDE, b=_SIDE, by=null(text("The axis of --by.")),
+        schema=integer("1."), sentence=text("All of it in a sentence."), a=_SIDE, b=_SIDE, by=null(text("The axis of --by.")), again=null(_AGAIN),
         across_programs=listed(text("A tool that is compared with its stand-in.")),
         provisional=integer("Verdicts that rest on one session a side: another day may say otherwise."), clocks=listed(text("A clock that is not to be believed.")),
         counts=_COUNTS,
@@ -97,7 +104,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             tau=number("Standard deviation of the logs between sessions."), tau_source=text("Where that comes from."), threshold=null(number("What counts as a change, as a share.")),
         )),
         cells=listed(_COMPARED), unmatched=listed(record("What has no partner.", side=text("a or b."), sweep=text("The sweep."), cell=text("The cell."), reason=text("Why."))),
-        failures=listed(record("A cell of which more runs failed on one side.", side=one_of("Where.", "A", "B"), sweep=text("The sweep."), cell=text("The cell."), a=_FAILED, b=_FAILED)),
+        failures=listed(record("A cell of which more runs failed on one side.", side=one_of("Where.", "A", "B"), sweep=text("The sweep."), cell=text("The cell."), reason=text('Why, of the first of them; "": not known.'), a=_FAILED, b=_FAILED)),
         modes=listed(record("A peak of a distribution that grew or shrank.", name=text("The number."), at=number("Where, in the unit."), unit=UNIT, share_a=number("Share of A's samples."), share_b=number("Share of B's."), by_chance=flag("It may be chance."), disturbed=listed(one_of("A side whose every run was disturbed.", "A", "B")))),
         shared=listed(record("An axis of which the regressed cells share a level.", axis=text("The axis."), levels=listed({**record("A level; beside these members verdict → cells.", level=null(text("The level.")), cells=integer("Cells.")), "additionalProperties": integer("Cells of a verdict.")}))),
     ),

@@ -191,7 +191,7 @@ def test_the_page_of_two_levels_is_of_their_runs_alone(here: Path, call: Call) -
         (("a.db", "b.db", "--threshold", "much"), "between 0 and 100"),
         (("a.db", "b.db", "--threshold", "0"), "between 0 and 100"),
         (("a.db", "b.db", "--threshold", "rat=5%"), "rate"),
-        (("a.db", "b.db", "--fail-on", "regresed"), "verdicts: regressed, inconclusive, unmatched"),
+        (("a.db", "b.db", "--fail-on", "regresed"), "verdicts: regressed, failed, inconclusive, unmatched"),
         (("a.db", "b.db", "--slo", "1 MB"), "as in 1ms"),
         (("a.db", "b.db", "--ignore", "level"), "--by level=1,2"),
         (("a.db", "b.db", "--only", "sweeep"), "did you mean 'sweep'?"),

@@ -213,6 +213,9 @@ def headline(case: Case) -> None:
         assert not case.document["cells"]
         return
     text = re.sub(r" ?Not compared: .*", "", text)
+    for found in re.finditer(r" Regressed together: (.+?)\.(?= |$)", text):
+        together(case, found[1])
+    text = re.sub(r" Regressed together: .+?\.(?= |$)", "", text)
     wholly, text = failures(case, text)
     alone = (
         Counter(one.side for one in case.comparison.unmatched if one.side != "both" and not one.part) - wholly
@@ -261,18 +264,21 @@ def failures(case: Case, text: str) -> tuple[Counter[str], str]:
             worse["A" if a > b else "B"].add(cell)
             wholly["B" if a > b else "A"] += max(a, b) == 1
     for name in "AB":
-        if not (told := re.match(rf"Failed in {name}: (.+?)\.(?: |$)", text)):
+        if not (told := re.search(rf"(?:^| )Failed in {name}: (.+?)\.(?= |$)", text)):
             assert not worse[name]
             continue
-        text = text[told.end() :]
+        text = (text[: told.start()] + text[told.end() :]).strip()
         here, there = (case.a, case.b) if name == "A" else (case.b, case.a)
-        more = re.search(r"; and runs of (\d+) more cells?$", told[1])
-        named = (told[1][: more.start()] if more else told[1]).split("; ")
-        assert len(named) + int(more[1] if more else 0) == len(worse[name])
-        for one in named:
-            *ran, a, b, _, failed, tried = re.fullmatch(r"(\d+) of (\d+) runs of s, a=(\w+) b=(\w+) \(([AB]): (\d+) of (\d+)\)", one).groups()  # type: ignore[union-attr]  # fmt: skip
-            assert (a, b) in worse[name]
-            assert [int(n) for n in (*ran, failed, tried)] == [here.broke[a, b], here.tried[a, b], there.broke[a, b], there.tried[a, b]]  # fmt: skip
+        if many := re.fullmatch(
+            r"(all )?runs of (\d+) cells(?:, of (\d+) of them all)?(?: \(in ([AB]) (none)\))?", told[1]
+        ):
+            assert int(many[2]) == len(worse[name]) > 1
+            assert int(many[2] if many[1] else many[3] or 0) == sum(here.broke[one] == here.tried[one] for one in worse[name])  # fmt: skip
+            assert bool(many[5]) == (not any(there.broke[one] for one in worse[name]))
+            continue
+        *ran, a, b, _, failed, tried = re.fullmatch(r"(\d+) of (\d+) runs of s, a=(\w+) b=(\w+) \(([AB]): (\d+) of (\d+)\)", told[1]).groups()  # type: ignore[union-attr]  # fmt: skip
+        assert worse[name] == {(a, b)}
+        assert [int(n) for n in (*ran, failed, tried)] == [here.broke[a, b], here.tried[a, b], there.broke[a, b], there.tried[a, b]]  # fmt: skip
     return wholly, text
 
 

@@ -386,7 +386,7 @@ def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -
     assert listed
     assert all("⚠ F1 of B" in line for line in listed)
     assert not [line for line in lines if "iodepth=8" in line and "⚠" in line]
-    assert "⚠ doubtful by the checks that its row names." in texts.sentence(found)
+    assert ", ⚠ doubtful: " in texts.sentence(found)
     told = {
         row["cell"]: (row["doubtful"], row["a"]["doubtful"], row["b"]["doubtful"])
         for row in json.loads(formats.render(found, "json"))["cells"]
@@ -512,6 +512,29 @@ def test_what_could_not_be_decided_is_no_contrast(make: Any, tmp_path: Path) -> 
 
     assert {row.labels["threads"] for row in found.of("regressed") if not row.derived} == {"1"}
     assert not [shared.text for shared in found.shared if shared.axis == "threads"]
+
+
+def test_what_is_open_and_changed_by_less_is_a_contrast(make: Any, tmp_path: Path) -> None:
+    """Two threads fell by none to 3 %, which nobody can tell, one by 20 %: "Regressed together" was not said."""
+    paths = []
+    for name, rate in (("a", 1.0), ("b", 0.8)):
+        rng = random.Random(name)
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads, ntimes in itertools.product((1, 2), (10, 20, 30, 40)):
+            for _ in range(4):
+                value = 5e3 * threads * rng.gauss(1, 0.02) * (rate if threads == 1 else 1.0)
+                text = make.stream_text(value, threads)
+                maker.add(
+                    "s", "stream", {"threads": threads, "ntimes": ntimes}, text, axes=("threads", "ntimes")
+                )
+        paths.append(maker.write())
+
+    found = of_files(*paths)
+
+    assert "inconclusive" in {row.verdict for row in found.rows if row.labels["threads"] == "2"}
+    said = [shared.text for shared in found.shared if shared.axis == "threads"]
+    assert said == ["threads 1: 4 of 4 cells regressed; 2: 0 of 4 (4 inconclusive, but by less)"]
+    assert f"are inconclusive. Regressed together: {said[0]}. Worst: " in texts.sentence(found)
 
 
 def test_one_process_is_one_cell_however_much_it_prints(make: Any, tmp_path: Path) -> None:

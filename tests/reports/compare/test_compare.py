@@ -210,15 +210,16 @@ def test_failed_runs_of_one_side_are_said_first(make: Any, tmp_path: Path) -> No
         sides.append(of(name.upper(), maker.write()))
     found = compare(*sides)
 
-    sentence = "Failed in B: 4 of 4 runs of s, threads=1 (A: 0 of 4); 4 of 4 runs of s, threads=2 (A: 0 of 4); and runs of 1 more cell."
-    assert texts.sentence(found).startswith(sentence)
+    assert texts.sentence(found).startswith(
+        "Failed in B: runs of 3 cells, of 2 of them all (in A none). Provisional"
+    )
     assert "no partner" not in texts.sentence(found)
     half = "2 of 4 runs of s, threads=3 (A: 0 of 4)"
     assert half in texts.table(found)
     assert f"B: {half}" in delta(found).failed
     assert f"Failed in B: {half}" in formats.as_markdown(found)
     assert json.loads(formats.as_json(found))["failures"][2] == {
-        "side": "B", "sweep": "s", "cell": "threads=3", "a": {"failed": 0, "runs": 4}, "b": {"failed": 2, "runs": 4}
+        "side": "B", "sweep": "s", "cell": "threads=3", "reason": "", "a": {"failed": 0, "runs": 4}, "b": {"failed": 2, "runs": 4}
     }  # fmt: skip
 
 
@@ -250,6 +251,36 @@ def test_of_a_cell_whose_runs_all_failed_the_reason_is_told_however_it_was_match
     assert [one.text for one in found.failures] == ["3 of 3 runs of s, threads=2 (A: 0 of 3)"]
     differs = [(d.what, d.a, d.b) for d in found.fingerprint.differences]
     assert differs == [("file (ignored)", "/a", "/b")] * len(ignore)
+
+
+@pytest.mark.parametrize("failing", ["a", "b"])
+def test_what_fails_on_b_alone_fails_a_gate(make: Any, tmp_path: Path, failing: str) -> None:
+    """Nothing regressed; of three threads all runs failed, of two one of four: `--fail-on regressed` passed, and JUnit skipped them."""
+    sides = []
+    for name in ("a", "b"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads, repeat in itertools.product((1, 2, 3), range(4)):
+            fails = name == failing and repeat < {2: 1, 3: 4}.get(threads, 0)
+            text = "" if fails else make.stream_text(5000.0 * threads + repeat, threads)
+            why = {"status": "failed", "reason": "exit status 1: <no> memory"} if fails else {}
+            maker.add("s", "stream", {"threads": threads}, text, axes=("threads",), **why)
+        sides.append(of(name.upper(), maker.write()))
+
+    found = compare(*sides)
+
+    broken = failing == "b"
+    assert [found.fails({word}) for word in ("regressed", "failed", "unmatched", "improved")] == [broken, broken, True, False]  # fmt: skip
+    root = ElementTree.fromstring(formats.as_junit(found))
+    errors = [(case.attrib["classname"], error.attrib["message"]) for case in root.iter("testcase") for error in case.iter("error")]  # fmt: skip
+    assert errors == broken * [
+        ("s, threads=3", "failed in B: 4 of 4 runs of s, threads=3 (A: 0 of 4): exit status 1: <no> memory"),
+        ("s, threads=2", "failed in B: 1 of 4 runs of s, threads=2 (A: 0 of 4): exit status 1: <no> memory"),
+    ]
+    assert int(root.attrib["errors"]) == len(errors)
+    assert [suite.attrib["name"] for suite in root if suite.attrib["name"] in ("failed", "not compared")] == ["failed" if broken else "not compared"]  # fmt: skip
+    assert formats.as_github(found).count("::error title=failed") == len(errors)
+    assert [(one["side"], one["reason"]) for one in json.loads(formats.as_json(found))["failures"]] == [(failing.upper(), "exit status 1: <no> memory")] * 2  # fmt: skip
+    assert f"{failing.upper()}: 1 of 4 runs of s, threads=2 ({'A' if broken else 'B'}: 0 of 4): exit status 1: <no> memory" in delta(found).failed  # fmt: skip
 
 
 def test_failed_runs_of_a_level_are_said_as_those_of_a_file_are(make: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from orchestrator.run.rerun import Rerun
 from reports.compare import text as comparison_text
 from reports.compare.comparison import compare
 from reports.compare.confirm import Asked, announce, asked, confirmed
+from reports.compare.formats import as_json
 from reports.compare.model import Ask, Comparison
 from reports.compare.section import delta
 from reports.compare.sides import levels, side
@@ -205,3 +207,7 @@ def test_the_page_is_of_the_runs_that_its_table_is_of(
     assert "B measured again: fb.db" in comparison_text.table(settled)
     changed = [row for row in settled.rows if row.decision.key in wanted.keys]
     assert {run.file for row in changed for run in row.pair.b.runs} == {"fb.db"}
+    told = json.loads(as_json(settled))
+    assert [(one["side"], one["files"]) for one in told["again"]["sides"]] == ([("A", ["fa.db"])] if turns else []) + [("B", ["fb.db"])]  # fmt: skip
+    assert sum(cell["again"] for cell in told["cells"]) == told["again"]["numbers"] == len(changed)
+    assert json.loads(as_json(first))["again"] is None
