@@ -9,6 +9,7 @@ from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas
 from reports.results import naming
 from reports.results.grouping import group_by
+from reports.results.machines import machine_key
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -42,7 +43,10 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
 
 def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     """Give the row of a sweep and whose numbers it has; nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
-    is the best, and of cells that have no number of one unit and direction. What two files measured is two cells."""
+    is the best, of cells that have no number of one unit and direction, and of texts that nothing says to be of one machine. What two files
+    measured is two cells."""
+    if len({machine_key(run) for run in runs if run.captured}) > 1:
+        return
     cells = list(group_by(runs, lambda run: (run.where, run.record.point_id)).values())
     if len(cells) < 2:
         return

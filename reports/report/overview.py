@@ -28,7 +28,9 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         return None
     shown = _some(known)
     told = list(dict.fromkeys(t.statistic for t in shown))
-    spoken = [t for t in known if t.group != "timer" and t.run.sound]
+    texts = {machine_key(t.run) for t in known if t.run.captured}
+    unlike = len({machine_key(t.run) for t in known}) > 1 and bool(texts)  # no range is of any of them
+    spoken = [] if unlike else [t for t in known if t.group != "timer" and t.run.sound]
     head = "Median" if told == ["median"] else "Time"
     described = "; ".join(f"{t.name}: {fmt.quantity(t.median, 'ns', step=t.step)}" for t in shown)
     picture = panel(
@@ -48,6 +50,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         + (" Blocks: equally long parts of a run, each by its mean." if "median of blocks" in told else "")
         + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else "")
         + wording.hollow([picture], [t.run for t in shown])
+        + (f" Of {fmt.plural(len(texts), 'text')}: nothing says that they are of one machine." if unlike else "")
         + _left_out(len(known) - len(shown)),
         panels=(picture,),
         numbers=(_table(known),),

@@ -15,7 +15,7 @@ from pinsweep.cli import cli
 from reports import show
 from reports.checks import audit
 from reports.export import openmetrics
-from reports.report import build
+from reports.report import best, build
 from reports.report.render import render_report
 from reports.results.load import load
 
@@ -168,16 +168,27 @@ def test_of_numbers_that_look_the_same_the_one_that_no_check_convicts_is_shown(
     assert "P1" not in number.doubt
 
 
-def test_the_ends_of_the_overview_name_their_machines(make: Any, tmp_path: Path) -> None:
+def test_access_times_of_several_texts_have_no_range(make: Any, tmp_path: Path) -> None:
+    """ "One access: 89.7 ns to 4.42 ms" was of a cache line on one machine and a megabyte on another."""
     texts = {"a.out": make.matrix_text(MATRIX), "b.out": make.imb_text({0: 0.9, 8: 0.9, 4096: 1.0})}
 
     built = build.build(load([taken(tmp_path, texts)]))
 
     (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
-    assert (
-        overview.title
-        == "One access: 80.0 ns (Memory, idle, local, a.out) to 900 ns (MPI 0 B, place not said, b.out)"
-    )
+    assert overview.title == "Time for one access"
+    assert "Of 2 texts: nothing says that they are of one machine." in overview.sub
+    assert {"Memory, idle, local, a.out", "MPI 0 B, place not said, b.out"} <= {
+        row[0] for row in overview.numbers[0].rows
+    }
+
+
+def test_texts_of_several_machines_have_no_best_cell(make: Any, tmp_path: Path) -> None:
+    texts = {f"{n}.json": make.fio_text({"read": (1e3 * n, 90.0)}, bs="4k", rw="randread", iodepth=1) for n in (1, 2)}  # fmt: skip
+    results = load([taken(tmp_path, {**texts, "m.out": make.matrix_text(MATRIX)})])
+
+    drawn = figures(build.build(results))
+
+    assert best.figure(results, drawn * best.MOST_FIGURES) is None
 
 
 def test_a_panel_of_a_text_of_many_options_is_named_by_its_blocks_and_the_text(
