@@ -54,16 +54,26 @@ def sheet(
     return Sheet(colours=colours, x=x, y=axes.from_zero([_top(curves)], "Latency, ns"), scale=scale)
 
 
+_SPARE = 1.15
+"""So many of the highest point lie below the axis' end where all points do: more is an empty half."""
+
+_DOUBLED = 2.2
+"""How many of the lowest unloaded latency do in any case: a reader sees how far from its double a curve stays."""
+
+
 def _top(curves: Sequence[LoadCurve]) -> float:
     """Return where the axis of latency ends, in ns: UNLOADED_HIGH times the lowest unloaded one, and no lower than each curve's own end, or
-    _OWN_HIGH times its unloaded latency if that is less."""
+    _OWN_HIGH times its unloaded latency if that is less; no higher than what holds all points, and the double of the lowest unloaded one."""
     slowest = max(map(_end, curves))
     told = [load for load in curves if load.offers.idle and not load.hollow]
     if not told:
         return slowest
     own = (min(_end(load), _OWN_HIGH * load.offers.unloaded) for load in told)
-    top = max(UNLOADED_HIGH * min(load.offers.unloaded for load in told), *own)
-    return slowest if top < slowest <= _ROOM * top else top
+    lowest = min(load.offers.unloaded for load in told)
+    top = max(UNLOADED_HIGH * lowest, *own)
+    if top < slowest:
+        return slowest if slowest <= _ROOM * top else top
+    return min(top, max(_SPARE * slowest, _DOUBLED * lowest))
 
 
 def _end(load: LoadCurve) -> float:
@@ -99,16 +109,17 @@ def _spec(curves: Sequence[LoadCurve], known: Sequence[Beside], on: Sheet, width
                 data[name] += _line(load, rows, on, first="tip" if name == "points" else "")
         data["above"] += [_point(load, row, on, y=on.y.high) for row in load.rows if on.above(row)]
         data["ranges"] += [_range(load, row, on) for row in load.rows if _has_range(row, on)]
-    levels, notes, own = _levels(curves, plot, on)
+    if text := stamp(curves, known):
+        at = _stamp_box(text)
+        data["stamps"] = [{"text": text, "x_px": at[0], "y_px": at[3]}]
+        boxes.append(at)
+    upright = [(plot.at(r["x"], r["y"]), plot.at(r["x2"], r["y2"])) for r in uprights]
+    levels, notes, own = _levels(curves, plot, on, boxes, [*_strokes(curves, plot, on), *upright])
     data["references"], data["notes"], boxes = [*levels, *uprights], [*notes, *named], [*boxes, *own]
     ruled = [(plot.at(r["x"], r["y"]), plot.at(r["x2"], r["y2"])) for r in data["references"]]
     data["rings"], rings, taken = _knees(curves, plot, on, boxes, ruled)
     data["notes"] += rings
     boxes = [*boxes, *taken]
-    if text := stamp(curves, known):
-        at = _stamp_box(text)
-        data["stamps"] = [{"text": text, "x_px": at[0], "y_px": at[3]}]
-        boxes.append(at)
     if len(curves) > 1:
         data["names"], data["leads"] = _names(curves, plot, on, boxes)
     series = [vega.Series(name=load.name, colour=on.colours[load.name]) for load in curves]
@@ -189,19 +200,33 @@ def _visible(load: LoadCurve, plot: Plot, on: Sheet) -> list[Point]:
     ]
 
 
+def _bars(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> list[tuple[Point, Point]]:
+    """Return the bars of the repeats in px, those of latency and those of bandwidth."""
+    drawn = [_range(load, row, on) for load in curves for row in load.rows if _has_range(row, on)]
+    ends = (
+        ((bar["x"], bar["low"], bar["x"], bar["high"]) for bar in drawn),
+        ((bar["x_low"], bar["y"], bar["x_high"], bar["y"]) for bar in drawn),
+    )
+    return [(plot.at(a, b), plot.at(c, d)) for a, b, c, d in itertools.chain(*ends)]
+
+
+def _strokes(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> list[tuple[Point, Point]]:
+    """Return what is drawn of the curves in px: no text should lie on it."""
+    lines = (pair for load in curves for pair in itertools.pairwise(_visible(load, plot, on)))
+    return [*lines, *_bars(curves, plot, on)]
+
+
 # --- what stands beside them -------------------------------------------------------------------------------
 
 
-def _levels(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> tuple[Rows, Rows, list[Box]]:
-    """Return the lowest unloaded latency and its double as lines, with their names and the boxes of these."""
+def _levels(
+    curves: Sequence[LoadCurve], plot: Plot, on: Sheet, taken: Sequence[Box], strokes: Sequence[tuple[Point, Point]]
+) -> tuple[Rows, Rows, list[Box]]:  # fmt: skip
+    """Return the lowest unloaded latency and its double as lines, with their names, which lie on nothing that is `taken` and on as few strokes
+    as there is room for, and the boxes of these."""
     lines: Rows = []
     notes: Rows = []
     boxes: list[Box] = []
-
-    def note(series: str, x: float, y: float, text: str, dx: float, dy: float, align: str) -> None:
-        px, py = plot.at(x, y)
-        notes.append({"series": series, "x": x, "y": y, "text": text, "dx": dx, "dy": dy, "align": align})
-        boxes.append(_box(px + dx, py + dy, text, align))
 
     told = [c for c in curves if c.offers.idle and not c.hollow]
     lowest = min(told, key=lambda load: load.offers.unloaded, default=None)
@@ -209,21 +234,32 @@ def _levels(curves: Sequence[LoadCurve], plot: Plot, on: Sheet) -> tuple[Rows, R
         unloaded = lowest.offers.unloaded
         whose = f" ({lowest.short})" if len(curves) > 1 else ""
         for level, text, dy in (
-            (unloaded, f"unloaded{whose} {_ns(unloaded)}", 13),
-            (2 * unloaded, f"2 × unloaded{whose}", -5),
+            (unloaded, f"unloaded{whose} {_ns(unloaded)}", _BELOW),
+            (2 * unloaded, f"2 × unloaded{whose}", _ABOVE),
         ):
             if on.y.low <= level <= on.y.high:
                 ends = {"x": on.x.low, "x2": on.x.high, "y": level, "y2": level}
                 lines.append({"series": lowest.name, **ends})
-                note(lowest.name, on.x.low, level, text, 2, dy, "left")
+                right = plot.frame.plot_width - label_placement.text_width(text, _SMALL) - 2
+                _, py = plot.at(on.x.low, level)
+                spots = [
+                    (2 + share * (right - 2), down) for down in (dy, _OTHER_SIDE[dy]) for share in _ALONG
+                ]
+                around = [label_placement.box_of(x, py + down, text, _SMALL) for x, down in spots]
+                at = label_placement.clearest(around, strokes, [*taken, *boxes])
+                x, down = spots[at]
+                notes.append({"series": lowest.name, "x": on.x.low, "y": level, "text": text, "dx": round(x, 1), "dy": down, "align": "left"})  # fmt: skip
+                boxes.append(around[at])
     return lines, notes, boxes
 
 
-def _box(x: float, y: float, text: str, align: str, size: float = 11.5) -> Box:
-    return label_placement.box_of(
-        x - (label_placement.text_width(text, size) if align == "right" else 0), y, text, size
-    )
+_ALONG = (0.0, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.25)
+"""Where the name of a level may begin, from the left end to the right one: the first that is free is taken."""
 
+_SMALL = 11.5
+_BELOW, _ABOVE = 13, -5
+_OTHER_SIDE = {_BELOW: _ABOVE, _ABOVE: _BELOW}
+"""The baseline of a name from its line, px."""
 
 _ROW = 15.0
 """From one row of names above the plot to the next, in px."""
@@ -298,7 +334,7 @@ def _knees(
         {choose(range(len(found)), key=lambda i: places[i][0]) for choose in (min, max)} if found else set()
     )
     told = [i for i in range(len(found)) if len(curves) <= _MOST_NAMED or i in ends]
-    strokes = [pair for load in curves for pair in itertools.pairwise(_visible(load, plot, on))]
+    strokes = _strokes(curves, plot, on)
     bounds = (0.0, -8.0, plot.frame.plot_width + plot.frame.right, plot.frame.plot_height - 4)
     placed = label_placement.near([anchors[i] for i in told], [*strokes, *ruled], [*boxes, *taken], bounds)
     notes: Rows = []
@@ -314,12 +350,7 @@ def _knees(
 def _names(curves: Sequence[LoadCurve], plot: Plot, on: Sheet, boxes: Sequence[Box]) -> tuple[Rows, Rows]:
     """Put a name at each curve, near its peak, where it covers neither the boxes nor bars; with the hairlines that lead back."""
     named = [(_visible(load, plot, on), load.short) for load in curves]
-    whiskers = [
-        label_placement.upright(px, plot.at(on.x.low, min(row.latency.high, on.y.high))[1], plot.at(on.x.low, row.latency.low)[1])
-        for load, (places, _) in zip(curves, named, strict=True)
-        for row, (px, _) in zip(load.rows, places, strict=True)
-        if row.latency.high > row.latency.low and row.latency.low <= on.y.high
-    ]  # fmt: skip
+    whiskers = [label_placement.whisker(a, b) for a, b in _bars(curves, plot, on)]
     bounds = (0.0, -14.0, plot.frame.plot_width + plot.frame.right, plot.frame.plot_height)
     starts = [min(load.peak, _leaves(load, on)) for load in curves]
     placed = label_placement.along(

@@ -203,12 +203,15 @@ def series_of(curves: Sequence[Curve], named: Mapping[str, str]) -> list[Series]
 def segments(
     curves: Sequence[Curve], plot: Plot, factor: float
 ) -> list[tuple[label_placement.Point, label_placement.Point]]:
-    """Return the strokes of the curves in px: what names should not lie on."""
-    return [
+    """Return the strokes of the curves and their bars in px, and of pairs of dots each dot: what names should not lie on."""
+    bars = range_rows(curves, sorted({x for line in curves for x, _ in line.points}), factor)
+    lines = (
         (plot.at(a, ya.median / factor), plot.at(b, yb.median / factor))
         for line in curves
         for (a, ya), (b, yb) in itertools.pairwise(line.points)
-    ]
+    )
+    ends = ((plot.at(bar["x"], bar["low"]), plot.at(bar["x"], bar["high"]), bar.get("pair")) for bar in bars)
+    return [*lines, *(stroke for low, high, pair in ends for stroke in (((low, low), (high, high)) if pair else ((low, high),)))]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,7 +327,9 @@ def end_names(
     }
     drawn = [c for c in known if c.name not in beside]
     ends = [end(c) for c in drawn]
-    places = label_placement.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
+    over_axis = right < plot.frame.plot_width
+    floor = plot.frame.plot_height - (_TEXT if over_axis else 2)
+    places = label_placement.column([y for _, y in ends], gap=15, low=2, high=floor)
     names: Rows = list(beside.values())
     leads: Rows = []
     for line, (x, y), place in zip(drawn, ends, places, strict=True):
@@ -347,6 +352,9 @@ _EARLY = 60
 """A line that ends so many px before the column of names looks as if it went on, were a hairline drawn from its end."""
 
 _CROWDED = 15
+
+_TEXT = 9
+"""Of a name so many px below its middle are free: no axis strikes it through."""
 
 _CROSS = 6
 """Half of the room of a cross, px."""

@@ -96,13 +96,25 @@ def box_of(x: float, y: float, text: str, size: float = 12) -> tuple[float, floa
     return (x, y - size * 0.8, x + text_width(text, size), y + size * 0.25)
 
 
-def upright(x: float, top: float, bottom: float) -> tuple[float, float, float, float]:
-    """Return the box of a whisker, less what `touch` adds on both sides."""
-    return (x + 3, top, x - 3, bottom)
-
-
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def whisker(a: Point, b: Point) -> Box:
+    """Return the box of a bar, upright or flat, less what `touch` adds on both sides."""
+    return (min(a[0], b[0]) + 3, min(a[1], b[1]), max(a[0], b[0]) - 3, max(a[1], b[1]))
+
+
+def clearest(boxes: Sequence[Box], strokes: Sequence[tuple[Point, Point]], taken: Sequence[Box]) -> int:
+    """Return which of some places of a text covers the least: no other text, if there is such a place, and the fewest dots of strokes; of
+    several the first."""
+    inked = {dot for stroke in strokes for dot in _dotted(stroke)}
+
+    def covers(box: Box) -> tuple[int, int]:
+        on = sum(box[0] - 2 < x < box[2] + 2 and box[1] - 1 < y < box[3] + 1 for x, y in inked)
+        return sum(touch(box, other) for other in taken), on
+
+    return min(range(len(boxes)), key=lambda i: covers(boxes[i]))
 
 
 def near(

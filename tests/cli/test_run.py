@@ -83,7 +83,9 @@ def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) ->
 
     assert again.returncode == 0
     assert "nothing to do; 12 were done before" in again.stderr
-    assert _contents(tmp_path / "echo.db") == before  # or what is kept of a large file would be of another one
+    assert (
+        _contents(tmp_path / "echo.db") == before
+    )  # or what is kept of a large file would be of another one
 
 
 def test_a_text_that_is_run_again_after_another_one_is_asked_for_again(pinsweep: Cli, tmp_path: Path) -> None:

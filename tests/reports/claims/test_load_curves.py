@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
 from parsers.mlc import TRAFFIC_TEXT
 from reports.charts._mlc_curves import read_share
-from reports.draw import vega
+from reports.draw import label_placement, vega
 from reports.draw.figure import Figure
 from reports.draw.vega import Spec
 from reports.report import build
@@ -81,7 +82,10 @@ def test_latency_begins_at_zero_and_no_point_is_cut_unsaid(make: Any, tmp_path: 
     low, high = domain(panel.wide, "y")
 
     assert low == 0
-    assert high >= 320
+    assert high >= (320 if top > 300 else 160), (
+        "four times the unloaded latency, or all points and its double"
+    )
+    assert high < 1.5 * max(top, 160), "no empty half"
     inside = [r for name in ("points", "past") for r in drawn(found, name) if "tip" in r]
     above = drawn(found, "above")
     assert len(inside) + len(above) == len(curve)
@@ -94,6 +98,37 @@ def test_latency_begins_at_zero_and_no_point_is_cut_unsaid(make: Any, tmp_path: 
         assert float(said[2]) * {"ns": 1, "µs": 1e3}[said[3]] >= top
     numbers = [text for table in found.numbers for row in table.rows for text in row]
     assert any(str(int(top)) in text.replace("\u202f", "") for text in numbers)
+
+
+@pytest.mark.parametrize("top", [100.0, 140.0, 155.0, 250.0])
+@pytest.mark.parametrize("wobble", [0.0, 0.4])
+def test_no_text_of_a_curve_lies_on_another_or_on_its_points(
+    make: Any, tmp_path: Path, top: float, wobble: float
+) -> None:
+    """ "2 × unloaded" stood on "latency never doubled", and both on bars."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for by in (1 - wobble, 1.0, 1 + wobble):
+        add(maker, make, [(d, ns * by, mb) for d, ns, mb in rows(60e3, 90.0, top)])
+
+    (panel,) = figure(maker.write()).panels
+    for spec in (panel.wide, panel.narrow):
+        (x_low, x_high), (y_low, y_high) = domain(spec, "x"), domain(spec, "y")
+
+        def at(x: float, y: float, spec: Spec = spec, x_low: float = x_low, x_high: float = x_high, y_low: float = y_low, y_high: float = y_high) -> tuple[float, float]:  # fmt: skip
+            return (x - x_low) / (x_high - x_low) * spec["width"], (
+                1 - (y - y_low) / (y_high - y_low)
+            ) * spec["height"]
+
+        data = spec["datasets"]
+        boxes = [label_placement.box_of(row["x_px"], row["y_px"], row["text"]) for row in data["stamps"]]
+        for note in data["notes"]:
+            (x, y), right = at(note["x"], note["y"]), note["align"] == "right"
+            wide = label_placement.text_width(note["text"], 11.5) if right else 0
+            boxes.append(label_placement.box_of(x + note["dx"] - wide, y + note["dy"], note["text"], 11.5))
+        assert len(boxes) >= 2
+        assert not [pair for pair in itertools.combinations(boxes, 2) if label_placement.touch(*pair)]
+        points = [at(row["x"], row["y"]) for row in data["points"]]
+        assert not [p for p in points for box in boxes if box[0] < p[0] < box[2] and box[1] < p[1] < box[3]]
 
 
 @pytest.mark.parametrize(
