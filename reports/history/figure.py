@@ -52,7 +52,7 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         tables=(_steps(steps),) if steps else (),
         numbers=(_numbers(changed),) if changed else (),
         key=(
-            *([model.Key(name="median of a session", colour=vega.SERIES[0], dot=True)] if changed else []),
+            *([model.Key(name="median of a session", colour=vega.GREY, dot=True)] if changed else []),
             *(
                 model.Key(name=word, colour=colour, dashed=True)
                 for word, colour in _COLOURS.items()
@@ -79,7 +79,7 @@ def _legend(shown: Sequence[History]) -> str:
     """Say what dots, lines and dashes in the charts of some numbers are."""
     told = f"In the charts a dot is the median of a session’s repeats. Line: {_lines(shown)}."
     if any(h.news for h in shown):
-        told += " Dashed: before the session from which on it was another; what changed on the machine then is written there, where it was recorded."
+        told += " Dashed: before the session from which on it was another; what else was new then is written there, where it was recorded."
     return told
 
 
@@ -130,8 +130,8 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
                 for day, v, m, n, ids in zip(along.days, values, history.moments, history.runs, history.doubts, strict=True)
             ],
             "levels": [
-                {"series": "median", "x": x, "x2": x2, "y": y1 / scale.factor, "y2": y2 / scale.factor}
-                for x, x2, y1, y2 in _levels(history, along)
+                {"series": word, "x": x, "x2": x2, "y": y1 / scale.factor, "y2": y2 / scale.factor}
+                for word, x, x2, y1, y2 in _levels(history, along)
             ],
             "changes": [{"series": c.word, "x": along.edges[c.index], "y": y.low, "y2": y.high} for c in history.news],
             "notes": [],
@@ -142,7 +142,7 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
         ]
         data["notes"] = _notes(found, edges, plot)
         series = [
-            vega.Series(name="median", colour=vega.SERIES[0]),
+            vega.Series(name="median", colour=vega.GREY),
             *(vega.Series(name=word, colour=colour) for word, colour in _COLOURS.items()),
         ]
         return vega.fill("history", frame=frame, x=x, y=y, series=series, data=data)
@@ -155,16 +155,19 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
 
 
-def _levels(history: History, along: Timeline) -> Iterable[tuple[float, float, float, float]]:
-    """Give (x, x2, y, y2) of the level between each two changes; of what drifts the line, from session to session."""
+def _levels(history: History, along: Timeline) -> Iterable[tuple[str, float, float, float, float]]:
+    """Give (series, x, x2, y, y2) of the level between each two changes, in the colour of the verdict that began it; of what drifts the line,
+    from session to session."""
     if history.drift and history.drift.straight:
         points = zip(along.days, line_of(history), strict=True)
-        yield from ((x, x2, y, y2) for (x, y), (x2, y2) in pairwise(points))
+        yield from ((history.drift.word, x, x2, y, y2) for (x, y), (x2, y2) in pairwise(points))
         return
     cuts = [0, *(c.index for c in history.changes), len(history.moments)]
-    levels = [history.changes[0].before, *(c.after for c in history.changes)]
+    levels = [("median", history.changes[0].before)]
+    levels += [(c.word if c.word in _COLOURS else "median", c.after) for c in history.changes]
     yield from (
-        (along.edges[a], along.edges[b], y, y) for a, b, y in zip(cuts, cuts[1:], levels, strict=False)
+        (word, along.edges[a], along.edges[b], y, y)
+        for a, b, (word, y) in zip(cuts, cuts[1:], levels, strict=False)
     )
 
 
@@ -214,13 +217,14 @@ def _ways(change: Change, step: Step, plot: Plot, here: float, around: tuple[flo
     """Return where the note of a change may stand, the best first: above where the number fell, below where it rose, so that the level does not
     run through it; to the left where there is more room; in a second or third line where that is taken. `around`: the changes beside it, or the ends."""
     px, first, last = (plot.at(x, plot.y.low)[0] for x in (here, *around))
-    text = f"{fmt.change(change.change)}  {_short(step)}".strip()
+    text, brief = ("; ".join(filter(None, (fmt.change(change.change), new))) for new in _new(step))
     rooms = {True: last - px - 10, False: px - first - 10}
     wanted = min(label_placement.text_width(text), 0.4 * plot.frame.plot_width)
     best = rooms[True] >= wanted or rooms[True] >= rooms[False]
     ways = []
     for right in (best, not best):
-        shown = label_placement.fitting(text, rooms[right])
+        fits = label_placement.text_width(text) <= rooms[right]
+        shown = text if fits else label_placement.fitting(brief, rooms[right])
         width = label_placement.text_width(shown)
         start = px + 6 if right else px - 6 - width
         above = (change.after < change.before) == right
@@ -231,18 +235,17 @@ def _ways(change: Change, step: Step, plot: Plot, here: float, around: tuple[flo
     return ways
 
 
-def _short(step: Step) -> str:
-    """Return "kernel 6.8.0", or of several things that are new their names: "kernel, microcode"."""
+def _new(step: Step) -> tuple[str, str]:
+    """Return "new: kernel 6.8.0", and the same by its name alone: "new: kernel"; of several things both by their names."""
     if step.off_by or not step.differences:
-        return ""
-    if len(step.differences) == 1:
-        return f"{step.differences[0].what} {step.differences[0].b}"
-    return ", ".join(d.what for d in step.differences)
+        return "", ""
+    names = f"new: {', '.join(d.what for d in step.differences)}"
+    return f"{names} {step.differences[0].b}" if len(step.differences) == 1 else names, names
 
 
 def _steps(steps: Sequence[Step]) -> Table:
     return Table(
-        columns=("From", "Numbers", "What changed on the machine"),
+        columns=("From", "Numbers", "Recorded differently at the same time"),
         rows=tuple((step.moment.minute, counts_text(step), difference_text(step)) for step in steps),
         doubts=tuple({ROW: ids} if (ids := step.ids) else {} for step in steps)
         if any(step.ids for step in steps)

@@ -10,8 +10,8 @@ from reports.history.changes import LEAST, Report
 from reports.history.figure import figure as host_figure
 from reports.history.text import (
     alike_text,
+    beside_text,
     blind,
-    difference_text,
     drift_text,
     few_text,
     found_text,
@@ -84,7 +84,7 @@ def sentence(report: Report) -> str:
     if alike:
         return " ".join(filter(None, (f"{changes}; the last {alike}.", drifts and f"{drifts}.")))
     where = f" on {last.host}" if len(report.moments) > 1 else ""
-    told = f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}: {difference_text(last)}."
+    told = f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}; {beside_text(last)}."
     return " ".join(filter(None, (told, drifts and f"{drifts}.")))
 
 
@@ -96,9 +96,9 @@ def _methods(report: Report) -> Iterable[str]:
         f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints."
     )
     yield (
-        "What changed on the machine is "
+        "What changed on the machine then is "
         "what both sessions recorded and recorded differently, right before and after the step, else one session to either side of it: "
-        "when two things change together, the history cannot tell which one it was."
+        "it was changed at the same time, which does not say that it is the cause, and of two things that changed together not which one."
     )
     yield (
         "A number drifts that a straight line over time (the median of the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from reports.checks.audit import joined
@@ -84,22 +85,22 @@ def _each(said: str) -> str:
 
 
 def together_text(report: Report) -> list[str]:
-    """Return "2026-11-08 kernel 6.1 → 6.8: 17 regressed on n[001-040]" of what changed on several hosts: the same differences, on whatever
+    """Return "2026-11-08: 17 regressed on n[001-040]; at the same time: kernel 6.1 → 6.8" of what changed on several hosts: the same differences, on whatever
     days, or where there are none the same day."""
     return [
-        f"{_days(report, own)} {_cause(own[0])}: {_sums(own)} on {listed({step.host: None for step in own})}{_unlike(own)}"
+        f"{_days(report, own)}: {_sums(own)} on {listed({step.host: None for step in own})}{_unlike(own)}; {_cause(own[0])}"
         for own in _together(report)
     ]
 
 
 def alike_text(report: Report, last: Step) -> str:
-    """Return "on n[001-040] on 2026-11-08, 17 regressed: kernel 6.1 → 6.8" of a step that several hosts had; "" of one's own."""
+    """Return "on n[001-040] on 2026-11-08, 17 regressed; at the same time: kernel 6.1 → 6.8" of a step that several hosts had; "" of one's own."""
     for own in _together(report):
         if any(step is last for step in own):
             ids = joined(step.ids for step in own)
             found = _sums(own) + (f" ({MARK} doubtful: {ids})" if ids else "")
             hosts = listed({step.host: None for step in own})
-            return f"on {hosts} on {_days(report, own)}, {found}{_unlike(own)}: {_cause(last)}"
+            return f"on {hosts} on {_days(report, own)}, {found}{_unlike(own)}; {_cause(last)}"
     return ""
 
 
@@ -111,8 +112,8 @@ def _together(report: Report) -> list[list[Step]]:
 
 
 def _cause(step: Step) -> str:
-    """Return "kernel 6.1 → 6.8", or that nothing recorded changed."""
-    return difference_text(step).removeprefix(_OFF[step.off_by])
+    """Return "at the same time: kernel 6.1 → 6.8", or that nothing recorded changed."""
+    return beside_text(replace(step, off_by=0))
 
 
 def _day(report: Report, step: Step) -> str:
@@ -238,6 +239,12 @@ def largest_unseen(history: History) -> float:
     return max(unseen(history.medians, history.changes), STEPS * history.series.resolution)
 
 
+def beside_text(step: Step) -> str:
+    """Return "at the same time: kernel 6.1 → 6.8", which says of no cause, or that nothing recorded changed."""
+    told = difference_text(step)
+    return f"at the same time: {told}" if step.differences and not step.off_by else told
+
+
 def difference_text(step: Step) -> str:
     """Return "kernel 6.1 → 6.8; microcode 0xf0 → 0xf4", or that nothing recorded did."""
     if not step.differences and step.one_sided:
@@ -274,7 +281,7 @@ _SPARK: Final = 24
 def _step(step: Step, everything: bool, screen: Screen) -> str:
     lines = [
         *prose(f"{step.moment.minute}  {found_text(step)}", screen, rest="  "),
-        *prose(difference_text(step), screen, first="  "),
+        *prose(beside_text(step), screen, first="  "),
     ]
     return "\n".join([*lines, *_moved(step.changed, everything, screen)])
 

@@ -242,7 +242,7 @@ def headline(case: Case) -> None:
         text = text[: found.start()]
     n, told = re.fullmatch(r"(\d+) changes?; the last (.+)\.", text).groups()  # type: ignore[union-attr]
     assert int(n) == len(steps)
-    hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d), ([^:(]+)(?: \(⚠ .*?\))?: (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
+    hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d), ([^;(]+)(?: \(⚠ .*?\))?; (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
     if hosts and len(unfolded(hosts)) > 1:
         together(case, date, unfolded(hosts), counts, differ)
         assert max(day(step["started_utc"]) for step in steps) in [
@@ -251,9 +251,7 @@ def headline(case: Case) -> None:
         return
     assert date == max(day(step["started_utc"]) for step in steps)
     named = unfolded(hosts) if hosts else set(case.truth.sessions)
-    own = [
-        s for s in steps if s["host"] in named and day(s["started_utc"]) == date and difference(s) == differ
-    ]
+    own = [s for s in steps if s["host"] in named and day(s["started_utc"]) == date and beside(s) == differ]
     assert {s["host"] for s in own} == named
     counted(counts, own)
 
@@ -288,7 +286,13 @@ def unlike(case: Case, days: str, hosts: set[str], told: str, said: bool) -> Non
 
 
 def cause(step: Mapping[str, Any]) -> str:
-    return re.sub("^one session (earlier|later): ", "", difference(step))
+    return beside({**step, "off_by_sessions": 0})
+
+
+def beside(step: Mapping[str, Any]) -> str:
+    return ("at the same time: " if step["differences"] and not step["off_by_sessions"] else "") + difference(
+        step
+    )
 
 
 def changed_on(case: Case, step: Mapping[str, Any]) -> str:
@@ -331,10 +335,11 @@ def terminal(case: Case) -> None:
             assert int(found[5]) == sum(row["host"] == host for row in case.document["series"])
             parts_of(case, found[6].split("; "), {host})
         elif found := re.fullmatch(
-            r"(\S+(?: to \S+)?) (.+): ([^:]+) on (\S+?)(, not each on every host)?", line
+            r"(\S+(?: to \S+)?): ([^:;]+) on ([^ ;,]+(?:,[^ ;,]+)*)(, not each on every host)?; ((?:at the same time: |nothing ).+)",
+            line,
         ):
-            unlike(case, found[1], unfolded(found[4]), found[2], bool(found[5]))
-            together(case, found[1], unfolded(found[4]), found[3], found[2])
+            unlike(case, found[1], unfolded(found[3]), found[5], bool(found[4]))
+            together(case, found[1], unfolded(found[3]), found[2], found[5])
         elif found := re.fullmatch(
             r"(\d{4}-\d\d-\d\d \d\d:\d\d)  ([^(]+?)(?: \(⚠ (\d+) of (\d+) numbers? doubted by .*\))?", line
         ):
@@ -343,7 +348,7 @@ def terminal(case: Case) -> None:
             assert step["started_utc"].startswith(found[1].replace(" ", "T"))
             counted(found[2], [step])
             assert not found[4] or int(found[4]) == len(step["numbers"]) >= int(found[3])
-        elif step and line.strip() == difference(step):
+        elif step and line.strip() == beside(step):
             pass
         elif found := re.fullmatch(r"(\S+) to (\S+)  (.+) little by little, from no day on", line):
             dated = [day(start) for start, values, _ in case.truth.sessions[host] if any(values.values())]

@@ -105,7 +105,10 @@ def test_a_step_is_found_where_the_kernel_changed(nightly: Nightly) -> None:
         20e9 * 0.93, rel=0.02
     )  # copy, the first of the table
     text = history_text.as_text(report)
-    assert "2026-01-08 03:00  4 regressed\n  microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0" in text
+    assert (
+        "2026-01-08 03:00  4 regressed\n  at the same time: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+        in text
+    )
 
 
 def test_what_drifts_is_no_step_of_any_day_and_no_kernels_doing(nightly: Nightly) -> None:
@@ -193,14 +196,17 @@ def test_the_last_change_is_that_of_all_hosts_that_had_it(nightly: Nightly) -> N
     (told,) = history_text.together_text(report)
     checks = [check for check in history_page.build(report, title="t").checks if check.items]
     assert [(check.items, check.counted) for check in checks] == [((told,), "1 change")]
-    assert told == "2026-01-08 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[1-3]"
+    assert (
+        told
+        == "2026-01-08: 4 regressed on n[1-3]; at the same time: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+    )
     (still,) = [n for n in history_page.build(report, title="t").key_numbers if n.name == "Regressed"]
     assert (still.value, still.context) == (
         "12",
         "and still worse than before; 4 numbers, of each of 3 hosts its own",
     )
     assert history_page.sentence(report) == (
-        "3 changes; the last on n[1-3] on 2026-01-08, 4 regressed: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
+        "3 changes; the last on n[1-3] on 2026-01-08, 4 regressed; at the same time: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
     )
 
 
@@ -477,7 +483,7 @@ def test_the_page_draws_what_changed(nightly: Nightly) -> None:
 
     assert "<b>6.8</b>" not in page
     assert "&lt;b&gt;6.8" in page
-    assert "1 change; the last on 2026-01-06, 4 regressed: kernel 6.1.0 → " in page
+    assert "1 change; the last on 2026-01-06, 4 regressed; at the same time: kernel 6.1.0 → " in page
     (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
     assert figure.title == "node07: 4 regressed of 4 numbers on 2026-01-06"
     assert len(figure.panels) == 4
@@ -562,7 +568,7 @@ def test_what_a_check_doubts_is_marked_with_its_sessions(make: Any, nightly: Nig
     series = json.loads(history_text.as_json(report))["series"]
     assert [[row["doubtful"] for row in one["sessions"]] for one in series] == [[[]] * 14 + [["G11"]]] * 4
     page = history_page.build(report, title="t")
-    assert "4 regressed (⚠ 4 of 4 numbers doubted by G11): " in page.sentence
+    assert "4 regressed (⚠ 4 of 4 numbers doubted by G11); at the same time: " in page.sentence
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.heading.startswith("⚠ ")
     assert "repeats far apart (G11, the only cell, in 1 of 15 files)" in figure.doubted
@@ -603,7 +609,7 @@ def test_an_update_that_took_three_days_is_one_change(nightly: Nightly) -> None:
 
     assert (
         lines[0]
-        == "2026-01-08 to 2026-01-10 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[0-8]"
+        == "2026-01-08 to 2026-01-10: 4 regressed on n[0-8]; at the same time: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
     )
     assert "n[0-8]: 16 sessions each, 2026-01-01 to 2026-01-16, 4 numbers: 1 change, told above" in lines
     assert "n10: 16 sessions, 2026-01-01 to 2026-01-16, 4 numbers: no change" in lines
@@ -621,7 +627,10 @@ def test_what_changed_on_several_hosts_alike_is_told_once_for_all(nightly: Night
     report = nightly.report()
 
     (line, *_) = history_text.as_text(report).splitlines()
-    assert line == "2026-01-08 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[1-2]"
+    assert (
+        line
+        == "2026-01-08: 4 regressed on n[1-2]; at the same time: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+    )
     (check,) = [c for c in history_page.build(report, title="t").checks if c.subject == "On several hosts."]
     assert check.items == (line,)
 

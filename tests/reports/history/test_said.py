@@ -156,8 +156,13 @@ def test_two_changes_back_and_forth_have_each_its_text(nights: Add) -> None:
     (figure,) = page.sections[0].blocks[0].figures
     for spec in (figure.panels[0].wide, figure.panels[0].narrow):
         first, second = spec["datasets"]["notes"]
-        assert first["text"].startswith("−15 %  gov")
+        assert first["text"].startswith("−15 %; new: g")
         assert (first["y"], first["dy"]) != (second["y"], second["dy"])
+        assert [level["series"] for level in spec["datasets"]["levels"]] == [
+            "median",
+            "regressed",
+            "improved",
+        ]
     assert "Thick line: the level between changes; orange" in figure.sub
     assert "Line: the level between changes. Dashed: before the session" in figure.note
 
@@ -194,9 +199,12 @@ def test_what_each_host_lost_is_not_told_as_lost_by_all(both: bool, nights: Add)
         files += nights(host, [{m: noisy(1000 * (f if i >= 8 else 1), i) for m, f in slow.items()} for i in range(16)], facts)  # fmt: skip
     _, page, text = told(files)
     each = "" if both else ", not each on every host"
-    assert text.splitlines()[0] == f"2026-01-09 kernel 6.1 → 6.8: 2 regressed on n[1-2]{each}"
     assert (
-        page.sentence == f"2 changes; the last on n[1-2] on 2026-01-09, 2 regressed{each}: kernel 6.1 → 6.8."
+        text.splitlines()[0] == f"2026-01-09: 2 regressed on n[1-2]{each}; at the same time: kernel 6.1 → 6.8"
+    )
+    assert (
+        page.sentence
+        == f"2 changes; the last on n[1-2] on 2026-01-09, 2 regressed{each}; at the same time: kernel 6.1 → 6.8."
     )
     (regressed,) = [key for key in page.key_numbers if key.name == "Regressed"]
     assert regressed.context.endswith(
