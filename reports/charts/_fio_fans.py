@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from reports.charts import curve_rows, facets, wording
 from reports.charts._fio_cells import RANKED, known_count
 from reports.charts._fio_panels import crosses_of
-from reports.charts._fio_tables import LIMITS, timed
+from reports.charts._fio_tables import LIMITS, RATE, timed
 from reports.charts.curve_rows import Cross, Curve
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw import axes, label_placement, vega
@@ -257,7 +257,7 @@ def _limit_marks(
 
 
 def _numbers(found: pd.DataFrame, latency: str) -> Table:
-    """Return the percentiles of every cell, medians over the repeats of each run's own."""
+    """Return the IOPS and the percentiles of every cell, medians over the repeats of each run's own."""
     scale = fmt.scale_for(found["p50"].dropna(), "ns")
     named = any(found["panel"])
     rows, whose = [], []
@@ -268,16 +268,17 @@ def _numbers(found: pd.DataFrame, latency: str) -> Table:
         rows.append(
             (
                 name, *([facets.facet_title(of, "fio")] if named else []), fmt.whole(known_count(depth)),
-                *(scale.number(medians[column]) for column in _QUANTILES),
+                fmt.quantity(own["iops"].median(), "IOPS"), *(scale.number(medians[column]) for column in _QUANTILES),
             )
         )  # fmt: skip
         whose.append(row_of(own["run"]))
-    first = ("Access", *(["Panel"] if named else []))
+    first = ("Access", *(["Panel"] if named else []), "iodepth", "IOPS")
+    columns = (*first, *(f"{name}, {scale.unit}" for name in _QUANTILES.values()))
     return Table(
-        columns=(*first, "iodepth", *(f"{name}, {scale.unit}" for name in _QUANTILES.values())),
+        columns=columns,
         rows=tuple(rows[:MOST_ROWS]),
-        numeric=frozenset(range(len(first), len(first) + 1 + len(_QUANTILES))),
+        numeric=frozenset(range(len(first) - 2, len(columns))),
         caption=cut_caption(f"Percentiles of the {latency}: medians over the repeats", len(rows)),
         of=tuple(whose[:MOST_ROWS]),
-        metrics=dict.fromkeys(range(len(first), len(first) + 1 + len(_QUANTILES)), OTHER),
+        metrics={len(first) - 1: RATE, **dict.fromkeys(range(len(first), len(columns)), OTHER)},
     )

@@ -73,11 +73,11 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         ),
         numeric=frozenset(range(first, first + 3 + len(told))),
         of=tuple(whose),
-        metrics=dict.fromkeys(range(first, first + 3 + len(told)), _RATE),
+        metrics=dict.fromkeys(range(first, first + 3 + len(told)), RATE),
     )  # fmt: skip
 
 
-_RATE = "IOPS"
+RATE = "IOPS"
 """What doubts of them may be of, as in `numbers.fio`: IOPS, their samples and the bytes that they move."""
 
 _OF_A_SERIES = ["panel", "series", "processes"]
@@ -207,7 +207,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
 def _metric(column: str) -> str:
     """Return what a column of a table is of, as in `numbers.fio`."""
     if column.startswith(("IOPS", "Bandwidth")):
-        return _RATE
+        return RATE
     return "" if column == "in flight ÷ asked" else OTHER
 
 

@@ -161,7 +161,9 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
         sub=f"{wording.ran(seen, program_name)}.{''.join(said)}{wording.hollow(panels, seen)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
-        strip=effects.drawn(metric, found) if len(whose) == 1 else None,
+        strip=effects.drawn(effects.counted(metric, found[0].runs), found)
+        if found and len(whose) == 1
+        else None,
         tables=(_effects_table(whose, metric, points),) if single else (),
         numbers=(
             *([_effects_table(whose, metric, points)] if found and not single else []),
@@ -253,7 +255,9 @@ def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Seq
             "Best is better by, ×",
             "Range",
             "Cells",
-            "Beyond the repeats in each",
+            "Beyond the repeats in each"
+            if any(effect.runs[1] > 1 for _, effect in told)
+            else "More than 10 % in each",
         ),
         rows=tuple(rows),
         numeric=frozenset((2, 3, 4) if of_one else (3, 4, 5)),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from parsers.measurement import Direction, Scalar
 from reports.draw.strip import Axis, Strip, ratio, ratios, strip
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.results.grouping import group_by
+from reports.text import format as fmt
 
 Levels = tuple[Scalar, ...]
 """The level of each axis that a cell has, in the order of the axes."""
@@ -27,6 +29,7 @@ class Level:
     n: int  # of these ratios
     cells: tuple[Levels, ...]  # that it is of, those of the best level among them
     clear: bool  # does it differ from the best one in each pair of cells, beyond their repeats? Of the best itself False
+    why: str = ""  # why it is not clear, in words, where the best is the better one in each pair and their repeats do not overlap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +40,27 @@ class Effect:
     levels: tuple[Level, ...]
     clear: bool  # do the best and the last level differ in each pair of cells, beyond their repeats?
     alone: bool  # do the best and any other?
+    runs: tuple[int, int]  # of a cell, the fewest and the most
     but: str = ""  # why it is not clear, in words, where that is not the repeats: the last level is the better one at another size, say
     bound: bool = False  # is the best level better than that, its times being mostly the timer?
+
+    @property
+    def doubt(self) -> str:
+        """Return why it is not clear; "" of what is."""
+        if self.clear:
+            return ""
+        return self.but or (
+            "not the better one everywhere" if self.runs[1] == 1 else "not beyond the repeats everywhere"
+        )
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Return what the last level and the best one are called: "e", "lz4"; of several that are hardly apart "8, 16 or 32", "any of 8"."""
+        best = [level.name for level in self.levels if level.behind <= _ALIKE]
+        last = [level.name for level in self.levels if self.factor <= _ALIKE * level.behind]
+        if set(best) & set(last):
+            return self.levels[-1].name, self.levels[0].name
+        return _called(last[::-1]), _called(best)
 
     @property
     def factor(self) -> float:
@@ -54,6 +76,23 @@ class Effect:
     def span(self) -> str:
         """Return the range of the last level's ratios: "7.97 to 10.0", of bounds "≥ 7.97"; "" where it is one number."""
         return ratios(self.levels[-1].low, self.levels[-1].high, bound=self.bound)
+
+
+_ALIKE: Final = 1.03
+"""Levels that are no further apart than what `formulas.differs` asks for at least have no name of their own as best and worst."""
+
+
+_FEW: Final = 3
+
+
+def _called(levels: Sequence[str]) -> str:
+    return fmt.words(levels, "or") if len(levels) <= _FEW else f"any of {len(levels)}"
+
+
+def counted(number: str, runs: tuple[int, int]) -> str:
+    """Return a number with what its claims rest on where that is little: "rate, one run a cell". runs: of a cell, the fewest and the most."""
+    fewest, most = runs
+    return number if fewest > 1 else f"{number}, {'one run a cell' if most == 1 else 'of some cells one run'}"
 
 
 def effects(axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction) -> list[Effect]:
@@ -83,13 +122,24 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
         ratios = [(row[best].median / row[name].median) ** sign for row in rows]
         of = tuple(sorted({*having[name], *having[best]}, key=order.__getitem__))
         mean = (means[best] / means[name]) ** sign
-        clear = min(ratios) > 1 and all(formulas.differs(row[best], row[name]) for row in rows)
+        pairs = [(row[best], row[name]) for row in rows]
+        clear = min(ratios) > 1 and all(formulas.differs(*pair) for pair in pairs)
+        apart = not clear and min(ratios) > 1 and not any(formulas.overlap(*pair) for pair in pairs)
         level = Level(
-            name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of, clear=clear
+            name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of, clear=clear, why=_too_few(pairs) if apart else "",
         )  # fmt: skip
         levels.append(level)
     ahead = [level.clear for level in levels[1:]]
-    return Effect(axis=axis, levels=tuple(levels), clear=ahead[-1], alone=all(ahead))
+    often = [of.n for of in cells.values()]
+    return Effect(
+        axis=axis, levels=tuple(levels), clear=ahead[-1], alone=all(ahead), runs=(min(often), max(often)), but=levels[-1].why
+    )  # fmt: skip
+
+
+def _too_few(pairs: Sequence[tuple[Spread, Spread]]) -> str:
+    """Say why pairs that do not overlap do not all differ, of so many runs as they have; "" of three or more, whose spread is known."""
+    runs = min(of.n for pair in pairs for of in pair if not formulas.differs(*pair))
+    return {1: "one run a cell: claimed from 10 % on", 2: "two repeats are too few to claim it"}.get(runs, "")
 
 
 def turns(effect: Effect, axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction) -> bool:
@@ -109,6 +159,7 @@ def title(metric: str, found: Sequence[Effect]) -> str:
     """Return "rate: 8.40 × better by threads, 2.10 × by alg (fast)", of the axes whose effect is clear, of a single axis "rate: 8.40 × better by
     threads, best at 16", where no other level is as good within its repeats; "" where none is."""
     clear = [effect for effect in found if effect.clear]
+    metric = counted(metric, found[0].runs) if found else metric
     if len(found) == 1 and clear and clear[0].alone:
         effect = clear[0]
         return f"{metric}: {listed([(effect.times, effect.axis)])}, best at {effect.levels[0].name}"
@@ -122,8 +173,10 @@ def title_of_each(metric: str, whose: Mapping[str, Sequence[Effect]]) -> str:
     told = {where: title(metric, found) for where, found in whose.items()}
     if len({*told.values()}) <= 1:
         return next(iter(told.values()), "")
-    said = [f"{text.removeprefix(f'{metric}: ')} ({where})" for where, text in told.items() if text]
-    return f"{metric}: {'; '.join(said)}" if len(told) == 2 else ""
+    heads = {where: counted(metric, found[0].runs) if found else metric for where, found in whose.items()}
+    said = [f"{text.removeprefix(f'{heads[where]}: ')} ({where})" for where, text in told.items() if text]
+    fewest = min(heads.values(), key=lambda head: head == metric)
+    return f"{fewest}: {'; '.join(said)}" if len(told) == 2 else ""
 
 
 def with_better(effect: Effect, name: str = "") -> str:
@@ -138,17 +191,16 @@ def listed(told: Iterable[tuple[str, str]]) -> str:
 
 
 def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None = None) -> Strip | None:
-    """Draw what the axes do; None of fewer than two, and where none does anything beyond the repeats: that would be a picture of noise.
-    names: of axes that people call otherwise."""
-    if len(found) < 2 or not any(effect.clear for effect in found):
+    """Draw what the axes do; None of fewer than two, and where none does anything beyond the repeats, or would if there were more of them:
+    that would be a picture of noise. names: of axes that people call otherwise."""
+    if len(found) < 2 or not any(effect.clear or effect.levels[-1].why for effect in found):
         return None
     return strip(
         metric,
         (
             Axis(
-                name=(names or {}).get(effect.axis, effect.axis), levels=[(level.name, level.behind) for level in effect.levels],
-                low=effect.levels[-1].low, high=effect.levels[-1].high, clear=effect.clear,
-                but=effect.but, bound=effect.bound,
+                name=(names or {}).get(effect.axis, effect.axis), ends=effect.ends, levels=[(level.name, level.behind) for level in effect.levels],
+                low=effect.levels[-1].low, high=effect.levels[-1].high, doubt=effect.doubt, bound=effect.bound,
             )
             for effect in found
         ),

@@ -58,11 +58,11 @@ class Axis:
     """What a track is made of: levels as (name, how many times better the best is), the best first; the range of the last one's."""
 
     name: str
+    ends: tuple[str, str]  # what the worst level and the best one are called
     levels: Sequence[tuple[str, float]]
     low: float
     high: float
-    clear: bool
-    but: str = ""  # why it is not, where that is not the repeats
+    doubt: str = ""  # why it is not clear; "" of what is
     bound: bool = False  # is the best level better than that: are these lower bounds?
 
 
@@ -89,15 +89,14 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
 
     tracks = []
     for axis in given:
-        name, behind = axis.levels[-1]
+        _, behind = axis.levels[-1]
         best = axis.levels[0][0]
         levels = ", ".join(f"{level} × {ratio(of, bound=axis.bound)}" for level, of in axis.levels[1:])
-        doubt = "" if axis.clear else axis.but or "not beyond the repeats everywhere"
         tracks.append(
             Track(
-                name=axis.name, ends=f"{name} to {best}", dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.low), high=at(axis.high),
-                factor=f"× {ratio(behind, bound=axis.bound)}", span=ratios(axis.low, axis.high, bound=axis.bound), clear=axis.clear, doubt=doubt,
-                said=f"{axis.name}: {best} is best, better than {levels}{doubt and f'; {doubt}'}",
+                name=axis.name, ends=" to ".join(axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.low), high=at(axis.high),
+                factor=f"× {ratio(behind, bound=axis.bound)}", span=ratios(axis.low, axis.high, bound=axis.bound), clear=not axis.doubt, doubt=axis.doubt,
+                said=f"{axis.name}: {best} is best, better than {levels}{axis.doubt and f'; {axis.doubt}'}",
             )
         )  # fmt: skip
     return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks))

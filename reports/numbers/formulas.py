@@ -45,6 +45,11 @@ def spread(values: Sequence[float], step: float | None = None) -> Spread:
     return Spread(statistics.median(values), min(values), max(values), len(values), step)
 
 
+def overlap(a: Spread, b: Spread) -> bool:
+    """Do the repeats of neither side all lie on one side of the other's?"""
+    return a.high >= b.low and b.high >= a.low
+
+
 def differs(a: Spread, b: Spread) -> bool:
     """May a sentence say that a and b differ? A gate on what is claimed, not a test.
 
@@ -54,7 +59,7 @@ def differs(a: Spread, b: Spread) -> bool:
     side a sentence takes it of. No difference is beyond a spread of 100 %: of values above 0 that were repeated on both sides
     one counts, too, whose ratio is beyond that of the wider side's repeats on a log scale, `_LOGS` times as far.
     """
-    if a.high >= b.low and b.high >= a.low:
+    if overlap(a, b):
         return False
     if a.median == 0 or b.median == 0:
         return True

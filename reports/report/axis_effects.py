@@ -39,7 +39,7 @@ _AT_LEAST: Final = "yes, at least"
 _CLEAR: Final = (_BEYOND, _AT_LEAST)
 _NOT: Final = "no"
 _TIMED: Final = "mostly the timer"
-_RULE: Final = "Clear: in each pair no repeats overlap, and the medians lie further apart than the repeats of either spread"
+_RULE: Final = "Clear: in each pair no repeats overlap, and the medians lie further apart than the repeats of either spread, of fewer than three repeats by more than 10 % at least"
 _AT: Final = " at "
 """Before the message size of a number that is of one size of a curve."""
 
@@ -129,6 +129,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
     number = rows[0][0][1]
     clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect in rows if row[-1] in _CLEAR]
     told = _told((row, doubts(guilty, runs)) for row, runs, _ in rows if row[-1] != _NOT)
+    nowhere = "the better one everywhere" if rows[0][2].runs[1] == 1 else "beyond the repeats everywhere"
     curves = "; at no other size the other way" if _AT in number else ""
     table = Table(
         columns=_COLUMNS[2:],
@@ -144,7 +145,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
         figure,
         title=f"{fmt.sentence(number)}: {effects.listed(clear)}" if titled else figure.title,
         found=True if titled else figure.found,
-        axes=f"{SAID}, {number}: {told or 'none is beyond the repeats everywhere'}.",
+        axes=f"{SAID}, {number}: {told or f'none is {nowhere}'}.",
         numbers=(*figure.numbers, table),
         strip=effects.drawn(number, [effect for *_, effect in rows], {effect.axis: row[2] for row, _, effect in rows}),
     )  # fmt: skip
@@ -200,7 +201,11 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...]
             but = f"the other way at {turned} of {len(others) + 1} sizes"
             effect = replace(effect, clear=False, alone=False, but=but)
         own = {key: None for level in effect.levels for key in level.cells}
-        yield _row(runs[0], name, effect), [run for key in own for run in whose[key]], effect
+        yield (
+            _row(runs[0], effects.counted(name, effect.runs), effect),
+            [run for key in own for run in whose[key]],
+            effect,
+        )
 
 
 def _spreads(levels: Sequence[Levels], values: Sequence[Sequence[float]]) -> dict[Levels, formulas.Spread]:
@@ -216,9 +221,9 @@ def _resolved(effect: Effect, cells: Iterable[Sequence[Run]]) -> Effect:
 
 
 def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:
-    best, last = effect.levels[0], effect.levels[-1]
+    last, best = effect.ends
     return (
-        run.sweep_title or run.cell.sweep, number, _name(run, effect.axis), last.name, best.name, effect.times,
+        run.sweep_title or run.cell.sweep, number, _name(run, effect.axis), last, best, effect.times,
         effect.span or fmt.NOTHING, effect.but or ((_AT_LEAST if effect.bound else _BEYOND) if effect.clear else _NOT),
     )  # fmt: skip
 

@@ -147,6 +147,58 @@ def test_axes_that_do_nothing_beyond_the_repeats_are_no_picture(make: Any, tmp_p
     assert drawn.numbers[0].caption == "What each axis does"
 
 
+def repeated(make: Any, path: Path, values: dict[tuple[str, float], tuple[float, ...]]) -> Figure:
+    """values: (alg, n) → the rate of each of its runs."""
+    maker = make.Maker(path)
+    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    for (alg, n), rates in values.items():
+        for of in rates:
+            maker.add("s", "command", {"command": "s", "metrics": metrics, "alg": alg, "n": n}, f"rate {of:.2f}\n", axes=("alg", "n"))  # fmt: skip
+    (drawn,) = chapter(load([maker.write()])).figures
+    return drawn
+
+
+def test_what_one_run_a_cell_says_is_said_to_be_of_one_run(make: Any, tmp_path: Path) -> None:
+    """ "not beyond the repeats everywhere" stood at an axis of a sweep without repeats, and in its title no word of one run a cell."""
+    drawn = repeated(make, tmp_path / "r.db", {(a, n): (10.0 * n * (1.05 if a == "on" else 1),) for a in ("on", "off") for n in (1, 4)})  # fmt: skip
+
+    assert drawn.title == "rate, one run a cell: 4.00 × better by n (4)"
+    assert drawn.strip
+    assert drawn.strip.number == "rate, one run a cell"
+    assert [track.doubt for track in drawn.strip.tracks] == ["", "one run a cell: claimed from 10 % on"]
+    assert drawn.numbers[0].columns[-1] == "More than 10 % in each"
+
+
+def test_an_axis_that_turns_round_without_repeats_is_not_held_against_repeats(make: Any, tmp_path: Path) -> None:  # fmt: skip
+    drawn = repeated(make, tmp_path / "r.db", {("a", 1): (10.0,), ("b", 1): (12.0,), ("a", 4): (48.0,), ("b", 4): (40.0,)})  # fmt: skip
+
+    assert drawn.strip
+    assert [track.doubt for track in drawn.strip.tracks] == ["", "not the better one everywhere"]
+
+
+def test_two_repeats_that_are_apart_and_too_few_are_drawn_and_said_to_be_that(
+    make: Any, tmp_path: Path
+) -> None:
+    """Repeats a factor of 3.6 apart in each pair "none is beyond the repeats everywhere", and no strip stood there."""
+    pairs = {("a", 1): (100.0, 300.0), ("b", 1): (1000.0, 3000.0), ("a", 4): (110.0, 290.0), ("b", 4): (1100.0, 2900.0)}  # fmt: skip
+
+    drawn = repeated(make, tmp_path / "r.db", pairs)
+
+    assert drawn.title == "s", "the rule claims nothing"
+    assert drawn.strip
+    assert [(track.name, track.clear, track.doubt) for track in drawn.strip.tracks] == [
+        ("alg", False, "two repeats are too few to claim it"), ("n", False, "not beyond the repeats everywhere"),
+    ]  # fmt: skip
+
+
+def test_levels_that_are_alike_have_no_name_as_the_worst(make: Any, tmp_path: Path) -> None:
+    """ "e to lz4" stood there, of eight levels within 1 %."""
+    drawn = repeated(make, tmp_path / "r.db", {(alg, n): (10.0 * n * of,) for alg, of in (("lz4", 9.0), ("a", 1.0), ("b", 1.01), ("c", 0.99), ("d", 0.985)) for n in (1, 2, 4, 4.05)})  # fmt: skip
+
+    assert drawn.strip
+    assert [track.ends for track in drawn.strip.tracks] == ["any of 4 to lz4", "1 to 4.05 or 4"]
+
+
 def of_two(make: Any, tmp_path: Path, times: tuple[float, float], lost: int = 0) -> Figure:
     """Two files of n = 1, 2, 4, 8: each is so many times faster at n + n; the second lacks n = `lost`."""
     metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}

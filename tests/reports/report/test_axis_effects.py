@@ -104,6 +104,24 @@ def test_what_the_repeats_do_not_carry_is_in_the_table_and_no_sentence(make: Any
     assert axis_effects.sentences(found) == []
 
 
+def test_two_repeats_that_are_too_few_are_told_with_that(make: Any, tmp_path: Path) -> None:
+    """ "none is beyond the repeats everywhere" was said of repeats that are a factor of 3 apart in each pair."""
+    maker = make.Maker(tmp_path / "r.db")
+    for (place, threads), rate in RATES.items():
+        for by in (0.5, 1.5) if place == "local" else (0.05, 0.15):
+            maker.add("s", "stream", {"threads": threads}, make.stream_text(rate * 1e3 * by, threads), place=place, axes=("place", "threads"))  # fmt: skip
+    results = load([maker.write()])
+
+    figure, *_ = _drawn(results)
+    table = axis_effects.figure(results)
+
+    assert "× better by place from remote to local" in figure.axes
+    assert "two repeats are too few to claim it" in figure.axes
+    assert figure.strip
+    assert table
+    assert axis_effects.sentences(table) == []
+
+
 def test_of_several_hosts_no_axis_is_told_apart_from_them(make: Any, tmp_path: Path) -> None:
     paths = [tmp_path / f"{host}.db" for host in ("a", "b")]
     for path in paths:
