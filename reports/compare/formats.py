@@ -237,7 +237,7 @@ def as_junit(comparison: Comparison) -> str:
     if alone := [u for u in comparison.unmatched if u.side != "A" or u.part or (u.sweep, u.cell) not in lost]:
         suite = _suite(root, "not compared")
         for item in alone:
-            has = "both" if item.side == "both" or item.part else f"only {item.side}"
+            has = "both" if item.part else f"only {item.side}" if item.side in "AB" else item.side
             where = f"{has}: {item.cell or item.sweep}"
             ElementTree.SubElement(_case(suite, item.sweep, where), "skipped", {"message": _xml(item.reason)})
         _count(suite)

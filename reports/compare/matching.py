@@ -119,7 +119,7 @@ class Pair:
 class Unmatched:
     """What is not compared: a cell, or a row of one, that only one side has, or that has nothing to stand for it on both."""
 
-    side: Literal["A", "B", "both"]  # which has it
+    side: Literal["A", "B", "both", "neither"]  # which has a number of it
     sweep: str
     cell: str
     reason: str
@@ -174,10 +174,29 @@ def match(
                 )
             )  # fmt: skip
 
+    unmatched += _numberless(silent_a, silent_b)
+
     def in_order(found: Iterable[Pair]) -> tuple[Pair, ...]:
         return tuple(sorted(found, key=lambda pair: order[pair.a.key]))
 
     return Matching(pairs=in_order(pairs), unmatched=tuple(unmatched), silent=in_order((*of_a, *of_b)))
+
+
+def _numberless(
+    silent_a: Mapping[Hashable, CellOfSide], silent_b: Mapping[Hashable, CellOfSide]
+) -> Iterable[Unmatched]:
+    """Give the cells of which neither side has a number, though one or both ran them."""
+    left, right = {**silent_a}, {**silent_b}
+    pairs, _ = _in_rounds(left, right)
+    both: list[dict[str, CellOfSide]] = [{"A": pair.a, "B": pair.b} for pair in pairs]
+    alone: list[dict[str, CellOfSide]] = [{"A": cell} for cell in left.values()]
+    alone += [{"B": cell} for cell in right.values()]
+    for sides in (*both, *alone):
+        cell = next(iter(sides.values()))
+        tried = [gave_no_number(name, of.runs) for name, of in sides.items()]
+        untried = [f"{name} has no such cell" for name in "AB" if name not in sides]
+        reason = "; ".join([*tried, *untried])
+        yield Unmatched(side="neither", sweep=cell.sweep, cell=cell.name, reason=reason, labels=cell.labels)
 
 
 _Crowds = dict[tuple[str, Hashable], tuple[int, int]]

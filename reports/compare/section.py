@@ -20,7 +20,6 @@ from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
 from reports.page.model import KeyNumber, Section
 from reports.text import format as fmt
-from reports.text.hostlist import listed as listed_hosts
 from reports.verdicts.model import Verdict
 
 WIDTH: Final = 176
@@ -209,16 +208,10 @@ def _differences(comparison: Comparison) -> Table | None:
 
 def _agreed(comparison: Comparison) -> str:
     found = comparison.fingerprint
-    hosts = comparison.a.hosts, comparison.b.hosts
-    if found.differences:
-        parts = []
-    elif all(hosts) and {*hosts[0]}.isdisjoint(hosts[1]):
-        a, b = map(listed_hosts, hosts)
-        parts = [
-            f"A is of {a}, B of {b}: other machines. Nothing else that was compared of machines and programs differs."
-        ]
-    else:
-        parts = ["Nothing that was recorded of machines and programs differs."]
+    parts = []
+    if not {d.what for d in found.differences} - {"host"}:
+        other = " else" if found.differences else ""
+        parts = [f"Nothing{other} that was recorded of machines and programs differs."]
     if found.agreed:
         parts.append(f"The same: {'; '.join(found.agreed)}.")
     if found.unknown:

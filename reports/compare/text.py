@@ -260,13 +260,15 @@ def failed(comparison: Comparison) -> list[str]:
 
 
 def _lost(comparison: Comparison) -> str:
-    """Return "7 cells of A and 2 of B have no partner."; "" where each has one. Cells whose runs all failed on the other side are told before."""
+    """Return "7 cells of A and 2 of B have no partner. Of 1 cell neither side has a number."; "" where each has one. Cells whose runs all failed
+    on one side are told before."""
     cells = Counter(one.side for one in comparison.unmatched if one.side != "both" and not one.part)
+    numberless = cells.pop("neither", 0)
     cells -= Counter(one.other for one in comparison.failures if one.wholly)
     said = [f"{fmt.plural(n, 'cell') if i == 0 else fmt.count(n)} of {name}" for i, (name, n) in enumerate(sorted(cells.items()))]  # fmt: skip
-    if not said:
-        return ""
-    return f"{fmt.words(said)} {'has' if cells.total() == 1 else 'have'} no partner."
+    alone = f"{fmt.words(said)} {'has' if cells.total() == 1 else 'have'} no partner." if said else ""
+    lost = f"Of {fmt.plural(numberless, 'cell')} neither side has a number." if numberless else ""
+    return " ".join(filter(None, (alone, lost)))
 
 
 def _sized(sizes: Sequence[tuple[float, float, float]]) -> str:
@@ -486,11 +488,10 @@ class Absent:
             f" and {len(self.cells) - 2} more" if len(self.cells) > 2 else ""
         )
         where = f"{self.sweep}, {named}" if named else self.sweep
-        return (
-            f"{where}: {self.reason}"
-            if self.side == "both" or self.part
-            else f"only {self.side} has {where}: {self.reason}"
-        )
+        if self.side == "both" or self.part:
+            return f"{where}: {self.reason}"
+        has = "neither has a number of" if self.side == "neither" else f"only {self.side} has"
+        return f"{has} {where}: {self.reason}"
 
 
 def matched(comparison: Comparison) -> list[str]:

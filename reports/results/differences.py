@@ -10,12 +10,14 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from orchestrator.machine.facts import FACTS
+from orchestrator.model import UNRECORDED_HOST
 from orchestrator.store.result_file import Session
 from orchestrator.tools import command_meant
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.hardware import layout
 from reports.results.model import Run
+from reports.text.hostlist import listed
 
 SEVERAL: Final = " | "
 """Stands between the different values of one side."""
@@ -51,8 +53,8 @@ def _said(session: Session) -> dict[str, str]:
 
 
 def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:
-    """Return "network cards of n1" → (A's, B's) of each host name whose sessions on one side saw no card of the other's: of machines that
-    nothing else may tell apart."""
+    """Return the hosts of both sides, where they are known, and "network cards of n1" → (A's, B's) of each host name whose sessions on one side saw
+    no card of the other's: of machines that nothing else may tell apart."""
     left, right = (group_by(sessions, lambda session: session.host) for sessions in (a, b))
     table = {}
     for host in left.keys() & right.keys():
@@ -62,7 +64,9 @@ def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str,
         ]
         if all(cards) and cards[0].isdisjoint(cards[1]):
             table[f"network cards of {host}"] = " ".join(sorted(cards[0])), " ".join(sorted(cards[1]))
-    return dict(sorted(table.items()))
+    hosts = listed(left), listed(right)
+    known = all(hosts) and UNRECORDED_HOST not in (*left, *right)
+    return ({"host": hosts} if known else {}) | dict(sorted(table.items()))
 
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:

@@ -103,7 +103,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             "All cells of one benchmark and metric.", name=text("Its name."), counts=_COUNTS, median_ratio=null(number("B / A over all cells.")),
             tau=number("Standard deviation of the logs between sessions."), tau_source=text("Where that comes from."), threshold=null(number("What counts as a change, as a share.")),
         )),
-        cells=listed(_COMPARED), unmatched=listed(record("What has no partner.", side=text("a or b."), sweep=text("The sweep."), cell=text("The cell."), reason=text("Why."))),
+        cells=listed(_COMPARED), unmatched=listed(record("What is not compared.", side=one_of("Which side has a number of it.", "A", "B", "both", "neither"), sweep=text("The sweep."), cell=text("The cell."), reason=text("Why."))),
         failures=listed(record("A cell of which more runs failed on one side.", side=one_of("Where.", "A", "B"), sweep=text("The sweep."), cell=text("The cell."), reason=text('Why, of the first of them; "": not known.'), a=_FAILED, b=_FAILED)),
         modes=listed(record("A peak of a distribution that grew or shrank.", name=text("The number."), at=number("Where, in the unit."), unit=UNIT, share_a=number("Share of A's samples."), share_b=number("Share of B's."), by_chance=flag("It may be chance."), disturbed=listed(one_of("A side whose every run was disturbed.", "A", "B")))),
         shared=listed(record("An axis of which the regressed cells share a level.", axis=text("The axis."), levels=listed({**record("A level; beside these members verdict → cells.", level=null(text("The level.")), cells=integer("Cells.")), "additionalProperties": integer("Cells of a verdict.")}))),

@@ -588,6 +588,31 @@ def compare_fails(sides: list[Side]) -> str:
     return compare(*sides).unmatched[0].reason
 
 
+def test_cells_of_which_neither_side_has_a_number_are_named(make: Any, tmp_path: Path) -> None:
+    """A whole sweep was missing from the verdict, of which all runs were disturbed on both sides."""
+    options = {"command": ["x"], "metrics": {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}}  # fmt: skip
+    sides = []
+    for name in "AB":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for r in range(3):
+            maker.add("s", "command", {**options, "n": 1}, f"rate {100 + r}\n", axes=("n",))
+            maker.add("s", "command", {**options, "n": 2}, "", axes=("n",), status="disturbed")
+        if name == "A":
+            maker.add("s", "command", {**options, "n": 3}, "", axes=("n",), status="failed")
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert [(one.side, one.cell, one.reason) for one in found.unmatched] == [
+        ("neither", "n=2", "all 3 runs left out in A (disturbed); all 3 runs left out in B (disturbed)"),
+        ("neither", "n=3", "its only run failed in A; B has no such cell"),
+    ]
+    assert "Of 2 cells neither side has a number." in texts.sentence(found)
+    assert "not compared (2 cells)" in texts.table(found)
+    assert "neither has a number of s, n=2: all 3 runs" in texts.table(found)
+    assert 'name="neither: n=2"' in formats.as_junit(found)
+
+
 # --- distributions -----------------------------------------------------------------------------------------
 
 

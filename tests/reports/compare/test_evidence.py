@@ -308,8 +308,10 @@ def test_of_two_hosts_it_is_not_said_that_nothing_differs(make: Any, tmp_path: P
         for rate in (10e3, 10.1e3):
             maker.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
         sides.append(side(name, f"{name}.db", load([maker.write()])))  # type: ignore[arg-type]
-    assert delta(compare(*sides)).agreed.startswith(
-        "A is of n1, B of n2: other machines. Nothing else that was compared of machines and programs differs. The same: "
+    page = delta(compare(*sides))
+    assert page.differing == "What differs: host n1 → n2."
+    assert page.agreed.startswith(
+        "Nothing else that was recorded of machines and programs differs. The same: "
     )
 
 
