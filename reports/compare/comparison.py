@@ -56,7 +56,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     """
     ask = ask or Ask()
     for one in (a, b):
-        if not one.runs:
+        if not one.runs and not (one.failed and (a.runs or b.runs)):  # what ran in vain failed there
             disturbed = one.results.disturbed
             raise UserError(
                 one.title,

@@ -36,7 +36,7 @@ class Side:
 
     @property
     def sessions(self) -> frozenset[SessionKey]:
-        return frozenset(session(run) for run in self.runs)
+        return frozenset(session(run) for run in self._told_by)
 
     @property
     def machines(self) -> list[Machine]:
@@ -55,7 +55,12 @@ class Side:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(run.host for run in self.runs))
+        return tuple(dict.fromkeys(run.host for run in self._told_by))
+
+    @property
+    def _told_by(self) -> tuple[Run, ...]:
+        """What says where it was measured: the runs that count; where there is none, those that failed."""
+        return self.runs or self.failed
 
 
 def side(name: SideName, title: str, results: Results, only: Collection[str] = ()) -> Side:

@@ -434,7 +434,7 @@ def side(side: Side) -> str:
         f" and {len(side.hosts) - 3} more hosts" if len(side.hosts) > 3 else ""
     )
     measured = f"{hosts}, {counted(len(side.sessions), side.evidence)}"
-    if all(run.captured for run in side.runs):
+    if all(run.captured for run in side.runs or side.failed):
         measured = "texts taken in, their hosts and sessions unknown"
     text = f"{side.title}: {measured}, {fmt.plural(len(side.runs), 'run')}"
     bad = Counter(map(became, (*side.left_out, *side.failed)))

@@ -613,6 +613,28 @@ def test_cells_of_which_neither_side_has_a_number_are_named(make: Any, tmp_path:
     assert 'name="neither: n=2"' in formats.as_junit(found)
 
 
+def test_a_side_whose_runs_all_failed_is_compared_and_fails(make: Any, tmp_path: Path) -> None:
+    """It was refused as a mistake in the command, exit status 2, which a job may take for no matter of the machine."""
+    options = {"command": ["x"], "metrics": {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}}  # fmt: skip
+    sides = []
+    for name, status in (("A", "ok"), ("B", "failed")):
+        maker = make.Maker(tmp_path / f"{name}.db", host="n1")
+        maker.facts = {**make.FACTS, "kernel": name}
+        for _ in range(3):
+            maker.add("s", "command", options, "rate 100\n" if status == "ok" else "", status=status)
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert texts.sentence(found).startswith("Failed in B: 3 of 3 runs of s (A: 0 of 3).")
+    assert texts.side(found.b) == "B.db: n1, 1 session, 0 runs; left out: 3 failed"
+    assert [(d.what, d.a, d.b) for d in found.fingerprint.differences] == [("kernel", "A", "B")]
+    assert found.fails(("regressed",))
+    assert 'errors="1"' in formats.as_junit(found)
+    with pytest.raises(UserError, match="has no runs that give numbers"):
+        compare(sides[1], of("B", tmp_path / "B.db"))
+
+
 # --- distributions -----------------------------------------------------------------------------------------
 
 
