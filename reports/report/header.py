@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from orchestrator.machine import facts
 from orchestrator.store.rows import Session
 from reports.charts.chapter import Chapter
-from reports.results.model import Results
+from reports.results.model import LEFT_OUT, Results
 from reports.text import format as fmt
 
 
@@ -24,9 +24,7 @@ def sentence(results: Results) -> str:
     else:
         counted = "The one planned run" if done == 1 else f"All {fmt.plural(done, 'planned run')}"
     text = f"{counted} {where} gave {results.numbers}"
-    cells = len({(where, cell.point_id) for where, cell, _ in results.missing})
-    if cells:
-        text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
+    text += "".join(f"; {lacking}" for lacking in _lacking(results))
     if results.not_asked_for:
         text += f"; {results.not_asked_for}"
     if results.skipped:
@@ -37,6 +35,27 @@ def sentence(results: Results) -> str:
             else f"; {fmt.plural(n, 'cell')} could not run where asked"
         )
     return f"{text}; {results.taken_in}." if results.texts else f"{text}."
+
+
+def _lacking(results: Results) -> Iterable[str]:
+    """Give "all runs of 3 cells failed", "some runs of 1 cell failed", "2 cells lack some or all repeats": the last of cells that lack them for
+    another reason."""
+    lacking = {(where, cell.point_id) for where, cell, _ in results.missing}
+    if not lacking:
+        return
+    good = {(run.where, run.record.point_id) for tool in results.tools for run in results.good(tool)}
+    others = {(where, cell.point_id) for where, cell, _ in results.not_started}
+    failed: set[tuple[str, str]] = set()
+    for run in (*results.failed, *results.disturbed):
+        broke = run.record.status not in (*LEFT_OUT, "interrupted")
+        (failed if broke else others).add((run.where, run.record.point_id))
+    failed &= lacking
+    if wholly := failed - good - others:
+        yield f"all runs of {fmt.plural(len(wholly), 'cell')} failed"
+    if partly := failed - wholly:
+        yield f"some runs of {fmt.plural(len(partly), 'cell')} failed"
+    if left := len(lacking - failed):
+        yield f"{fmt.plural(left, 'cell')} {'lacks' if left == 1 else 'lack'} some or all repeats"
 
 
 def provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:

@@ -156,19 +156,21 @@ def repeats(case: Case, figure: Figure, tool: str) -> None:
 
 
 def sentence(case: Case) -> None:
-    """ "118 of 121 planned runs on node07 gave numbers; 2 cells lack some or all repeats"."""
+    """ "118 of 121 planned runs on node07 gave numbers; all runs of 1 cell failed; some runs of 2 cells failed"."""
     if not case.written:
         return
     good = sum(own.count("ok") for own in case.written.values())
     planned = sum(map(len, case.written.values()))
     found = re.fullmatch(
         r"(?:(\d+) of (\d+) planned runs?|All (\d+) planned runs|The one planned run) on node07 gave numbers"
-        r"(?:; (\d+) cells? lacks? some or all repeats)?\.", case.page.sentence,
+        r"(?:; all runs of (\d+) cells? failed)?(?:; some runs of (\d+) cells? failed)?\.", case.page.sentence,
     )  # fmt: skip
     assert found, case.page.sentence
     said_good, said_planned = (int(found[1] or found[3] or 1), int(found[2] or found[3] or 1))
     assert (said_good, said_planned) == (good, planned)
-    assert int(found[4] or 0) == sum(own.count("ok") < len(own) for own in case.written.values())
+    good_of = [(own.count("ok"), len(own)) for own in case.written.values()]
+    assert int(found[4] or 0) == sum(not ok for ok, _ in good_of)
+    assert int(found[5] or 0) == sum(0 < ok < of for ok, of in good_of)
 
 
 def checks(case: Case) -> None:
@@ -391,8 +393,8 @@ def test_hosts_are_counted_as_hosts_and_files_as_files(seeds: range, make: Any, 
     assert found, built.sentence
     assert (int(found["good"]), int(found["all"] or found["good"])) == (good, planned)
     assert (found["where"], bool(found["hosts"])) == (("one", False) if hosts == 1 else (str(hosts), True))
-    lacking = re.search(r"(\d+) cells? lacks?", built.sentence)
-    assert int(lacking[1] if lacking else 0) == cells_of
+    lacking = re.findall(r"(?:all|some) runs of (\d+) cells? failed", built.sentence)
+    assert sum(map(int, lacking)) == cells_of
     texts = [built.sentence, *(f"{n.context} {n.repeats}" for n in built.key_numbers)]
     texts += [f"{c.subject} {c.text}" for c in built.checks] + [
         f"{f.title} {f.sub}" for f in figures_of(built)
