@@ -94,7 +94,7 @@ def braced(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-QUOTE_THE_TAIL: Final = "quote the median and the tail: a few slow operations make the mean"
+QUOTE_THE_TAIL: Final = "quote the median and the tail: a few slow operations make the mean."
 """What to do about a deviation above its mean, however fine the clock."""
 
 

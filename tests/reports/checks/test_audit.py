@@ -1248,7 +1248,7 @@ def test_a_cell_and_what_is_said_of_it_are_not_named_twice(make: Any, tmp_path: 
     (wide,) = [f for f in findings(path) if f.id == "G6"]
 
     assert wide.title == "Read: mean lat 90.0 µs, standard deviation 180 µs"
-    assert wide.todo == "quote the median and the tail: a few slow operations make the mean"
+    assert wide.todo == "quote the median and the tail: a few slow operations make the mean."
 
 
 @pytest.mark.parametrize(
