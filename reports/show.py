@@ -162,8 +162,7 @@ def _overlapping(
     if not told[chosen]:
         return ""
     own = formulas.spread(told[chosen])
-    ranges = [formulas.spread(told[i]) for i in others if i != chosen]
-    overlap = sum(one.high >= own.low and own.high >= one.low for one in ranges)
+    overlap = formulas.overlapping(own, (formulas.spread(told[i]) for i in others if i != chosen))
     low, high = (fmt.quantity(value, unit, step=step) for value in (own.low, own.high))
     return (
         f"; its repeats, {low} to {high}, overlap with those of {fmt.plural(overlap, 'other')}"

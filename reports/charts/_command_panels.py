@@ -34,18 +34,19 @@ def levels_of(points: Sequence[Point], names: Sequence[str]) -> dict[str, float]
 
 
 def _best_cells(metrics: Metrics) -> dict[str, tuple[str, facets.Facet, float]]:
-    """Return head → the line, the panel and the x of the best cell of each metric with a direction, of sound runs; of several cells that
-    are as good none."""
+    """Return head → the line, the panel and the x of the best cell of each metric with a direction, of sound runs; none where the repeats of
+    another overlap with its own."""
     found = {}
     for head, own in group_by((p for points in metrics.values() for p in points), lambda p: p.head).items():
         if own[0].better == "neither":
             continue
         cells = group_by((p for p in own if p.run.sound and p.x), lambda p: (p.line, p.beside, p.x or 0.0))
-        best = {cell: formulas.spread([p.value for p in same]).median for cell, same in cells.items()}
-        most = (min if own[0].better == "lower" else max)(best.values(), default=None)
-        leaders = [cell for cell, value in best.items() if value == most]
-        if len(cells) > 2 and len(leaders) == 1:
-            found[head] = leaders[0]
+        spreads = {cell: formulas.spread([p.value for p in same]) for cell, same in cells.items()}
+        if len(cells) > 2:
+            end = min if own[0].better == "lower" else max
+            best = end(cells, key=lambda cell: spreads[cell].median)
+            if not formulas.overlapping(spreads.pop(best), spreads.values()):
+                found[head] = best
     return found
 
 

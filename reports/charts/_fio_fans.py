@@ -96,7 +96,7 @@ def fans_figure(
     ]
     return Figure(
         id=f"fio-fan-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=_title(fans, limit), sub=" ".join(filter(None, said)),
-        panels=tuple(panels), numbers=(_numbers(told, latency),),
+        panels=tuple(panels), numbers=(_numbers(told, latency, rates=limit is not None and any(fan.within(limit) for fan in fans)),),
         runs=tuple(dict.fromkeys(told["run"])), metric=OTHER,
     )  # fmt: skip
 
@@ -256,8 +256,8 @@ def _limit_marks(
     return out
 
 
-def _numbers(found: pd.DataFrame, latency: str) -> Table:
-    """Return the IOPS and the percentiles of every cell, medians over the repeats of each run's own."""
+def _numbers(found: pd.DataFrame, latency: str, *, rates: bool) -> Table:
+    """Return the percentiles of every cell, medians over the repeats of each run's own. rates: with the IOPS, which title and ring have."""
     scale = fmt.scale_for(found["p50"].dropna(), "ns")
     named = any(found["panel"])
     rows, whose = [], []
@@ -268,17 +268,22 @@ def _numbers(found: pd.DataFrame, latency: str) -> Table:
         rows.append(
             (
                 name, *([facets.facet_title(of, "fio")] if named else []), fmt.whole(known_count(depth)),
-                fmt.quantity(own["iops"].median(), "IOPS"), *(scale.number(medians[column]) for column in _QUANTILES),
+                *([fmt.quantity(own["iops"].median(), "IOPS")] if rates else []), *(scale.number(medians[column]) for column in _QUANTILES),
             )
         )  # fmt: skip
         whose.append(row_of(own["run"]))
-    first = ("Access", *(["Panel"] if named else []), "iodepth", "IOPS")
-    columns = (*first, *(f"{name}, {scale.unit}" for name in _QUANTILES.values()))
+    first = ("Access", *(["Panel"] if named else []))
+    columns = (
+        *first,
+        "iodepth",
+        *(["IOPS"] if rates else []),
+        *(f"{name}, {scale.unit}" for name in _QUANTILES.values()),
+    )
     return Table(
         columns=columns,
         rows=tuple(rows[:MOST_ROWS]),
-        numeric=frozenset(range(len(first) - 2, len(columns))),
+        numeric=frozenset(range(len(first), len(columns))),
         caption=cut_caption(f"Percentiles of the {latency}: medians over the repeats", len(rows)),
         of=tuple(whose[:MOST_ROWS]),
-        metrics={len(first) - 1: RATE, **dict.fromkeys(range(len(first), len(columns)), OTHER)},
+        metrics={i: RATE if columns[i] == "IOPS" else OTHER for i in range(len(first), len(columns))},
     )

@@ -93,20 +93,23 @@ def _key_numbers(tool: str, read: Read, *, several: bool) -> list[KeyNumber]:
         best, cell = max(spreads, key=lambda of: sign * of[0].median)
         told = facets.facet_title(facets.facet(cell[0], names), tool)
         whose = cell[0].sweep_title or cell[0].cell.sweep
-        ranked = _ranked(sum(of.median == best.median for of, _ in spreads), len(spreads))
+        ranked = _ranked(best, [of for of, _ in spreads])
         context = "; ".join(filter(None, [whose if several else "", told, ranked]))
         number = wording.key_number(metric.replace("_", " "), best, unit, context, RANK + len(found), cell, program=whose, metric=metric)  # fmt: skip
         found.append(replace(number, merit=sign * best.median))
     return found
 
 
-def _ranked(alike: int, cells: int) -> str:
-    """Say how a cell stands among all of its sweep, of which so many, itself among them, have the number of the best."""
-    if cells == 1:
+def _ranked(best: formulas.Spread, cells: Sequence[formulas.Spread]) -> str:
+    """Say how the best cell stands among all of its sweep, itself among them: how many have its number, how many others may be the best."""
+    others = [of for of in cells if of.median != best.median]
+    alike = len(cells) - len(others)
+    if len(cells) == 1:
         return ""
-    if alike == cells:
-        return f"the same in all {fmt.count(cells)} cells"
-    return f"{'' if alike == 1 else f'one of the {fmt.count(alike)} '}best of {fmt.count(cells)} cells"
+    if not others:
+        return f"the same in all {fmt.count(alike)} cells"
+    lead = "" if alike == 1 else f"one of the {fmt.count(alike)} "
+    return f"{lead}best of {fmt.count(len(cells))} cells{wording.within_repeats(best, others)}"
 
 
 def _lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:

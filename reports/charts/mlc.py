@@ -230,7 +230,10 @@ def _lowest(alike: Sequence[Idle], every: Sequence[Idle]) -> str:
     of_cells = len({idle.runs[0].record.point_id for idle in alike}) == len(alike)
     buffers = len({idle.buffer for idle in every}) > 1
     noun = "with this buffer" if buffers else "cells" if of_cells else "nodes"
-    return f"lowest of {len(alike)} {noun}"
+    best, *others = (
+        idle.of_pairs or idle.value for idle in sorted(alike, key=lambda idle: idle.value.median)
+    )
+    return f"lowest of {len(alike)} {noun}{wording.within_repeats(best, others)}"
 
 
 def _unloaded(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:

@@ -9,6 +9,7 @@ from typing import Final
 from reports.charts import facets
 from reports.charts.soundness import counted
 from reports.draw.figure import Panel
+from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
@@ -119,6 +120,12 @@ def key_number(
         runs=tuple(dict.fromkeys(runs)),
         merit=-value.median if unit == "ns" else value.median,
     )
+
+
+def within_repeats(best: Spread, others: Iterable[Spread]) -> str:
+    """Return "; 7 within its repeats" of a best cell: any of these may be the best one; "" where none is."""
+    n = formulas.overlapping(best, others)
+    return f"; {fmt.count(n)} within its repeats" if n else ""
 
 
 def exact(value: Spread, unit: str) -> str:

@@ -50,6 +50,11 @@ def overlap(a: Spread, b: Spread) -> bool:
     return a.high >= b.low and b.high >= a.low
 
 
+def overlapping(best: Spread, others: Iterable[Spread]) -> int:
+    """Return of how many others the repeats overlap with those of the best one: any of them may be the best."""
+    return sum(overlap(best, other) for other in others)
+
+
 def differs(a: Spread, b: Spread) -> bool:
     """May a sentence say that a and b differ? A gate on what is claimed, not a test.
 

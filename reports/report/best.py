@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from reports import numbers
+from reports.charts import wording
 from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas
 from reports.results import naming
@@ -31,7 +32,7 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
         return None
     return Figure(
         id="best-cells", title="The best cell of each sweep",
-        sub="By the number that stands for a run; the median of the repeats, and their range. Cells of which neither way is better have no best; a sweep of one cell, or over the size of what is accessed, is not here.",
+        sub="By the number that stands for a run; the median of the repeats, and their range. Of cells within its repeats any may be the best. Cells of which neither way is better have no best; a sweep of one cell, or over the size of what is accessed, is not here.",
         tables=(
             Table(
                 columns=("Sweep", "Number", "Better", "Cells", "Best cell", "Value", "Repeats"),
@@ -76,6 +77,7 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
     best = [i for i, of in spreads.items() if of.median == value]
     of, own = spreads[best[0]], cells[best[0]]
     as_good = f" and {fmt.plural(len(best) - 1, 'more cell')}" if len(best) > 1 else ""
+    as_good += wording.within_repeats(of, (other for i, other in spreads.items() if i not in best))
     whose = f"{own[0].where}: " if len({cell[0].where for cell in cells}) > 1 else ""
     ends = dict.fromkeys(fmt.quantity(end, unit) for end in (of.low, of.high))
     ranged = " to ".join(ends) if of.n > 1 else fmt.NOTHING

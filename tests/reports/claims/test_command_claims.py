@@ -175,6 +175,28 @@ def test_of_two_cells_that_are_as_good_none_is_the_best(make: Any, tmp_path: Pat
     assert "Ring" not in found.sub
 
 
+def test_the_best_says_how_many_are_within_its_repeats_and_has_no_ring_then(
+    make: Any, tmp_path: Path
+) -> None:
+    """ "best of 16 cells" and a ring stood at 1.98 µs beside seven cells of 1.99 to 2.01, each ±0.7 %."""
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {
+        "rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"},
+        "lat": {"regex": r"lat (\S+)", "unit": "us", "better": "lower"},
+    }
+    for n, lat in ((1, 1.99), (2, 1.98), (4, 2.00), (8, 5.0)):
+        for by in (0.993, 1.0, 1.007):
+            text = f"rate {100 * n * by:.3f}\nlat {lat * by:.4f}\n"
+            maker.add("s", "command", {"command": "x", "metrics": metrics, "n": n}, text, axes=("n",))
+    path = maker.write()
+
+    keys = {one.name: one.context for one in build.build(load([path])).key_numbers}
+    found = figure(path, "command")
+
+    assert keys == {"rate": "n 8; best of 4 cells", "lat": "n 2; best of 4 cells; 2 within its repeats"}
+    assert [len(panel.wide["datasets"]["rings"]) for panel in found.panels] == [1, 0]
+
+
 def test_a_key_number_names_its_sweep_beside_one_of_another_tool(make: Any, tmp_path: Path) -> None:
     options = {
         "command": "sort",
