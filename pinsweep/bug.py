@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 _MOST_FILES = 50
 """Files of a command line that are looked at."""
 
 
-def of_a_file() -> Exception | None:
-    """Return what is wrong with a result file that the command line names, a folder's or a glob's, too: who cannot be made a page of is
+def of_a_file(words: Sequence[str]) -> Exception | None:
+    """Return what is wrong with a result file that a command line names, a folder's or a glob's, too: who cannot be made a page of is
     asked first whether pinsweep wrote it. None where nothing is, or that cannot be told."""
     with contextlib.suppress(Exception):  # we come from an error already
         from orchestrator.store.database import MAGIC
         from reports.results.strange import damage
 
-        for path in _files():
+        for path in _files(words):
             with path.open("rb") as stream:
                 begins = stream.read(len(MAGIC))
             if begins == MAGIC and (found := damage(path)):
@@ -25,8 +26,8 @@ def of_a_file() -> Exception | None:
     return None
 
 
-def _files() -> list[Path]:
-    named = [path for word in sys.argv[1:] for path in (Path(word), *_of_glob(word))]
+def _files(words: Sequence[str]) -> list[Path]:
+    named = [path for word in words for path in (Path(word), *_of_glob(word))]
     found = [one for path in named for one in (sorted(path.glob("*.db")) if path.is_dir() else [path])]
     return list(dict.fromkeys(path for path in found if path.is_file()))[:_MOST_FILES]
 

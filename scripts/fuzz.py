@@ -287,6 +287,7 @@ def _pinsweep(*words: str, folder: Path) -> None:
     import click
 
     from parsers.errors import PinsweepError
+    from pinsweep import bug
     from pinsweep.cli import cli
 
     out, before = io.TextIOWrapper(io.BytesIO(), errors="backslashreplace"), Path.cwd()
@@ -294,8 +295,14 @@ def _pinsweep(*words: str, folder: Path) -> None:
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             cli.main(list(words), standalone_mode=False)
+    except PinsweepError:
+        raise
     except (click.ClickException, OSError) as error:  # OSError: a name that is too long
         raise PinsweepError("", str(error) or repr(error)) from error
+    except Exception as error:
+        if found := bug.of_a_file(words):  # as `pinsweep.__main__` does
+            raise found from error
+        raise
     finally:
         os.chdir(before)
 
