@@ -554,8 +554,7 @@ def table(
         if len(lines) > _MOST_ABSENT and not everything:
             out.append(f"  and {len(lines) - _MOST_ABSENT} more (--all lists them)")
     out += list(_differences(comparison, screen))
-    if comparison.rows:
-        out += ["", *wrapped(f"{shown_as(comparison)} of A → B:")]
+    listed: list[str] = []
     shown: tuple[Verdict, ...] = (
         ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
     )
@@ -563,11 +562,13 @@ def table(
         most = None if everything else top if top is not None else _TOP[verdict]
         rows = comparison.of(verdict)
         rows = rows[::-1] if verdict == "improved" else rows
-        out += list(_verdict(verdict, _entries(comparison, rows, everything, screen), most, screen))
+        listed += _verdict(verdict, _entries(comparison, rows, everything, screen), most, screen)
     if comparison.once and not only_changed:
         most = None if everything else top if top is not None else 20
         once = _entries(comparison, comparison.once, everything, screen)
-        out += list(_listed("one run on a side, no verdict", once, most, screen))
+        listed += _listed("one run on a side, no verdict", once, most, screen)
+    if listed:
+        out += ["", *wrapped(f"{shown_as(comparison)} of A → B:"), *listed]
     if comparison.modes:
         out += ["", "modes that moved"]
         for shift in comparison.modes[: None if everything else 10]:

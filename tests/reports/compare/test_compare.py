@@ -613,6 +613,20 @@ def test_cells_of_which_neither_side_has_a_number_are_named(make: Any, tmp_path:
     assert 'name="neither: n=2"' in formats.as_junit(found)
 
 
+def test_where_no_row_is_listed_nothing_heads_them(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name in "AB":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for rate in (10e3, 10.01e3, 10.02e3):
+            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
+        sides.append(of(name, maker.write()))
+    found = compare(*sides)
+
+    assert found.counts["same"] == len(found.rows)
+    assert " of A → B:" not in texts.table(found)
+    assert " of A → B:\n\nsame (" in texts.table(found, everything=True)
+
+
 def test_a_side_whose_runs_all_failed_is_compared_and_fails(make: Any, tmp_path: Path) -> None:
     """It was refused as a mistake in the command, exit status 2, which a job may take for no matter of the machine."""
     options = {"command": ["x"], "metrics": {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}}  # fmt: skip
