@@ -203,6 +203,9 @@ def ios(direction: str) -> str:
     return "I/Os" if direction == "mixed" else f"{direction}s"
 
 
+THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
+"""The unit of an axis, in words."""
+
 _BLUE, _ORANGE, _GREEN, _PURPLE = vega.SERIES
 _HUES = {"read": (_BLUE, _GREEN, _PURPLE), "write": (_ORANGE, _PURPLE, _GREEN)}
 

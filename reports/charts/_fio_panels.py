@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reports.charts import curve_rows, facets, wording
+from reports.charts import _fio_dots, curve_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts._fio_cells import (
     MIXES,
     RANKED,
+    THOUSANDS,
     depth_of,
     is_mix,
     known_count,
@@ -36,9 +37,6 @@ from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,36 +62,58 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     crosses = {of: list(crosses_of(own)) for of, own in missing.items()}
     depths = sorted({*map(int, found["iodepth"]), *(int(c.x) for own in crosses.values() for c in own)})
     panels = group_by(_points(found), lambda point: point.panel)
-    shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
+    dotted, joined = _apart(panels, crosses)
+    shown = dict(list(joined.items())[: facets.MOST_PANELS // 2])
     middle = "p50" if found["p50"].notna().all() else "mean"
     once = max(len(same) for same in group_by(runs, facets.cell).values()) == 1 and not facets.pooled(runs)
-    drawn = {
-        of: {what: _lines(own, known, what, samples=once) for what in ("iops", "bandwidth", middle, "p99")} for of, own in shown.items()
-    }  # fmt: skip
+
+    def lines_of(own: Sequence[_Point], *, samples: bool) -> _Lines:
+        return {
+            what: _lines(own, known, what, samples=samples) for what in ("iops", "bandwidth", middle, "p99")
+        }
+
+    drawn = {of: lines_of(own, samples=once) for of, own in shown.items()}
     shared = _shared([*drawn.values()], latency, middle, colours, depths)
     rows = [_row(lines, of, crosses.get(of, []), shared) for of, lines in drawn.items()]
+    dots = _fio_dots.few({of: lines_of(own, samples=False) for of, own in dotted.items()})
+    dot_panels = _fio_dots.dot_panels(dots, middle, latency, shared.word, directions) if dots else []
+    pictures = [*(panel for row in rows for panel in row.values()), *dot_panels]
     quiet = ([point for point in own if point.run.sound] for own in panels.values())
     titles: set[str] = set()
     for own in filter(None, quiet):
         titles.add(_finding(own, known, middle))
         if len(titles) > 1:  # of a thousand panels the others are not asked
             break
-    marks = _marks(runs, [*drawn.values()], rows, shared)
-    marks.append(curve_rows.crossed(panel for row in rows for panel in row.values()).strip())
+    marks = _marks(runs, [*drawn.values()], rows, pictures, shared)
+    marks.append(curve_rows.crossed(pictures).strip())
     if shared.counts is None and len(rows) > 1:
         marks.append("The IOPS axes differ.")
-    seen = found[found["panel"].isin([*shown])]
-    marks.append(wording.hollow((panel for row in rows for panel in row.values()), seen["run"]).strip())
-    marks.append(wording.not_drawn(len(panels), len(shown)).strip())
-    key = [name for name, _ in known if name in set(seen["series"])]
+    seen = found[found["panel"].isin([*shown, *dots])]
+    marks.append(wording.hollow(pictures, seen["run"]).strip())
+    marks.append(wording.not_drawn(len(panels), len(shown) + len(dots)).strip())
+    lined = set(found.loc[found["panel"].isin([*shown]), "series"])
+    key = [name for name, _ in known if name in lined]
     return _Picture(
         title=titles.pop() if len(titles) == 1 else f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
         drawn=seen,
-        threes={len(row) for row in rows} == {3},
-        panels=tuple(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row),
+        threes={len(row) for row in rows} == {3} and not dots,
+        panels=(*(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row), *dot_panels),
         key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 and len({colours[name] for name in key} - {vega.GREY}) == len(key) else (),
         marks=tuple(marks),
     )  # fmt: skip
+
+
+_Panels = Mapping[facets.Facet, Sequence["_Point"]]
+
+
+def _apart(panels: _Panels, crosses: Mapping[facets.Facet, Sequence[Cross]]) -> tuple[_Panels, _Panels]:
+    """Return the panels that have one depth, and nothing lost beside it, and the others: of the first a figure has a row each, where there are two."""
+    one = {
+        of: own for of, own in panels.items() if len({p.iodepth for p in own}) == 1 and not crosses.get(of)
+    }
+    if len(one) < 2:
+        return {}, panels
+    return one, {of: own for of, own in panels.items() if of not in one}
 
 
 def crosses_of(lost: Sequence[Run]) -> Iterator[Cross]:
@@ -131,7 +151,7 @@ def _shared(
     drawn: Sequence[_Lines], latency: str, middle: str, colours: dict[str, str], depths: list[int]
 ) -> _Shared:
     ends = [y for by in drawn for what in (middle, "p99") for line in by[what] for _, y in line.points]
-    times = [v for y in ends for v in (y.low, y.high)]
+    times = [v for y in ends for v in (y.low, y.high)] or [1.0]
     scale = fmt.scale_for(times, "ns")
     word = "median" if middle == "p50" else "mean"
     apart = len(drawn) == 1 and len(depths) == 1
@@ -157,7 +177,9 @@ _APART = 10.0
 def _together(panels: Sequence[Sequence[float]]) -> tuple[fmt.Scale, axes.Axis] | None:
     """Return scale and axis of the IOPS of all panels; None where they are too far apart."""
     peaks = [max(values, default=0.0) for values in panels]
-    return _counts([v for own in panels for v in own]) if max(peaks) <= _APART * min(peaks) else None
+    return (
+        _counts([v for own in panels for v in own]) if peaks and max(peaks) <= _APART * min(peaks) else None
+    )
 
 
 def _counts(iops: Sequence[float]) -> tuple[fmt.Scale, axes.Axis]:
@@ -211,16 +233,15 @@ def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Sha
 
 
 def _marks(
-    runs: Sequence[Run], drawn: Sequence[_Lines], rows: Sequence[Mapping[str, Panel]], shared: _Shared
-) -> list[str]:
+    runs: Sequence[Run], drawn: Sequence[_Lines], rows: Sequence[Mapping[str, Panel]], pictures: Sequence[Panel], shared: _Shared
+) -> list[str]:  # fmt: skip
     """Say what bars, rings, thin and dashed lines are, of those that are drawn."""
     every = [line for by in drawn for of_kind in by.values() for line in of_kind]
-    drawn_panels = [panel for row in rows for panel in row.values()]
-    marks = [_samples(every) or wording.repeats(drawn_panels, runs).strip()]
+    marks = [_samples(every) or wording.repeats(pictures, runs).strip()]
     if any(curve_rows.saturates(line) for by in drawn for line in by["iops"]):
         marks.append("Ring: 95 % of that curve’s maximum.")
     latency = fmt.sentence(shared.latency)
-    if any("latency" in row for row in rows):
+    if any("latency" in row for row in rows) or any(p.title.endswith(shared.latency) for p in pictures):
         thin = "; thin line: p99" if not shared.apart and any(by["p99"] for by in drawn) else ""
         kind = "clat" if shared.latency == WORDS["clat"] else "lat"
         marks.append(f"{latency} ({kind}): the {shared.word} of a run{thin}.")
@@ -264,7 +285,7 @@ def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: st
 
 
 _MOST_COUNTS = 4
-"""Numbers of jobs that a caption names one by one."""
+"""Numbers of jobs, or sizes of blocks, that a caption names one by one."""
 
 
 def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
@@ -287,8 +308,12 @@ def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
         said.append(f"Jobs of {mixed[0]} blocks ran together: a row has the I/Os of all sizes.")
     elif (found.groupby("panel")["size"].nunique() > 1).any():
         sizes = dict.fromkeys(zip(found["series"], found["size"], strict=True))
-        told = (f"{name} {size or 'not said'}" for name, size in sizes)
-        said.append(f"Blocks differ: {fmt.words(told)}.")
+        told = [f"{name} {size or 'not said'}" for name, size in sizes]
+        said.append(
+            f"Blocks differ: {fmt.words(told)}."
+            if len(told) <= _MOST_COUNTS
+            else "Blocks differ within a text, as the numbers tell."
+        )
     if found["iodepth"].isna().any():
         without = zip(*(found.loc[found["iodepth"].isna(), of] for of in ("run", "direction")), strict=True)
         why = dict.fromkeys(itertools.starmap(no_depth, without))

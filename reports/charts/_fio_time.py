@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from reports.charts import facets, wording
-from reports.charts._fio_cells import RANKED, known_count
-from reports.charts._fio_panels import THOUSANDS
+from reports.charts._fio_cells import RANKED, THOUSANDS, known_count
 from reports.charts.soundness import is_hollow
 from reports.draw import axes, vega
 from reports.draw.figure import MOST_ROWS, Figure, Key, Panel, Table, cut_caption, panel, row_of

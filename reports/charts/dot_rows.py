@@ -24,15 +24,18 @@ def rows_panel(
     beside: Sequence[float] = (),
     series: str = "",
     exact: Callable[[str, Spread], str] | None = None,
+    groups: Mapping[str, vega.Series] | None = None,
 ) -> Panel:
     """Draw a row for each name: its number (in the base unit) and whether that is hollow; below them a cross for each that `failed`.
 
     axis: its title in a unit; described: what the picture is of, a sentence; beside: what all panels of its kind in the figure show, so that
-    they have one axis, and all of them a log one where one has; series: what is drawn, if not the title; exact: how the number of a name is read at its dot.
+    they have one axis, and all of them a log one where one has; series: what is drawn, if not the title, or of
+    `groups` each name's own; exact: how the number of a name is read at its dot.
     """
     lost = failed or {}
     rows = len(shown) + len(lost)
-    series = series or title
+    one = vega.Series(name=series or title, colour=vega.SERIES[0])
+    drawn = groups or dict.fromkeys(shown, one)
     ends = [*beside, *(end for s, _ in shown.values() for end in (s.low, s.high))]
     scale = (fmt.scale_for if axes.far_apart(ends) else fmt.scale_to_largest)(ends, unit)
     x = axes.amounts([v / scale.factor for v in ends], axis(scale), 4)
@@ -45,11 +48,12 @@ def rows_panel(
         frame = Frame(
             width=width, height=24 + 27 * rows + 36, left=min(left, width // 2), right=right, top=14
         )
+        names = wording.cut_apart([*shown, *lost], lambda name: wording.fitted(name, frame.left - 12))
         data: dict[str, Rows] = {
             "rows": [
                 {
-                    "series": series, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
-                    "high": s.high / scale.factor, "name": name, "text": texts[name],
+                    "series": drawn[name].name, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
+                    "high": s.high / scale.factor, "name": names[name], "text": texts[name],
                     "tip": f"{name} · {exact(name, s) if exact else wording.exact(s, unit)}{' · ⚠' * hollow}", **({"hollow": True} if hollow else {}),
                     **({"pair": True} if s.n == 2 and s.high > s.low and not hollow else {}),
                 }
@@ -57,14 +61,14 @@ def rows_panel(
             ],
             "crosses": [
                 {
-                    "series": series, "x": x.low, "y": i + 0.5, "name": name, "text": "no number", "colour": curve_rows.FAILED,
+                    "series": one.name, "x": x.low, "y": i + 0.5, "name": names[name], "text": "no number", "colour": curve_rows.FAILED,
                     "tip": curve_rows.failed(name, run),
                 }
                 for i, (name, run) in enumerate(lost.items(), len(shown))
             ],
         }  # fmt: skip
         return vega.fill(
-            "rows", frame=frame, x=x, y=y, series=[vega.Series(name=series, colour=vega.SERIES[0])], data=data
-        )
+            "rows", frame=frame, x=x, y=y, series=list({s.name: s for s in drawn.values()}.values()) or [one], data=data
+        )  # fmt: skip
 
     return panel(title, f"{described} {'; '.join(f'{name}: {text}' for name, text in texts.items())}.", build)

@@ -8,6 +8,7 @@ from typing import Final
 
 from reports.charts import facets
 from reports.charts.soundness import counted
+from reports.draw import label_placement
 from reports.draw.figure import Panel
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
@@ -47,6 +48,14 @@ def shorten(text: str, most: int = 22) -> str:
         return text
     end = most // 2
     return f"{text[: most - 1 - end].rstrip(' ,')}…{text[len(text) - end :].lstrip(' ,')}"
+
+
+def fitted(name: str, width: float) -> str:
+    """Return a name `shorten`ed to what fits into `width` px; never below eight letters."""
+    most = len(name)
+    while label_placement.text_width(shorten(name, most)) > width and most > 8:
+        most -= 1
+    return shorten(name, most)
 
 
 def cut_apart(names: Iterable[str], cut: Callable[[str], str] = shorten) -> dict[str, str]:

@@ -126,7 +126,7 @@ def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
 
 def _marks(shown: Sequence[AccessTime], room: float) -> dict[str, Rows]:
     """Return the data sets `rows` (dots, with names cut to `room`, px) and `tails`."""
-    names = wording.cut_apart((t.name for t in shown), lambda name: _fitting(name, room))
+    names = wording.cut_apart((t.name for t in shown), lambda name: wording.fitted(name, room))
     return {
         "rows": [
             {"series": t.group, "x": t.median, "y": i + 0.5, "name": names[t.name], "tip": _tip(t), **({} if t.run.sound else {"hollow": True})}
@@ -197,13 +197,6 @@ def _dots(told: Sequence[str]) -> str:
         if "median" in told
         else f"the {fmt.words(told, 'or')}"
     )
-
-
-def _fitting(name: str, width: float) -> str:
-    most = len(name)
-    while label_placement.text_width(wording.shorten(name, most)) > width and most > 8:
-        most -= 1
-    return wording.shorten(name, most)
 
 
 def _unsteady(time: AccessTime) -> bool:

@@ -863,13 +863,13 @@ def test_a_table_says_how_many_jobs_where_no_panel_does(make: Any, tmp_path: Pat
 
 
 def test_a_legend_and_a_caption_are_of_what_is_drawn(make: Any, tmp_path: Path) -> None:
-    """Of many texts the first panels are drawn: the legend has their series, and no mix of theirs lacks its share."""
+    """Of many texts the first are drawn: the legend has their series, and no mix of theirs lacks its share."""
     mix = make.fio_text({"read": (900.0, 90.0), "write": (900.0, 90.0)}, bs="4k", rw="randrw", iodepth=1)
     reads = [
-        make.fio_text({"read": (1e4 * n, 90.0)}, bs="4k", rw="randread", iodepth=1) for n in (1, 2, 3, 4)
+        make.fio_text({"read": (1e3 * n, 90.0)}, bs="4k", rw="randread", iodepth=1) for n in range(1, 25)
     ]
     for n, text in enumerate([*reads, mix]):
-        (tmp_path / f"{n}.json").write_text(text, encoding="utf-8")
+        (tmp_path / f"{n:02}.json").write_text(text, encoding="utf-8")
 
     figure, *_ = figures(taken_all(tmp_path), "fio")
 
@@ -877,6 +877,32 @@ def test_a_legend_and_a_caption_are_of_what_is_drawn(make: Any, tmp_path: Path) 
     assert figure.key == ()
     assert "Where no share of reads stands, the text does not say it." in figure.sub
     assert "The share of reads in the mix is not said." not in figure.sub
+
+
+def test_cells_that_nothing_joins_are_rows_behind_the_curves(make: Any, tmp_path: Path) -> None:
+    """Twelve panels of one dot each stood before the ones that tell something, which were in the numbers only."""
+    maker = make.Maker(tmp_path / "r.db")
+    sizes = {"4k": (1,), "8k": (32,), "16k": (1,), "64k": (1, 8)}
+    for bs, depth in ((bs, depth) for bs, depths in sizes.items() for depth in depths):
+        for rw, way in (("randread", "read"), ("randwrite", "write")):
+            options = {"bs": bs, "rw": rw, "iodepth": depth}
+            text = make.fio_text({way: (1000.0 * depth, 100.0)}, **options)
+            maker.add("s", "fio", options, text, axes=("bs", "rw", "iodepth"))
+
+    drawn = next(f for f in figures(maker.write(), "fio") if f.panels)
+
+    curves = [p.title for p in drawn.panels if "points" in p.wide["datasets"]]
+    assert {title.split(",")[0] for title in curves} == {"64 KiB blocks"}
+    dots = drawn.panels[len(curves) :]
+    assert [p.title for p in dots] == ["IOPS", "Bandwidth", "Median latency", "p99 latency"]
+    rows = dots[0].wide["datasets"]["rows"]
+    assert [(row["name"], row["text"], row["series"]) for row in rows] == [
+        (f"{bs} KiB blocks, {way}, iodepth {depth}", f"{depth}.00 kIOPS" if depth < 10 else "32.0 kIOPS", f"{way}s")
+        for bs, depth in ((4, 1), (8, 32), (16, 1))
+        for way in ("read", "write")
+    ]  # fmt: skip
+    scale = dots[0].wide["encoding"]["color"]["scale"]
+    assert (scale["domain"], tuple(scale["range"])) == (["reads", "writes"], vega.SERIES[:2])
 
 
 def test_a_timer_that_differs_between_runs_is_a_range(make: Any, tmp_path: Path) -> None:
