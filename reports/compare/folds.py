@@ -81,7 +81,7 @@ def _points(curve: Fold, members: Sequence[Row]) -> str:
     tested = sorted({float(row.labels[curve.axis]) for row in curve.rows})
     here = sorted({float(row.labels[curve.axis]) for row in members})
     counted = f"{len(here)} of {fmt.plural(len(tested), 'point')}"
-    name = "" if curve.axis == "message_size" else f"{curve.axis.replace('_', ' ')} "
+    name = "" if curve.axis == "message_size" else f"{curve.axis} "
     names = [level(curve.rows[0], curve.axis, value) for value in here]
     first, last = names[0], names[-1]
     if tested.index(here[-1]) - tested.index(here[0]) == len(here) - 1:
@@ -122,4 +122,4 @@ def level(row: Row, axis: str, value: float) -> str:
 
 def axis_title(axis: str) -> str:
     """Return what an axis is called: "Message size", "iodepth"; one of the user's own as it is written."""
-    return AXES.get(axis, axis.replace("_", " "))
+    return AXES.get(axis, axis)

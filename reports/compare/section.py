@@ -30,10 +30,14 @@ BETTER, WORSE, NEITHER, BAND, AXIS = "#1F6FB2", "#C2500A", "#7C8794", "#E3E6EA",
 
 _MOST: Final[Mapping[Verdict, int]] = {"regressed": 40, "inconclusive": 25, "improved": 40, "same": 12}
 """Lines that stand open; the numbers of the rest, and each point of a curve, are in a closed table. What is undecided stands open where nothing
-changed, what is the same where all numbers are few."""
+changed or all numbers are few, what is the same where all are few."""
 
-_CLIPS: Final = (0.18, 0.5, 1.0, 3.0, 9.0)
-"""How far the axis goes, as a share: from ÷ 1.18 to × 1.18 unless more than a fifth of the changes go further."""
+_FEW: Final = 60
+"""Numbers that are few."""
+
+_CLIPS: Final = (0.1, 0.18, 0.3, 0.5, 1.0, 3.0, 9.0)
+"""How far the axis goes, as a share: the first, from ÷ 1.1 to × 1.1, unless more than a fifth of the changes go further, or the band of what does not
+count fills more than two thirds of it."""
 
 _MOST_CLOSED: Final = 500
 """Rows of the closed table: 2000 cost half a megabyte and a second, and nobody reads them to the end."""
@@ -102,7 +106,7 @@ def delta(comparison: Comparison) -> Delta:
     changed = bool(comparison.of("regressed", "improved"))
     for verdict, most in _MOST.items():
         rows = comparison.of(verdict)
-        if (verdict == "inconclusive" and changed) or (verdict == "same" and len(comparison.rows) > 60):
+        if (verdict == "same" or (verdict == "inconclusive" and changed)) and len(comparison.rows) > _FEW:
             continue
         entries += folded(rows[::-1] if verdict == "improved" else rows, comparison.rows)[:most]
     entries += folded(comparison.once, comparison.rows)[:40]
@@ -297,7 +301,7 @@ def _mark(entry: Entry, clip: float) -> Mark | None:
         wide = "" if x == x2 else f"h{_px(x2 - x)}"
         back_ = "" if x == x2 else f"h{_px(x - x2)}"
         filled.append(
-            (colour, f"M{_px(x - 4)} {middle}a4 4 0 0 1 4 -4{wide}a4 4 0 0 1 0 8{back_}a4 4 0 0 1 -4 -4z")
+            (colour, f"M{_px(x - 5)} {middle}a5 5 0 0 1 5 -5{wide}a5 5 0 0 1 0 10{back_}a5 5 0 0 1 -5 -5z")
         )
     said = texts.span(rows) if len(rows) > 1 else texts.shift(first)
     return Mark(
@@ -316,7 +320,8 @@ def _clip(rows: Sequence[Row]) -> float:
     shifts = sorted(abs(row.decision.shift or 0.0) for row in changed or known)
     if not shifts:
         return _CLIPS[0]
-    most = shifts[min(len(shifts) - 1, math.floor(0.8 * len(shifts)))]
+    band = 1.5 * max(math.log1p(row.decision.threshold) for row in known)
+    most = max(band, shifts[min(len(shifts) - 1, math.floor(0.8 * len(shifts)))])
     return next((clip for clip in _CLIPS if most <= math.log1p(clip)), _CLIPS[-1])
 
 

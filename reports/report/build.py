@@ -186,6 +186,6 @@ def _methods(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[str]
     if any(run.record.placement for run in results.runs):
         bound = any(group.membind or group.interleave for run in results.runs for group in run.placed)
         yield (
-            f"Threads{' and memory' if bound else ''} were placed by numactl, with the commands listed below. Cells run in rounds, each a random "
+            f"Threads{' and memory' if bound else ''} were placed by numactl (pinsweep show FILE RUN prints the command of a run). Cells run in rounds, each a random "
             "permutation drawn from the seed, unless the experiment says “order: listed”."
         )

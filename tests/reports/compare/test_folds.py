@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -113,3 +114,27 @@ def test_a_number_and_its_unit_stay_on_one_line() -> None:
         lines = wrapped(text, width=width, whole=True)
         assert " ".join(lines) == text
         assert not any(re.match(r"(%|GB/s)", line) for line in lines)
+
+
+def test_what_is_undecided_stands_open_where_numbers_are_few_and_axes_have_their_own_names(
+    make: Any, tmp_path: Path
+) -> None:
+    """Ten inconclusive numbers of 26 were in the closed table alone, while the same ones stood open; "threads n" was an axis threads_n."""
+    spec = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    sides = []
+    for name in "ab":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for alg, threads_n, repeat in itertools.product("xy", (1, 2, 4), range(3)):
+            rate = 100 * threads_n * (0.85 if (name, alg) == ("b", "y") else 1) * (1 + 0.02 * (repeat - 1))
+            options = {"command": ["x"], "metrics": spec, "alg": alg, "threads_n": threads_n}
+            maker.add("s", "command", options, f"rate {rate:.4f}\n", axes=("alg", "threads_n"))
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+
+    page = delta(compare(*sides))
+
+    assert [(line.verdict, line.place, line.points) for line in page.lines] == [
+        ("regressed", "s, alg=y", "3 of 3 points, threads_n 1 to 4"),
+        ("inconclusive", "s, alg=x", "3 of 3 points, threads_n 1 to 4"),
+    ]
+    assert [text for _, text in page.axis] == ["÷ 1.18", "× 1.18"]

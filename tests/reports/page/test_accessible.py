@@ -395,6 +395,13 @@ def test_on_paper_a_comparison_stands_two_abreast_and_a_history_has_a_row_a_line
     (first, second, *_) = page.locator("#comparison .fig.half").evaluate_all(box)
     assert second[0] >= first[0] + first[2]
     assert second[1] == first[1]
+    headed = page.locator("#comparison details.data").evaluate_all(
+        """them => them.map(d => { const body = [...d.children].find(c => c.tagName !== "SUMMARY");
+        return [d.querySelector("summary").checkVisibility(), body.checkVisibility({contentVisibilityAuto: true})] })"""
+    )
+    assert [True, True] in headed
+    assert all(head == body for head, body in headed), headed
+    assert not page.locator("details.both:not([open]) > summary").first.is_visible()
 
     page.goto((tmp_path / "history.html").as_uri())
     name, line = page.locator(".la:not(.ev)").first.locator("> div:first-child, > svg").evaluate_all(box)
