@@ -256,3 +256,13 @@ def draws(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return stream.isatty()
+
+
+def words(option: str, text: str | None, known: Sequence[str]) -> frozenset[str]:
+    """Read the verdicts that a job fails on: `regressed,unmatched`."""
+    told = frozenset(filter(None, (word.strip() for word in (text or "").split(","))))
+    if text is not None and not told:
+        raise UserError(option, "names no verdict", f"verdicts: {', '.join(known)}")
+    if unknown := sorted(told - set(known)):
+        raise UserError(option, f"{unknown[0]!r} is not a verdict", f"verdicts: {', '.join(known)}")
+    return told

@@ -135,7 +135,7 @@ def command(
     ask = Ask(
         threshold=default, thresholds=named, across_programs=across_programs, ignore=ignore, slo_ns=_slo(slo)
     )
-    verdicts = _fails(fail_on)
+    verdicts = _options.words("--fail-on", fail_on, _FAILS)
     _refuse_idle(again, {"--into": into, "--scratch": scratch, "--allow-write": allow_write, "--tune": tune})
     if output is not None:
         refuse_output(output)
@@ -348,12 +348,3 @@ def _slo(text: str | None) -> float | None:
     if not found or unit != "ns" or not float(found[1]):
         raise UserError(f"--slo {text}", "is not a duration", "as in 1ms, 500us")
     return float(found[1]) * factor
-
-
-def _fails(text: str | None) -> frozenset[str]:
-    words = frozenset(filter(None, (word.strip() for word in (text or "").split(","))))
-    if text is not None and not words:
-        raise UserError("--fail-on", "names no verdict", f"verdicts: {', '.join(_FAILS)}")
-    if unknown := sorted(words - set(_FAILS)):
-        raise UserError("--fail-on", f"{unknown[0]!r} is not a verdict", f"verdicts: {', '.join(_FAILS)}")
-    return words

@@ -10,6 +10,8 @@ from pinsweep import progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say, screen, tell
 
+_FAILS = ("regressed", "failed", "gone", "suspicious")
+
 
 @click.command(
     short_help="Say when the numbers of a host changed, and what changed then.",
@@ -33,8 +35,8 @@ from pinsweep.terminal import data, say, screen, tell
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(["regressed"]),
-    help="Exit status 1 if a number regressed and has not come back.",
+    metavar="WORDS",
+    help="Exit with status 1 if there is one of these: regressed (a number is down, or its runs fail now), failed (that alone), gone (a number that the last sessions do not have), suspicious (the last sessions are far outside, too new to be called a change); several with commas.",
 )
 @click.option(
     "--all", "everything", is_flag=True, help="List all numbers of a change, not the largest eight."
@@ -52,13 +54,15 @@ def command(
     """Say when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
 
     The sessions of each host are put in the order of time; it takes ten of them. Changes are steps in the medians of
-    whole sessions, not day-to-day noise. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down.
+    whole sessions, not day-to-day noise. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down, or gives
+    none any more since its runs fail.
     """
     from reports.history import changes, text
     from reports.results.load import load
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
 
+    words = _options.words("--fail-on", fail_on, _FAILS)
     paths = result_files(results)
     if output is not None:
         refuse_output(output, paths)
@@ -77,4 +81,4 @@ def command(
         with progress.doing("drawing the page"):
             render_history(report, output, title=f"{title}: the history", static=static)
         say(f"page  {output}", err=True)
-    return 1 if fail_on and report.regressed else 0
+    return 1 if report.fails(words) else 0

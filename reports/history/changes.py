@@ -7,14 +7,15 @@ programs were before and after.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.draw.timeline import Timeline
+from reports.history.gone import Gone, gone
+from reports.history.moments import Moment, moments_of, places
 from reports.numbers import conditions, series
 from reports.numbers.series import Series, disturbed_text, failed_text, void_text
 from reports.results import differences, hardware
@@ -22,33 +23,14 @@ from reports.results.convicted import Guilty
 from reports.results.differences import Difference, Fingerprint
 from reports.results.grouping import group_by
 from reports.results.model import Machine, Results, Run
-from reports.results.sessions import SessionKey, When, clock_warnings, minute, of_hosts, overlapping, timeline
+from reports.results.sessions import SessionKey, When, clock_warnings, of_hosts, overlapping, timeline
 from reports.text import format as fmt
-from reports.verdicts.history import MATTERS, Change, Drift, changes, drift, is_worse
+from reports.verdicts.history import MATTERS, Change, Drift, Recent, changes, drift, is_worse, recent
 from reports.verdicts.model import STEPS
 
 LEAST = 10
 """Sessions that it takes to tell a step from day-to-day noise: of a step of 8 % at 0.5 % noise, 5 sessions on either side are found
 always, 4 and 4 never (the penalty outweighs them); of 10 and 3, nine in ten (40 draws each)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """One session on one host, in time; what one boot did within an hour is one."""
-
-    key: SessionKey  # the first
-    at: float  # s since 1970
-    stepped: str  # why its own clock is not to be believed; "" if it is
-    sessions: tuple[Session, ...]
-    runs: tuple[Run, ...]
-
-    @property
-    def minute(self) -> str:
-        return minute(self.at)
-
-    @property
-    def date(self) -> str:
-        return self.minute[:10]
 
 
 def in_time(moments: Sequence[Moment]) -> Timeline:
@@ -71,6 +53,7 @@ class History:
     ]  # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
     regressed: bool  # it did, and is still worse than before that
     drift: Drift | None = None  # it moved little by little: then no change of it is news
+    recent: Recent | None = None  # its last sessions lie far outside, and are too few to be called a change
 
     @property
     def judged(self) -> bool:
@@ -79,7 +62,7 @@ class History:
     @property
     def all_runs(self) -> tuple[Run, ...]:
         """Return the runs of all sessions that gave the number."""
-        own = {key for moment in self.moments for key in _keys(moment)}
+        own = {key for moment in self.moments for key in moment.keys}
         return tuple(value.run for value in self.series.values if value.session in own)
 
     @property
@@ -163,6 +146,22 @@ class Report:
     warnings: tuple[str, ...]  # sessions that are left out, or whose clock was wrong
     threshold: float  # relative: smaller steps are ignored
     guilty: Guilty  # cells that a check convicts
+    gone: tuple[Gone, ...] = ()  # numbers that the last sessions do not have
+
+    @property
+    def among(self) -> int:
+        """Return how many numbers are judged, of which chance may take any for one that has left its level."""
+        return sum(h.judged for h in self.histories)
+
+    def fails(self, words: Collection[str]) -> bool:
+        """Is there what `--fail-on` asks for? `regressed` has in it what failed: a number that is not there is no better than one that is down."""
+        there = {
+            "regressed": bool(self.regressed) or any(one.why == "failed" for one in self.gone),
+            "failed": any(one.why == "failed" for one in self.gone),
+            "gone": bool(self.gone),
+            "suspicious": any(h.recent and h.recent.word == "regressed" for h in self.histories),
+        }
+        return any(there[word] for word in words)
 
     @property
     def regressed(self) -> tuple[History, ...]:
@@ -191,9 +190,13 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
     machines, left_out = of_hosts(results)
     when = timeline(machines)
     names, several = _names(machines, when)
-    moments = _moments(results, names, {(m.file, m.session.session): m.session for m in machines}, when)
-    place = {key: (host, i) for host, own in moments.items() for i, m in enumerate(own) for key in _keys(m)}
+    sessions = {(m.file, m.session.session): m.session for m in machines}
+    good = [run for tool in results.tools for run in results.good(tool)]
+    moments = moments_of(good, names, sessions, when)
+    place = places(moments)
     histories = [history for one in collected for history in _histories(one, moments, place, threshold)]
+    among = sum(history.judged for history in histories)
+    histories = [replace(history, recent=_recent(history, threshold, among)) for history in histories]
     return Report(
         histories=tuple(histories),
         steps=tuple(_steps(histories, moments, place)),
@@ -214,7 +217,15 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         ),
         threshold=threshold,
         guilty=guilty,
+        gone=tuple(gone(collected, results.runs, moments_of(results.runs, names, sessions, when))),
     )
+
+
+def _recent(history: History, threshold: float, among: int) -> Recent | None:
+    if not history.judged or history.drift:
+        return None
+    least = max(threshold, STEPS * history.series.resolution)
+    return recent(history.medians, history.changes, history.series.better, threshold=least, among=among)
 
 
 def _names(
@@ -236,37 +247,6 @@ def _names(
             called = dict.fromkeys(own, host)
         names |= {key: called[kind] for key, kind in zip(keys, own, strict=True)}
     return names, [*told, *overlapping(machines, when, names)]
-
-
-def _moments(
-    results: Results,
-    names: Mapping[SessionKey, str],
-    sessions: Mapping[SessionKey, Session],
-    when: Mapping[SessionKey, When],
-) -> dict[str, tuple[Moment, ...]]:
-    """Return machine → its sessions with good runs, in the order in which they were."""
-    runs = group_by((run for tool in results.tools for run in results.good(tool)), _session)
-    hours = group_by((key for key in when if key in runs), lambda key: (names[key], when[key].evidence))
-    found = [
-        (
-            host,
-            Moment(
-                key=keys[0], at=when[keys[0]].at, stepped=next(filter(None, (when[key].stepped for key in keys)), ""),
-                sessions=tuple(sessions[key] for key in keys), runs=tuple(run for key in keys for run in runs[key]),
-            ),
-        )
-        for (host, _), keys in hours.items()
-    ]  # fmt: skip
-    by_host = sorted(group_by(found, lambda row: row[0]).items())
-    return {host: tuple(moment for _, moment in own) for host, own in by_host}
-
-
-def _session(run: Run) -> SessionKey:
-    return run.file, run.session.session
-
-
-def _keys(moment: Moment) -> Iterable[SessionKey]:
-    return dict.fromkeys(map(_session, moment.runs))
 
 
 def _histories(

@@ -15,7 +15,15 @@ from reports.draw.timeline import Timeline
 from reports.draw.vega import Frame, Rows, Spec
 from reports.history.changes import History, Report, Step, in_time, line_of
 from reports.history.lanes import MOST, grouped, lanes
-from reports.history.text import counts_text, difference_text, drift_text, nothing_text, zero_text
+from reports.history.text import (
+    counts_text,
+    difference_text,
+    drift_text,
+    nothing_text,
+    quiet,
+    recent_text,
+    zero_text,
+)
 from reports.results.sessions import counted
 from reports.text import format as fmt
 from reports.verdicts.history import Change, Drift
@@ -96,9 +104,10 @@ def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
     if host in report.short:
         return f"{host}: {counted(report.recorded(host), report.short[host])}, too few to tell a change"
     if not steps:
-        kept = [h for h in own if h.judged and not h.left_zero and not h.drift]
-        quiet = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
-        return f"{host}: {', '.join(filter(None, (drifts, quiet, zero_text(own)))) or 'too few sessions to tell'}"
+        kept = quiet(own)
+        calm = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
+        told = ", ".join(filter(None, (drifts, calm, zero_text(own))))
+        return f"{host}: {'; '.join(filter(None, (told, recent_text(own)))) or 'too few sessions to tell'}"
     worst = max(steps, key=lambda s: (s.regressed, s.improved))
     return (
         f"{host}: {counts_text(worst)} of {fmt.plural(total, 'number')} on {worst.moment.date}"

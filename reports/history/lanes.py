@@ -10,7 +10,8 @@ from typing import Final
 from reports.checks.doubts import mark
 from reports.draw.lanes import Event, Lane, Lanes, path, reach
 from reports.draw.timeline import Timeline
-from reports.history.changes import History, Moment, Report, between, in_time, line_of
+from reports.history.changes import History, Report, between, in_time, line_of
+from reports.history.moments import Moment
 from reports.history.text import blind_to, bound_text, told_from, up_to
 from reports.numbers.families import Family, families
 from reports.results.sessions import SessionKey
@@ -131,6 +132,9 @@ def _nothing(history: History, threshold: float) -> str:
         return "too few sessions to tell"
     if history.left_zero:
         return "left 0: no change from 0 is judged"
+    if new := history.recent:
+        since = history.moments[-new.sessions].date
+        return f"{fmt.change(new.change)} since {since}, too new to be called a change"
     middle, sd = centre(history.medians)
     seen = MAD * statistics.median(abs(value - middle) for value in history.medians)
     least = "≤ " if seen < sd * (1 - 1e-9) else ""

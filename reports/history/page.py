@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reports.checks.doubts import of_figure
+from reports.history import gone
 from reports.history.changes import LEAST, Report
 from reports.history.figure import figure as host_figure
 from reports.history.text import (
@@ -16,6 +17,8 @@ from reports.history.text import (
     few_text,
     found_text,
     nothing_text,
+    quiet,
+    recent_text,
     short_text,
     together_text,
     unseen_text,
@@ -67,25 +70,36 @@ def build(report: Report, *, title: str) -> Page:
 
 def sentence(report: Report) -> str:
     """Return the verdict in one sentence."""
+    lost = f"{fmt.plural(len(report.gone), 'number')} gone" if report.gone else ""
+    new = recent_text(report.histories)
     judged = [h for h in report.histories if h.judged]
     if not judged:
-        return f"Too few sessions: it takes {LEAST} to tell a change from day-to-day noise."
+        few = f"Too few sessions: it takes {LEAST} to tell a change from day-to-day noise."
+        return " ".join(filter(None, (lost and f"{lost}.", few)))
     drifts = drift_text(report.drifting())
     if not report.steps:
-        kept = [h for h in judged if not h.left_zero and not h.drift]
+        kept = quiet(judged)
         found = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
-        found = found if drifts else fmt.sentence(found)
         zero = zero_text(judged)
-        parts = (drifts, found, zero, unseen_text(report, kept), few_text(report.histories))
-        return "; ".join(filter(None, parts)) + "."
+        parts = (
+            lost,
+            new,
+            drifts,
+            found,
+            zero,
+            unseen_text(report, kept),
+            few_text(report, report.histories),
+        )
+        return fmt.sentence("; ".join(filter(None, parts))) + "."
     last = max(report.steps, key=lambda s: s.moment.at)
     changes = fmt.plural(len(report.steps), "change")
     alike = alike_text(report, last)
     if alike:
-        return " ".join(filter(None, (f"{changes}; the last {alike}.", drifts and f"{drifts}.")))
+        told = f"{changes}; the last {alike}"
+        return " ".join(f"{fmt.sentence(text)}." for text in (lost, told, drifts, new) if text)
     where = f" on {last.host}" if len(report.moments) > 1 else ""
-    told = f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}; {beside_text(last)}."
-    return " ".join(filter(None, (told, drifts and f"{drifts}.")))
+    told = f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}; {beside_text(last)}"
+    return " ".join(f"{fmt.sentence(text)}." for text in (lost, told, drifts, new) if text)
 
 
 def _methods(report: Report) -> Iterable[str]:
@@ -111,7 +125,7 @@ def _methods(report: Report) -> Iterable[str]:
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     rows = [
         ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}{_as_one(report)}"),
-        ("Numbers", len(report.histories), few_text(report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
+        ("Numbers", len(report.histories), few_text(report, report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
     ]  # fmt: skip
     if any(h.judged for h in report.histories):
         rows += [
@@ -168,6 +182,9 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _checks(report: Report) -> Iterable[Check]:
+    if told := gone.texts(report.gone):
+        counted = fmt.plural(len(report.gone), "number")
+        yield Check(level="error", subject="Gone.", text="What earlier sessions had and the last ones have not.", items=tuple(told), counted=counted)  # fmt: skip
     for text in report.warnings:
         yield Check(level="warn", subject="Look at this first.", text=text)
     for host in report.moments:

@@ -10,7 +10,10 @@ from typing import Any, Final
 from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, counted, mark
 from reports.draw.figure import MARK
-from reports.history.changes import LEAST, History, Moment, Report, Step
+from reports.history import gone
+from reports.history.changes import LEAST, History, Report, Step
+from reports.history.gone import Gone
+from reports.history.moments import Moment
 from reports.numbers.families import families
 from reports.results.grouping import group_by
 from reports.results.sessions import counted as counted_sessions
@@ -19,7 +22,7 @@ from reports.text.columns import columns
 from reports.text.hostlist import listed
 from reports.text.json_text import json_text
 from reports.text.screen import PLAIN, Screen, prose, sparkline, table
-from reports.verdicts.history import Change, Drift, unseen
+from reports.verdicts.history import RECENT, Change, Drift, Recent, unseen, unseen_recently
 from reports.verdicts.model import STEPS
 
 _NUMBERS = 8
@@ -41,13 +44,14 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         steps = [step for step in report.steps if step.host == host]
         found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
         zero, drifts = zero_text(own), drift_text(report.drifting(host))
-        found += " of the others" if (zero or drifts) and found and not steps else ""
-        told = folds and all(id(step) in above for step in steps) and not drifts
+        lost, new = gone_text(report, host), recent_text(own)
+        found += " of the others" if (zero or drifts or lost or new) and found and not steps else ""
+        told = folds and all(id(step) in above for step in steps) and not drifts and not new
         if told and steps:
             found += ", told above"
         head = f"{counted_sessions(report.recorded(host), len(moments))}, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
-        told_of = (zero, found, drifts) if steps else (zero, drifts, found)
-        said = f"{head}: {'; '.join(filter(None, [*told_of, unseen_text(report, own), few_text(own)]))}"
+        told_of = (zero, found, drifts, new) if steps else (zero, drifts, new, found)
+        said = f"{head}: {'; '.join(filter(None, [lost, *told_of, unseen_text(report, own), few_text(report, own)]))}"
         if told:
             heads.setdefault(said, []).append(host)
         else:
@@ -66,6 +70,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
             screen,
         )
     )
+    blocks.append(_lines(gone.texts(report.gone), screen))
     doubted = any(step.doubt for step in report.steps) or any(h.doubt for h in report.drifting())
     blocks.append(LEGEND if doubted else "")
     blocks.append(_lines([f"warning: {text}" for text in report.warnings], screen))
@@ -153,8 +158,8 @@ def short_text(report: Report) -> list[str]:
 
 def nothing_text(report: Report, own: Iterable[History]) -> str:
     """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged, or all that was
-    left 0."""
-    judged = [h for h in own if h.judged and not h.left_zero and not h.drift]
+    left 0, or are told as gone or as too new."""
+    judged = quiet(own)
     small = [told_from(h, report.threshold) for h in judged if h.changes]
     return "" if not judged else f"no change of {bound_text(max(small))} or more" if small else "no change"
 
@@ -168,6 +173,31 @@ def drift_text(drifting: Iterable[History]) -> str:
         if words
         else ""
     )
+
+
+def quiet(own: Iterable[History]) -> list[History]:
+    """Return the judged numbers of which nothing else is told: they did not change, or a step of each is."""
+    return [h for h in own if h.judged and not h.left_zero and not h.drift and not h.recent]
+
+
+def gone_text(report: Report, host: str) -> str:
+    """Return "2 numbers gone since 2026-11-22"; "" of a host that has all of its numbers."""
+    own = [one for one in report.gone if one.host == host]
+    if not own:
+        return ""
+    days = sorted({one.since.date for one in own})
+    return f"{fmt.plural(len(own), 'number')} gone since {days[0]}{' or later' if len(days) > 1 else ''}"
+
+
+def recent_text(own: Iterable[History]) -> str:
+    """Return "far outside since 2026-11-26: prog, n=6: rate −30 % and 1 more number, too new to be called a change"; "" where none is."""
+    found = sorted(((h, h.recent) for h in own if h.recent), key=lambda row: -abs(row[1].change))
+    if not found:
+        return ""
+    history, new = found[0]
+    since = history.moments[-new.sessions].date
+    more = f" and {fmt.plural(len(found) - 1, 'more number')}" if len(found) > 1 else ""
+    return f"far outside since {since}: {history.series.name} {fmt.change(new.change)}{more}, too new to be called a change"
 
 
 def told_from(history: History, threshold: float) -> float:
@@ -187,19 +217,29 @@ def zero_text(own: Iterable[History]) -> str:
     return f"{left[0]}{more} left 0, and no change from 0 is judged" if left else ""
 
 
-def few_text(own: Iterable[History]) -> str:
-    """Say of how many numbers nothing can be said; "" of none."""
-    few = sum(not h.judged for h in own)
+def few_text(report: Report, own: Iterable[History]) -> str:
+    """Say of how many numbers nothing can be said; "" of none. What is gone is told apart."""
+    lost = {(one.host, one.series.key) for one in report.gone}
+    few = sum(not h.judged and (h.host, h.series.key) not in lost for h in own)
     return f"{fmt.plural(few, 'number')} in fewer than {LEAST} sessions, too few to tell" if few else ""
 
 
 def unseen_text(report: Report, own: Iterable[History]) -> str:
     """Say how large a step may be without being seen where that is more than the threshold, because the sessions scatter, or the
     program prints too few digits."""
-    found = blind(report, own)
-    if not found:
+    found, late = blind(report, own), _blind_recently(report, own)
+    if not found and not late:
         return ""
-    return f"steps of {up_to(found[0][1])} may go unseen in {fmt.plural(len(found), 'number')}"
+    least = f"of {up_to(found[0][1])} may go unseen in {fmt.plural(len(found), 'number')}" if found else ""
+    newest = f"of {up_to(late)} in the last {RECENT} sessions" if late else ""
+    return f"steps {', '.join(filter(None, (least, newest)))}{'' if found else ' may go unseen'}"
+
+
+def _blind_recently(report: Report, own: Iterable[History]) -> float:
+    """Return how large a step in the last sessions of a number may be that is not seen, relative, where that is worth telling; else 0."""
+    least = max((bound for _, bound in blind(report, own)), default=report.threshold)
+    bounds = [unseen_recently(h.medians, h.changes, among=report.among) for h in own if _is_quiet(h)]
+    return max([bound for bound in bounds if bound > least], default=0.0)
 
 
 def blind(report: Report, own: Iterable[History]) -> list[tuple[History, float]]:
@@ -210,9 +250,14 @@ def blind(report: Report, own: Iterable[History]) -> list[tuple[History, float]]
 
 def blind_to(history: History, threshold: float) -> float:
     """Return how large a step of a number may be that is not seen, relative, where that is worth telling; else 0."""
-    told = history.news or history.drift or history.left_zero
-    bound = 0.0 if told or not history.judged else largest_unseen(history)
+    bound = largest_unseen(history) if _is_quiet(history) else 0.0
     return bound if bound > threshold else 0.0
+
+
+def _is_quiet(history: History) -> bool:
+    """Is it said of a number that it did not change?"""
+    told = history.news or history.drift or history.left_zero or history.recent
+    return history.judged and not told
 
 
 def up_to(share: float) -> str:
@@ -358,7 +403,7 @@ def _spark(history: History) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {hosts: [{host, sessions}], steps, series: [{…, sessions: [{started_utc, value, runs}], changes}], warnings}; base units.
+    """Return {hosts: [{host, sessions}], steps, series: [{…, sessions: [{started_utc, value, runs}], changes}], gone, warnings}; base units.
 
     `started_utc` is as the session recorded it; `clock` says why it is not to be believed.
     """
@@ -374,6 +419,7 @@ def as_json(report: Report) -> str:
         ],
         "steps": [_step_json(step) for step in report.steps],
         "series": [_series_json(history) for history in report.histories],
+        "gone": [_gone_json(one) for one in report.gone],
         "warnings": list(report.warnings),
     }  # fmt: skip
     return json_text(document)
@@ -399,19 +445,34 @@ def _series_json(history: History) -> dict[str, Any]:
             }
             for c in history.changes
         ],
-        "drift": _drift_json(history.drift),
+        "drift": _move_json(history.drift),
+        "recent": _recent_json(history),
     }  # fmt: skip
 
 
-def _drift_json(drift: Drift | None) -> dict[str, Any] | None:
-    if drift is None:
+def _gone_json(one: Gone) -> dict[str, Any]:
+    return {
+        "host": one.host, **one.series.fields(), "since_utc": _started(one.since), "sessions": one.sessions,
+        "why": one.why, "reason": one.reason,
+    }  # fmt: skip
+
+
+def _recent_json(history: History) -> dict[str, Any] | None:
+    if not (told := _move_json(history.recent)) or not history.recent:
+        return None
+    since = history.moments[-history.recent.sessions]
+    return {**told, "started_utc": _started(since), "sessions": history.recent.sessions}
+
+
+def _move_json(moved: Drift | Recent | None) -> dict[str, Any] | None:
+    if moved is None:
         return None
     return {
-        "word": drift.word,
-        "before": drift.before,
-        "after": drift.after,
-        "change": drift.change,
-        "ratio": drift.ratio,
+        "word": moved.word,
+        "before": moved.before,
+        "after": moved.after,
+        "change": moved.change,
+        "ratio": moved.ratio,
     }
 
 

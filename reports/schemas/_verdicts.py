@@ -144,8 +144,10 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             "A number over time.", host=text("The host."), **_SERIES, judged=flag("It has enough sessions."), regressed=flag("It is down, and has not come back."),
             sessions=listed(record("A session.", started_utc=text("When."), value=number("Median of its runs, in the unit."), runs=integer("Runs."), doubtful=DOUBTFUL)),
             changes=listed(record("A change.", started_utc=text("The first session after it."), session=integer("Its index, from 0."), word=text("regressed, improved, changed."), before=number("In the unit."), after=number("In the unit."), change=null(number("After - before, as a share of the size of before.")), ratio=null(number("After / before; null: one of both is 0 or below.")))),
+            recent=null(record("Its last sessions lie far outside, and are too few to be called a change.", word=one_of("What they say.", "regressed", "improved"), before=number("The level before, in the unit."), after=number("Their median."), change=number("After - before, as a share of the size of before."), ratio=null(number("After / before; null: one of both is 0 or below.")), started_utc=text("The first of them."), sessions=integer("How many."))),
             drift=null(record("It moved little by little; then none of its changes regressed or improved.", word=one_of("What it did.", "regressed", "improved"), before=number("At the first session, in the unit."), after=number("At the last one."), change=number("After - before, as a share of the size of before."), ratio=null(number("After / before; null: one of both is 0 or below.")))),
         )),
+        gone=listed(record("A number that earlier sessions of a host have and the last ones do not.", host=text("The host."), **_SERIES, since_utc=text("The first session without it that ran its cell; of what is not run, the first without it."), sessions=integer("How many."), why=one_of("What became of it; left out: its runs were disturbed, misplaced or interrupted.", "failed", "left out", "not printed", "not run"), reason=text("The same, with the reason."))),
         warnings=listed(text("A warning.")),
     ),
     "check": record(

@@ -26,6 +26,7 @@ from reports.history import page as history_page
 from reports.history import text as history_text
 from reports.page.model import Page
 from reports.results.load import load
+from reports.verdicts.history import unseen_recently
 from tests.laws import lots
 from tests.reports.claims.test_fleet_claims import BASE, METRICS, Number, key_of, number_of, stands, unfolded
 
@@ -183,8 +184,19 @@ def drifts(row: Mapping[str, Any], told: list[tuple[str, float]], drift: Mapping
 
 def unseen(case: Case, text: str, hosts: set[str]) -> None:
     """ "steps of up to 18 % may go unseen in 4 numbers": rounded up, and no number of more is left out."""
+    own = [
+        h
+        for h in case.report.histories
+        if h.judged and not h.news and not h.drift and not h.recent and h.host in hosts
+    ]
+    if late := re.search(r",? of up to ([\d.]+) % in the last 4 sessions", text):
+        bounds = [unseen_recently(h.medians, h.changes, among=len(case.judged())) for h in own]
+        assert max(bounds) * 100 <= float(late[1]) * (1 + 1e-9) < max(bounds) * 110
+        text = text.replace(late[0], "")
+        if text == "steps may go unseen":
+            assert all(history_text.largest_unseen(h) <= 0.03 for h in own)
+            return
     most, n = re.fullmatch(r"steps of up to ([\d.]+) % may go unseen in (\d+) numbers?", text).groups()  # type: ignore[union-attr]
-    own = [h for h in case.report.histories if h.judged and not h.news and not h.drift and h.host in hosts]
     bounds = [history_text.largest_unseen(h) for h in own]
     assert max(bounds) * 100 <= float(most) * (1 + 1e-9) < max(bounds) * 110
     assert int(n) == sum(bound > 0.03 for bound in bounds)
@@ -202,17 +214,19 @@ def parts_of(case: Case, parts: list[str], hosts: set[str]) -> None:
         if found := re.fullmatch(r"(\d+) changes?", part):
             assert int(found[1]) == sum(step["host"] in hosts for step in case.document["steps"]) > 0
         elif part == "no change":
-            assert not any(row["changes"] for row in rows if row["judged"])
+            assert not any(row["changes"] for row in rows if row["judged"] and not row["recent"])
         elif part == "no change of 3 % or more":
             words = [c["word"] for row in rows if row["judged"] for c in row["changes"]]
             assert set(words) == {"changed"}
         elif part in ("no change of the others", "no change of 3 % or more of the others"):
-            assert any(row["drift"] for row in rows)
+            assert any(row["drift"] or row["recent"] for row in rows)
             assert not any(c["word"] != "changed" for row in rows for c in row["changes"])
         elif found := re.fullmatch(r"(\d+) numbers? drifts?: (.+) little by little", part):
             words = Counter(row["drift"]["word"] for row in rows if row["drift"])
             assert int(found[1]) == words.total() > 0
             assert dict(words) == {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", found[2])}
+        elif part.lower().startswith("far outside"):
+            outside(rows, part)
         elif part.startswith("steps of up to"):
             unseen(case, part, hosts)
         elif found := re.fullmatch(r"(\d+) numbers? in fewer than 10 sessions, too few to tell", part):
@@ -221,20 +235,45 @@ def parts_of(case: Case, parts: list[str], hosts: set[str]) -> None:
             raise AssertionError(f"no reader for {part!r}")
 
 
+def outside(rows: list[Mapping[str, Any]], text: str) -> None:
+    """ "far outside since 2026-11-26: s: rate −30 % and 1 more number, too new to be called a change": the one that is furthest off, and how many."""
+    since, name, moved, more = re.fullmatch(r"[Ff]ar outside since (\S+): (.+) (\S+) %(?: and (\d+) more numbers?)?, too new to be called a change", text).groups()  # type: ignore[union-attr]  # fmt: skip
+    found = [row for row in rows if row["recent"]]
+    assert len(found) == 1 + int(more or 0)
+    worst = max(found, key=lambda row: abs(row["recent"]["change"]))
+    assert worst["number"] == name
+    assert stands(moved.removeprefix("+"), worst["recent"]["change"] * 100, digits=2)
+    assert since == day(worst["recent"]["started_utc"])
+    values = [session["value"] for session in worst["sessions"]]
+    tail = values[-worst["recent"]["sessions"] :]
+    assert min(abs(v - worst["recent"]["before"]) for v in tail) >= 0.029 * abs(worst["recent"]["before"])
+    assert worst["recent"]["after"] == statistics.median(tail)
+
+
 def headline(case: Case) -> None:
     text, steps = case.page.sentence, case.document["steps"]
+    if found := re.search(r" (Far outside [^;]+)\.$", text):
+        parts_of(case, [found[1]], set(case.truth.sessions))
+        text = text[: found.start()]
     if not case.judged():
         assert text == "Too few sessions: it takes 10 to tell a change from day-to-day noise."
         return
     if not steps:
         first, *rest = text.removesuffix(".").split("; ")
+        if first.startswith("Far outside"):
+            parts_of(case, [first], set(case.truth.sessions))
+            if not rest:
+                assert all(row["recent"] for row in case.judged())
+                return
+            first, *rest = rest
+            first = first[0].upper() + first[1:]
         if "drift" in first:
             parts_of(
                 case, [first, *(part for part in rest if "o change" not in part)], set(case.truth.sessions)
             )
             return
         said, n = re.fullmatch(r"(No change.*) in (\d+) numbers?", first).groups()  # type: ignore[union-attr]
-        assert int(n) == len(case.judged())
+        assert int(n) == sum(not row["recent"] for row in case.judged())
         parts_of(case, [said[0].lower() + said[1:], *rest], set(case.truth.sessions))
         return
     if found := re.search(r" (\d+ numbers? drifts?: [^.]+)\.$", text):
@@ -492,9 +531,14 @@ def quiet(case: Case, figure: Any) -> None:
         assert {len(row["sessions"]) < 10 for row in rows} == {True}
         assert int(found[1]) == max(len(row["sessions"]) for row in rows)
         return
-    for part in said.split(", "):
+    said, _, new = said.partition("far outside")
+    if new:
+        outside(rows, f"far outside{new}")
+    for part in filter(None, said.removesuffix("; ").split(", ")):
         if found := re.fullmatch(r"(no change.*) in (\d+) numbers?", part):
-            assert int(found[2]) == sum(row["judged"] and not row["drift"] for row in rows)
+            assert int(found[2]) == sum(
+                row["judged"] and not row["drift"] and not row["recent"] for row in rows
+            )
             part = found[1]
         parts_of(case, [part], {host})
 
@@ -551,7 +595,9 @@ def lanes(case: Case, figure: Any, host: str) -> None:
             assert (word, start) == (change["word"], since)
             assert stands(percent.removeprefix("+"), (change["ratio"] - 1) * 100, digits=2)
         values = [session["value"] for session in row["sessions"]]
-        now = re.fullmatch(r"now (.+)", lane.note) or re.match(r"([^,]+), (?:no change|too few)", lane.note)
+        now = re.fullmatch(r"now (.+)", lane.note) or re.match(
+            r"([^,]+), (?:no change|too few|[+−]\S+ % since)", lane.note
+        )
         assert now, lane.note
         end = row["drift"] or (row["changes"] or [{"after": statistics.median(values)}])[-1]
         assert stands(now[1], end["after"])

@@ -1,0 +1,125 @@
+"""Numbers that the earlier sessions of a host have and the last ones lack: since when, and what became of their runs. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from reports.history.moments import Moment, session_of
+from reports.numbers.series import Series
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import LEFT_OUT, Run
+from reports.results.sessions import SessionKey
+from reports.text import format as fmt
+from reports.text.hostlist import listed
+
+Why = Literal["failed", "left out", "not printed", "not run"]
+
+LEAST: Final = 3
+"""Sessions that had the number: what was tried once or twice is not missed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """A number of a host that its last sessions do not have."""
+
+    host: str
+    series: Series
+    since: Moment  # the first session without it that ran its cell; of what is not run any more, the first without it
+    sessions: int  # such sessions
+    why: Why
+    runs: tuple[Run, ...]  # those of its cell since
+
+    @property
+    def reason(self) -> str:
+        """Return "its runs failed, exit status 7: memory error"."""
+        if self.why == "not run":
+            return "not run any more"
+        if self.why == "not printed":
+            return "its runs end well and do not print it"
+        told = Counter(map(_how, self.runs)).most_common(1)[0][0]
+        return f"{'failed' if self.why == 'failed' else 'no run of it can be used'}, {told}"
+
+
+def gone(
+    collected: Iterable[Series], runs: Iterable[Run], attempts: Mapping[str, Sequence[Moment]]
+) -> list[Gone]:
+    """Return the numbers of each host that LEAST sessions had and none has since.
+
+    `attempts`: host → all sessions that started a run, oldest first. Of a number whose cell is not run any more every session from the first that has
+    it to the last has run the cell: what is measured once a week is not gone in between.
+    """
+    place = {key: (host, i) for host, own in attempts.items() for i, m in enumerate(own) for key in m.keys}
+    of_cell = group_by((run for run in runs if session_of(run) in place), _cell)
+    found = []
+    for one in collected:
+        cell = one.key.tool, one.key.program, one.key.sweep, one.key.point_id
+        had = _by_host({v.session for v in one.values}, place)
+        own = group_by(of_cell.get(cell, ()), lambda run: place[session_of(run)][0])
+        for host, sessions in had.items():
+            last, moments = max(sessions), attempts[host]
+            ran = group_by(own.get(host, ()), lambda run: place[session_of(run)][1])
+            since = sorted(i for i in ran if i > last)
+            steady = all(i in ran for i in range(min(sessions), last + 1))
+            if len(sessions) < LEAST or last == len(moments) - 1 or not (since or steady):
+                continue
+            after = [run for i in since for run in ran[i]]
+            found.append(
+                Gone(
+                    host=host, series=one, since=moments[since[0] if since else last + 1],
+                    sessions=len(since) or len(moments) - 1 - last, why=_why(after), runs=tuple(after),
+                )
+            )  # fmt: skip
+    return found
+
+
+def _by_host(
+    sessions: Iterable[SessionKey], place: Mapping[SessionKey, tuple[str, int]]
+) -> dict[str, set[int]]:
+    by_host = group_by((place[key] for key in sorted(sessions) if key in place), lambda at: at[0])
+    return {host: {i for _, i in own} for host, own in by_host.items()}
+
+
+def _cell(run: Run) -> tuple[str, str, str, str]:
+    return run.tool, naming.program_kind(run), run.cell.sweep, run.record.point_id
+
+
+def _why(runs: Sequence[Run]) -> Why:
+    if not runs:
+        return "not run"
+    if any(_failed(run) for run in runs):
+        return "failed"
+    return "left out" if all(run.parsed is None for run in runs) else "not printed"
+
+
+def _failed(run: Run) -> bool:
+    bad = run.parsed is None and run.record.status not in (*LEFT_OUT, "interrupted")
+    return bad or run.void
+
+
+def _how(run: Run) -> str:
+    """Return "exit status 7: memory error", "disturbed"."""
+    if run.void:
+        return "not valid by their own check"
+    if run.record.status in LEFT_OUT:
+        return run.record.status
+    text = run.unreadable or run.record.reason or run.record.status
+    return (text.splitlines() or [""])[0]
+
+
+def texts(found: Iterable[Gone]) -> list[str]:
+    """Return "gone since 2026-11-22 (5 sessions): fast, n=100: rate and 1 more number of n[001-040]: …", what is gone alike together, the
+    oldest first."""
+    alike = group_by(found, lambda one: (one.since.date, one.sessions, one.reason))
+    told = []
+    for (date, sessions, reason), own in sorted(alike.items(), key=lambda item: item[0]):
+        names = list(dict.fromkeys(one.series.name for one in own))
+        more = f" and {fmt.plural(len(names) - 1, 'more number')}" if len(names) > 1 else ""
+        hosts = listed(dict.fromkeys(one.host for one in own))
+        told.append(
+            f"gone since {date} ({fmt.plural(sessions, 'session')}): {names[0]}{more} of {hosts}: {reason}"
+        )
+    return told
