@@ -240,7 +240,7 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
 
 def _checks(report: Report) -> Iterable[Check]:
     for text in report.warnings:
-        yield Check(level="warn", subject="Look at this first.", text=text)
+        yield Check(level="warn", subject=f"{text}.", text="")
     for group in report.groups:
         hosts = listed(group.hosts)
         for text in filter(None, (group.past if group.beside_baseline else "", group.of_zero)):

@@ -186,7 +186,7 @@ def _checks(report: Report) -> Iterable[Check]:
         counted = fmt.plural(len(report.gone), "number")
         yield Check(level="error", subject="Gone.", text="What earlier sessions had and the last ones have not.", items=tuple(told), counted=counted)  # fmt: skip
     for text in report.warnings:
-        yield Check(level="warn", subject="Look at this first.", text=text)
+        yield Check(level="warn", subject=f"{text}.", text="")
     for host in report.moments:
         if zero := zero_text(report.of(host)):
             yield Check(level="warn", subject=f"{host}.", text=f"{zero}.")

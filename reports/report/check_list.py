@@ -46,15 +46,13 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         if stated and len(cells) == 1:
             more = first.repeats
         told = stated or len(cells) > 1
-        subject = f"{first.title}{more}"
+        subject, said = f"{first.title}{more}", "" if told else f"{arithmetic}."
         if first.is_of_runs and len(cells) > 1:  # how many says more than what disturbed one of them
-            subject = f"{fmt.count(len(cells))} {first.check}{spread}. The first: {first.title}"
+            subject, said = f"{fmt.count(len(cells))} {first.check}{spread}", f"The first: {first.title}."
         yield Check(
             level=level,
             subject=f"{subject}.",
-            text=" ".join(
-                fmt.sentence(said) for said in ("" if told else f"{arithmetic}.", first.todo) if said
-            ),
+            text=" ".join(fmt.sentence(one) for one in (said, first.todo) if one),
             id=key,
             explained=first.check,
             **(_listed(cells, noun) if len(cells) > 1 else {}),
@@ -86,11 +84,12 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     for (sweep, word, reason), cells in by_reason.items():
         hosts = list(dict.fromkeys(where for where, _ in cells))
         distinct = list(dict.fromkeys(_labels(cell.cell) for _, cell in cells))
+        alone = distinct[0] if len(distinct) == 1 and distinct[0] != ONE_CELL else ""
         yield Check(
             level="info",
-            subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
+            subject=f"{sweep}: {f'cell {alone}' if alone else fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
             text=_sentence_of(reason),
-            **_listed(distinct, "cell"),
+            **({} if alone else _listed(distinct, "cell")),
         )
     for (sweep, word), more in beyond.items():
         count = fmt.plural(more.total(), "more cell")
@@ -107,8 +106,8 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         files = [f"{run.file}, " for run in runs] if several else [""] * len(runs)
         yield Check(
             level="warn",
-            subject=_sentence_of(reason or _ended(status)),
-            text=f"{files[0] if len({*files}) == 1 else ''}{sweep}: {_of_cell(runs, repeats, _ended(status))}.",
+            subject=f"{files[0] if len({*files}) == 1 else ''}{sweep}: {_of_cell(runs, repeats, _ended(status))}.",
+            text=_sentence_of(reason) if reason else "",
             **_listed(
                 (
                     f"{file}{run.cell.describe()}, repeat {run.record.repeat}, run {run.record.run_id}"
@@ -152,7 +151,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             )
             yield Check(
                 level="info",
-                subject=_sentence_of(text),
+                subject=fmt.sentence(_sentence_of(text)),
                 text=f"{program}, {count}.{wording.of_texts(run for *_, run in same)}",
                 **(_listed(which, "cell") if len(same) < of else {}),
             )
@@ -186,12 +185,12 @@ def _ended(status: str) -> str:
 
 
 def _of_cell(runs: Sequence[Run], repeats: Mapping[tuple[str, str], int], ended: str) -> str:
-    """Return "6 runs failed (all of n=3)", "3 of 6 runs failed (n=6)" of one cell, "9 runs failed" of several, "…, in 2 files"."""
+    """Return "6 runs failed (all of n=3)", "3 of 6 runs failed (n=6)" of one cell, "9 runs of 3 cells failed" of several, "…, in 2 files"."""
     files = {run.file for run in runs}
     where = f", in {len(files)} files" if len(files) > 1 else ""
     name, *others = dict.fromkeys(run.cell.describe() for run in runs)
     if others:
-        return f"{fmt.plural(len(runs), 'run')} {ended}{where}"
+        return f"{fmt.plural(len(runs), 'run')} of {fmt.plural(1 + len(others), 'cell')} {ended}{where}"
     n = sum(repeats[key] for key in {(run.file, run.record.point_id) for run in runs})
     count = fmt.plural(n, "run") if len(runs) == n else f"{len(runs)} of {n} runs"
     if not runs[0].cell.labels():  # the one cell of a sweep has no name

@@ -19,6 +19,7 @@ from parsers.errors import UserError
 from reports.results.grouping import group_by
 from reports.results.model import Machine, Results
 from reports.text import format as fmt
+from reports.text.hostlist import listed
 
 SessionKey = tuple[str, int]
 """A session: its file, its number there."""
@@ -103,13 +104,18 @@ def overlapping(
         (name, when[_key(own[0])].at - own[0].session.facts["uptime_s"], max(when[_key(m)].at for m in own))
         for (name, _), own in boots.items()
     ]
-    told = [
-        f"{name} was booted at {minute(later[1])}, and an earlier boot of it ran on: several machines have this name, or a clock was wrong"
+    later = {
+        name: minute(second[1])
         for name, own in group_by(sorted(spans), lambda span: span[0]).items()
-        if (later := next((b for a, b in itertools.pairwise(own) if b[1] < a[2] - STEP), None))
+        if (second := next((b for a, b in itertools.pairwise(own) if b[1] < a[2] - STEP), None))
+    }
+    told = [
+        f"{listed(own)} {'was' if len(own) == 1 else 'were'} booted at {at}, and an earlier boot of {'it' if len(own) == 1 else 'each'} ran on: "
+        "several machines have this name, or a clock was wrong"
+        for at, own in group_by(later, later.__getitem__).items()
     ]
     rest = len(told) - _MOST_TOLD
-    more = [f"and {fmt.plural(rest, 'more machine')} whose boots overlap"] if rest > 0 else []
+    more = [f"and {fmt.plural(rest, 'more moment')} at which boots overlap"] if rest > 0 else []
     return [*told[:_MOST_TOLD], *more]
 
 

@@ -185,7 +185,9 @@ def checks(case: Case) -> None:
             assert n == len(check.items) or ("the first" in check.counted and n > len(check.items))
         if more := re.search(r"; and (\d+) more", check.subject):
             assert check.counted.startswith(f"{int(more[1]) + 1} ")
-        if found := re.match(r"(\w+): (\d+)(?: of (\d+))? runs? failed( \(all of)?", check.text):
+        if found := re.match(
+            r"(\w+): (\d+)(?: of (\d+))? runs?(?: of \d+ cells)? failed( \(all of)?", check.subject
+        ):
             told[found[1]] += int(found[2])
             assert not found[3] or (int(found[2]) < int(found[3]) and not found[4])
         if (

@@ -483,8 +483,11 @@ def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp
     assert numbers["STREAM Triad"].spread == ""  # their n is no number of repeats
     assert not numbers["STREAM Triad"].unsteady
     (skipped,) = [c for c in built.checks if c.subject.startswith("p: ") and "skipped" in c.subject]
-    assert (skipped.subject, skipped.text) == ("p: 1 cell skipped on 12 hosts.", "no second package.")
-    assert skipped.items == ("place=other package",)
+    assert (skipped.subject, skipped.text) == (
+        "p: cell place=other package skipped on 12 hosts.",
+        "no second package.",
+    )
+    assert skipped.items == ()
 
 
 def test_one_cpu_is_named_as_one() -> None:
@@ -678,7 +681,7 @@ def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
     built = build.build(load([maker.write()]))
 
     (check,) = [c for c in built.checks if c.items]
-    assert (check.subject, check.text) == ("exit 1.", "s: 14 runs failed.")
+    assert (check.subject, check.text) == ("s: 14 runs of 14 cells failed.", "exit 1.")
     assert (len(check.items), check.counted) == (12, "14 runs, the first 12")
 
 
@@ -992,7 +995,7 @@ def test_a_sweep_of_one_cell_does_not_name_it(repeats: int, make: Any, tmp_path:
     for _ in range(repeats):
         maker.add("s", "stream", {"threads": 1}, "", status="failed", reason="exit status 1: no numbers")
 
-    (said,) = (c.text for c in build.build(load([maker.write()])).checks if c.level == "warn")
+    (said,) = (c.subject for c in build.build(load([maker.write()])).checks if c.level == "warn")
 
     assert said == f"s: {repeats} run{'s' * (repeats > 1)} failed."
 
