@@ -20,6 +20,7 @@ from reports.draw.vega import Frame, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.numbers.possible import memory_peak
+from reports.numbers.stream import metric_of
 from reports.page.model import KeyNumber
 from reports.readings import first_groups, groups
 from reports.readings.stream import rates
@@ -225,6 +226,7 @@ def _figure(
         note=note,
         numbers=(_numbers(found, scale),),
         runs=tuple(dict.fromkeys(found["run"])),
+        metric="bandwidth" if dots else metric_of(kernel),
         half=len(panels) == 1,
     )
 
@@ -386,7 +388,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     named = any(panels)
     first = 2 if named else 1
     allocating = any(_how(run) == "cached" for run in dict.fromkeys(found["run"]))
-    rows, whose = [], []
+    rows, whose, metrics = [], [], []
     ranks = {
         "at": [panels[of] for of in found["panel"]],
         "rank": [-_rank(kernel) for kernel in found["kernel"]],
@@ -411,6 +413,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
                 *texts, *moved, *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip
+        metrics.append(metric_of(kernel))
         members = {place: tuple(dict.fromkeys(same["run"])) for place, same in of_place.items()}
         of_places = [members.get(place, ()) for place in places]
         ends = [(*members["local"], *members["remote"])] if ratio is not None else []
@@ -427,7 +430,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         rows=tuple(rows),
         numeric=frozenset(range(first, first + 2 + len(places) * (2 if allocating else 1))),
         caption=cut_caption(said, every),
-        of=tuple(whose),
+        of=tuple(whose), metric_of=tuple(metrics),
     )  # fmt: skip
 
 
@@ -461,7 +464,11 @@ def _key_numbers(
             if beside and formulas.differs(top, beside):  # as in the title
                 context += f"; remote {fmt.number(beside.median / top.median)} ×"
                 other = tuple(run for run in members if threads(run) == at and _line(run) == "remote")
-            yield replace(wording.key_number(name, top, "B/s", context, 12, cell), beside=other, alone=alone)
+            yield replace(
+                wording.key_number(name, top, "B/s", context, 12, cell, metric=metric_of(kernel)),
+                beside=other,
+                alone=alone,
+            )
 
 
 def _name(runs: Sequence[Run], kernel: str) -> str:

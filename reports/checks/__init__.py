@@ -49,6 +49,7 @@ class Fault:
     run: Run  # one run of the cell
     own: bool = False  # in this run's numbers: other repeats of its cell may be sound
     metric: str = ""  # what it doubts, where the others of the cell are sound: "latency"
+    also: tuple[str, ...] = ()  # other metrics of the cell that it doubts, without a word of their own
     text: str  # the arithmetic with this cell's numbers; {} for each that is quoted
     quoted: tuple[
         Quoted, ...

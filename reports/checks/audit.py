@@ -225,7 +225,10 @@ def _findings(
             id=check.id, level=level, title=_title(first, names, said), check=check.title,
             sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown, _ in lines), repeats=lines[0][2], todo=first.todo or check.todo,
             axes=tuple((run.file, run.record.point_id, tuple(run.cell.labels().items())) for *_, run in lines),
-            doubts=frozenset((*cell_key(run), fault.metric) for fault in members for run in fault.runs or (fault.run,)),
+            doubts=frozenset(
+                (*cell_key(run), metric)
+                for fault in members for run in fault.runs or (fault.run,) for metric in (fault.metric, *fault.also)
+            ),
             own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own), is_of_runs=check.is_of_runs,
         )  # fmt: skip
 

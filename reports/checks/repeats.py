@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from datetime import datetime
 from orchestrator.experiment.repeats import BASE, FEWEST, WITHIN, is_settled, uncertainty
 from reports.checks import ANY_TOOL, Fault, check, part
 from reports.checks._cells import by_cell
-from reports.numbers import formulas, leader, leaders, scatter, standing
+from reports.numbers import each_number, formulas, leader, leaders, scatter, standing
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -46,7 +47,7 @@ def far_apart(results: Results) -> Iterator[Fault]:
     six and more how far apart the nearer quarter of their pairs is. Either is exceeded by 5 % of the cells that scatter just as usual.
     Of eight and more also two groups with nothing between them: their median is of a value that hardly occurs. The gap is wider than
     either group (than twice either where one is of two) and than 3 % of the median, 3.75 % where 7.5 % of noise is usual. A few repeats far from the
-    others, more than 25 % of the median, are a note. Where 7.5 % is usual, eight and more that scatter by more than 3.75 % and tell their
+    others, more than 25 % of the median, are a note. Of STREAM the other kernels that scatter so, too, are doubted with it. Where 7.5 % is usual, eight and more that scatter by more than 3.75 % and tell their
     median to no better than ±3 % (order statistics, 99 %; ±3 % is a change that counts in `compare`) are named, too; of `repeats: auto` G13 says it.
 
     Of cells with normal noise of 2 % at most 1 in 100 is named, whatever the tool and the number of repeats. Of STREAM and MLC at 5 %: 34 % of cells of three
@@ -67,20 +68,34 @@ def far_apart(results: Results) -> Iterator[Fault]:
         led = leader(runs[0])
         unit = led.unit or leaders(runs[0].tool, runs[0].parsed)[0][0]
         much = max(noise / 2, LEAST_CHANGE)
+        text = ""
         if parted := scatter.groups(values, much):
             texts = (f"{fmt.plural(len(own), 'repeat')} of {_range(own, unit)}" for own in parted)
-            yield Fault(level="warn", run=runs[0], metric=led.metric, text=f"two groups: {fmt.words(texts)}")
+            text = f"two groups: {fmt.words(texts)}"
         elif scatter.scatters(values, noise):
-            yield Fault(
-                level="warn", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}{_trend(runs)}"
-            )
+            text = f"{_apart(values, unit)}{_trend(runs)}"
         elif not runs[0].most_repeats and _is_vague(values, much):
-            known = f"the median is known to ±{fmt.percent(uncertainty(values))}"
-            yield Fault(level="warn", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}; {known}")
+            text = f"{_apart(values, unit)}; the median is known to ±{fmt.percent(uncertainty(values))}"
+        if text:
+            also = _scattered(runs, led.metric, noise, much)
+            yield Fault(level="warn", run=runs[0], metric=led.metric, also=also, text=text)
         elif formulas.spread(values).unsteady:
             yield Fault(
                 level="info", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}{_trend(runs)}"
             )
+
+
+def _scattered(runs: Sequence[Run], metric: str, noise: float, much: float) -> tuple[str, ...]:
+    """Return the other parts of a metric, as STREAM's kernels, whose repeats are far apart, too; () of a metric without parts."""
+    whole = metric.rpartition("/")[0]
+    parts: dict[str, list[float]] = {}
+    for number in itertools.chain(*map(each_number, runs if whole else ())):
+        if number.name.metric == whole and number.name.tells_of not in (whole, metric):
+            parts.setdefault(number.name.tells_of, []).append(number.value)
+    every = {of: values for of, values in parts.items() if len(values) == len(runs)}
+    return tuple(
+        of for of, values in every.items() if scatter.scatters(values, noise) or scatter.groups(values, much)
+    )
 
 
 def _trend(runs: Sequence[Run]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -110,17 +110,37 @@ class Table:
             tuple(f"{MARK} {text.removeprefix(MARK).strip()}" if i in by and text != NOTHING else text for i, text in enumerate(row))
             for row, by in zip(self.rows, self.doubts, strict=True)
         ]  # fmt: skip
-        said = [", ".join(sorted(set(", ".join(by.values()).split(", ")))) for by in self.doubts]
         bare = replace(self, rows=tuple(rows), doubts=())
         if self.heat:
-            every = dict.fromkeys(key for ids in said if ids for key in ids.split(", "))
+            every = dict.fromkeys(key for by in self.doubts for key in sorted({*_ids(by)}))
             return replace(bare, caption=f"{self.caption} {MARK} doubtful: {', '.join(every)}".strip())
-        last = [f"{MARK} {ids}" if ids else NOTHING for ids in said]
+        last = [
+            f"{MARK} {self._said(row, by)}" if by else NOTHING
+            for row, by in zip(self.rows, self.doubts, strict=True)
+        ]
         return replace(
             bare,
             columns=(*self.columns, "Doubted by"),
             rows=tuple((*row, ids) for row, ids in zip(rows, last, strict=True)),
         )
+
+    def _said(self, row: Sequence[str], by: Mapping[int, str]) -> str:
+        """Say the checks that doubt a row, "D1", and of one that doubts some of its numbers alone which: "D1; G11: IOPS"."""
+        shown = [i for i in self.metrics if i != ROW and row[i] != NOTHING]
+        whole, alone = [], []
+        for key in sorted({*_ids(by)}):
+            at = [i for i in shown if key in _ids({i: by.get(i, "")})]
+            if not at or len(at) == len(shown) or key in _ids({ROW: by.get(ROW, "")}):
+                whole.append(key)
+                continue
+            first, *others = dict.fromkeys(self.columns[i].partition(",")[0] for i in at)
+            alone.append(f"{key}: {first}{f' and {len(others)} more' if others else ''}")
+        return "; ".join([*([", ".join(whole)] if whole else []), *alone])
+
+
+def _ids(by: Mapping[int, str]) -> Iterator[str]:
+    """Give the checks of some doubts."""
+    return (key for ids in by.values() if ids for key in ids.split(", "))
 
 
 def cut_caption(caption: str, rows: int) -> str:

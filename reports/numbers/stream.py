@@ -27,8 +27,13 @@ def numbers(run: Run) -> Iterator[Number]:
     several = len({row.turn for row in rows}) > 1  # a run of a text that holds one needs no number
     for row in rows:
         part: Part = ((("run", row.turn),) if several else ()) + (("kernel", row.kernel),)
-        name = Name(metric="bandwidth", unit="B/s", better="higher", part=part)
+        name = Name(metric="bandwidth", unit="B/s", better="higher", part=part, made_of=metric_of(row.kernel))
         yield Number(name=name, value=row.bandwidth, step=stream.PRINTED["bandwidth"])
+
+
+def metric_of(kernel: str) -> str:
+    """Return what a doubt of a kernel's bandwidth speaks of, as `Name.tells_of`: repeats that are far apart by the triad may agree on the add."""
+    return f"bandwidth/{kernel}"
 
 
 def curve_numbers(curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:

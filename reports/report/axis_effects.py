@@ -51,7 +51,7 @@ def figure(results: Results) -> Figure | None:
         (run for tool in results.tools for run in _told_here(results, tool)),
         lambda run: (run.cell.sweep, naming.program_kind(run)),
     )
-    rows = [(row, runs) for of in sweeps.values() for row, runs, _ in _rows(of)]
+    rows = [(row, runs, metric) for of in sweeps.values() for row, runs, _, metric in _rows(of)]
     if not rows:
         return None
     return Figure(
@@ -59,13 +59,14 @@ def figure(results: Results) -> Figure | None:
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
         f"the geometric mean over these pairs of cells, and their range. {_RULE}; of curves over message size, whose "
-        f"number is that of one size, nowhere the other way{_bound(row for row, _ in rows)}.{_key(rows)}",
+        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_key(row for row, *_ in rows)}",
         tables=(
             Table(
                 columns=_COLUMNS,
-                rows=tuple(row for row, _ in rows),
+                rows=tuple(row for row, *_ in rows),
                 numeric=frozenset((5, 6)),
-                of=tuple(row_of(runs) for _, runs in rows),
+                of=tuple(row_of(runs) for _, runs, _ in rows),
+                metric_of=tuple(metric for *_, metric in rows),
             ),
         ),
     )
@@ -79,9 +80,9 @@ def _bound(rows: Iterable[Sequence[str]]) -> str:
     return said if any(row[-1] == _AT_LEAST for row in rows) else ""
 
 
-def _key(rows: Iterable[tuple[Sequence[str], Sequence[Run]]]) -> str:
+def _key(rows: Iterable[Sequence[str]]) -> str:
     """Explain the short names of mixes; "" where none is there."""
-    levels = (level for (_, _, _, last, best, *_), _ in rows for level in (last, best))
+    levels = (level for _, _, _, last, best, *_ in rows for level in (last, best))
     return f" {traffic.NT}." if any("nt" in level.split() for level in levels) else ""
 
 
@@ -122,20 +123,21 @@ def said(results: Results, tool: str, figures: Sequence[Figure], guilty: Guilty)
     return tuple(found)
 
 
-def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], Effect]], guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
+def _with_axes(figure: Figure, rows: Sequence[_Row], guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
     """rows: as `_rows` gives them; of fewer than two the figure is as it was. silent: has no figure of its sweep found anything?"""
     if len(rows) < 2:
         return figure
     number = rows[0][0][1]
-    clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect in rows if row[-1] in _CLEAR]
-    told = _told((row, doubts(guilty, runs)) for row, runs, _ in rows if row[-1] != _NOT)
+    clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect, _ in rows if row[-1] in _CLEAR]
+    told = _told((row, doubts(guilty, runs, metric)) for row, runs, _, metric in rows if row[-1] != _NOT)
     nowhere = "the better one everywhere" if rows[0][2].runs[1] == 1 else "beyond the repeats everywhere"
     curves = "; at no other size the other way" if _AT in number else ""
     table = Table(
         columns=_COLUMNS[2:],
-        rows=tuple(row[2:] for row, _, _ in rows),
+        rows=tuple(row[2:] for row, *_ in rows),
         numeric=frozenset((3, 4)),
-        of=tuple(row_of(whose) for _, whose, _ in rows),
+        of=tuple(row_of(whose) for _, whose, *_ in rows),
+        metric_of=tuple(metric for *_, metric in rows),
         part_of=ID,
         caption=f"Axes, {number}: how many times better the best level is than the worst, with all other axes the same; the geometric mean "
         f"over these pairs of cells, and their range. {_RULE}{curves}{_bound(row for row, *_ in rows)}",
@@ -147,7 +149,7 @@ def _with_axes(figure: Figure, rows: Sequence[tuple[tuple[str, ...], list[Run], 
         found=True if titled else figure.found,
         axes=f"{SAID}, {number}: {told or f'none is {nowhere}'}.",
         numbers=(*figure.numbers, table),
-        strip=effects.drawn(number, [effect for *_, effect in rows], {effect.axis: row[2] for row, _, effect in rows}),
+        strip=effects.drawn(number, [effect for _, _, effect, _ in rows], {effect.axis: row[2] for row, _, effect, _ in rows}),
     )  # fmt: skip
 
 
@@ -166,8 +168,12 @@ def _told(rows: Iterable[tuple[Sequence[str], str]]) -> str:
     return effects.listed(said)
 
 
-def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...], list[Run], Effect]]:
-    """Give the rows of a sweep, with whose numbers each has, and what it is made of; nothing where its cells have no number of one unit and direction, are of
+_Row = tuple[tuple[str, ...], list[Run], Effect, str]
+"""A row, whose numbers it has, what it is made of, and which of their numbers that is (`Leader.metric`)."""
+
+
+def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[_Row]:
+    """Give the rows of a sweep; nothing where its cells have no number of one unit and direction, are of
     several hosts or texts, or differ by more than their axes, or where fewer than `least` axes vary."""
     cells = [own for own in group_by(runs, lambda r: r.record.point_id).values() if numbers.ranked(own[0])]
     if not cells or len({run.where for run in runs}) > 1 or any(run.source for run in runs):
@@ -184,6 +190,8 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...]
     if len(units) != 1 or len(directions) != 1 or "neither" in directions or len({*levels}) < len(levels):
         return
     values = [[v for _, v in of] for of in told]
+    metrics = {leader.metric for leader in leaders}
+    metric = metrics.pop() if len(metrics) == 1 else ""
     name = _words([leader.words for leader in leaders])
     sizes: dict[float, list[list[float]]] = {}
     if any(leader.size is not None for leader in leaders):
@@ -205,6 +213,7 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[tuple[tuple[str, ...]
             _row(runs[0], effects.counted(name, effect.runs), effect),
             [run for key in own for run in whose[key]],
             effect,
+            metric,
         )
 
 

@@ -27,7 +27,7 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
     )
     if len(drawn) <= MOST_FIGURES or len(sweeps) < 2:
         return None
-    rows = [(row, runs) for of in sweeps.values() for row, runs in _row(of)]
+    rows = [found for of in sweeps.values() for found in _row(of)]
     if not rows:
         return None
     return Figure(
@@ -36,14 +36,15 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
         tables=(
             Table(
                 columns=("Sweep", "Number", "Better", "Cells", "Best cell", "Value", "Repeats"),
-                rows=tuple(row for row, _ in rows), numeric=frozenset((3, 5, 6)), of=tuple(row_of(runs) for _, runs in rows),
+                rows=tuple(row for row, *_ in rows), numeric=frozenset((3, 5, 6)), of=tuple(row_of(runs) for _, runs, _ in rows),
+                metric_of=tuple(metric for *_, metric in rows),
             ),
         ),
     )  # fmt: skip
 
 
-def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
-    """Give the row of a sweep and whose numbers it has; nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
+def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], str]]:
+    """Give the row of a sweep, whose numbers it has, and which (`Leader.metric`); nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
     is the best, of cells that have no number of one unit and direction, and of texts that nothing says to be of one machine. What two files
     measured is two cells."""
     if len({machine_key(run) for run in runs if run.captured}) > 1:
@@ -70,7 +71,11 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
         return
     head = (runs[0].sweep_title or runs[0].cell.sweep, f"{leader.words}{at}")
     if leader.better == "neither":
-        yield (*head, fmt.NOTHING, fmt.count(len(cells)), fmt.NOTHING, fmt.NOTHING, fmt.NOTHING), list(runs)
+        yield (
+            (*head, fmt.NOTHING, fmt.count(len(cells)), fmt.NOTHING, fmt.NOTHING, fmt.NOTHING),
+            list(runs),
+            leader.metric,
+        )
         return
     pick = min if leader.better == "lower" else max
     value = pick(of.median for of in spreads.values())
@@ -86,5 +91,5 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run]]]:
             *head, f"{leader.better} is better", fmt.count(len(cells)), f"{whose}{own[0].cell.describe()}{as_good}", fmt.quantity(value, unit),
             ranged,
         ),
-        own,
+        own, leader.metric,
     )  # fmt: skip

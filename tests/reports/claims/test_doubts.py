@@ -117,6 +117,35 @@ def test_a_page_of_every_tool_marks_what_is_doubted(full_result: Path) -> None:
     assert unmarked(results) == []
 
 
+def test_repeats_that_are_far_apart_are_those_of_a_kernel(make: Any, tmp_path: Path) -> None:
+    """G11, of a triad of 18.5 and 37.8 GB/s, stood at the add of 16.07 and 16.09."""
+    maker = make.Maker(tmp_path / "a.db")
+    for triad in (18.5e3, 37.8e3):
+        text = make.stream_text(triad, 2)
+        text = re.sub(r"(?m)^(Add: +)\S+", rf"\g<1>{16e3 + triad / 1e4:.1f}", text)
+        maker.add("s", "stream", {"threads": 2}, text, axes=("threads",))
+    results = load([maker.write()])
+    built = build.build(results)
+
+    (numbers,) = [t.doubted for f in figures(built) for t in f.numbers if t.columns[0] == "Kernel"]
+    assert {row[0]: "G11" in row[-1] for row in numbers.rows} == {"triad": True, "add": False, "scale": True, "copy": True}  # fmt: skip
+    assert unmarked(results, built) == []
+
+
+def test_a_check_of_some_columns_says_which(make: Any, tmp_path: Path) -> None:
+    """ "⚠ D1, G11" stood at a row whose IOPS G11 doubts, and D1 all of it: the latencies looked as doubtful."""
+    maker = make.Maker(tmp_path / "a.db")
+    for factor in (1.0, 1.0, 2.5):
+        text = make.fio_text({"read": (1e4 * factor, 100.0)}, rw="randread", bs="4k", iodepth=1)
+        maker.add("s", "fio", {"rw": "randread", "iodepth": 1, "direct": 0}, text, axes=("iodepth",))
+    results = load([maker.write()])
+    built = build.build(results)
+
+    said = {t.columns[3]: t.doubted.rows[0][-1] for f in figures(built) for t in f.numbers if t.columns[1] == "iodepth"}  # fmt: skip
+    assert "; G11: IOPS" in said["Mean latency, µs"]
+    assert unmarked(results, built) == []
+
+
 def test_a_caption_doubts_what_its_figure_shows(make: Any, tmp_path: Path) -> None:
     """The IOPS of three repeats were far apart (G11), their latencies were not: "all 3 cells" stood below percentiles of which no row had a mark."""
     maker = make.Maker(tmp_path / "a.db")
