@@ -100,6 +100,11 @@ class _Age(click.ParamType[float]):
     is_flag=True,
     help="List each odd host with all its numbers, and all gaps; else a line for hosts that are odd alike, or 5 numbers of each, of 30, and 20 gaps.",
 )
+@click.option(
+    "--fail-on",
+    metavar="WORDS",
+    help="Exit with status 1 if there is one of these, too: suspicious, not-judged; several with commas.",
+)
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     results: tuple[Path, ...],
@@ -115,6 +120,7 @@ def command(
     confirm: bool,
     via: Via | None,
     everything: bool,
+    fail_on: str | None,
     static: bool,
 ) -> int:
     """Say which of the hosts that RESULT... (files, folders, globs) come from are slow, and in what.
@@ -122,7 +128,8 @@ def command(
     Hosts of equal hardware are compared with each other. Suspicious is, in one session or two, who is 3 % worse than the
     median of the hosts in a number, or beyond their spread (z above 2.5) and 1.5 % worse. Slow is who is 3 % worse, and by
     more than chance makes, in each of three sessions: --confirm prints how to get them. Fast is who is as much better. The
-    worst hosts stand first. Exit status 1 if a host is slow, or if something is missing: a host's file, or runs of it.
+    worst hosts stand first. Exit status 1 if a host is slow, if one half of the hosts is slower than the other, or if something is missing: a
+    host's file, or runs of it.
     """
     from dataclasses import replace
 
@@ -133,12 +140,14 @@ def command(
     from reports.fleet import text as fleet_text
     from reports.fleet.gaps import overdue
     from reports.fleet.shared import of_report
+    from reports.numbers.series import what_helps
     from reports.results import baselines
     from reports.results.load import load
     from reports.results.paths import no_result_files, result_files
     from reports.results.write import refuse_output
     from reports.text.plain import printable
 
+    also = _options.words("--fail-on", fail_on, outliers.ALSO)
     paths = sorted({*result_files(results), *no_result_files(results)})
     good = [] if baseline is None else baselines.resolve_any(baseline)
     for target in filter(None, (output, metrics)):
@@ -171,6 +180,8 @@ def command(
         where = screen()
         tell(fleet_text.as_text(report, everything=everything, screen=where), where)
         _say_more(report, sweep, before)
+    if any(own.left_out for own in report.lacks.values()):
+        say(f"hint: {what_helps(loaded)}", err=True)
     if output is not None:
         from reports.fleet.page import render_fleet
 
@@ -201,7 +212,7 @@ def command(
 
         again = ["pinsweep", "fleet", *map(str, results), *options, "--confirm"]
         say(f"to confirm: {printable(shlex.join(again))}", err=True)
-    return 1 if report.accused or report.gaps else 0
+    return 1 if report.fails(also) else 0
 
 
 def _say_more(report: Report, sweep: Sweep | None, before: Report | None) -> None:

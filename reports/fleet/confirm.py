@@ -103,7 +103,7 @@ def controls(report: Report, suspects: Sequence[str]) -> list[str]:
 
 def _missing(report: Report, hosts: Sequence[str]) -> str:
     """Say how many sessions hosts lack before one of them is called slow."""
-    lacks = CONFIRMED - min(len(report.sessions[host]) for host in hosts)
+    lacks = CONFIRMED - min(report.counted_sessions[host] for host in hosts)
     if lacks <= 0:
         return "their sessions disagree"
     one = "this one is" if lacks == 1 else f"this one and {fmt.plural(lacks - 1, 'other')} are"

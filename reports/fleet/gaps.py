@@ -36,8 +36,8 @@ def gaps(
 ) -> tuple[Gap, ...]:
     """Return what the hosts of some results lack, each said once for all hosts that lack it alike.
 
-    `wanted`: hosts that should have a result. `unreadable`: files that are no result files, and why. Runs that were disturbed are no gap:
-    they are told apart.
+    `wanted`: hosts that should have a result. `unreadable`: files that are no result files, and why. Runs that were disturbed are a gap of a host
+    that has no others: elsewhere they are told apart.
     """
     hosts = {machine.host for machine in results.machines}
     rows: list[tuple[What, str, str]] = [("no result", "", name) for name in wanted if name not in hosts]
@@ -75,21 +75,22 @@ def overdue(screened: Mapping[str, float], *, before: float, now: float) -> tupl
 DAY: Final = 86400.0
 
 
-Lack = Literal["failed", "not run", "not valid", "without a valid number"]
+Lack = Literal["failed", "not run", "not valid", "disturbed", "without a valid number"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacks:
-    """The runs of a host that gave no number, or none that holds. What was disturbed is told apart."""
+    """The runs of a host that gave no number, or none that holds. What was disturbed or misplaced is told apart where others gave numbers."""
 
     failed: tuple[Run, ...]
     void: tuple[Run, ...]
     not_run: int
     sound: int  # runs that gave a number
+    left_out: tuple[Run, ...] = ()  # disturbed and misplaced ones, of a host without a sound one
 
     @property
     def missing(self) -> int:
-        return len(self.failed) + len(self.void) + self.not_run
+        return len(self.failed) + len(self.void) + self.not_run + len(self.left_out)
 
     @property
     def text(self) -> str:
@@ -103,6 +104,7 @@ class Lacks:
             "failed": len(self.failed),
             "not run": self.not_run,
             "not valid": len(self.void),
+            "disturbed": sum(run.record.status == "disturbed" for run in self.left_out),
         }
         return next((word for word, n in alike.items() if n == self.missing), "without a valid number")
 
@@ -115,11 +117,13 @@ class Lacks:
         if self.void:
             their = "its" if len(self.void) == 1 else "their"
             said.append(f"{fmt.plural(len(self.void), 'run')} not valid by {their} own check")
-        return "; ".join(said)
+        alike = Counter(run.record.status for run in self.left_out)
+        said += [f"{fmt.plural(n, 'run')} {status}" for status, n in alike.items()]
+        return "; ".join(said) or "nothing was run"
 
 
 def lacks(results: Results) -> dict[str, Lacks]:
-    """Return host → the runs that it lacks, of hosts that lack any."""
+    """Return host → the runs that it lacks, of hosts that lack any, or have no run that gave a number."""
     where = {name: m.host for m in results.measured for name in (m.host, f"{m.host}, {m.file}")}
     void = group_by((run for run in results.runs if run.void), lambda run: run.host)
     failed = group_by(
@@ -127,14 +131,33 @@ def lacks(results: Results) -> dict[str, Lacks]:
     )
     not_run = Counter(where[place] for place, *_ in results.missing if place in where)
     sound = Counter(run.host for run in results.runs if run.parsed is not None and not run.void)
+    left_out = group_by(
+        (run for run in results.runs if run.record.status in LEFT_OUT and not sound[run.host]),
+        lambda run: run.host,
+    )
+    hosts = {*where.values()}
     of = {
         host: Lacks(
             failed=tuple(failed.get(host, ())), void=tuple(void.get(host, ())), sound=sound[host],
             not_run=max(0, not_run[host] - len(failed.get(host, ()))),
+            left_out=_slots(left_out.get(host, ())),
         )
-        for host in sorted({*void, *failed, *not_run} & {*where.values()})
+        for host in sorted(({*void, *failed, *not_run} & hosts) | {host for host in hosts if not sound[host]})
     }  # fmt: skip
-    return {host: own for host, own in of.items() if own.missing}
+    return {host: own for host, own in of.items() if own.missing or not own.sound}
+
+
+def _slots(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Return the last attempt at each repeat."""
+    return tuple({run.slot: run for run in runs}.values())
+
+
+def last_failures(runs: Sequence[Run]) -> str:
+    """Say how the runs of a session ended of which none gave a number, if they failed: "10 runs failed, exit status 7"; "" of another session."""
+    if any(run.parsed is not None and not run.void for run in runs):
+        return ""
+    bad = [run for run in runs if run.record.status not in (*LEFT_OUT, "interrupted")]
+    return "; ".join(_failures(bad))
 
 
 def failures(results: Results) -> frozenset[tuple[str, str]]:

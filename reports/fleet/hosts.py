@@ -7,12 +7,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reports.checks.audit import joined
+from reports.fleet.gaps import last_failures
+from reports.fleet.screened import sound_sessions
 from reports.numbers import conditions
 from reports.numbers.series import Series, disturbed_text
 from reports.results import hardware
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
-from reports.results.model import Machine, Results
+from reports.results.model import Machine, Results, Run
 from reports.results.sessions import SessionKey, clock_warnings, of_hosts, overlapping, timeline
 
 
@@ -52,10 +54,28 @@ class Hosts:
             name: tuple({self.when[key].evidence: of[key][0].session for key in by_name[name]}.values())
             for name in sorted(by_name)
         }
+        sound = sound_sessions(results)
+        self.counted = {
+            name: len({self.when[key].evidence for key in keys if key in sound})
+            for name, keys in by_name.items()
+        }
+        self.last_failed = {
+            name: said for name, runs in self._last_runs(results, by_name) if (said := last_failures(runs))
+        }
         self.times = min(w.at for w in self.when.values()), max(w.at for w in self.when.values())
         self.files = {name: tuple(dict.fromkeys(file for file, _ in by_name[name])) for name in self.sessions}
         groups = sorted(group_by(rows, lambda row: row[0]).items(), key=lambda g: (-len(g[1]), g[0].name))
         self.groups = {kind: [name for _, name in own] for kind, own in groups}
+
+    def _last_runs(
+        self, results: Results, by_name: Mapping[str, Sequence[SessionKey]]
+    ) -> Iterable[tuple[str, list[Run]]]:
+        """Give the runs of each host's last session that started any."""
+        runs = group_by(results.runs, lambda run: (run.file, run.session.session))
+        for name, keys in by_name.items():
+            started = [key for key in keys if key in runs]
+            last = [k for k in started if self.when[k].evidence == self.when[started[-1]].evidence]
+            yield name, [run for key in last for run in runs[key]]
 
     def of(self, one: Series, kind: Hardware) -> Series:
         """Return what the hosts of a group say of a number."""

@@ -61,6 +61,13 @@ SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 NOT_RECORDED: Final = "on which PUs is not recorded"
 """Why a host is suspicious and not slow: under a smaller mask the same cell is another measurement."""
 
+NO_NUMBER: Final = "no run of it gave a number"
+LAST_FAILED: Final = "its last session gave no number"
+"""Why a host is not judged: what its earlier sessions gave is not what it is now."""
+
+ALSO: Final = ("suspicious", "not-judged")
+"""What an exit status above 0 may be asked for, beside what always has one."""
+
 ACCUSED: Final = frozenset({"slow", "broken"})
 
 
@@ -247,6 +254,8 @@ class Report:
     screened: Mapping[
         str, float
     ]  # host, by its own name → when its last session with a number began, s since 1970
+    counted_sessions: Mapping[str, int]  # host → its sessions that gave a number: what is behind its verdict
+    last_failed: Mapping[str, str]  # host of whose last session all runs failed → how
 
     @property
     def doubted(self) -> dict[str, str]:
@@ -258,11 +267,7 @@ class Report:
     @property
     def unjudged(self) -> dict[str, tuple[str, ...]]:
         """Return why hosts are not judged → those hosts."""
-        reasons = {
-            host: "no run of it gave a number"
-            for host, status in self.statuses.items()
-            if status == "unknown"
-        }
+        reasons = {host: NO_NUMBER for host, status in self.statuses.items() if status == "unknown"}
         for group in self.groups:
             few = (
                 ""
@@ -273,6 +278,9 @@ class Report:
                 found for _, strip in group.strips for found in strip.hosts if found.name in reasons
             ):
                 reasons[found.name] = few or found.reason or reasons[found.name]
+        reasons |= {
+            host: f"{LAST_FAILED}: {said}" for host, said in self.last_failed.items() if host in reasons
+        }
         return {reason: tuple(own) for reason, own in group_by(reasons, reasons.__getitem__).items()}
 
     def counted(self) -> list[Odd]:
@@ -298,6 +306,16 @@ class Report:
     def accused(self) -> tuple[str, ...]:
         """Hosts that are slow or broken, in three sessions or more: what page, table, JSON and exit status say alike."""
         return tuple(host for host, status in self.statuses.items() if status in ACCUSED)
+
+    @property
+    def halves(self) -> tuple[Halves, ...]:
+        return tuple(halves for group in self.groups for halves in group.halves)
+
+    def fails(self, also: Collection[str] = ()) -> bool:
+        """Is a host known to be slow, or one half of the hosts slower than the other, or something missing? `also`: words of ALSO."""
+        asked = {"suspicious": "suspicious", "not-judged": "unknown"}
+        there = {*self.statuses.values()} & {asked[word] for word in also}
+        return bool(self.accused or self.halves or self.gaps or there)
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -341,7 +359,7 @@ def build(
     """
     hosts = Hosts(results, baseline)
     guilty = of_results(results) if guilty is None else guilty
-    collected = sorted(series.collect_some(results, guilty), key=_order)
+    collected = sorted(_collected(results, guilty), key=_order)
     of_past = series.collect_some(baseline, of_results(baseline)) if baseline else ()
     past = baseline_medians(of_past, hosts, baseline) if baseline else {}
     largest = next(iter(hosts.groups), None)
@@ -359,6 +377,8 @@ def build(
     told += [(e.name, "slow" if e.confirmed else "suspicious") for e in everywhere]
     for name, status in told:
         statuses[name] = worst(statuses[name], status)
+    for name in hosts.last_failed:
+        statuses[name] = "unknown" if statuses[name] in ("ok", "fast") else statuses[name]
     odd = _worst_first((o for of in judged for o in of.odd), statuses)
     by_chance = chance(
         (strip for group in groups for _, strip in group.strips),
@@ -394,7 +414,15 @@ def build(
         lacks=lacks(results),
         failed=failures(results),
         screened=screened(results),
+        counted_sessions=hosts.counted,
+        last_failed=hosts.last_failed,
     )  # fmt: skip
+
+
+def _collected(results: Results, guilty: Guilty) -> tuple[Series, ...]:
+    """Return the numbers that can be better or worse; none where no run gave any, which is a gap of each host. Raises UserError where none can."""
+    given = any(run.parsed is not None and not run.void for run in results.runs)
+    return series.collect_some(results, guilty) if given or results.texts else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
 from reports.fleet.gaps import Gap
-from reports.fleet.outliers import ACCUSED, WORDS, Odd, Report, against
+from reports.fleet.outliers import ACCUSED, LAST_FAILED, NO_NUMBER, WORDS, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
 from reports.fleet.text import doubtful, on_average
@@ -151,8 +151,7 @@ def sentence(report: Report) -> str:
     if report.lacking:
         lack = report.lack(report.lacking)
         parts.append(f"runs of {_named(report.lacking)} {'' if lack == 'failed' else 'are '}{lack}")
-    halves = [halves for group in report.groups for halves in group.halves]
-    if halves:
+    if halves := report.halves:
         parts.append(
             f"two groups of hosts differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
         )
@@ -254,10 +253,12 @@ def _checks(report: Report) -> Iterable[Check]:
                 counted=f"{fmt.plural(len(blind), 'number')}{', the first 20' if len(blind) > 20 else ''}",
             )  # fmt: skip
     for reason, names in report.unjudged.items():
-        yield Check(
-            level="info", subject="Not judged.",
-            text=f"{listed(names)}: {reason}; --baseline compares them with past sessions.",
-        )  # fmt: skip
+        helps = (
+            ""
+            if reason.startswith((NO_NUMBER, LAST_FAILED))
+            else "; --baseline compares them with past sessions"
+        )
+        yield Check(level="info", subject="Not judged.", text=f"{listed(names)}: {reason}{helps}.")
     old = [gap for gap in report.gaps if gap.what == "not screened"]
     lacking_runs = [gap for gap in report.gaps if gap.what != "not screened"]
     for subject, gaps, said in (
@@ -375,7 +376,7 @@ def _suspects(
             z=fmt.number(first.found.z if first else mild[host].z, 2),
             odd=str(len(own)),
             special="; ".join(report.differing.get(host, ())),
-            sessions=fmt.plural(len(report.sessions[host]), "session"),
+            sessions=fmt.plural(report.counted_sessions[host], "session"),
             reports=tuple((file, links.get(file, "")) for file in report.files[host]),
             numbers=_numbers(own),
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reports.results.model import Results
-from reports.results.sessions import of_hosts, timeline
+from reports.results.sessions import SessionKey, of_hosts, timeline
 
 
 def screened(results: Results) -> Mapping[str, float]:
@@ -13,12 +13,17 @@ def screened(results: Results) -> Mapping[str, float]:
     likely right, not by what was typed into a file's name."""
     machines, _ = of_hosts(results)
     when = timeline(machines)
-    sound = {
-        (run.file, run.session.session) for run in results.runs if run.parsed is not None and not run.void
-    }
+    sound = sound_sessions(results)
     last: dict[str, float] = {}
     for machine in machines:
         key = machine.file, machine.session.session
         if key in sound and key in when:
             last[machine.host] = max(when[key].at, last.get(machine.host, 0.0))
     return last
+
+
+def sound_sessions(results: Results) -> set[SessionKey]:
+    """Return the sessions that gave a number."""
+    return {
+        (run.file, run.session.session) for run in results.runs if run.parsed is not None and not run.void
+    }

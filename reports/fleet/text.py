@@ -388,7 +388,7 @@ def _missing(report: Report, everything: bool) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, differing, unlike, unmatched, gaps, missing, rerun, warnings}; values in base units."""
+    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, halves, differing, unlike, unmatched, gaps, missing, rerun, warnings}; values in base units."""
     document = {
         "accused": list(report.accused),
         "nodes": {word: names for word, names in report.by_status().items() if names},
@@ -405,6 +405,14 @@ def as_json(report: Report) -> str:
                 "doubtful": _listed(e.doubt),
             }
             for e in report.everywhere
+        ],
+        "halves": [
+            {
+                "worse": list(halves.worse),
+                "better": list(halves.better),
+                "numbers": [one.name for one, _ in halves.strips],
+            }
+            for halves in report.halves
         ],
         "differing": {host: list(words) for host, words in report.differing.items()},
         "unlike": [

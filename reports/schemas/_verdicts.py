@@ -125,6 +125,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             sessions=integer("Sessions."), reason=null(text("Why.")), doubtful=DOUBTFUL,
         )),
         everywhere=listed(record("A host that is worse a little in many numbers.", node=text("The host."), z=null(number("By the hosts' spread.")), worse=null(number("As a share.")), numbers=integer("Numbers."), confirmed=flag("In enough sessions."), doubtful=DOUBTFUL)),
+        halves=listed(record("Two groups of hosts, of which one is worse: which is as it should be is not known.", worse=_HOSTS, better=_HOSTS, numbers=listed(text("A number in which they differ.")))),
         differing=mapped(listed(text("A number.")), "Host → what differs between its sessions."),
         unlike=listed(record("What is not the same on hosts of a kind.", what=text("What."), nodes=_HOSTS, here=text("There."), others=text("Elsewhere."))),
         unmatched=listed(record("What could not be compared.", what=text("What."), nodes=_HOSTS, reason=text("Why."))),

@@ -64,7 +64,7 @@ def test_a_verdict_is_one_word_of_each_host(texts: tuple[str, str]) -> None:
     got = samples(texts[1])
     holds = {labels["host"]: labels["verdict"] for labels, value in got["pinsweep_fleet_verdict"] if value}
 
-    assert len(got["pinsweep_fleet_verdict"]) == 6 * len(HOSTS)
+    assert len(got["pinsweep_fleet_verdict"]) == 7 * len(HOSTS)
     assert holds == {**dict.fromkeys(HOSTS, "ok"), SLOW: "broken", OTHER: "not judged"}
     assert got["pinsweep_fleet_missing"] == [({"host": "node13", "what": "no result"}, 1)]
     assert {value for _, value in got["pinsweep_fleet_sessions"]} == {3}
@@ -83,48 +83,83 @@ def test_promtool_reads_what_is_written(texts: tuple[str, str], which: int) -> N
 def test_each_alert_fires_for_the_host_that_it_is_about_and_no_other(
     texts: tuple[str, str], tmp_path: Path
 ) -> None:
-    promtool = program("promtool")
-    rules, tests = tmp_path / "pinsweep.rules.yml", tmp_path / "test.yml"
-    rules.write_text(yaml.safe_dump(GROUPS), encoding="utf-8")
-    checked = subprocess.run([promtool, "check", "rules", rules], capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
-    assert checked.returncode == 0, checked.stdout + checked.stderr
     series = []
     for text in texts:
         for name, own in samples(text).items():
             for labels, value in own:
-                if name == "pinsweep_fleet_last_session_timestamp_seconds":  # promtool's clock begins at 0
+                if name.endswith("_timestamp_seconds"):  # promtool's clock begins at 0
                     value = -8 * 86400.0 if labels["host"] == OTHER else -86400.0
                 instance = labels.get("host", "") if text is texts[0] else "admin"  # each scraped at home
                 inside = ",".join(f'{k}="{v}"' for k, v in {**labels, "instance": instance}.items())
                 series.append({"series": f"{name}{{{inside}}}", "values": f"{value:.12g}+0x10"})
 
-    def fires(alert: str, *labels: dict[str, str]) -> dict[str, Any]:
-        rule = next(r for r in GROUPS["groups"][0]["rules"] if r.get("alert") == alert)
-        expected = []
-        for own in labels:
-            said = re.sub(
-                r"{{ \$labels\.(\w+) }}", lambda m, own=own: own[m[1]], rule["annotations"]["summary"]
-            )
-            expected.append({"exp_labels": own, "exp_annotations": {"summary": said}})
-        return {"eval_time": "5m", "alertname": alert, "exp_alerts": expected}
+    old, new = (
+        f'node_textfile_mtime_seconds{{file="/var/lib/x/pinsweep{name}.prom",instance="admin"}}'
+        for name in ("-fleet", "")
+    )
+    series += [
+        {"series": old, "values": f"{-3 * 86400}+0x10"},
+        {"series": new, "values": f"{-30 * 86400}+0x10"},
+    ]
 
     low = {"host": SLOW, "instance": SLOW, "sweep": "scaling", "kernel": "triad", "program": "STREAM", "cpu_model": "Intel(R) Core(TM) i7-6700HQ CPU @ 2.60GHz"}  # fmt: skip
     expected = [
         fires("PinsweepHostSlow", {"host": SLOW, "instance": "admin", "verdict": "broken"}),
+        fires("PinsweepHostSuspicious"),
+        fires("PinsweepHostInWorseHalf"),
+        fires("PinsweepHostNotJudged", {"host": OTHER, "instance": "admin", "verdict": "not judged"}),
+        fires("PinsweepFleetGone"),
+        fires("PinsweepFleetOld", {"file": "/var/lib/x/pinsweep-fleet.prom", "instance": "admin"}),
+        fires("PinsweepResultsOld", {"host": OTHER, "instance": OTHER}),
         fires("PinsweepHostMissing", {"host": "node13", "instance": "admin", "what": "no result"}),
         fires("PinsweepHostNotScreened", {"host": OTHER, "instance": "admin"}),
         fires("PinsweepBandwidthLow", {**low, "threads": "1"}, {**low, "threads": "4"}),
     ]
+    promtool_agrees(tmp_path, series, expected)
+
+
+def test_alerts_on_what_is_suspicious_in_the_worse_half_or_not_there_at_all(tmp_path: Path) -> None:
+    host = {"host": "n1", "instance": "admin"}
+    series = [
+        {
+            "series": 'pinsweep_fleet_verdict{host="n1",instance="admin",verdict="suspicious"}',
+            "values": "1x10 _x200",
+        },
+        {"series": 'pinsweep_fleet_worse_half{host="n1",instance="admin"}', "values": "2x10 _x200"},
+    ]
+    there = [
+        fires("PinsweepHostSuspicious", {**host, "verdict": "suspicious"}),
+        fires("PinsweepHostInWorseHalf", host),
+        fires("PinsweepFleetGone"),
+    ]
+    gone = [fires("PinsweepHostSuspicious", at="2h"), fires("PinsweepFleetGone", {}, at="2h")]
+
+    promtool_agrees(tmp_path, series, [*there, *gone])
+
+
+def fires(alert: str, *labels: dict[str, str], at: str = "5m") -> dict[str, Any]:
+    """Return what promtool expects: with which labels an alert of the page fires."""
+    rule = next(r for r in GROUPS["groups"][0]["rules"] if r.get("alert") == alert)
+    expected = []
+    for own in labels:
+        said = re.sub(r"{{ \$labels\.(\w+) }}", lambda m, own=own: own[m[1]], rule["annotations"]["summary"])
+        expected.append({"exp_labels": own, "exp_annotations": {"summary": said}})
+    return {"eval_time": at, "alertname": alert, "exp_alerts": expected}
+
+
+def promtool_agrees(folder: Path, series: list[dict[str, str]], expected: list[dict[str, Any]]) -> None:
+    promtool = program("promtool")
+    rules, tests = folder / "pinsweep.rules.yml", folder / "test.yml"
+    rules.write_text(yaml.safe_dump(GROUPS), encoding="utf-8")
     suite = {
         "rule_files": [str(rules)],
         "evaluation_interval": "1m",
         "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": expected}],
     }
     tests.write_text(yaml.safe_dump(suite), encoding="utf-8")
-
-    done = subprocess.run([promtool, "test", "rules", tests], capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    for words in (["check", "rules", rules], ["test", "rules", tests]):
+        done = subprocess.run([promtool, *words], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_node_exporter_passes_on_what_is_written(texts: tuple[str, str], tmp_path: Path) -> None:

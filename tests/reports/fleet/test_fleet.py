@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from orchestrator.experiment.yaml_nodes import ExperimentError
 from orchestrator.model import Group
 from orchestrator.store.result_file import Session
-from parsers.errors import UserError
 from reports.fleet import confirm, outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
@@ -672,9 +671,14 @@ def test_a_host_that_gave_nothing_is_named(some: Fleet, make: Any) -> None:
     text = fleet_text.as_text(some.report())
     assert text.startswith("10 hosts: 9 ok, 1 not judged\n")
     assert "  not judged  node010\n" in text
-    with pytest.raises(UserError, match="no run gave a number") as caught:
-        outliers.build(load(some.files[-1:]))
-    assert caught.value.place == "dead.db"
+    alone = outliers.build(load(some.files[-1:]))
+    assert [(gap.what, gap.of, gap.reason) for gap in alone.gaps] == [
+        ("no number", ("node010",), "1 run failed")
+    ]
+    assert alone.fails()
+    assert fleet_page.build(alone, title="t", links={}).sentence.startswith(
+        "1 host, which could not be judged"
+    )
 
 
 def test_the_last_digit_of_a_program_that_nobody_knows_counts(make: Any, tmp_path: Path) -> None:
