@@ -106,18 +106,27 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
     return unbroken(templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S))
 
 
+_SHORT = 20
+"""Letters of a word with hyphens that no line breaks."""
+
 _APART = re.compile(
-    r"(<(tbody|pre|code|script|style|svg)\b.*?</\2>|<[^>]*>)"  # what stays as it is: these, and every tag
+    r"(<(tbody|pre|code|script|style|svg|title)\b.*?</\2>|<[^>]*>)"  # what stays as it is: these, and every tag
     rf"|(?<=\d) (?=(?:{'|'.join(map(re.escape, fmt.UNITS))})(?![\w/]))"
-    r"|(?<=\d ×) (?=\d|unloaded)|(?<=[÷≤≥]) (?=\d)",
+    r"|(?<=\d ×) (?=\d|unloaded)|(?<=[÷≤≥]) (?=\d)"
+    rf"|((?<![\w.-])(?=[\w-]{{3,{_SHORT}}}(?![\w-]|\.\w))(?:--\w+|[^\W\d]\w*(?=-\w))(?:-\w+)*)",
     re.DOTALL,
 )
 
 
 def unbroken(page: str) -> str:
-    """Return a page in whose sentences and heads of tables no line ends between a number and its unit, nor in "2 × unloaded", "8 × 32 KiB".
+    """Return a page in whose sentences and heads of tables no line ends between a number and its unit, nor in "2 × unloaded", "8 × 32 KiB", in an
+    option like `--static` or a short word with a hyphen.
     Rows of tables, which wrap no number, and what is code or a picture stay as they are: they are taken along as text."""
-    return _APART.sub(lambda found: found[1] or fmt.NO_BREAK, page)
+
+    def kept(found: re.Match[str]) -> str:
+        return found[1] or (f'<span class="nb">{found[3]}</span>' if found[3] else fmt.NO_BREAK)
+
+    return _APART.sub(kept, page)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

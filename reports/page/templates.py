@@ -79,7 +79,7 @@ class Templates:
         )
         self.environment.globals["data_uri"] = self.data_uri
         self.environment.filters["spans"] = lambda text: spans(
-            text, _html, lambda t: f"<code>{_html(t)}</code>"
+            text, _html, lambda t: f"<code{_UNBROKEN * (len(t) <= _SHORT)}>{_html(t)}</code>"
         )
 
     def names(self) -> set[str]:
@@ -180,6 +180,11 @@ def spans(text: str, words: Escape, code: Escape) -> Markup:
     """Return a text of some language in which what stands between `backticks` is set as code."""
     parts = re.split(r"`([^`]+)`", text)
     return Markup("".join(code(part) if i % 2 else words(part) for i, part in enumerate(parts)))
+
+
+_UNBROKEN = ' class="nb"'
+_SHORT = 24
+"""Letters of code that no line breaks: an option, a command."""
 
 
 def _html(text: str) -> str:

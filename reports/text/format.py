@@ -31,7 +31,9 @@ _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "B": ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB")),
 }
 
-UNITS = (*dict.fromkeys(name for steps in _STEPS.values() for _, name in steps), "min", "h", "×", "%")
+UNITS = (
+    *dict.fromkeys(name for steps in _STEPS.values() for _, name in steps), "kB", "MB", "GB", "TB", "min", "h", "×", "%",
+)  # fmt: skip
 """What stands behind numbers, a space between."""
 
 

@@ -60,7 +60,7 @@ def test_what_stands_between_backticks_is_code() -> None:
 
     assert (
         shown["html"]
-        == "repeat it (<code>repeats: auto</code>), &lt;b&gt;<code>a_b &lt;i&gt;</code>&lt;/b&gt;, a ` alone"
+        == 'repeat it (<code class="nb">repeats: auto</code>), &lt;b&gt;<code class="nb">a_b &lt;i&gt;</code>&lt;/b&gt;, a ` alone'
     )
     assert "(`repeats: auto`)" in shown["md"]
     assert "a \\` alone" in shown["md"]

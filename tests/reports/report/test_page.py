@@ -1171,6 +1171,16 @@ def test_no_line_of_a_head_ends_within_a_factor_or_behind_its_sign() -> None:
     )  # fmt: skip
 
 
+def test_no_line_ends_within_an_option_or_a_short_word_with_a_hyphen() -> None:
+    """ "-" stood at the end of a line and "-allow-disturbed" on the next; a long name may break, an identifier in an attribute is none."""
+    page = '<title>a-b</title><p id="a-b">Without --allow-disturbed; Triad (stand-in), job qd-32, 1 MB, 3 to -5, a-name-that-is-very-long, &amp;x-y</p><code>--x</code>'
+
+    assert unbroken(page) == (
+        '<title>a-b</title><p id="a-b">Without <span class="nb">--allow-disturbed</span>; Triad (<span class="nb">stand-in</span>), job '
+        '<span class="nb">qd-32</span>, 1\u00a0MB, 3 to -5, a-name-that-is-very-long, &amp;<span class="nb">x-y</span></p><code>--x</code>'
+    )
+
+
 @pytest.mark.parametrize(
     ("nodes", "said"), [((0,), "Threads and memory were placed"), ((), "Threads were placed")]
 )
