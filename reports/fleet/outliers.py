@@ -18,6 +18,7 @@ from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
+from reports.fleet import since
 from reports.fleet.chance import Chance, chance
 from reports.fleet.gaps import Gap, Lack, Lacks, failures, gaps, lacks
 from reports.fleet.hosts import Hosts, baseline_medians
@@ -29,6 +30,7 @@ from reports.fleet.unmatched import Unmatched, lacking
 from reports.numbers import conditions, series
 from reports.numbers.series import Key, Series
 from reports.results.convicted import Guilty
+from reports.results.differences import Difference as Differs
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
 from reports.results.levels import natural
@@ -132,6 +134,7 @@ class Group:
     strips: tuple[tuple[Series, Strip], ...]
     apart: str  # how it differs from the largest group; "" for that one
     baseline: int  # sessions of a baseline that its hosts are compared with; 0: with each other
+    since: tuple[Differs, ...] = ()  # what its sessions recorded otherwise than the baseline's (A) did
 
     @property
     def judged(self) -> bool:
@@ -172,6 +175,11 @@ class Group:
         some = " where enough hosts have them" if False in compared else ""
         with_ = f"compared with each other{some}" if True in compared else "not compared"
         return f"{said}, which lacks {len(lacks)} of {fmt.plural(len(self.strips), 'number')} ({lacks[0].name}{more}): {with_}"
+
+    @property
+    def changed(self) -> str:
+        """Say in what its sessions differ from the baseline's: "firmware version 1.2, the baseline 1.1; kernel …"; "" of nothing."""
+        return "; ".join(map(since.text_of, self.since))
 
     @property
     def of_zero(self) -> str:
@@ -370,7 +378,7 @@ def build(
         )
         for kind, members in hosts.groups.items()
     ]  # fmt: skip
-    groups = [of.group for of in judged]
+    groups = [_beside(of.group, results, baseline, hosts) for of in judged]
     everywhere = [e for of in judged for e in of.everywhere]
     statuses: dict[str, Status] = dict.fromkeys(hosts.sessions, "unknown")
     told = [item for of in judged for item in of.statuses.items()]
@@ -417,6 +425,15 @@ def build(
         counted_sessions=hosts.counted,
         last_failed=hosts.last_failed,
     )  # fmt: skip
+
+
+def _beside(group: Group, results: Results, baseline: Results | None, hosts: Hosts) -> Group:
+    """Return a group with what its sessions recorded otherwise than the baseline's of the same hardware did."""
+    if not baseline or not group.baseline:
+        return group
+    past = {key for key, kind in hosts.past.items() if kind == group.hardware}
+    now = {key for key, name in hosts.names.items() if name in group.hosts}
+    return replace(group, since=since.since_baseline(baseline, past, results, now))
 
 
 def _collected(results: Results, guilty: Guilty) -> tuple[Series, ...]:

@@ -244,6 +244,8 @@ def _checks(report: Report) -> Iterable[Check]:
         hosts = listed(group.hosts)
         for text in filter(None, (group.past if group.beside_baseline else "", group.of_zero)):
             yield Check(level="info", subject="Compared otherwise, or not.", text=f"{hosts}: {text}.")
+        if group.changed:
+            yield Check(level="warn", subject="Not as the baseline was.", text=f"{hosts}: {group.changed}.")
         if group.apart:
             yield Check(level="warn", subject="Other hardware.", text=f"{hosts}: {group.apart}")
         if blind := group.blind(report.threshold):

@@ -118,7 +118,7 @@ def _groups(report: Report, everything: bool) -> Iterable[str]:
             lines += _spreads(group.spreads, everything)
         if unseen := group.unseen(report.threshold):
             lines.append(printable(f"  {unseen}: {_which(group.blind(report.threshold))}"))
-        lines += [f"  {printable(text)}" for text in (group.past, group.of_zero) if text]
+        lines += [f"  {printable(text)}" for text in (group.past, group.changed, group.of_zero) if text]
     if lines:
         yield "\n".join(lines)
 
@@ -434,6 +434,7 @@ def _group_json(group: Group) -> dict[str, Any]:
     return {
         "hardware": dict(group.hardware.facts), "nodes": list(group.hosts), "differs": group.apart or None,
         "judged": group.judged, "baseline_sessions": group.baseline,
+        "since_baseline": [{"what": one.what, "before": one.a, "after": one.b} for one in group.since],
         "numbers": [
             {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.hosts),
              "unseen": strip.unseen, "worse_half": list(strip.worse_half) or None,

@@ -114,6 +114,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         groups=listed(record(
             "Hosts of equal hardware.", hardware=_VALUES, nodes=_HOSTS, differs=null(text("How it differs from the largest group.")), judged=flag("There are enough to judge."),
             baseline_sessions=integer("Sessions of a baseline that they are compared with; 0: with each other."),
+            since_baseline=listed(record("What their sessions recorded otherwise than the baseline's did.", what=text("What."), before=text("In the baseline."), after=text("On these hosts."))),
             numbers=listed(record(
                 "A number.", **_SERIES, median=null(number("Median of the hosts, in the unit.")), spread=null(number("Spread of the hosts, as a share.")), nodes=integer("Hosts."),
                 unseen=null(number("What loss could not be seen, as a share.")), worse_half=null(_HOSTS), doubtful=mapped(DOUBTFUL, "Host → checks."),
