@@ -188,8 +188,8 @@ def _whole(known: Sequence[Beside], curves: Sequence[LoadCurve]) -> tuple[float,
     load = max(curves, key=lambda load: load.offers.peak)
     best = max((one for one in known), key=lambda one: one.rate.median, default=None)
     if best and best.rate.median > load.offers.peak:
-        return best.rate.median, f"the best measured ({best.name})"
-    return load.offers.peak, f"the best measured ({load.name})"
+        return best.rate.median, f"best measured: {best.name}"
+    return load.offers.peak, f"best measured: {load.name}"
 
 
 def _from_to(low: float, high: float, scale: fmt.Scale | None = None) -> str:

@@ -57,6 +57,9 @@ Runs = tuple[Any, ...]
 MOST_ROWS = 200
 """Rows that a page shows of a table: nobody reads ten thousand, and a page of them has 16 MB."""
 
+_FITS = 6
+"""Columns; a table of more is cut off in half of the page's width."""
+
 ROW = -1
 """In a row of `Table.of`: of the whole row, whatever its columns."""
 
@@ -199,6 +202,15 @@ class Figure:
         """Return the figure as it is read, where nobody asks any more whose numbers it shows."""
         tables, numbers = (tuple(replace(t, of=()) for t in own) for own in (self.tables, self.numbers))
         return replace(self, tables=tables, numbers=numbers, runs=())
+
+    @property
+    def layout(self) -> str:
+        """How it stands on the page: "half" of the width, "beside" (words beside its picture, tables of more than _FITS columns below both), or
+        "" over all of it."""
+        if not self.half:
+            return ""
+        wide = any(len(t.doubted.columns) > _FITS and not t.heat for t in self.tables)
+        return "beside" if wide and self.panels else "half"
 
     @property
     def shown(self) -> Runs:

@@ -336,7 +336,7 @@ def test_the_four_numbers_of_a_family_are_those_of_its_rows(make: Any, tmp_path:
 def test_without_modules_the_family_is_held_against_the_best_measured(make: Any, tmp_path: Path) -> None:
     told = four(family(make, tmp_path / "r.db"))
 
-    assert told["of"] == "the best measured (read only), 60.0 GB/s"
+    assert told["of"] == "best measured: read only, 60.0 GB/s"
     assert told["Saturated, %"].endswith(" to 100")
 
 

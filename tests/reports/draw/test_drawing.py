@@ -9,6 +9,7 @@ import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 import reports
 from reports.draw import axes, interactive, label_placement, svg, vega
-from reports.draw.figure import Figure, Panel
+from reports.draw.figure import Figure, Panel, Table
 from reports.draw.timeline import Timeline
 
 TEMPLATES = Path(reports.__path__[0]) / "templates" / "charts"
@@ -459,3 +460,17 @@ def test_three_panels_stand_abreast(panels: int, threes: bool, across: int) -> N
     """The third stood alone in a row of its own: a quarter of the figure was empty."""
     one = Panel(title="", wide={}, narrow={}, description="")
     assert Figure(id="f", title="", sub="", panels=(one,) * panels, threes=threes).across == across
+
+
+@pytest.mark.parametrize(("columns", "doubted", "layout"), [(5, True, "half"), (6, False, "half"), (6, True, "beside"), (8, False, "beside")])  # fmt: skip
+def test_a_table_that_half_of_the_page_would_cut_off_has_all_of_it(
+    columns: int, doubted: bool, layout: str
+) -> None:
+    """Its last column faded out at the edge of a half, beside a half that was empty."""
+    table = Table(columns=("c",) * columns, rows=(("1",) * columns,), doubts=({1: "G1"},) if doubted else ())
+    picture = Panel(title="", wide={}, narrow={}, description="")
+
+    def stands(**named: Any) -> str:
+        return Figure(id="f", title="t", sub="", tables=(table,), panels=(picture,), **named).layout
+
+    assert (stands(half=True), stands()) == (layout, "")

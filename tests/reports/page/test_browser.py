@@ -799,6 +799,17 @@ def test_the_places_of_the_runs_are_to_be_seen(
 
 
 @pytest.mark.slow
+def test_on_paper_no_figure_is_parted_from_its_title(browser: Browser, full: Path) -> None:
+    """Title, caption and doubts of a figure of half a width stood at the foot of a sheet, its picture on the next: a grid heeds no `break-after`."""
+    with opened(browser, full) as page:
+        page.emulate_media(media="print")
+        breaks = "e => e.map(e => getComputedStyle(e).breakInside)"
+        half = page.locator(".fig.half").evaluate_all(breaks)
+        assert half
+        assert set(half) == {"avoid"}
+
+
+@pytest.mark.slow
 def test_the_drawing_of_a_machine_begins_on_the_first_sheet(
     browser: Browser, make: Any, tmp_path: Path
 ) -> None:
