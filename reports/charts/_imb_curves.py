@@ -12,7 +12,7 @@ from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows
 from reports.numbers import formulas
 from reports.numbers.formulas import MessageCurve
-from reports.numbers.imb import STATISTICS, stands_for
+from reports.numbers.imb import STATISTICS, peak_at, stands_for
 from reports.readings import groups
 from reports.readings.imb import Timing, timings
 from reports.results.model import Run
@@ -66,10 +66,13 @@ class Line(Curve):
 
     @property
     def peak_at(self) -> str:
-        """The size of the peak; of runs that have it at different sizes "256 KiB to 4 MiB"."""
-        sizes = [run.peak_size for run in self.runs if run.peak_size is not None]
-        low, high = (fmt.size(of(sizes, default=None)) for of in (min, max))
-        return low if low == high else f"{low} to {high}"
+        return peak_at(self.runs)
+
+    @property
+    def last(self) -> tuple[str, formulas.Spread] | None:
+        """The largest size, if all runs have it, and the bandwidth there."""
+        size, rate = next(reversed(rates(self).points), (0, None))
+        return (fmt.size(size), rate) if rate and rate.n == len(self.runs) else None
 
 
 Panels = dict[facets.Facet, list[Line]]

@@ -87,7 +87,10 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels, los
     runs = list(dict.fromkeys(run for lines in shown.values() for line in lines for run in line.cell))
     if is_pingpong:
         titles = {findings.pingpong(_said(lines)) for lines in told.values()}
-        peaks = [f"{fmt.quantity(c.offers.peak, 'B/s')} ({c.name})" for c in first if c.offers.peak]
+        peaks = [
+            f"{fmt.quantity(c.offers.peak, 'B/s')} at {c.peak_at} ({c.name})" for c in first if c.offers.peak
+        ]
+        own = ", of each run its own, of several the median" if any(len(c.runs) > 1 for c in first) else ""
         sub = (
             f"IMB PingPong, {wording.ran(runs, program_name)}; one-way time. "
             + (
@@ -96,7 +99,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels, los
                 else ""
             )
             + cold
-            + (f"Peaks: {fmt.words(peaks)}." if peaks and len(told) == 1 else "")
+            + (f"Peaks{own}: {fmt.words(peaks)}." if peaks and len(told) == 1 else "")
         )
     else:
         titles = {f"{benchmark}: time by message size"}
@@ -157,9 +160,13 @@ def _two_cpus(cell: Sequence[Run]) -> tuple[int, int] | None:
     return groups[0][0], groups[1][0]
 
 
-def _said(lines: Sequence[Line]) -> dict[str, tuple[str, formulas.Spread, formulas.Spread | None]]:
-    """Return what a sentence may speak of: name → the message that stands for the small ones, its time, the peak."""
-    return {line.name: (*line.latency, line.most) for line in lines if line.latency}
+def _said(lines: Sequence[Line]) -> dict[str, findings.Messages]:
+    """Return what a sentence may speak of, by the names of the lines."""
+    return {
+        line.name: findings.Messages(*line.latency, line.most, line.peak_at, line.last)
+        for line in lines
+        if line.latency
+    }
 
 
 def _cold(lines: Iterable[tuple[str, Line]]) -> str:

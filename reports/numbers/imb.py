@@ -94,13 +94,17 @@ STATISTICS: Final = {
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "0 B in 190 ns, peak 11.9 GB/s" of PingPong, which is named beside other benchmarks; of texts without it
+    """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)" of PingPong, which is named beside other benchmarks; of texts without it
     "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
-    shortest, peak = _shortest(repeats), median(_peak, repeats)
+    shortest, peak, at = (
+        _shortest(repeats),
+        median(_peak, repeats),
+        peak_at(formulas.pingpong(_curve(parsed)) for parsed in repeats),
+    )
     if shortest or peak:
         parts = [
             f"{fmt.size(shortest[0])} in {fmt.quantity(shortest[1], 'ns')}" if shortest else "",
-            f"peak {fmt.quantity(peak, 'B/s')}" if peak else "",
+            f"peak {fmt.quantity(peak, 'B/s')} ({at})" if peak else "",
         ]
         several = len({row.benchmark for row in timings(repeats[0])}) > 1
         return f"{'PingPong ' if several else ''}{', '.join(filter(None, parts))}"
@@ -181,3 +185,10 @@ def _shortest(repeats: Sequence[Parsed]) -> tuple[int, float] | None:
 def _peak(parsed: Parsed) -> float | None:
     """Return the largest bandwidth (B/s), from bytes and time."""
     return max(formulas.bandwidths(_curve(parsed)).values(), default=None)
+
+
+def peak_at(offers: Iterable[formulas.MessageCurve]) -> str:
+    """Return the size of the peak; of repeats that have it at different sizes "256 KiB to 4 MiB"."""
+    sizes = [one.peak_size for one in offers if one.peak_size is not None]
+    low, high = (fmt.size(end(sizes, default=None)) for end in (min, max))
+    return low if low == high else f"{low} to {high}"

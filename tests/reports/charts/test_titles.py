@@ -81,22 +81,29 @@ def test_loaded_latency() -> None:
 
 
 def test_pingpong() -> None:
-    near, far = ("0 B", spread(200), spread(1e10)), ("0 B", spread(520), spread(5e9))
+    near, far = (
+        titles.Messages("0 B", spread(time), spread(peak), "256 KiB")
+        for time, peak in ((200, 1e10), (520, 5e9))
+    )
 
     assert (
         titles.pingpong({"same package": near, "other package": far})
         == "Crossing the package costs 2.60 × in latency at 0 B and 50.0 % of bandwidth"
     )
     scattered = {
-        "same package": ("0 B", spread(200, 2, 1.9), None),
-        "other package": ("0 B", spread(520, 2, 1.9), None),
+        "same package": titles.Messages("0 B", spread(200, 2, 1.9), None),
+        "other package": titles.Messages("0 B", spread(520, 2, 1.9), None),
     }
     assert titles.pingpong(scattered) == "Message passing: time and bandwidth"
     assert titles.pingpong({}) == "Message passing: time and bandwidth"
-    assert (
-        titles.pingpong({"same cache": near}) == "A message of 0 B takes 200 ns; bandwidth reaches 10.0 GB/s"
-    )
-    unsteady = {"same cache": ("0 B", Spread(523e3, 470, 1050e3, 2), spread(3e9))}
+    said = "A message of 0 B takes 200 ns; bandwidth reaches 10.0 GB/s at 256 KiB"
+    assert titles.pingpong({"same cache": near}) == said
+    for last, falls in (
+        (6e9, ""),
+        (1e9, " and falls to 1.00 GB/s at 4 MiB"),
+    ):  # 30 times, and no title said so
+        assert titles.pingpong({"same cache": near._replace(last=("4 MiB", spread(last)))}) == said + falls
+    unsteady = {"same cache": titles.Messages("0 B", Spread(523e3, 470, 1050e3, 2), spread(3e9))}
     assert titles.pingpong(unsteady) == "Message passing: time and bandwidth"
 
 
