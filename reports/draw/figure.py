@@ -162,6 +162,7 @@ class Key:
     colour: str
     dashed: bool = False
     dot: bool = False  # a dot, where no line is drawn
+    diamond: bool = False  # the same of another shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,7 @@ class Grid:
     label: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    scale: tuple[tuple[int, str], ...]  # shades of the legend, and what they are of: "10"
 
     @property
     def marks(self) -> frozenset[str]:

@@ -14,7 +14,7 @@ from reports.fleet.outliers import ACCUSED, WORDS, Group, Report
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import listed
-from reports.verdicts.fleet import BROKEN, SLOW_Z
+from reports.verdicts.fleet import SLOW_Z
 
 MOST_FAMILIES = 10
 """Columns: so many can be read side by side on a page 1184 px wide. Those that show why hosts are odd are all there."""
@@ -30,10 +30,22 @@ MOST_ROWS = 100
 LEAST = 0.01
 """What is less far from the median has no colour, relative."""
 
+FULL = 0.5
+"""From so far on the colour is full, relative: one scale for all columns, by its logarithm, so that 10 % has one shade wherever it stands."""
+
+_LEGEND = (0.03, 0.1, 0.25, FULL)
+"""Changes whose shades the legend shows."""
+
+
+def strength(change: float) -> int:
+    """Return the shade of a change without its sign: 1 of `LEAST`, SHADES from `FULL` on."""
+    share = math.log(max(change, LEAST) / LEAST) / math.log(FULL / LEAST)
+    return 1 + round((SHADES - 1) * min(share, 1.0))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A family as it is drawn: what has no colour, and from where on the colour is full; relative."""
+    """A family as it is drawn: what has no colour, relative."""
 
     family: Family
     typical: Mapping[str, Typical]
@@ -45,19 +57,13 @@ class Shown:
     def quiet(self) -> float:
         return max(LEAST, SLOW_Z * (self.scatter or 0.0), self.repeats or 0.0)
 
-    @property
-    def full(self) -> float:
-        return max(BROKEN, 2 * self.quiet)
-
     def worse(self, change: float) -> float:
         """Return a change as how much worse it is: below 0 better."""
         return change if self.family.better == "lower" else -change
 
     def shade(self, one: Typical) -> int:
         worse = self.worse(one.change)
-        over = (abs(worse) - self.quiet) / (self.full - self.quiet)
-        shade = 1 + round((SHADES - 1) * min(over, 1.0)) if over > 0 and self.coloured else 0
-        shade = max(shade, 2) if one.odd else shade
+        shade = strength(abs(worse)) if one.odd or (abs(worse) > self.quiet and self.coloured) else 0
         return shade if worse > 0 else -shade
 
 
@@ -71,21 +77,36 @@ class Heat:
     furthest: str  # "triad bandwidth, −9.1 to +0.3 %": where the hosts are furthest apart
 
 
-def heat(group: Group, report: Report, links: Mapping[str, str]) -> Heat | None:
-    """Return the heat map of a group; None where nobody has anything to be compared with. `links`: host → where more is said of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What the map of a group shows: of all its families some, and its hosts in rows, the worst first."""
+
+    every: tuple[Shown, ...]
+    shown: tuple[Shown, ...]
+    together: tuple[tuple[str, ...], ...]
+
+
+def choose(group: Group, report: Report) -> Chosen | None:
+    """Return what the map of a group shows; None where nobody has anything to be compared with."""
     known = _compared(group)
     if not known:
         return None
     found = families(known)
-    every = [_shown(family, group.judged) for family in found]
+    every = tuple(_shown(family, group.judged) for family in found)
     at = chosen(found, _named(group, report, every), MOST_FAMILIES)
-    shown = [every[i] for i in at]
+    shown = tuple(every[i] for i in at)
+    return Chosen(every=every, shown=shown, together=tuple(map(tuple, _together(group, report, shown))))
+
+
+def heat(group: Group, report: Report, of: Chosen, links: Mapping[str, str]) -> Heat:
+    """Return the heat map of a group. `of`: what it shows; `links`: host → where more is said of it."""
+    every, shown, together = of.every, of.shown, of.together
     doubted = [all(t.doubt for t in one.typical.values()) for one in shown]
-    together = _together(group, report, shown)
     rows = [_row(own, report, shown, doubted, links) for own in together]
     grid = Grid(
         head="Host", word="Verdict", label="Hosts by kind of number, change from the median in %",
         columns=tuple(Column(title=f"{MARK} {one.family.title}" if all_of else one.family.title, sub=counted(one.family)) for one, all_of in zip(shown, doubted, strict=True)), rows=tuple(rows),
+        scale=tuple((strength(change), f"{change * 100:g}") for change in _LEGEND),
     )  # fmt: skip
     return Heat(
         grid=grid,
@@ -192,7 +213,7 @@ def _level(one: Shown, typical: Typical | None, *, failed: bool) -> Hashable:
     shade = one.shade(typical)
     return (
         (shade + (3 if shade > 0 else -3)) // 4 if shade else 0,
-        round(math.log2(abs(typical.change) / one.full)) if abs(shade) == SHADES else 0,  # −60 % is not −10 %
+        round(math.log2(abs(typical.change) / FULL)) if abs(shade) == SHADES else 0,  # −50 % is not −98 %
         typical.odd[2].status if typical.odd else "",
         typical.doubt,
     )
@@ -270,15 +291,11 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
         cell += (
             "; outlined" if several else ": outlined"
         ) + ", the change of the worst number that the verdict names"
-    fulls = [one.full for one in shown]
     quiet = _span([one.quiet for one in shown])
     colour = (
-        "Orange is worse, blue better. What is not outlined has no colour"
-        if "marked" in marks
-        else "Orange is worse, blue better. No colour"
-    ) + (
-        f" within {quiet} %: the most of 1 %, three times what hosts scatter by, and what repeats differ by. "
-        f"Full colour from {_span(fulls)} % on"
+        f"Orange is worse, blue better, by one scale in all columns: full from {FULL * 100:g} % on. "
+        f"{'What is not outlined has no' if 'marked' in marks else 'No'} colour within {quiet} %: "
+        "the most of 1 %, three times what hosts scatter by, and what repeats differ by"
     )
     if not group.judged:
         colour = "No colours: so few hosts do not tell what is usual"
@@ -316,16 +333,16 @@ def differ_by(share: float | None) -> str:
 def _scales(every: Sequence[Shown]) -> Table:
     """Return what stands behind the colours of each family."""
     return Table(
-        caption="Kinds of number: what is no colour, and from where on it is full. Usual hosts are those that no verdict names; what they differ by is of their boxes in the map.",
-        columns=("Kind", "Numbers", "Better", "Hosts", "Usual hosts differ by (robust SD)", "Repeats differ by (half the range)", "No colour below", "Full colour from"),
+        caption="Kinds of number: what has no colour. Usual hosts are those that no verdict names; what they differ by is of their boxes in the map.",
+        columns=("Kind", "Numbers", "Better", "Hosts", "Usual hosts differ by (robust SD)", "Repeats differ by (half the range)", "No colour below"),
         rows=tuple(
             (
                 one.family.title, fmt.count(len(one.family.numbers)), one.family.better, fmt.count(len(one.typical)),
-                differ_by(one.scatter), differ_by(one.repeats), f"{fmt.number(one.quiet * 100)} %", f"{fmt.number(one.full * 100)} %",
+                differ_by(one.scatter), differ_by(one.repeats), f"{fmt.number(one.quiet * 100)} %",
             )
             for one in every
         ),
-        numeric=frozenset({1, 3, 4, 5, 6, 7}),
+        numeric=frozenset({1, 3, 4, 5, 6}),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from urllib.parse import quote
 from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
 from reports.fleet.gaps import Gap
+from reports.fleet.heat import choose
 from reports.fleet.outliers import ACCUSED, LAST_FAILED, NO_NUMBER, WORDS, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
@@ -84,17 +84,18 @@ def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
 def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     """Return the page. `links`: result file → where its own page lies."""
     several = len(report.groups) > 1
-    odd = _odd(report)
+    chosen = [choose(group, report) for group in report.groups]
+    odd = _odd(report, [host for of in chosen if of for own in of.together for host in own])
     first = itertools.islice(odd.items(), _MOST_SUSPECTS)
     suspects = tuple(_suspects(report, first, links))
     more = _more(report, suspects, links)
+    groups = list(enumerate(zip(report.groups, chosen, strict=True), 1))
     maps, figures = (
-        [
-            of_figure(figure, report.guilty)
-            for number, group in enumerate(report.groups, 1)
-            if (figure := draw(group, report, number, several))
-        ]
-        for draw in (functools.partial(heat_map, links=more), strip_figure)
+        [of_figure(figure, report.guilty) for figure in drawn if figure]
+        for drawn in (
+            [heat_map(group, report, n, several, more, of=of) for n, (group, of) in groups],
+            [strip_figure(group, report, n, several) for n, (group, _) in groups],
+        )
     )
     hosts = Section(
         title="Hosts", anchor="nodes", opening=True, blocks=(Block(tool="hosts", figures=tuple(maps)),)
@@ -329,10 +330,7 @@ def _rules(report: Report) -> str:
     """Say how hosts are ordered, and by which rule one is suspicious or fast: what stands in the table, once on the page."""
     least, half = (f"{share * 100:.3g} %" for share in (report.threshold, report.threshold / 2))
     there = {odd.found.status for odd in report.odd} | {report.statuses[e.name] for e in report.everywhere}
-    order = (
-        "The worst number of each, of a fast host the best; the worst verdict first, then what lies beyond what the hosts scatter by (z above "
-        f"{SUSPICIOUS_Z}), then by the change"
-    )
+    order = "The worst number of each, of a fast host the best; in the order of the rows above"
     said = [order]
     if "suspicious" in there:
         said.append(
@@ -351,11 +349,16 @@ def _rules(report: Report) -> str:
     )
 
 
-def _odd(report: Report) -> dict[str, list[Odd]]:
-    """Return host to look at → its odd numbers; the worst verdict first, of each those at the end that no number names."""
+def _odd(report: Report, order: Sequence[str]) -> dict[str, list[Odd]]:
+    """Return host to look at → its odd numbers; the worst verdict first, of one verdict in the order of the maps, in which a host of which more
+    runs failed may stand higher."""
     by_host = group_by(report.counted(), lambda odd: odd.host)
     every = by_host | {e.name: [] for e in report.everywhere if e.name not in by_host}
-    return {host: every[host] for host in sorted(every, key=lambda n: WORDS.index(report.statuses[n]))}
+    place = {host: i for i, host in enumerate(order)}
+    return {
+        host: every[host]
+        for host in sorted(every, key=lambda n: (WORDS.index(report.statuses[n]), place.get(n, len(place))))
+    }
 
 
 def _suspects(

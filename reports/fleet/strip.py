@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot
 from reports.draw.vega import Frame, Rows, Spec
 from reports.fleet.families import families, middle_of
-from reports.fleet.heat import heat
+from reports.fleet.heat import Chosen, choose, heat
 from reports.fleet.outliers import ACCUSED, Group, Report, against
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
@@ -47,13 +48,20 @@ _COLOURS = {
 
 
 def heat_map(
-    group: Group, report: Report, number: int, several: bool, links: Mapping[str, str] = MappingProxyType({})
+    group: Group,
+    report: Report,
+    number: int,
+    several: bool,
+    links: Mapping[str, str] = MappingProxyType({}),
+    *,
+    of: Chosen | None = None,
 ) -> Figure | None:
     """Draw the hosts of a group beside the families of numbers; None where there is nothing to compare. `links`: host → where more is
-    said of it."""
-    heated = heat(group, report, links)
-    if heated is None:
+    said of it; `of`: what it shows, where that is known already."""
+    of = of or choose(group, report)
+    if of is None:
         return None
+    heated = heat(group, report, of, links)
     known = _known(group)
     if known:
         title = _finding(group, report, several)
@@ -82,13 +90,15 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
     shown = _chosen(known, [n for n in group.hosts if n in accused or n in report.rerun])
     reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.hosts)]))
     several_sweeps = len({one.key.sweep for one, _ in shown}) > 1
+    ways = {strip.metric.better for _, strip in shown}
+    signed = {"higher": 1, "lower": -1}[ways.pop()] if len(ways) == 1 else 0
     dots_of = {  # whatever the width
         id(strip): [_dot(one, strip, n, _word(n, mild), reach) for n in strip.hosts] for one, strip in shown
     }
 
     def build(shown: Sequence[tuple[Series, Strip]], width: int) -> Spec:
         frame = Frame(width=width, height=30 + _ROW * len(shown) + 44, left=10, right=10, top=8)
-        x = _axis(reach * 1.04)
+        x = _axis(reach * 1.04, signed)
         y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
@@ -136,7 +146,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         note="Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
-        key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w], dot=True) for w in _WORDS if w == "others" or w in drawn),
+        key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w], dot=True, diamond=w == "suspicious") for w in _WORDS if w == "others" or w in drawn),
         numbers=(_table(known, mild),),
     )  # fmt: skip
 
@@ -226,7 +236,8 @@ def _word(host: Host, mild: Mapping[str, Status]) -> str:
 def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float) -> dict[str, Any]:
     """Return a host's dot, its row to be set; what lies beyond the axis is a triangle at its edge."""
     at = _at(strip, host)
-    shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
+    inside = "diamond" if word == "suspicious" else "circle"  # its colour is near to that of the slow ones
+    shape = inside if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
     tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4, step=one.step)}"
     status = f" · {host.status}{mark(host.doubt)}" if host.is_odd else mark(host.doubt)
     return {
@@ -248,28 +259,63 @@ def _thinned(dots: Sequence[dict[str, Any]], plot: Plot) -> Rows:
 
 
 def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: Plot) -> Rows:
-    """Name the marked hosts below their dots; names that would touch become one."""
+    """Name the marked hosts below their dots, side by side where each name can lie below its own dot; else as one."""
     width = plot.frame.plot_width
     groups = [[n] for n in sorted(marked, key=lambda n: (_at(strip, n), n.name))]
-    placed: list[tuple[float, float, str, float]] = []  # left end, width, text, the dots' middle
-    i = 0
     ends = {n.name: max(-reach, min(reach, _at(strip, n))) for n in marked}
-    while i < len(groups):
-        at = statistics.fmean([ends[n.name] for n in groups[i]])
-        text = _text(strip, groups[i], reach, width)
-        wide = label_placement.text_width(text)
-        left = min(max(plot.at(at, y)[0] - wide / 2, 0.0), width - wide)
-        if placed and left < placed[-1][0] + placed[-1][1] + 6:
-            groups[i - 1 : i + 1] = [groups[i - 1] + groups[i]]
-            placed.pop()
-            i -= 1
-            continue
-        placed.append((left, wide, text, at))
-        i += 1
+
+    while True:
+        ats = [statistics.fmean([ends[n.name] for n in group]) for group in groups]
+        texts = [_text(strip, group, reach, width) for group in groups]
+        wide = [label_placement.text_width(text) for text in texts]
+        dots = [plot.at(at, y)[0] for at in ats]
+        lefts = _side_by_side(dots, wide, width)
+        strays = [
+            not left - 2 <= dot <= left + size + 2 for dot, left, size in zip(dots, lefts, wide, strict=True)
+        ]
+        if len(groups) < 2 or not any(strays):
+            break
+        i = strays.index(True)
+        beside = [k for k in (i - 1, i + 1) if 0 <= k < len(groups)]
+        k = min(beside, key=lambda k: abs(dots[k] - dots[i]))
+        first = min(i, k)
+        groups[first : first + 2] = [groups[first] + groups[first + 1]]
     return [
-        {"x": round(at, 3), "y": y, "text": text, "dx": round(left + wide / 2 - plot.at(at, y)[0], 1), "dy": 16, "align": "center"}
-        for left, wide, text, at in placed
+        {"x": round(at, 3), "y": y, "text": text, "dx": round(left + size / 2 - dot, 1), "dy": 16, "align": "center"}
+        for at, text, dot, left, size in zip(ats, texts, dots, lefts, wide, strict=True)
     ]  # fmt: skip
+
+
+_BETWEEN = 6.0
+"""px between two names."""
+
+
+def _side_by_side(dots: Sequence[float], wide: Sequence[float], width: float) -> list[float]:
+    """Return the left ends of names in the order of their dots, none on another and all within the plot, as near to their dots as that allows:
+    those that would touch share what they are moved by."""
+    blocks: list[tuple[list[int], float]] = []  # members, left end
+    for i in range(len(dots)):
+        members = [i]
+        while True:
+            offsets = _offsets(members, wide)
+            total = offsets[-1] + wide[members[-1]]
+            left = statistics.fmean(
+                dots[k] - wide[k] / 2 - offset for k, offset in zip(members, offsets, strict=True)
+            )
+            left = min(max(left, 0.0), width - total)
+            if not blocks or blocks[-1][1] + _span_of(blocks[-1][0], wide) + _BETWEEN <= left:
+                break
+            members = blocks.pop()[0] + members
+        blocks.append((members, left))
+    return [left + offset for members, left in blocks for offset in _offsets(members, wide)]
+
+
+def _offsets(members: Sequence[int], wide: Sequence[float]) -> list[float]:
+    return list(itertools.accumulate((wide[k] + _BETWEEN for k in members[:-1]), initial=0.0))
+
+
+def _span_of(members: Sequence[int], wide: Sequence[float]) -> float:
+    return sum(wide[k] for k in members) + _BETWEEN * (len(members) - 1)
 
 
 def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> str:
@@ -290,16 +336,22 @@ def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> st
     return label_placement.fitting(each, width)
 
 
-def _axis(reach: float) -> axes.Axis:
-    """Return the axis of the distances: without signs, since a number's own change may have the other one."""
+def _axis(reach: float, signed: int) -> axes.Axis:
+    """Return the axis of the distances, better to the right. `signed`: 1 where more is better of all numbers and the change of each rises with the
+    axis, -1 where less is; 0 of both kinds, whose ticks have no sign."""
     step = next(s for s in (1, 2, 5, 10) if reach / s <= 4.5)
+
+    def text(at: float) -> str:
+        sign = ("+" if at * signed > 0 else fmt.MINUS) if at and signed else ""
+        return f"{sign}{abs(at):g}"
 
     def ticks(step: float) -> tuple[tuple[float, str], ...]:
         most = int(reach / step)
-        return tuple((round(step * i, 3), f"{abs(step * i):g}") for i in range(-most, most + 1))
+        return tuple((round(step * i, 3), text(round(step * i, 3))) for i in range(-most, most + 1))
 
+    what = "change from the median" if signed else "distance from the median"
     return axes.Axis(
-        kind="linear", low=-reach, high=reach, ticks=ticks(step), title="Worse ← distance from the median, % → better",
+        kind="linear", low=-reach, high=reach, ticks=ticks(step), title=f"Worse ← {what}, % → better",
         fine=(ticks(step), ticks(step / 2), ticks(step / 10)),
     )  # fmt: skip
 

@@ -510,7 +510,7 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
         assert {status[h] for h in hosts} == {"unknown" if word == "not judged" else word}
         assert (word != row.word) == (word == "ok" and bool(hosts & {*case.report.lacking}))
         assert row.bad == (row.word in ("slow", "broken"))
-    spans: list[tuple[float, float]] = []
+    spans: list[float] = []
     for i, column in enumerate(grid.columns):
         metric = column.title.removeprefix("⚠ ")
         keys = [key for key in known if key[1] == metric]
@@ -538,7 +538,7 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
         ]
         repeats = statistics.median(halves) if halves else 0.0
         quiet = max(0.01, 3 * sd, repeats)
-        spans.append((quiet, max(0.1, 2 * quiet)))
+        spans.append(quiet)
         if scales is None:
             assert not any(row.cells[i].shade or row.cells[i].marked for row in grid.rows)
             spans.clear()
@@ -553,7 +553,6 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
             assert repeats == 0 or stands(told, repeats * 100, digits=2)
             assert halves or told == "–"
             assert stands(scale["No colour below"], quiet * 100)
-            assert stands(scale["Full colour from"], max(0.1, 2 * quiet) * 100)
             assert (int(scale["Numbers"]), int(scale["Hosts"])) == (len(keys), len(typical))
         sign = 1 if METRICS[metric]["better"] == "lower" else -1
         for hosts, row in rows:
@@ -580,18 +579,19 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
                 assert (cell.shade < 0) == (worse <= 0 and (-worse > quiet or is_odd)) or abs(
                     abs(worse) - quiet
                 ) < 1e-9
-                assert (abs(cell.shade) == 12) <= (abs(worse) > 0.9 * max(0.1, 2 * quiet))
+                assert not cell.shade or abs(cell.shade) == 1 + round(11 * min(math.log(max(abs(worse), 0.01) / 0.01) / math.log(50), 1))  # fmt: skip
     assert ("Hatched: " in figure.note) == any(cell.missing for row in grid.rows for cell in row.cells)
     assert ("outlined" in figure.note) == any(cell.marked for row in grid.rows for cell in row.cells)
     assert ("No colours: " in figure.note) == (not judged)
     if not judged:
         return
-    for what, told, shares in zip(("no colour", "full"), re.search(r"[Nn]o colour within (\S+(?: to \S+)?) %: .*Full colour from (\S+(?: to \S+)?) % on", figure.note).groups(), zip(*spans, strict=True), strict=True):  # type: ignore[union-attr]  # fmt: skip
-        low, high = [float(t) for t in told.split(" to ")] if " to " in told else [float(told)] * 2
-        assert low <= min(shares) * 100 * 1.005, what
-        assert high >= max(shares) * 100 * 0.995, what
-        assert min(shares) * 90 <= low
-        assert high <= max(shares) * 110
+    assert "full from 50 % on" in figure.note
+    (told,) = re.findall(r"[Nn]o colour within (\S+(?: to \S+)?) %: ", figure.note)
+    low, high = [float(t) for t in told.split(" to ")] if " to " in told else [float(told)] * 2
+    assert low <= min(spans) * 100 * 1.005
+    assert high >= max(spans) * 100 * 0.995
+    assert min(spans) * 90 <= low
+    assert high <= max(spans) * 110
 
 
 def repeats_of(truth: Truth, number: Number, hosts: set[str]) -> list[float]:

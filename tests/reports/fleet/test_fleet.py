@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from orchestrator.experiment.yaml_nodes import ExperimentError
 from orchestrator.model import Group
 from orchestrator.store.result_file import Session
-from reports.fleet import confirm, outliers
+from reports.fleet import confirm, heat, outliers, strip
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
 from reports.fleet.confirm import Way
@@ -961,7 +961,6 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
 
 def test_a_thousand_hosts_fit_a_page(some: Fleet) -> None:
     """Dots that fall on one pixel are one dot: the picture does not grow with the fleet."""
-    from reports.fleet import strip
     from reports.verdicts.fleet import Metric, judge_fleet
 
     report = some.hosts(range(1, 13)).report()
@@ -1205,3 +1204,49 @@ def test_where_each_host_is_odd_in_a_number_of_its_own_there_is_a_page(make: Any
     assert figure.grid is not None
     assert {row.name for row in figure.grid.rows} == {f"n{host}" for host in range(12)}
     assert all(any(cell.marked for cell in row.cells) for row in figure.grid.rows)
+
+
+@pytest.mark.parametrize(
+    ("dots", "wide", "lefts"),
+    [
+        ([50.0, 200.0], [40.0, 40.0], [30.0, 180.0]),
+        ([50.0, 90.0], [40.0, 40.0], [27.0, 73.0]),  # they would touch, and share what they are moved by
+        ([2.0, 30.0], [40.0, 40.0], [0.0, 46.0]),  # the edge holds both
+        ([290.0], [40.0], [260.0]),
+    ],
+)
+def test_names_of_two_hosts_stand_each_below_its_own_dot(
+    dots: list[float], wide: list[float], lefts: list[float]
+) -> None:
+    assert strip._side_by_side(dots, wide, 300.0) == pytest.approx(lefts)
+
+
+def test_shades_are_of_one_scale_and_axes_have_signs_where_they_can(some: Fleet) -> None:
+    """+51 % was pale in one column, +31 % strong in the next; "node1, node2" stood between two dots; "15 10 5 0 5 10 15" was an axis."""
+    for host in range(1, 13):
+        some.add(f"node{host:03}", {1: 0.1, 2: 0.15}.get(host, 0.0), mlc=False)
+    report = some.report()
+    (group,) = report.groups
+
+    heated = strip.heat_map(group, report, 1, several=False)
+    figure = strip.figure(group, report, 1, several=False)
+
+    assert heated
+    assert heated.grid
+    shades = {
+        (cell.text, abs(cell.shade))
+        for row in heated.grid.rows
+        for cell in row.cells
+        if cell.shade and " to " not in cell.text
+    }
+    assert {shade for text, shade in shades} == {
+        heat.strength(abs(float(text.replace("−", "-"))) / 100) for text, _ in shades
+    }
+    assert heat.strength(0.5) == 12 > heat.strength(0.1) > heat.strength(0.03) > heat.strength(0.01) == 1
+    assert figure
+    axis = json.dumps(figure.panels[0].wide, ensure_ascii=False)
+    assert "Worse ← change from the median, % → better" in axis
+    assert "−10" in axis
+    names = [row["text"] for row in figure.panels[0].wide["datasets"]["names"]]
+    assert {"node001", "node002"} <= {*names}
+    assert {row["shape"] for row in figure.panels[0].wide["datasets"]["odd"]} == {"diamond"}
