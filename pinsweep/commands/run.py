@@ -41,7 +41,12 @@ if TYPE_CHECKING:
 @click.option(
     "--events-to", type=_options.OUTPUT, metavar="FILE", help="With --events: write them to this file (or FIFO) instead."
 )  # fmt: skip
-@click.option("-q", "--quiet", is_flag=True, help="Say only what goes wrong: no line where all runs are ok.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Say only what goes wrong, and where nothing was left to run: no line where all runs are ok.",
+)
 @click.option(
     "--seed", type=int, help="Seed of the order of the runs. [default: the file's own, else a new one]"
 )
@@ -292,6 +297,8 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
             say("no result file was made", err=True)
         return
     if quiet and not summary.stopped:
+        if not summary.counts and not summary.failed_before:
+            say("nothing to do: all was done before", err=True)
         if summary.failed_before:
             say(f"{summary.failed_before} failed before and were left alone", err=True)
         return

@@ -82,10 +82,15 @@ def test_quiet_is_silent_of_what_is_well_and_says_what_failed(pinsweep: Cli, tmp
     (tmp_path / "bad.yaml").write_text(ECHO % "1, 0")
 
     good = pinsweep("run", "-q", "e.yaml", "-o", "e.db")
+    nothing = pinsweep("run", "-q", "e.yaml", "-o", "e.db")
     bad = pinsweep("run", "--quiet", "bad.yaml", "-o", "bad.db")
     again = pinsweep("run", "-q", "bad.yaml", "-o", "bad.db")
 
     assert (good.returncode, good.stdout, good.stderr) == (0, "", "")
+    assert (nothing.returncode, nothing.stderr) == (
+        0,
+        "nothing to do: all was done before\n",
+    )  # not as if it had measured
     assert (bad.returncode, bad.stdout) == (1, "")
     (line,) = bad.stderr.splitlines()
     assert line.startswith("bad  n=0  failed: ")
