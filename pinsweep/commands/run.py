@@ -284,6 +284,20 @@ def _print(finished: Finished, status: int) -> None:
     data(json_text(of_sweep(_made(finished), plan, finished.summary, status, results, findings)))
 
 
+def _again(path: Path, call: click.Context, home: Path | None) -> str:
+    """Return what goes on with a sweep that was stopped. Of a host of many it is what goes on with all of them."""
+    import shlex
+
+    if home is not None:
+        from orchestrator.cluster import folder
+
+        if folder.is_sweep(home.parent):
+            sweep = folder.read(home.parent)
+            return shlex.join(["run", "-o", sweep.was or sweep.folder])
+    form = None if call.params["form"] == "table" else "json"
+    return shlex.join(_options.typed(call, output=path, form=form))
+
+
 def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> None:
     """Say what was done and what to do next. `home`: where the file will lie."""
     import shlex
@@ -323,9 +337,7 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
             err=True,
         )
     if summary.stopped:
-        form = None if call.params["form"] == "table" else "json"
-        again = shlex.join(_options.typed(call, output=finished.path, form=form))
-        say(f"stopped; to go on: pinsweep {again}", err=True)
+        say(f"stopped; to go on: pinsweep {_again(finished.path, call, home)}", err=True)
         return
     if summary.failed_before:
         say(

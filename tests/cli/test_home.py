@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cluster import kept
+from orchestrator.cluster import folder, kept
+from orchestrator.cluster.folder import Sweep
 from tests.conftest import Cli
+from tests.waits import until
 
 SWEEP = """\
 schema: 1
@@ -25,8 +28,8 @@ matrix: {{x: [1, 2]}}
 """
 
 
-def experiment(folder: Path, command: str = "echo {x}") -> Path:
-    path = folder / "two.yaml"
+def experiment(where: Path, command: str = "echo {x}") -> Path:
+    path = where / "two.yaml"
     path.write_text(SWEEP.format(command=command))
     return path
 
@@ -115,6 +118,32 @@ def test_a_file_that_is_none_says_so(tmp_path: Path) -> None:
     assert found is not None
     assert "n1.db" in found.problem
     assert kept.read(tmp_path / "n2.db") is None
+
+
+def test_the_log_of_a_job_that_is_stopped_names_what_goes_on_with_the_sweep(tmp_path: Path) -> None:
+    """It named the job's own command, with a folder on the host that is gone with the job."""
+    acc = tmp_path / "acc"
+    sweep = Sweep(id="3f9a12bc", folder=str(acc), via="slurm", hosts=("n1",), experiments={}, words=())
+    folder.make(sweep, {}, "")
+    local = tmp_path / "local" / "n1.db"
+    local.parent.mkdir()
+
+    words = [
+        "run",
+        experiment(tmp_path, f"touch {tmp_path}/began; sleep 60"),
+        "-o",
+        local,
+        "--home",
+        acc / "n1.db",
+    ]
+
+    with subprocess.Popen([sys.executable, "-P", "-m", "pinsweep", *map(str, words)], stderr=subprocess.PIPE, text=True) as job:  # fmt: skip
+        until((tmp_path / "began").exists)
+        job.send_signal(signal.SIGINT)
+        _, said = job.communicate()
+
+    assert job.returncode == 130, said
+    assert said.splitlines()[-1] == f"stopped; to go on: pinsweep run -o {acc}"
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one PU cannot be a part")
