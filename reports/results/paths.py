@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -32,10 +33,18 @@ def result_files(names: Iterable[str | Path]) -> list[Path]:
         else:
             paths, problem = [Path(text)], ""
         if not paths:
-            raise UserError(text, problem, "`pinsweep run EXPERIMENT -o FILE` makes one")
+            raise UserError(text, problem, _hint(Path(text)))
         for path in paths:  # a link that leads to itself is for the one who opens it, too
             found.setdefault(os.path.realpath(path), path)
     return list(found.values())
+
+
+def _hint(path: Path) -> str:
+    from orchestrator.cluster.folder import is_sweep  # who names files does without
+
+    if is_sweep(path):
+        return f"no host of this sweep has results yet: pinsweep status {shlex.quote(str(path))}"
+    return "`pinsweep run EXPERIMENT -o FILE` makes one"
 
 
 def no_result_files(names: Iterable[str | Path]) -> list[Path]:
