@@ -34,6 +34,7 @@ for try in 1 2 3; do         # one job of a host at a time, also where Slurm has
 done
 rm -f -- "$local/reason" "$local/is-home"
 [ -e "$dir/sweep.json" ] || { reason="$dir is not there: not shared with $host?"; exit 2; }
+grep -qF "\\"$host\\"" "$dir/sweep.json" || { reason="$host is no host of this sweep; PINSWEEP_HOST=NAME says what it is called there"; exit 2; }
 """
 
 

@@ -38,7 +38,7 @@ def test_every_word_of_a_sweep_is_one_word_of_the_shell(tmp_path: Path) -> None:
     fake.chmod(0o755)
     shared = tmp_path / "a b"
     shared.mkdir()
-    (shared / "sweep.json").touch()
+    (shared / "sweep.json").write_text('"n1"')
     script = job_script(
         dataclasses.replace(
             SWEEP, folder=str(shared), python=str(fake), local=str(tmp_path), setup="export OUT=$WHERE"
@@ -77,7 +77,7 @@ def test_every_word_of_a_sweep_is_one_word_of_the_shell(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: str) -> None:
-    (tmp_path / "sweep.json").touch()
+    (tmp_path / "sweep.json").write_text('"n1"')
     for name, text in (("python", python), ("another", "exit 0")):
         (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
         (tmp_path / name).chmod(0o755)
@@ -86,7 +86,8 @@ def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: s
         dataclasses.replace(SWEEP, folder=str(tmp_path), python=python, local=str(tmp_path), setup=setup)
     )
 
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    env = {**os.environ, "PINSWEEP_HOST": "n1"}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=False)
 
     assert done.stdout.splitlines()[-1] == last
     assert done.returncode == int(last.split()[0][3:])
@@ -105,7 +106,7 @@ def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: s
 def test_results_stay_on_the_host_until_they_are_home(
     tmp_path: Path, before_it_ends: str, stays: bool
 ) -> None:
-    (tmp_path / "sweep.json").touch()
+    (tmp_path / "sweep.json").write_text('"n1"')
     local = tmp_path / "pinsweep-3f9a12bc-n1"
     fake = tmp_path / "python"
     fake.write_text(f"#!/bin/bash\nl={local}\n{before_it_ends}\n")
@@ -125,7 +126,7 @@ def test_results_stay_on_the_host_until_they_are_home(
 
 def test_one_job_of_a_host_at_a_time(tmp_path: Path) -> None:
     """As where Slurm has given up a host whose job runs on, and starts another one when it answers again."""
-    (tmp_path / "sweep.json").touch()
+    (tmp_path / "sweep.json").write_text('"n1"')
     fake = tmp_path / "python"
     local = tmp_path / "pinsweep-3f9a12bc-n1"
     fake.write_text(
@@ -154,7 +155,7 @@ def test_one_job_of_a_host_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_somebody_else_put_in_its_place_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "sweep.json").touch()
+    (tmp_path / "sweep.json").write_text('"n1"')
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "is-home").touch()
@@ -180,6 +181,25 @@ def test_a_folder_that_is_not_shared_is_named(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
 
     assert re.search(r"rc=2 .*elsewhere is not there: not shared with ", done.stdout)
+
+
+def test_a_host_that_is_not_of_the_sweep_is_refused(tmp_path: Path) -> None:
+    """`sbatch -w n3 job.sh` left an n3.db that nobody looked at."""
+    sweep = dataclasses.replace(SWEEP, folder=str(tmp_path / "acc"), local=str(tmp_path), python="true")
+    folder.make(sweep, {}, "")
+    said = {
+        host: subprocess.run(
+            ["bash", "-c", job_script(sweep)], env={**os.environ, "PINSWEEP_HOST": host}, capture_output=True, text=True, check=False
+        ).stdout.splitlines()[-1]
+        for host in ("n1", "n11", "n")
+    }  # fmt: skip
+
+    assert said == {
+        "n1": "rc=0 complete",
+        "n11": "rc=2 n11 is no host of this sweep; PINSWEEP_HOST=NAME says what it is called there",
+        "n": "rc=2 n is no host of this sweep; PINSWEEP_HOST=NAME says what it is called there",
+    }
+    assert not list(tmp_path.glob("pinsweep-*"))
 
 
 def test_by_hand_slurm_is_told_all_it_needs() -> None:
