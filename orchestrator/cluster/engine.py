@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from parsers.errors import PinsweepError
+
+AT_ONCE: Final = "--at-once: the same command again, when there is room"
+CANARY: Final = "behind the canary: the same command again, when it is done"
+IN_TURN: Final = frozenset({AT_ONCE, CANARY})
+"""Why a host got no job where nobody keeps a queue, and all is as it was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

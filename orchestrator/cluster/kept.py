@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class Kept:
     failure: str = ""  # "disk: exit status 1: fio: No space left on device"
     nothing: str = ""  # why no cell could run
     traits: Mapping[str, str] = field(default_factory=dict)  # what it was measured with: "fio" → "3.33"
-    problem: str = ""  # why the file cannot be read
+    problem: str = ""  # why the file cannot be taken for this host's
 
     @property
     def pending(self) -> int:
@@ -37,13 +37,27 @@ class Kept:
         return self.ended and self.total > 0 and self.done >= self.total and not self.failed
 
 
-def read(path: Path, *, allow_misplaced: bool = False) -> Kept | None:
-    """Return what a result file holds; None if there is none. One that is damaged says so. `allow_misplaced`: as of `run`."""
+def read(path: Path, *, hosts: Collection[str] = (), allow_misplaced: bool = False) -> Kept | None:
+    """Return what the result file of a host holds; None if there is none. One that is damaged says so, and so does one of another of the
+    sweep's `hosts`. `allow_misplaced`: as of `run`."""
     try:
         found = progress.read(path)
     except PinsweepError as error:
         return Kept(problem=f"{path.name}: {error.cause}")
-    return None if found is None else of(found, allow_misplaced=allow_misplaced)
+    if found is None:
+        return None
+    if _is_of_another(found.host, path.stem, hosts):
+        return Kept(problem=f"{path.name} is of {found.host}")
+    return of(found, allow_misplaced=allow_misplaced)
+
+
+def _is_of_another(name: str, host: str, hosts: Collection[str]) -> bool:
+    """Tell whether who calls itself `name` is another of the hosts. What it is called there may have a domain that it does not say itself, or be
+    an alias of ssh, of which nothing can be told."""
+    first = name.partition(".")[0]
+    if name == host or (name not in hosts and first == host.partition(".")[0]):
+        return False
+    return name in hosts or first in {other.partition(".")[0] for other in hosts}
 
 
 def of(found: Progress, *, allow_misplaced: bool = False) -> Kept:

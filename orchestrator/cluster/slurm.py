@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -27,9 +27,12 @@ _UNKNOWN: Final = "Slurm did not answer, and may have taken the job all the same
 class Slurm:
     """An Engine."""
 
-    def __init__(self, sweep: Sweep, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, sweep: Sweep, patience_s: float = PATIENCE_S, on_wait: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._sweep = sweep
         self._patience_s = patience_s
+        self._on_wait = on_wait
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
         # --all: else hosts of hidden partitions are unknown, to those who may use them, too
@@ -96,13 +99,19 @@ class Slurm:
 
     def _asked(self, argv: Sequence[str]) -> str:
         ends = time.monotonic() + self._patience_s
+        told = False
         while True:
             done = _run(argv)
             if done.returncode == 0:
                 return done.stdout
+            words = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
             if not slurm_text.is_away(done.stderr) or time.monotonic() >= ends:
-                words = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
                 raise Away(argv[0], words, "see that Slurm answers here, then run the same command again")
+            if not told:
+                self._on_wait(
+                    f"Slurm does not answer, and is asked again for {self._patience_s:.0f} s: {argv[0]}: {words}"
+                )
+                told = True
             time.sleep(1.0)
 
 

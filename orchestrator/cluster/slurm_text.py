@@ -26,11 +26,17 @@ _WAITS: Final = frozenset(
     {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
 )
 _HOPELESS: Final = (
-    "UnavailableNodes", "PartitionTimeLimit", "PartitionConfig", "PartitionNodeLimit", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
+    "PartitionTimeLimit", "PartitionConfig", "PartitionNodeLimit", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
     "InvalidAccount", "InvalidQOS", "DependencyNeverSatisfied", "launch failed", "JobHeld", "BadConstraints", "QOSMaxWall",
     "AssocMaxWall",
 )  # fmt: skip
-"""Beginnings or parts of reasons that do not go away while nobody does anything about them."""
+"""Beginnings or parts of reasons that do not go away while nobody does anything about them. Hosts that are out (ReqNodeNotAvail) are told by
+sinfo."""
+_MEANS: Final = {
+    "PartitionConfig": "the partition takes no such job: it asks for too long, or for a host that is not of it",
+    "PartitionTimeLimit": "it asks for longer than the partition allows",
+}
+"""What Slurm's word for a reason does not tell."""
 
 _CPU: Final = re.compile(
     r"haswell|broadwell|skylake|cascade|cooper|ice-?lake|sapphire|emerald|granite|sierra|knl|naples|rome|milan|genoa|bergamo|turin"
@@ -97,6 +103,7 @@ def jobs(text: str) -> dict[str, Job]:
 def _job(host: str, number: str, state: str, reason: str) -> Job:
     if state in _WAITS:
         hopeless = state != "PENDING" or any(word in reason for word in _HOPELESS)
+        reason = f"{reason}: {_MEANS[reason]}" if reason in _MEANS else reason
         return Job(host=host, id=number, phase="waits", state=state, reason=reason, hopeless=hopeless)
     if state in _RUNS:
         return Job(host=host, id=number, phase="runs", state=state)
@@ -112,7 +119,7 @@ def is_away(stderr: str) -> bool:
 def refusal(stderr: str) -> str:
     """Return why sbatch took no job: "QOSMaxSubmitJobPerUserLimit", else its last words."""
     lines = [re.sub(r"^sbatch: (error: )?", "", line).strip() for line in stderr.splitlines()]
-    lines = [line for line in lines if line]
+    lines = [line for line in lines if line and not line.startswith('Try "sbatch')]
     limit = next((line for line in lines if re.fullmatch(r"\w*(Max|Grp|Limit)\w*", line)), "")
     said = next(
         (line for line in reversed(lines) if "failed" in line), lines[-1] if lines else "sbatch said nothing"

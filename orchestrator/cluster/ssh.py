@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from orchestrator.cluster import folder, logs, nodeset, ssh_text
-from orchestrator.cluster.engine import Host, Job, Submission
+from orchestrator.cluster.engine import AT_ONCE, CANARY, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.ssh_text import Seen
 from parsers.errors import UserError
@@ -62,11 +62,9 @@ class Ssh:
         before = logs.read(self._sweep.path("log"))
         for one in wanted:
             if one.after:
-                refused[one.host] = "behind the canary: the same command again, when it is done"
+                refused[one.host] = CANARY
             elif len(commands) >= room:
-                refused[one.host] = (
-                    f"--at-once {self._sweep.at_once}: the same command again, when there is room"
-                )
+                refused[one.host] = AT_ONCE
             else:
                 number = int(before[one.host].job) + 1 if one.host in before else 1
                 taken[one.host] = str(number)

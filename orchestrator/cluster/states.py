@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from orchestrator.cluster.engine import Host, Job
+from orchestrator.cluster.engine import IN_TURN, Host, Job
 from orchestrator.cluster.kept import Kept
 from orchestrator.cluster.logs import Log
 
@@ -34,19 +34,25 @@ class State:
     total: int = 0
     job: str = ""
     stuck: bool = False  # its job waits for what does not come by itself
+    blocked: bool = False  # its file has to be moved away before anything can be done there
     retry: bool = False  # nothing is left to do but what failed: only --retry-failed starts that again
 
     @property
     def left(self) -> bool:
         """Whether `run -o DIR/` has something to do there."""
-        return self.word in ("not submitted", "skipped", "lost", "failed") and not self.retry
+        return self.word not in ("done", *LIVE) and not self.retry and not self.blocked
+
+    @property
+    def waits_for_its_turn(self) -> bool:
+        """Whether it has no job since others come first, as was asked for."""
+        return self.reason in IN_TURN
 
 
 class _Found(Protocol):
     """Makes the State of one host."""
 
     def __call__(
-        self, word: Word, reason: str = "", *, stuck: bool = False, retry: bool = False
+        self, word: Word, reason: str = "", *, stuck: bool = False, retry: bool = False, blocked: bool = False
     ) -> State: ...
 
 
@@ -56,10 +62,12 @@ def state(
     """Return what became of a host. `node`: None if nobody could be asked; `refused`: why it got no job at the last attempt."""
     total, done = (kept.total, kept.done) if kept else (0, 0)
 
-    def found(word: Word, reason: str = "", *, stuck: bool = False, retry: bool = False) -> State:
-        of = log.job if log else ""
+    def found(
+        word: Word, reason: str = "", *, stuck: bool = False, retry: bool = False, blocked: bool = False
+    ) -> State:
         return State(
-            host=host, word=word, reason=reason, done=done, total=total, job=job.id if job else of, stuck=stuck, retry=retry
+            host=host, word=word, reason=reason, done=done, total=total, job=job.id if job else log.job if log else "",
+            stuck=stuck, retry=retry, blocked=blocked,
         )  # fmt: skip
 
     if kept and kept.complete:
@@ -67,18 +75,22 @@ def state(
     if job and job.phase == "runs":
         return found("running")
     if job and job.phase == "waits":
-        why = (node.problem if node else "") or (job.reason if job.hopeless else "")
-        if why:
-            return found("failed", f"its job waits for ever: {why}", stuck=True)
+        if node and node.problem:
+            return found("skipped", f"{node.problem}; its job waits for it", stuck=True)
+        if job.hopeless:
+            return found("failed", f"its job waits for ever: {job.reason}", stuck=True)
         return found("queued", job.reason)
     if kept and kept.problem:
-        return found("failed", kept.problem)
-    if log is None and job is None:
-        if node and node.problem:
-            return found("skipped", node.problem)
-        return found("lost", "no log") if kept else found("not submitted", refused)
+        return found(
+            "failed", f"{kept.problem}; move it away, and `run -o` begins the host anew", blocked=True
+        )
     if job and log and int(log.job) < int(job.id):
         log = None  # of an earlier job
+    never_began = log is None and (kept is None or job is None or job.state == "CANCELLED")
+    if never_began and node and node.problem:
+        return found("skipped", node.problem)
+    if log is None and job is None:
+        return found("lost", "no log") if kept else found("not submitted", refused)
     if refused and job and log is None:
         return found("not submitted", refused)  # it was taken back before it began
     return _ended(found, kept, log, job, node)
@@ -130,17 +142,22 @@ def exit_status(states: Iterable[State]) -> int:
 def folded(states: Sequence[State]) -> list[tuple[Word, str, tuple[State, ...]]]:
     """Return hosts of one state and reason together, in the order of WORDS; what counts runs is summed up by who prints it.
 
-    Reasons that differ in the host's own name alone are one, with HOST in its place.
+    Reasons that differ in the host's own name and its job's number alone are one: that of the first.
     """
     groups: dict[tuple[Word, str], list[State]] = {}
     for one in states:
         groups.setdefault((one.word, _of_any(one)), []).append(one)
     order = sorted(groups, key=lambda key: (WORDS.index(key[0]), -len(groups[key])))
-    return [
-        (word, reason if len(group) > 1 else group[0].reason, tuple(group))
-        for (word, reason), group in ((key, groups[key]) for key in order)
-    ]
+    return [(word, _of_all(groups[word, reason]), tuple(groups[word, reason])) for word, reason in order]
 
 
 def _of_any(one: State) -> str:
-    return re.sub(rf"(?<![\w.-]){re.escape(one.host)}(?![\w-])", "HOST", one.reason)
+    """Return the reason without what is of this host alone. Its folder there, pinsweep-ID-HOST, has its name, too."""
+    own = re.escape(one.host)
+    text = re.sub(rf"(?:(?<![\w.-])|(?<=pinsweep-[0-9a-f]{{8}}-)){own}(?![\w-])", "HOST", one.reason)
+    return re.sub(rf"\bjob {re.escape(one.job)}\b", "job", text) if one.job else text
+
+
+def _of_all(group: Sequence[State]) -> str:
+    alike = all(one.reason == group[0].reason for one in group)
+    return group[0].reason if alike else f"{group[0].reason} (the others likewise)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -35,16 +35,24 @@ class View:
 
     @property
     def exit_status(self) -> int:
-        return states.UNFINISHED if self.problem else states.exit_status(self.states)
+        """Of `status`."""
+        own = states.exit_status(self.states)
+        return states.UNFINISHED if self.problem and own != states.COMPLETE else own
+
+    @property
+    def exit_status_of_run(self) -> int:
+        """0 if each host is done, has a job, or has to wait for its turn, as was asked for."""
+        well = all(one.word in ("done", *states.LIVE) or one.waits_for_its_turn for one in self.states)
+        return states.COMPLETE if well else states.BAD
 
 
-def engine_of(sweep: Sweep) -> Engine:
-    """Return who starts the jobs of a sweep."""
+def engine_of(sweep: Sweep, on_wait: Callable[[str], None] = lambda _: None) -> Engine:
+    """Return who starts the jobs of a sweep. `on_wait` is told if that one does not answer at once."""
     if sweep.via == "ssh":
         from orchestrator.cluster.ssh import Ssh
 
         return Ssh(sweep)
-    return Slurm(sweep)
+    return Slurm(sweep, on_wait=on_wait)
 
 
 def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
@@ -63,7 +71,10 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
         problem = str(error)
     engine.fetch(sweep.hosts)
     misplaced = "--allow-misplaced" in sweep.words
-    read = ((host, kept.read(sweep.result(host), allow_misplaced=misplaced)) for host in sweep.hosts)
+    names = frozenset(sweep.hosts)
+    read = (
+        (host, kept.read(sweep.result(host), hosts=names, allow_misplaced=misplaced)) for host in sweep.hosts
+    )
     found = {host: one for host, one in read if one is not None}
     ends = logs.read(sweep.path("log"))
     asked = [h for h in sweep.hosts if patient or states.depends_on_host(found.get(h), jobs.get(h))]
@@ -196,7 +207,8 @@ def hopeless(engine: Engine, taken: Mapping[str, str]) -> dict[str, str]:
 def advance(
     sweep: Sweep, engine: Engine, *, retry_failed: bool = False
 ) -> tuple[int, dict[str, str], dict[str, str]]:
-    """Start what is missing where it is missing, and take back what waits for ever: (jobs that were tried, host → its job, host → why none).
+    """Start what is missing where it is missing, and take back what waits for ever: (jobs that were tried, host → the job that it has now, host →
+    why none).
 
     Raises Away where nobody answers who could start jobs.
     """
@@ -206,10 +218,10 @@ def advance(
     retry = ["--retry-failed"] if retry_failed and view.kept else []
     todo = wanted(view, retry, retry_failed=bool(retry))
     taken, refused = start(view, engine, todo)
-    refused |= hopeless(engine, taken)
+    stuck_at_once = hopeless(engine, taken)
     if taken:
-        folder.keep_refused(sweep, refused)
-    return len(todo), taken, refused
+        folder.keep_refused(sweep, refused | stuck_at_once)
+    return len(todo), {h: job for h, job in taken.items() if h not in stuck_at_once}, refused | stuck_at_once
 
 
 def waited(sweep: Sweep, engine: Engine) -> View:

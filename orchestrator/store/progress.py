@@ -32,6 +32,7 @@ class Progress:
     facts: Mapping[str, Any]  # of the last session
     programs: Mapping[str, Mapping[str, Any]]
     pinsweep: str = ""  # its version, in the last session
+    host: str = ""  # as it calls itself
 
 
 def read(path: Path) -> Progress | None:
@@ -67,9 +68,9 @@ def _progress(path: Path, db: sqlite3.Connection) -> Progress:
             raise database.Damaged(path, "a run is of a point that is not there")
         if last.get((cell, repeat), ("", ""))[0] != "ok":
             last[cell, repeat] = str(status), str(reason or "")
-    ended, facts, programs, pinsweep = db.execute(
-        "SELECT ended_utc, facts, programs, pinsweep_version FROM session ORDER BY session DESC LIMIT 1"
-    ).fetchone() or ("", "{}", "{}", "")
+    ended, facts, programs, pinsweep, host = db.execute(
+        "SELECT ended_utc, facts, programs, pinsweep_version, host FROM session ORDER BY session DESC LIMIT 1"
+    ).fetchone() or ("", "{}", "{}", "", "")
     return Progress(
         cells=cells,
         last=last,
@@ -79,4 +80,5 @@ def _progress(path: Path, db: sqlite3.Connection) -> Progress:
         facts=dict(json.loads(facts)),
         programs={str(name): dict(about) for name, about in json.loads(programs).items()},
         pinsweep=str(pinsweep),
+        host=str(host),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -108,7 +108,7 @@ def run(asked: Asked, values: dict[str, Any]) -> int:
         say(
             f"{_hosts(len(taken))} submitted to {sweep.via}: {_folded(taken)}"
             if taken
-            else "no job was taken",
+            else "no host got a job",
             err=True,
         )
     if asked.wait:
@@ -118,7 +118,13 @@ def run(asked: Asked, values: dict[str, Any]) -> int:
     view = submit.look(sweep, engine)
     _answer(view, values["form"])
     say(f"see  pinsweep status {sweep.folder}", err=True)
-    return 1 if any(one.word not in ("done", "running", "queued") for one in view.states) else 0
+    return view.exit_status_of_run
+
+
+def _waiting(text: str) -> None:
+    from reports.text.plain import printable
+
+    say(printable(text), fg="yellow", err=True)
 
 
 def _wanted(asked: Asked, values: dict[str, Any]) -> Wanted:
@@ -168,8 +174,9 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
         told = {"job": job_script(sweep), "submissions": _submissions(view), "limits_min": sweep.limits_min}
         data(json_text({**told, **_as_json(view)}))
         return
-    say_lines((line, False) for line in ["# job.sh", *job_script(sweep).splitlines(), ""])
-    _say_submissions(view)
+    if lines := _submissions(view):
+        say_lines((line, False) for line in ["# job.sh", *job_script(sweep).splitlines(), ""])
+        _say_submissions(lines)
     for kind, minutes in sweep.limits_min.items():
         number = sum(host.kind == kind for host in view.nodes.values())
         say(f"-t  {minutes} min  {_hosts(number)} of {kind}", err=True)
@@ -199,11 +206,11 @@ def _submissions(view: View) -> dict[str, str]:
     return lines
 
 
-def _say_submissions(view: View) -> None:
-    """Print the commands that submit the jobs, hosts of one command together."""
+def _say_submissions(lines: Mapping[str, str]) -> None:
+    """Print the commands that submit the jobs (host → its own), hosts of one command together."""
     from orchestrator.cluster import slurm_text
 
-    for line, hosts in slurm_text.folded_lines(_submissions(view)).items():
+    for line, hosts in slurm_text.folded_lines(lines).items():
         say(f"# HOST: {_folded(hosts)}")
         say(line)
 
@@ -312,16 +319,18 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
 
 
 def _show_disturbed(view: View) -> None:
-    """Say whose numbers will not be judged, though all was run: hosts of one share together."""
+    """Say whose numbers will not be judged, though all was run."""
     if "--allow-disturbed" in view.sweep.words:
         return
-    groups: dict[str, list[str]] = {}
+    groups: dict[tuple[int, bool], dict[str, int]] = {}  # those of which nothing is left stand for themselves
     for one in view.states:
         if one.word == "done" and (lost := view.kept[one.host].disturbed):
-            groups.setdefault(f"{lost} of {one.total} runs", []).append(one.host)
-    for text, hosts in groups.items():
+            groups.setdefault((one.total, lost >= one.total), {})[one.host] = lost
+    for (total, _), hosts in groups.items():
+        least, most = min(hosts.values()), max(hosts.values())
         say(
-            f"  disturbed      {_folded(hosts)}  {text}, which are not judged: pinsweep audit says by what",
+            f"  disturbed      {_folded(hosts)}  {f'{least} to {most}' if least < most else most} of {total} runs,"
+            " which are not judged: pinsweep audit says by what",
             fg="yellow",
         )
 

@@ -89,6 +89,22 @@ def test_who_got_no_answer_is_looked_up_before_it_is_submitted_again(
     assert sorted(asked(tmp_path, "sbatch")) == ["n1", "n2", "n3", "n4", "n4", "n5", "n6"]
 
 
+def test_who_waits_for_slurm_is_told_so(program: Program) -> None:
+    program(
+        "squeue",
+        "if mkdir $here/once 2>/dev/null; then echo 'slurm_load_jobs error: Socket timed out' >&2; exit 1; fi\necho 'n1|7|RUNNING|None'",
+    )
+    sweep = Sweep(id="3f9a12bc", folder="/acc", via="slurm", hosts=("n1",), experiments={}, words=())
+    told: list[str] = []
+
+    jobs = Slurm(sweep, on_wait=told.append).jobs()
+
+    assert jobs["n1"].id == "7"
+    assert told == [
+        "Slurm does not answer, and is asked again for 60 s: squeue: slurm_load_jobs error: Socket timed out"
+    ]
+
+
 def test_where_slurm_stays_silent_nothing_is_submitted_again(tmp_path: Path, program: Program) -> None:
     program(
         "sbatch",

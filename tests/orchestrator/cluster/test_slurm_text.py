@@ -86,7 +86,7 @@ def test_the_newest_job_of_a_host_counts_and_one_that_is_not_over_before_those_t
         "n3": ("44", "over", False),
         "n4": ("45", "waits", True),
         "n5": ("46", "waits", True),
-        "n6": ("47", "waits", True),
+        "n6": ("47", "waits", False),  # until n6 is back, or sinfo says that it is out
         "n7": ("48", "over", False),
         "n8": ("49", "runs", False),
     }
@@ -102,6 +102,12 @@ def test_a_refusal_is_the_limit_by_name_or_the_last_words() -> None:
 
     assert slurm_text.refusal(limit) == "QOSMaxSubmitJobPerUserLimit"
     assert slurm_text.refusal(account) == "Invalid account or account/partition combination specified"
+    assert (
+        slurm_text.refusal(
+            "sbatch: option requires an argument -- 't'\nTry \"sbatch --help\" for more information\n"
+        )
+        == "option requires an argument -- 't'"
+    )
     assert not slurm_text.is_away(limit)
     assert slurm_text.is_away("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
     assert slurm_text.is_away(

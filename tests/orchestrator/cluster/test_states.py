@@ -30,7 +30,11 @@ def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id:
         (None, None, None, UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
         (None, None, job("waits", "PENDING", "Priority"), UP, "queued", "Priority", False),
         (None, None, job("waits", "PENDING", "PartitionTimeLimit", hopeless=True), UP, "failed", "its job waits for ever: PartitionTimeLimit", True),
-        (None, None, job("waits", "PENDING", "Resources"), DOWN, "failed", 'its job waits for ever: down "Not responding"', True),
+        (None, None, job("waits", "PENDING", "Resources"), DOWN, "skipped", 'down "Not responding"; its job waits for it', True),
+        (None, None, job("over", "CANCELLED"), DOWN, "skipped", 'down "Not responding"', True),
+        (None, None, job("over", "NODE_FAIL"), DOWN, "skipped", 'down "Not responding"', True),  # a prolog that failed
+        (None, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "lost", 'down "Not responding"', True),
+        (HALF, Log(job="54", rc=1), job("over", "CANCELLED"), DOWN, "skipped", 'down "Not responding"', True),
         (None, None, job("over", "CANCELLED"), UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
         (HALF, NO_LAST_LINE, job("runs", "RUNNING"), UP, "running", "", False),
         (HALF, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "lost", 'down "Not responding"', True),
@@ -41,7 +45,7 @@ def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id:
         (STOPPED, Log(job="55", rc=130), None, UP, "failed", "job 55 stopped: cancelled, or out of time", True),
         (None, Log(job="55", rc=3, reason="may use 1 of 2 PUs"), None, UP, "failed", "may use 1 of 2 PUs (rc 3)", True),
         (TOOL, Log(job="55", rc=1), job("over", "FAILED"), UP, "failed", "disk: fio: No space left (3 of 36)", False),
-        (Kept(problem="n7.db cannot be read"), Log(job="55", rc=0), None, UP, "failed", "n7.db cannot be read", True),
+        (Kept(problem="n7.db: not a file"), Log(job="55", rc=0), None, UP, "failed", "n7.db: not a file; move it away, and `run -o` begins the host anew", False),
         (Kept(ended=True, nothing="disk: no fio"), Log(job="55", rc=1), None, UP, "failed", "disk: no fio", False),
         (WHOLE, Log(job="55", rc=0), job("over", "COMPLETED"), UP, "done", "", False),
         (WHOLE, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "done", "", False),
@@ -91,19 +95,28 @@ def test_hosts_of_one_state_and_reason_are_one_line() -> None:
 
 
 def test_a_reason_that_names_its_own_host_is_one_of_all_of_them() -> None:
-    """A plan for 200 hosts of which none had a name here was 200 lines."""
+    """A plan for 200 hosts of which none had a name here was 200 lines, and so was what scancel left."""
 
     def skipped(host: str, reason: str) -> State:
-        return State(host=host, word="skipped", reason=reason)
+        return State(host=host, word="skipped", reason=reason, job=f"5{host[1:]}")
 
     lost = "Could not resolve hostname {}: Name or service not known"
     found = states.folded(
         [skipped(host, lost.format(host)) for host in ("n1", "n2", "n10")]
         + [skipped("n3", "no route to n3.site"), skipped("n4", "n1 is not n4")]
+        + [
+            skipped("n5", "job 55 CANCELLED"),
+            skipped("n6", "job 56 CANCELLED"),
+            skipped("n7", "job 56 CANCELLED"),
+        ]
+        + [skipped(host, f"cannot make /tmp/pinsweep-3f9a12bc-{host}") for host in ("n8", "n9")]
     )
 
     assert [(reason, [one.host for one in group]) for _, reason, group in found] == [
-        (lost.format("HOST"), ["n1", "n2", "n10"]),
+        (f"{lost.format('n1')} (the others likewise)", ["n1", "n2", "n10"]),
+        ("job 55 CANCELLED (the others likewise)", ["n5", "n6"]),
+        ("cannot make /tmp/pinsweep-3f9a12bc-n8 (the others likewise)", ["n8", "n9"]),
         ("no route to n3.site", ["n3"]),
         ("n1 is not n4", ["n4"]),
+        ("job 56 CANCELLED", ["n7"]),
     ]
