@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 import os
 import pwd
 import secrets
@@ -13,25 +14,31 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from orchestrator.cluster import folder, limits, nodeset, submit
+from orchestrator.cluster.engine import Engine
 from orchestrator.cluster.folder import Sweep, Via
+from orchestrator.cluster.script import job_script
 from orchestrator.experiment import shipped
 from orchestrator.plan.prepare import PlanOptions
 from parsers.errors import UserError
 
+_OF_MANY: Final = ("-a", "--ar")
+"""How the words of a job array begin, shortened, too; no other option of sbatch begins so."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is asked for. None, "" and 0: nothing is said of it."""
+    """What is asked for. None, 0 and "" of --local: nothing is said of it."""
 
     version: str  # of this pinsweep
     experiments: tuple[Path, ...] = ()
     output: Path | None = None
     nodes: str | None = None
     via: Via | None = None
-    sbatch: str = ""
-    setup: str = ""
+    sbatch: str | None = None
+    setup: str | None = None
     local: str = ""
     at_once: int = 0
     canary: bool = False
@@ -63,8 +70,8 @@ def described(wanted: Wanted) -> tuple[Sweep, dict[str, str]]:
         hosts=nodeset.expand(wanted.nodes or ""),
         experiments={name: folder.digest(text) for name, text in texts.items()},
         words=wanted.words,
-        sbatch=sbatch_words(wanted.sbatch),
-        setup=wanted.setup,
+        sbatch=sbatch_words(wanted.sbatch or ""),
+        setup=wanted.setup or "",
         local=folder.safe(Path(wanted.local), "--local") if wanted.local else "",
         work=folder.safe(Path.cwd(), "the working folder"),
         at_once=wanted.at_once,
@@ -88,12 +95,18 @@ def _user() -> str:
 
 def refuse_other(sweep: Sweep, wanted: Wanted) -> None:
     """Raise UserError if what is asked for is another sweep than that of the folder, or another's."""
-    other = f"{sweep.folder.rstrip('/')}2/"
+    other = _other(sweep)
     hint = f"-o {other} begins another one; pinsweep run -o {sweep.folder} goes on with this"
     if sweep.user and sweep.user != _user():
         raise UserError(
             sweep.folder, f"is a sweep of {sweep.user}, whose jobs nobody else can start", f"pinsweep status {sweep.folder} shows it"
         )  # fmt: skip
+    if folder.is_copy(sweep):
+        raise UserError(
+            sweep.folder,
+            f"is a copy: the sweep, and what its jobs bring, is in {sweep.was}",
+            f"pinsweep run -o {sweep.was} goes on there, and here once that is moved away; -o {other} begins another one",
+        )
     if sweep.version != wanted.version:
         raise UserError(
             sweep.folder,
@@ -112,15 +125,56 @@ def refuse_other(sweep: Sweep, wanted: Wanted) -> None:
             raise UserError(sweep.folder, "is a sweep of another experiment, or it was edited since", hint)
         if wanted.nodes is not None and wanted.words != sweep.words:
             raise UserError(sweep.folder, "is a sweep with other options", hint)
-    given = {
-        "sbatch": sbatch_words(wanted.sbatch),
-        "setup": wanted.setup,
-        "local": wanted.local,
-        "at_once": wanted.at_once,
-    }
+    given = {"local": wanted.local, "at_once": wanted.at_once}
     for name, value in given.items():
         if value and value != getattr(sweep, name):
             raise UserError(sweep.folder, f"was begun with another --{name.replace('_', '-')}", hint)
+    if wanted.setup not in (None, sweep.setup) and any(sweep.result(host).exists() for host in sweep.hosts):
+        raise UserError(sweep.folder, "was begun with another --setup, and has results of it", hint)
+
+
+def _other(sweep: Sweep) -> str:
+    """Return a name for another sweep's folder that nobody has yet."""
+    names = (f"{sweep.folder.rstrip('/')}-{number}" for number in itertools.count(2))
+    return f"{next(name for name in names if not os.path.lexists(name))}/"
+
+
+def going_on(sweep: Sweep, wanted: Wanted) -> Sweep:
+    """Return the sweep of a folder as it goes on: in the place where the folder is now, with the --sbatch and --setup that are asked for."""
+    return dataclasses.replace(
+        sweep,
+        folder=folder.safe(Path(sweep.folder), "-o"),
+        was="",
+        sbatch=sweep.sbatch if wanted.sbatch is None else sbatch_words(wanted.sbatch),
+        setup=sweep.setup if wanted.setup is None else wanted.setup,
+    )
+
+
+def change(before: Sweep, sweep: Sweep, engine: Engine) -> str:
+    """Write the folder of a sweep that goes on in another way than before, and return what changes; "": nothing.
+
+    Raises UserError as long as jobs go by what was before, where that matters for what they measure and where they bring it.
+    """
+    news = {
+        f"in {sweep.folder}": before.was != "",
+        "with this --setup": sweep.setup != before.setup,
+        "with this --sbatch": sweep.sbatch != before.sbatch,
+    }
+    told = [text for text, is_new in news.items() if is_new]
+    if not told:
+        return ""
+    if before.was or sweep.setup != before.setup:
+        live = [job for job in engine.jobs().values() if job.phase != "over"]
+        if live:
+            how = f"for {before.was}" if before.was else "with the earlier --setup"
+            sooner = f"; scancel -n {','.join(sweep.job_names)} ends them" if sweep.via == "slurm" else ""
+            raise UserError(
+                sweep.folder,
+                f"has jobs that wait or run {how} ({len(live)})",
+                f"the same command again, when they have ended{sooner}",
+            )
+    folder.change(sweep, job_script(sweep))
+    return ", ".join(told)
 
 
 def copies(experiments: Sequence[Path]) -> dict[str, str]:
@@ -150,6 +204,10 @@ def sbatch_words(text: str) -> tuple[str, ...]:
                 "--sbatch",
                 f"{word!r} has signs that a line of #SBATCH cannot hold",
                 "quotes, \\, # and line ends",
+            )
+        if word.startswith(_OF_MANY):
+            raise UserError(
+                "--sbatch", f"{word!r}: each host has one job", "--repeats says how often each cell runs"
             )
     return found
 

@@ -1,6 +1,6 @@
 """The folder of a sweep of many hosts: what is kept of it, where each file lies. I/O of small files.
 
-sweep.json      who, what, how; written once, never changed
+sweep.json      who, what, how; of this only --sbatch, the place of the folder and, before the first result, --setup ever change
 NAME.yaml       the experiments as they run
 job.sh          the job of one host
 HOST.db         the results of a host, whole at any moment
@@ -35,10 +35,13 @@ _SAFE: Final = re.compile(r"/[A-Za-z0-9 _./+@,:=~-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What is known of a sweep before its first job, and does not change."""
+    """What is known of a sweep before its first job."""
 
     id: str  # eight hex digits; in the names of its jobs
     folder: str  # absolute
+    was: str = (
+        ""  # where job.sh has its jobs bring their results, if the folder has been moved or copied since
+    )
     via: Via
     hosts: tuple[str, ...]
     experiments: Mapping[str, str]  # name of the copy in the folder → sha256
@@ -102,7 +105,7 @@ def read(folder: Path) -> Sweep:
         raw = json.loads(path.read_text("utf-8"))
         if raw["schema"] != SCHEMA:
             raise UserError(str(path), f"is of schema {raw['schema']}", "use the pinsweep that made it")
-        return _sweep(raw, str(folder.resolve()))
+        return _sweep(raw, folder)
     except (FileNotFoundError, NotADirectoryError):
         what = (
             "is a file"
@@ -125,14 +128,26 @@ def read(folder: Path) -> Sweep:
         raise UserError(str(path), f"is not what pinsweep writes: {error!r}", "") from None
 
 
-def _sweep(raw: Mapping[str, Any], folder: str) -> Sweep:
-    """Return what the JSON says. Raises KeyError, TypeError, ValueError."""
+def _are_one(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _sweep(raw: Mapping[str, Any], folder: Path) -> Sweep:
+    """Return what the JSON in a folder says. Raises KeyError, TypeError, ValueError."""
     if not re.fullmatch(r"[0-9a-f]{8}", raw["id"]) or raw["via"] not in ("slurm", "ssh"):
         raise ValueError("id or via")
+    begun = str(raw["folder"])
+    if not _SAFE.fullmatch(begun):
+        raise ValueError("folder")
+    is_there = _are_one(Path(begun), folder)  # its name of then is the one that the hosts know
     text = {name: str(raw[name]) for name in ("setup", "local", "work", "user", "python", "version", "created_utc")}  # fmt: skip
     return Sweep(
         id=raw["id"],
-        folder=folder,
+        folder=begun if is_there else str(folder.resolve()),
+        was="" if is_there else begun,
         via=raw["via"],
         hosts=nodeset.checked(raw["hosts"]),
         experiments={Path(name).name: str(digest) for name, digest in raw["experiments"].items()},
@@ -156,8 +171,7 @@ def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
         for name, text in texts.items():
             _put(folder / name, text)
         _put(folder / "job.sh", script, mode=0o755)
-        about = {"schema": SCHEMA, **asdict(sweep)}
-        _put(folder / NAME, json.dumps(about, indent=1, ensure_ascii=False) + "\n", once=True)
+        _put(folder / NAME, _json(sweep), once=True)
     except FileExistsError:
         raise UserError(
             str(folder), "another sweep was begun here meanwhile", "pinsweep status shows it"
@@ -166,6 +180,29 @@ def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
         raise PinsweepError(
             error.filename or str(folder), f"cannot be written: {error.strerror}", "name a folder that the hosts share with -o"
         ) from error  # fmt: skip
+
+
+def change(sweep: Sweep, script: str) -> None:
+    """Write a sweep that is there as it goes on. Raises PinsweepError where that cannot be written."""
+    try:
+        _put(sweep.path("job.sh"), script, mode=0o755)
+        _put(sweep.path(NAME), _json(sweep))
+    except OSError as error:
+        raise PinsweepError(error.filename or sweep.folder, f"cannot be written: {error.strerror}") from error
+
+
+def _json(sweep: Sweep) -> str:
+    about = {"schema": SCHEMA, **asdict(sweep)}
+    del about["was"]
+    return json.dumps(about, indent=1, ensure_ascii=False) + "\n"
+
+
+def is_copy(sweep: Sweep) -> bool:
+    """Tell whether the sweep is still in the folder where it was begun, and this is another."""
+    try:
+        return bool(sweep.was) and json.loads(Path(sweep.was, NAME).read_text("utf-8"))["id"] == sweep.id
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def digest(text: str) -> str:

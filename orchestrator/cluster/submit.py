@@ -69,7 +69,8 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
         if patient:
             raise
         problem = str(error)
-    engine.fetch(sweep.hosts)
+    if not folder.is_copy(sweep):  # else it belongs where the sweep is
+        engine.fetch(sweep.hosts)
     misplaced = "--allow-misplaced" in sweep.words
     names = frozenset(sweep.hosts)
     read = (

@@ -53,7 +53,7 @@ def options(begin: Callable[..., Any], *, run: bool) -> Callable[[Callable[..., 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def dispatched(**values: Any) -> Any:  # noqa: ANN401 (click's own)
-            asked = Asked(**{name: values.pop(name, None) or None for name in _NAMES[:6]}, canary=values.pop("canary"), wait=values.pop("wait", False))  # fmt: skip
+            asked = Asked(**{name: values.pop(name, None) for name in _NAMES[:6]}, canary=values.pop("canary"), wait=values.pop("wait", False))  # fmt: skip
             if asked.nodes is not None or _is_sweep(values.get("output")):
                 return begin(asked, values)
             for name in _NAMES[1:]:
@@ -97,12 +97,16 @@ def run(asked: Asked, values: dict[str, Any]) -> int:
         raise UserError("-o", "a sweep of many hosts needs a folder that they share", "-o DIR/")
     wanted = _wanted(asked, values)
     if folder.is_sweep(output):
-        sweep = folder.read(output)
-        begin.refuse_other(sweep, wanted)
+        before = folder.read(output)
+        begin.refuse_other(before, wanted)
+        sweep = begin.going_on(before, wanted)
+        engine = submit.engine_of(sweep, _waiting)
+        if told := begin.change(before, sweep, engine):
+            say(f"job.sh is written anew: goes on {told}", err=True)
     else:
         sweep, texts = begin.described(wanted)
         folder.make(sweep, texts, job_script(sweep))
-    engine = submit.engine_of(sweep)
+        engine = submit.engine_of(sweep, _waiting)
     tried, taken, _ = submit.advance(sweep, engine, retry_failed=values.get("retry_failed", False))
     if tried:
         say(
@@ -137,7 +141,7 @@ def _wanted(asked: Asked, values: dict[str, Any]) -> Wanted:
     return Wanted(
         version=__version__, experiments=values["experiments"], output=values["output"], nodes=asked.nodes,
         via=asked.via,  # type: ignore[arg-type] # of click.Choice
-        sbatch=asked.sbatch or "", setup=asked.setup or "", local=asked.local or "", at_once=asked.at_once or 0, canary=asked.canary,
+        sbatch=asked.sbatch, setup=asked.setup, local=asked.local or "", at_once=asked.at_once or 0, canary=asked.canary,
         words=_words(), plan=options,
     )  # fmt: skip
 
@@ -160,13 +164,13 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
     from orchestrator.cluster.script import job_script
 
     if folder.is_sweep(values["output"]):
-        sweep = folder.read(values["output"])
-        begin.refuse_other(sweep, _wanted(asked, {**values, "experiments": ()}))
-        engine = submit.engine_of(sweep)
-        view = submit.look(sweep, engine, patient=True)
+        before = folder.read(values["output"])
+        wanted = _wanted(asked, {**values, "experiments": ()})
+        begin.refuse_other(before, wanted)
+        sweep = begin.going_on(before, wanted)
     else:
         sweep, _ = begin.described(_wanted(asked, values))
-        view = submit.look(sweep, submit.engine_of(sweep), patient=True)
+    view = submit.look(sweep, submit.engine_of(sweep, _waiting), patient=True)
     if values["form"] == "json":
         from pinsweep.terminal import data
         from reports.text.json_text import json_text
@@ -223,8 +227,15 @@ def status(path: Path, form: str) -> int:
     from orchestrator.cluster import folder, submit
 
     sweep = folder.read(path)
-    view = submit.look(sweep, submit.engine_of(sweep))
+    view = submit.look(sweep, submit.engine_of(sweep, _waiting))
     _answer(view, form)
+    if sweep.was:
+        told = (
+            f"this is a copy of {sweep.was}, where the sweep is and its jobs bring their results"
+            if folder.is_copy(sweep)
+            else f"this was {sweep.was} when its jobs were submitted; pinsweep run -o {sweep.folder} goes on here"
+        )
+        say(told, fg="yellow", err=True)
     if form != "json":
         _tickets(view)
     return view.exit_status

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import pwd
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -12,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cluster import folder
+from orchestrator.cluster.engine import AT_ONCE
 from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.states import State
+from orchestrator.cluster.submit import View
 from pinsweep import __version__
 from tests.conftest import Cli
 
@@ -33,7 +38,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
 
     def says(squeue: str, sinfo: str) -> Path:
-        for name, text in (("squeue", squeue), ("sinfo", sinfo)):
+        for name, text in (("squeue", squeue), ("sinfo", sinfo), ("sbatch", "7")):
             (tmp_path / name).write_text(text)
             path = tmp_path / "bin" / name
             path.write_text(f"#!/bin/sh\necho {name} >> {tmp_path}/asked\ncat {tmp_path}/{name}\n")
@@ -43,10 +48,10 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     return says
 
 
-def begun(where: Path, hosts: list[str], *words: str) -> Sweep:
+def begun(where: Path, hosts: list[str], *words: str, user: str = "bench") -> Sweep:
     sweep = Sweep(
         id="3f9a12bc", folder=str(where), via="slurm", hosts=tuple(hosts), experiments={"rate.yaml": folder.digest(EXPERIMENT)},
-        words=words, user="bench", version=__version__, python="/opt/pinsweep/bin/python",
+        words=words, user=user, version=__version__, python="/opt/pinsweep/bin/python",
     )  # fmt: skip
     folder.make(sweep, {"rate.yaml": EXPERIMENT}, "")
     return sweep
@@ -88,7 +93,8 @@ def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
     assert {states[host] for host in hosts[:8]} == {("done", "")}
     for host in ("n09", "n10", "n11"):
         assert states[host][0] == "failed"
-        assert host in states[host][1]
+        assert states[host][1].startswith(f"{host}.db: ")
+        assert states[host][1].endswith("; move it away, and `run -o` begins the host anew")
     assert states["n12"] == ("failed", "job 7 ended well, but its results are not here")
     assert states["n13"] == ("failed", "job 7 ended well, but its results are not here")
     assert states["n14"] == ("not submitted", "")
@@ -98,6 +104,73 @@ def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
     assert "incomplete n12: 1 run not started, or not to the end" in said
     for host in ("n09", "n10", "n11"):
         assert any(line.startswith(f"unreadable {host}.db: ") for line in said)
+
+
+def test_where_a_file_has_to_be_moved_away_first_no_job_is_submitted(
+    pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """Such a job can only fail: a damaged file is not continued, and neither is another host's."""
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
+    sweep = begun(tmp_path / "acc", ["n1", "n2", "n3.site"], user=pwd.getpwuid(os.getuid()).pw_name)
+    for host, name in (("n1", "n1.site"), ("n3.site", "n1.site")):
+        shutil.copy(tmp_path / "one.db", sweep.result(host))
+        with sqlite3.connect(sweep.result(host)) as db:
+            db.execute("UPDATE session SET host = ?", (name,))
+    sweep.result("n2").write_text("garbage")
+    asked = slurm(
+        "", "n1|idle|1:2:1|(null)|none\nn2|idle|1:2:1|(null)|none\nn3.site|idle|1:2:1|(null)|none\n"
+    )
+
+    done = called("run", "-o", "acc")
+
+    assert done.returncode == 1
+    anew = "; move it away, and `run -o` begins the host anew"
+    assert done.stdout.splitlines()[1:] == [
+        "  done           n1",
+        f"  failed         n2  n2.db: not a pinsweep result file: file is not a database{anew}",
+        f"  failed         n3.site  n3.site.db is of n1.site{anew}",
+    ]
+    assert "sbatch" not in asked.read_text()
+    assert done.stderr.splitlines() == [f"see  pinsweep status {sweep.folder}"]
+
+
+def test_where_its_results_are_is_said_of_a_folder_that_is_not_where_it_was(
+    called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    sweep = begun(tmp_path / "acc", ["n1"])
+    slurm("", "n1|idle|1:2:1|(null)|none\n")
+    shutil.copytree(sweep.folder, tmp_path / "copy")
+
+    copied = called("status", "copy").stderr
+    shutil.rmtree(sweep.folder)
+    moved = called("status", "copy").stderr
+
+    assert (
+        copied == f"this is a copy of {sweep.folder}, where the sweep is and its jobs bring their results\n"
+    )
+    here = tmp_path / "copy"
+    assert (
+        moved
+        == f"this was {sweep.folder} when its jobs were submitted; pinsweep run -o {here} goes on here\n"
+    )
+    assert f"pinsweep status {here}" in called("fleet", here).stderr  # which host has no results yet, and why
+
+
+def test_who_has_to_wait_for_its_turn_is_no_failure(sweep_of_three: View) -> None:
+    """`run --via ssh --at-once 2` of three hosts ended with 1, where all was as it was asked for."""
+    n1, n2, n3 = sweep_of_three.states
+    assert sweep_of_three.exit_status_of_run == 0
+    refused = dataclasses.replace(n3, reason="ssh: connect to host n3 port 22: No route to host")
+    assert dataclasses.replace(sweep_of_three, states=(n1, n2, refused)).exit_status_of_run == 1
+    assert sweep_of_three.exit_status == 3  # of `status`: something runs
+
+
+@pytest.fixture
+def sweep_of_three(tmp_path: Path) -> View:
+    words = (("n1", "done", ""), ("n2", "running", ""), ("n3", "not submitted", AT_ONCE))
+    states = tuple(State(host=host, word=word, reason=reason) for host, word, reason in words)  # type: ignore[arg-type]
+    return View(sweep=begun(tmp_path / "acc", ["n1", "n2", "n3"]), states=states)
 
 
 def test_a_thousand_hosts_are_two_questions(
@@ -161,24 +234,28 @@ def test_another_pinsweep_on_a_host_is_named(
 def test_hosts_whose_numbers_will_not_be_judged_are_named(
     pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path, allowed: bool
 ) -> None:
-    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT.replace("repeats: 2", "repeats: 3"))
     assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
-    hosts = [f"n{number}" for number in range(1, 5)]
+    hosts = [f"n{number}" for number in range(1, 6)]
+    disturbed = {"n2": 1, "n3": 2, "n5": 3}
     sweep = begun(tmp_path / "acc", hosts, *(["--allow-disturbed"] if allowed else []))
     for host in hosts:
         shutil.copy(tmp_path / "one.db", sweep.result(host))
         with sqlite3.connect(sweep.result(host)) as db:
             db.execute("UPDATE run SET status = 'ok', reason = '' WHERE NOT warm_up")
-            if host in ("n2", "n3"):
-                db.execute(
-                    "UPDATE run SET status = 'disturbed', reason = 'x' WHERE repeat = 1 AND NOT warm_up"
-                )
+            db.execute(
+                "UPDATE run SET status = 'disturbed', reason = 'x' WHERE repeat <= ? AND NOT warm_up",
+                (disturbed.get(host, 0),),
+            )
     slurm("", "")
 
     done = called("status", "acc")
 
-    line = "  disturbed      n[2-3]  1 of 2 runs, which are not judged: pinsweep audit says by what"
-    assert done.stdout.splitlines()[1:] == ["  done           n[1-4]", *([] if allowed else [line])]
+    lines = [
+        f"  disturbed      {hosts}, which are not judged: pinsweep audit says by what"
+        for hosts in ("n[2-3]  1 to 2 of 3 runs", "n5  3 of 3 runs")
+    ]
+    assert done.stdout.splitlines()[1:] == ["  done           n[1-5]", *([] if allowed else lines)]
 
 
 @pytest.mark.parametrize(

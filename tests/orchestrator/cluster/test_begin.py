@@ -5,14 +5,19 @@ from __future__ import annotations
 import dataclasses
 import os
 import pwd
+import shutil
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from orchestrator.cluster import begin, folder
 from orchestrator.cluster.begin import Wanted
+from orchestrator.cluster.engine import Job
 from orchestrator.cluster.folder import Sweep
 from parsers.errors import UserError
+
+Phase = Literal["waits", "runs", "over"]
 
 HERE = pwd.getpwuid(os.getuid()).pw_name
 
@@ -41,14 +46,99 @@ def test_the_same_command_and_no_more_than_its_folder_go_on(sweep: Sweep) -> Non
     [
         (Wanted(version="0.3.0"), "was begun by pinsweep 0.2.0, this is 0.3.0"),
         (Wanted(version="0.2.0", nodes="n1"), "other hosts"),
-        (Wanted(version="0.2.0", sbatch="-p short"), "another --sbatch"),
         (Wanted(version="0.2.0", at_once=5), "another --at-once"),
     ],
 )
 def test_another_sweep_is_refused_and_what_begins_it_is_said(sweep: Sweep, other: Wanted, said: str) -> None:
     with pytest.raises(UserError, match=said) as error:
         begin.refuse_other(sweep, other)
-    assert "2/" in str(error.value) or "2/" in error.value.hint
+    assert f"{sweep.folder}-2/" in error.value.hint
+
+
+class Jobs:
+    """An Engine of which these jobs are known, host → phase."""
+
+    def __init__(self, **phases: Phase) -> None:
+        self._jobs = {host: Job(host=host, id="7", phase=phase, state="") for host, phase in phases.items()}
+
+    def jobs(self) -> dict[str, Job]:
+        return self._jobs
+
+
+def gone_on(sweep: Sweep, wanted: Wanted, **phases: Phase) -> Sweep:
+    """Go on with what is in the folder of a sweep; return what is there then."""
+    before = folder.read(Path(sweep.folder))
+    begin.refuse_other(before, wanted)
+    begin.change(before, begin.going_on(before, wanted), Jobs(**phases))  # type: ignore[arg-type]
+    return folder.read(Path(sweep.folder))
+
+
+def made(sweep: Sweep, where: Path) -> Sweep:
+    sweep = dataclasses.replace(sweep, folder=str(where))
+    folder.make(sweep, {"a.yaml": "title: a\n"}, "")
+    return sweep
+
+
+def test_what_a_site_wants_of_jobs_may_change_and_the_rest_stays(sweep: Sweep, tmp_path: Path) -> None:
+    """A reservation ends, a partition was misspelled: what is measured is the same."""
+    acc = made(sweep, tmp_path / "acc")
+
+    now = gone_on(acc, Wanted(version="0.2.0", sbatch="-p short -A acct"), n1="runs")
+
+    assert now == dataclasses.replace(acc, sbatch=("-p", "short", "-A", "acct"))
+    assert "#SBATCH -p short -A acct\n" in acc.path("job.sh").read_text()
+    assert gone_on(acc, Wanted(version="0.2.0")) == now
+    assert gone_on(acc, Wanted(version="0.2.0", sbatch="")).sbatch == ()
+
+
+def test_set_up_may_change_until_something_has_come_home(sweep: Sweep, tmp_path: Path) -> None:
+    acc = made(sweep, tmp_path / "acc")
+    with pytest.raises(UserError, match=r"has jobs that wait or run with the earlier --setup \(1\)") as error:
+        gone_on(acc, Wanted(version="0.2.0", setup="python=p"), n1="waits", n2="over")
+    assert "scancel -n pinsweep-3f9a12bc" in error.value.hint
+
+    assert gone_on(acc, Wanted(version="0.2.0", setup="python=p"), n1="over").setup == "python=p"
+
+    assert "\npython=p\n" in acc.path("job.sh").read_text()
+    acc.result("n1").touch()
+    with pytest.raises(UserError, match="another --setup, and has results of it"):
+        gone_on(acc, Wanted(version="0.2.0", setup="python=q"))
+    assert gone_on(acc, Wanted(version="0.2.0", setup="python=p")).setup == "python=p"
+
+
+def test_a_folder_that_was_moved_goes_on_where_it_is(sweep: Sweep, tmp_path: Path) -> None:
+    old, new = tmp_path / "acc", tmp_path / "moved"
+    acc = made(sweep, old)
+    old.rename(new)
+    moved = folder.read(new)
+    assert (moved.folder, moved.was) == (str(new), str(old))
+    with pytest.raises(UserError, match=rf"has jobs that wait or run for {old} \(2\)"):
+        gone_on(moved, Wanted(version="0.2.0"), n1="waits", n2="runs")
+
+    assert gone_on(moved, Wanted(version="0.2.0")) == dataclasses.replace(acc, folder=str(new))
+
+    assert f"dir=${{PINSWEEP_DIR:-{new}}}" in (new / "job.sh").read_text()
+
+
+def test_a_copy_is_refused_and_changes_nothing(sweep: Sweep, tmp_path: Path) -> None:
+    """Its jobs would be those of the first one, by their name, and go there."""
+    acc = made(sweep, tmp_path / "acc")
+    shutil.copytree(acc.folder, tmp_path / "copy")
+    copy = folder.read(tmp_path / "copy")
+
+    with pytest.raises(UserError, match=f"is a copy: the sweep, and what its jobs bring, is in {acc.folder}"):
+        gone_on(copy, Wanted(version="0.2.0"))
+
+    assert folder.read(tmp_path / "copy") == copy
+    assert folder.read(tmp_path / "acc") == acc
+
+
+def test_another_name_of_the_folder_is_no_other_place(sweep: Sweep, tmp_path: Path) -> None:
+    """The hosts may know that one alone: /home is a link here."""
+    acc = made(sweep, tmp_path / "acc")
+    (tmp_path / "link").symlink_to(acc.folder)
+
+    assert folder.read(tmp_path / "link") == acc
 
 
 def test_a_sweep_of_somebody_else_is_refused(sweep: Sweep) -> None:
@@ -62,8 +152,10 @@ def test_an_edited_copy_is_refused(sweep: Sweep) -> None:
         begin.refuse_other(sweep, Wanted(version="0.2.0"))
 
 
-@pytest.mark.parametrize("text", ["--comment='a b", "-C a#b", "--comment='\"x'"])
-def test_words_that_a_line_of_sbatch_cannot_hold_are_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["-a 1-3", "-a1-3", "--array=1-3", "--arr 1", "--comment='a b", "-C a#b", "--comment='\"x'"]
+)
+def test_words_of_sbatch_that_a_job_of_one_host_cannot_have_are_refused(text: str) -> None:
     with pytest.raises(UserError, match="--sbatch"):
         begin.sbatch_words(text)
 
