@@ -249,37 +249,50 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
     cache, beside share × size what the machine says that the cache has. None where there is one peak each and nothing explains it."""
     rows: list[tuple[str, ...]] = []
     whose = []
-    cached = False
+    held_by, few = False, False
     for d in found:
         told = explained(d, others)
         share = sum(one.mode.share for one in told if one.held == PAGE_CACHE)
-        told_by_all = len(d.modes) < 2 or d.steady_modes  # else a share tells of the repeats, and of no cache
-        size = 0 if not told_by_all or (d.target == "file" and _filled(d, share)) else reach(d.runs[0])
+        alike = len(d.modes) < 2 or d.steady_modes  # else a share tells of the repeats, and of no cache
+        size = 0 if not alike or (d.target == "file" and _filled(d, share)) else reach(d.runs[0])
         for mode, what, held in told:
-            cached |= bool(held)
+            n = d.in_repeats(mode)
+            lacking = n < len(d.by_run)
+            held_by |= bool(held)
+            few |= lacking
             rows.append(
                 (
-                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), (what or fmt.NOTHING) if told_by_all else "not in each repeat",
+                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), fmt.NOTHING if lacking else what or fmt.NOTHING,
+                    f"{n} of {len(d.by_run)}",
                     part(mode.share, size) if held and size else fmt.NOTHING,
-                    _recorded(d.runs[0], held) if held else fmt.NOTHING,
+                    _recorded(d.runs[0], held) if held and not lacking else fmt.NOTHING,
                 )
             )  # fmt: skip
             whose.append(row_of(d.runs))
     if len(rows) == len(found) and all(row[3] == fmt.NOTHING for row in rows):
         return None
-    if not cached:  # of a loop, say
-        return Table(
-            columns=("Histogram", "Mode", "Share", "Most likely"), rows=tuple(row[:4] for row in rows), numeric=frozenset((1, 2)),
-            of=tuple(whose), metrics={ROW: OTHER} | dict.fromkeys((1, 2), "latency/modes"),
-            caption="Where the peaks are, and what they most likely are",
-        )  # fmt: skip
+    heads = {"Histogram": "", "Mode": _MODES, "Share": _MODES, "Most likely": "", "In repeats": _MODES, "Share × size": _MODES, "The machine tells": ""}  # fmt: skip
+    left_out = {
+        *(() if few else ("In repeats",)),
+        *(() if held_by else ("Share × size", "The machine tells")),
+    }  # of a loop, say
+    kept = [i for i, head in enumerate(heads) if head not in left_out]
+    columns = [head for head in heads if head not in left_out]
+    caption = "Where the peaks are, and what they most likely are"
+    if held_by:
+        caption += (
+            ": by the sizes of the caches, by cells whose data fits into one, by direct reads. "
+            "Random accesses hit a cache as often as it holds their data: share × size, what the modes of a cache have together is how much it held"
+        )
     return Table(
-        columns=("Histogram", "Mode", "Share", "Most likely", "Share × size", "The machine tells"),
-        rows=tuple(rows),
-        numeric=frozenset((1, 2, 4, 5)),
+        columns=tuple(columns),
+        rows=tuple(tuple(row[i] for i in kept) for row in rows),
+        numeric=frozenset(i for i, head in enumerate(columns) if head not in ("Histogram", "Most likely")),
         of=tuple(whose),
-        metrics={ROW: OTHER} | dict.fromkeys((1, 2, 4), "latency/modes"),
-        caption="Where the peaks are, and what they most likely are: by the sizes of the caches, by cells whose data fits into one, by direct reads. "
-        "Random accesses hit a cache as often as it holds their data: share × size, what the modes of a cache have together is how much it held. "
-        "What not each repeat has is not explained, and of no cache",
+        metrics={ROW: OTHER} | {i: heads[head] for i, head in enumerate(columns) if heads[head]},
+        caption=caption + ". What not each repeat has is not explained" * few,
     )  # fmt: skip
+
+
+_MODES: Final = "latency/modes"
+"""What doubts of modes may be of, as `numbers.Name.tells_of`."""

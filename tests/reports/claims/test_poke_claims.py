@@ -199,8 +199,40 @@ def test_modes_that_each_are_one_repeat_are_no_hit_rate(make: Any, tmp_path: Pat
     """Three runs of 44, 127 and 187 µs gave three modes of a third each, and a cache that held a third of the data."""
     figure, table = modes_of(make, tmp_path / "a.db", [1000.0] * 1000, [80_000.0] * 1000)
 
-    assert [row[4] for row in table.rows] == ["–", "–"]
-    assert figure.numbers[0].rows[0][-1].endswith("; not in each repeat")
+    shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [(row["Most likely"], row["In repeats"], row["Share × size"]) for row in shown] == [
+        ("–", "1 of 2", "–")
+    ] * 2
+    assert (
+        figure.numbers[0].rows[0][-1] == "1.00 µs, 50 %, in 1 of 2 repeats; 80.4 µs, 50 %, in 1 of 2 repeats"
+    )
+
+
+def test_a_mode_that_each_repeat_has_is_explained_whatever_another_is(make: Any, tmp_path: Path) -> None:
+    """ "not in each repeat" stood as what 160 ns most likely are, the median of every repeat: 40 ns were missing in one."""
+    both = [1000.0] * 100 + [80_000.0] * 900
+    _, table = modes_of(make, tmp_path / "a.db", [80_000.0] * 1000, both)
+
+    shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [(row["Most likely"], row["In repeats"]) for row in shown] == [
+        ("–", "1 of 2"),
+        ("the device", "2 of 2"),
+    ]
+    assert table.caption.endswith(". What not each repeat has is not explained")
+
+
+def test_modes_whose_shares_differ_are_explained_and_of_no_cache(make: Any, tmp_path: Path) -> None:
+    figure, table = modes_of(
+        make, tmp_path / "a.db", *[[1000.0] * n + [80_000.0] * (1000 - n) for n in (100, 500)]
+    )
+
+    shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [(row["Most likely"], row["Share × size"]) for row in shown] == [
+        ("page cache", "–"),
+        ("the device", "–"),
+    ]
+    assert "In repeats" not in table.columns
+    assert figure.numbers[0].rows[0][-1].endswith("; the shares differ between repeats")
 
 
 def files_of(make: Any, files: int, size: int, write: float, read: float) -> str:
