@@ -191,7 +191,7 @@ def test_a_sweeps_folder_says_who_should_be_there(
 ) -> None:
     hosts("node001")
     about = {
-        "schema": 1, "id": "0123abcd", "via": "ssh", "hosts": ["node001", "node002"], "experiments": {}, "words": [], "sbatch": [],
+        "schema": 1, "id": "0123abcd", "folder": str(tmp_path / "results"), "via": "ssh", "hosts": ["node001", "node002"], "experiments": {}, "words": [], "sbatch": [],
         "setup": "", "local": "", "work": "/", "at_once": 0, "canary": False, "limits_min": {}, "user": "u", "python": "", "version": "",
         "created_utc": "",
     }  # fmt: skip

@@ -270,7 +270,7 @@ def test_a_prolog_that_fails_is_named_and_nobody_waits_for_ever(
         prolog.write_text(good)
 
     assert done.returncode == 1, done.stderr
-    assert re.search(r'skipped +node2  drained "Prolog error"\n', done.stdout), done.stdout
+    assert re.search(r'lost +node2  drained "Prolog error"\n', done.stdout), done.stdout
     assert re.search(r"done +node\[1,3\]\n", done.stdout)
     assert cluster.pinsweep("status", sweep).returncode == 1
 

@@ -32,7 +32,7 @@ def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id:
         (None, None, job("waits", "PENDING", "PartitionTimeLimit", hopeless=True), UP, "failed", "its job waits for ever: PartitionTimeLimit", True),
         (None, None, job("waits", "PENDING", "Resources"), DOWN, "skipped", 'down "Not responding"; its job waits for it', True),
         (None, None, job("over", "CANCELLED"), DOWN, "skipped", 'down "Not responding"', True),
-        (None, None, job("over", "NODE_FAIL"), DOWN, "skipped", 'down "Not responding"', True),  # a prolog that failed
+        (None, None, job("over", "NODE_FAIL"), DOWN, "skipped", 'down "Not responding"', True),
         (None, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "lost", 'down "Not responding"', True),
         (HALF, Log(job="54", rc=1), job("over", "CANCELLED"), DOWN, "skipped", 'down "Not responding"', True),
         (None, None, job("over", "CANCELLED"), UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
