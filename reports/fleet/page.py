@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
+from reports.fleet.doubted import doubtful, of_all, said_of_all, without
 from reports.fleet.gaps import Gap
 from reports.fleet.heat import choose
 from reports.fleet.outliers import ACCUSED, LAST_FAILED, NO_NUMBER, WORDS, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
-from reports.fleet.text import doubtful, on_average
+from reports.fleet.text import on_average
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.grouping import group_by
@@ -83,6 +84,8 @@ def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
 
 def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     """Return the page. `links`: result file → where its own page lies."""
+    doubted_all = of_all(report)
+    report = without(report, doubted_all)
     several = len(report.groups) > 1
     chosen = [choose(group, report) for group in report.groups]
     odd = _odd(report, [host for of in chosen if of for own in of.together for host in own])
@@ -110,7 +113,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     sessions = [s for own in report.sessions.values() for s in own]
     return Page(
         title=title,
-        sentence=sentence(report),
+        sentence=sentence(report, doubted_all),
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
@@ -127,8 +130,8 @@ def _more(report: Report, suspects: Iterable[Suspect], links: Mapping[str, str])
     return own | {suspect.host: f"#{suspect.anchor}" for suspect in suspects}
 
 
-def sentence(report: Report) -> str:
-    """Return the verdict in one sentence."""
+def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
+    """Return the verdict in one sentence. `doubted_all`: the checks that doubt all numbers, which the report does not have."""
     total = len(report.statuses)
     slow = list(report.accused)
     unknown = [n for n, s in report.statuses.items() if s == "unknown"]
@@ -164,7 +167,7 @@ def sentence(report: Report) -> str:
     ]
     if unknown and len(unknown) < total:
         parts.append(f"{_named(unknown)} could not be judged")
-    return "; ".join(filter(None, (*parts, doubtful(report, _NAMED)))) + "."
+    return "; ".join(filter(None, (*parts, said_of_all(doubted_all), doubtful(report, _NAMED)))) + "."
 
 
 def _accused(report: Report) -> str:

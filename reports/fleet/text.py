@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
-from reports.draw.figure import MARK
+from reports.fleet.doubted import doubtful, of_all, said_of_all, without
 from reports.fleet.outliers import SAID, Group, Odd, Report, Spread
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
@@ -31,9 +31,10 @@ _MISSING = 20
 def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN) -> str:
     """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst; else on a terminal a line a host says
     in which sweeps, and by how much."""
+    report, doubted_all = without(report, of_all(report)), said_of_all(of_all(report))
     odd = folds(report, screen) if screen.terminal and not everything else _odd(report, everything, screen)
     blocks = [
-        _verdict(report, screen),
+        _verdict(report, screen, doubted_all),
         *_groups(report, everything),
         odd,
         _everywhere(report),
@@ -47,7 +48,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         _unmatched(report),
         _missing(report, everything),
     ]
-    blocks.append(LEGEND if report.doubted else "")
+    blocks.append(LEGEND if report.doubted or doubted_all else "")
     blocks.append(
         "\n".join(line for text in report.warnings for line in prose(f"warning: {text}", screen, rest="  "))
     )
@@ -65,19 +66,7 @@ def summary(report: Report) -> str:
     return f"{fmt.plural(len(report.statuses), 'host')}: {told}"
 
 
-def doubtful(report: Report, most: int = sys.maxsize) -> str:
-    """Return "⚠ doubtful: node[003,017] (F1), node005 (G11)": the odd hosts of whose odd numbers a check doubts one, of more than `most` how many;
-    "" of none."""
-    if len(report.doubted) > most:
-        return (
-            f"{MARK} doubtful: {fmt.plural(len(report.doubted), 'host')} ({joined(report.doubted.values())})"
-        )
-    alike = group_by(report.doubted.items(), lambda one: one[1])
-    told = [f"{listed(host for host, _ in own)} ({ids})" for ids, own in alike.items()]
-    return f"{MARK} doubtful: {', '.join(told)}" if told else ""
-
-
-def _verdict(report: Report, screen: Screen) -> str:
+def _verdict(report: Report, screen: Screen, doubted_all: str) -> str:
     found = [
         (said, word, own)
         for word, names in report.by_status().items()
@@ -87,7 +76,12 @@ def _verdict(report: Report, screen: Screen) -> str:
     rows = [
         line for said, word, names in found for line in _hosts(f"  {said:<{wide}}  ", names, word, screen)
     ]
-    doubt = wrapped(doubtful(report), first="  ", width=screen.width, whole=True)
+    doubt = [
+        line
+        for text in (doubted_all, doubtful(report, sys.maxsize))
+        for line in wrapped(text, first="  ", width=screen.width, whole=True)
+        if text
+    ]
     return "\n".join([summary(report), *rows, *doubt])
 
 

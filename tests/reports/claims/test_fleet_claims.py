@@ -337,22 +337,32 @@ def headline(case: Case) -> None:
 
 def doubted(case: Case, text: str) -> None:
     """Who has a number that is odd and that a check doubts, by which checks."""
-    if many := re.fullmatch(r"⚠ doubtful: (\d+) hosts \((.+)\)", text):
-        doubted_ = [row for row in (*case.document["odd"], *case.document["everywhere"]) if row["doubtful"]]
-        assert int(many[1]) == len({row["node"] for row in doubted_}) > 12
-        assert set(many[2].split(", ")) == {key for row in doubted_ for key in row["doubtful"]}
-        return
-    told = {
-        name: ids
-        for names, ids in re.findall(r"([^ ]+) \(([^)]*)\)", text)
-        for name in unfolded(names.strip(", "))
-    }
+    text = " ".join(text.split())
     own: dict[str, set[str]] = {}
     for row in (*case.document["odd"], *case.document["everywhere"]):
         own.setdefault(row["node"], set()).update(row["doubtful"])
-    assert {name: set(ids.split(", ")) for name, ids in told.items()} == {
-        n: ids for n, ids in own.items() if ids
+    strips = [strip for group in case.report.groups for _, strip in group.strips]
+    of_all = set.intersection(*({*host.doubt.split(", ")} for strip in strips for host in strip.hosts)) - {""}
+    if found := re.fullmatch(r"⚠ doubtful: all numbers, by (.+)", text):
+        assert {*re.findall(r"\b[A-Z]\d+\b", found[1])} == of_all
+        return
+    own = {name: ids - of_all for name, ids in own.items() if ids - of_all}
+    every = set().union(*own.values())
+    hosts = re.match(r"⚠ doubtful: (\d+) hosts(?: \(|,)", text)
+    if found := re.fullmatch(r"⚠ doubtful: (.+), by (\d+) checks, among them .+ \((\w+)\)", text):
+        assert int(found[2]) == len(every) > 3
+        assert found[3] in every
+        assert hosts or unfolded(found[1]) == own.keys()
+    if hosts:
+        assert int(hosts[1]) == len(own) > 12
+    if found or hosts:
+        return
+    told = {
+        name: {*re.findall(r"\b[A-Z]\d+\b", ids)}
+        for names, ids in re.findall(r"([^ ]+) \(([^)]*)\)", text)
+        for name in unfolded(names.strip(", "))
     }
+    assert told == own
 
 
 def key_numbers(case: Case) -> None:

@@ -1068,14 +1068,14 @@ def test_what_a_check_doubts_is_marked_wherever_the_host_is_accused(
     rows = [line for line in text.splitlines() if "bandwidth" in line]
     assert len(rows) == 8
     assert all(("⚠ G11" in row) == ("threads=1:" in row) for row in rows)
-    assert "  ⚠ doubtful: node013 (G11)\n" in text
+    assert "  ⚠ doubtful: node013 (repeats far apart, G11)\n" in text
     assert "⚠: doubtful, by the checks named; pinsweep audit says why." in text
     document = json.loads(fleet_text.as_json(report))
     assert {(o["cell"], *o["doubtful"]) for o in document["odd"]} == {("scaling, threads=1", "G11"), ("scaling, threads=4",)}  # fmt: skip
     numbers = [n["doubtful"] for n in document["groups"][0]["numbers"] if n["cell"] == "scaling, threads=1"]
     assert numbers == [{"node013": ["G11"]}] * 4
     page = fleet_page.build(report, title="t", links={})
-    assert page.sentence.endswith("; ⚠ doubtful: node013 (G11).")
+    assert page.sentence.endswith("; ⚠ doubtful: node013 (repeats far apart, G11).")
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.heading.startswith("⚠ ")
     assert "repeats far apart (G11, 1 of " in figure.doubted
@@ -1250,3 +1250,36 @@ def test_shades_are_of_one_scale_and_axes_have_signs_where_they_can(some: Fleet)
     names = [row["text"] for row in figure.panels[0].wide["datasets"]["names"]]
     assert {"node001", "node002"} <= {*names}
     assert {row["shape"] for row in figure.panels[0].wide["datasets"]["odd"]} == {"diamond"}
+
+
+def test_what_doubts_all_numbers_is_told_once_and_marks_none(some: Fleet) -> None:
+    """S1 doubted all 48 cells of 24 hosts, and the three that were slow were "doubtful"."""
+    report = some.hosts(range(2, 13), sessions=3).add("node001", 0.25, sessions=3).report()
+    (group,) = report.groups
+
+    def doubt(host: Any, own: str) -> Any:
+        return dataclasses.replace(
+            host, doubt=", ".join(filter(None, ("S1", own if host.name == "node001" else "")))
+        )
+
+    def of(ids: str) -> outliers.Report:
+        strips = tuple(
+            (one, dataclasses.replace(strip, hosts=tuple(doubt(host, ids) for host in strip.hosts)))
+            for one, strip in group.strips
+        )
+        odd = tuple(dataclasses.replace(one, found=doubt(one.found, ids)) for one in report.odd)
+        return dataclasses.replace(report, groups=(dataclasses.replace(group, strips=strips),), odd=odd)
+
+    once = "⚠ doubtful: all numbers, by S1 (arrays that fit in the caches, or a clock too coarse for them)"
+    page, text = fleet_page.build(of(""), title="t", links={}), fleet_text.as_text(of(""))
+    assert page.sentence.endswith(f"{once}.")
+    assert html.html(page, static=True).count("⚠") == text.count("⚠") - 1 == 1  # but the legend of the text
+    assert once in " ".join(text.split())
+    assert json.loads(fleet_text.as_json(of("")))["odd"][0]["doubtful"] == ["S1"]
+    assert fleet_page.build(of("G11"), title="t", links={}).sentence.endswith(
+        f"{once}; ⚠ doubtful: node001 (repeats far apart, G11)."
+    )
+    many = fleet_page.build(of("G11, G7, F1, M1"), title="t", links={}).sentence
+    assert many.endswith(
+        "; ⚠ doubtful: node001, by 4 checks, among them more or fewer I/Os in flight than were asked for (F1)."
+    )
