@@ -78,14 +78,14 @@ def ratios(low: float, high: float, *, bound: bool) -> str:
 
 
 def strip(number: str, axes: Iterable[Axis]) -> Strip:
-    """Draw some axes on one scale, from the best level (× 1) to what is furthest behind."""
+    """Draw some axes on one scale, from what is furthest behind to the best level (× 1): better to the right."""
     given = list(axes)
     every = [1.0, *(v for a in given for v in (a.low, a.high, *(behind for _, behind in a.levels)))]
     low = min(every)
     high = max(max(every), low * _LEAST_SPAN)
 
     def at(of: float) -> float:
-        return round(100 * math.log(of / low) / math.log(high / low), 2)
+        return round(100 - 100 * math.log(of / low) / math.log(high / low), 2)
 
     tracks = []
     for axis in given:
@@ -94,7 +94,7 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
         levels = ", ".join(f"{level} × {ratio(of, bound=axis.bound)}" for level, of in axis.levels[1:])
         tracks.append(
             Track(
-                name=axis.name, ends=" to ".join(axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.low), high=at(axis.high),
+                name=axis.name, ends=" to ".join(axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.high), high=at(axis.low),
                 factor=f"× {ratio(behind, bound=axis.bound)}", span=ratios(axis.low, axis.high, bound=axis.bound), clear=not axis.doubt, doubt=axis.doubt,
                 said=f"{axis.name}: {best} is best, better than {levels}{axis.doubt and f'; {axis.doubt}'}",
             )
@@ -104,7 +104,8 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
 
 def _ticks(low: float, high: float, at: Callable[[float], float]) -> tuple[tuple[float, str], ...]:
     power = math.floor(math.log10(high))
-    coarse = [step * 10.0**p for p in range(power + 1) for step in (1, 2, 5)]
+    steps = (1, 2, 3, 5, 7) if high / low < 12 else (1, 2, 5)
+    coarse = [step * 10.0**p for p in range(power + 1) for step in steps]
     marks = [m for m in coarse if low * 0.999 <= m <= high * 1.001]
     if high / low > 200:
         marks = [m for m in marks if math.log10(m).is_integer()]
