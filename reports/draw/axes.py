@@ -60,10 +60,25 @@ def far_apart(values: Sequence[float]) -> bool:
 def amounts(values: Sequence[float], title: str, ticks: int = 5) -> Axis:
     """An axis for any values: from 0; log, and its title says so, where they are `far_apart`; without 0 where some are below it."""
     if min(values, default=0.0) < 0:
-        return around(values, title)
+        return _across_zero(values, title, ticks)
     if far_apart(values):
         return decades(values, f"{title} (log scale)")
     return from_zero(values, title, ticks)
+
+
+def _across_zero(values: Sequence[float], title: str, ticks: int) -> Axis:
+    """A linear axis that holds all values and 0, with a tick at both ends: what lies below 0 is beside a number, and above a line, too."""
+    low, high = min(values), max(*values, 0.0)
+    step = _nice_step((high - low) / ticks)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    marks = [i * step for i in range(first, last + 1)]
+    return Axis(
+        kind="linear",
+        low=marks[0],
+        high=marks[-1],
+        ticks=tuple((v, fmt.level(v)) for v in marks),
+        title=title,
+    )
 
 
 def around(values: Sequence[float], title: str, ticks: int = 4, least: float = 0.1) -> Axis:

@@ -195,6 +195,14 @@ def _axis(channel: Spec, axis: Axis) -> None:
     if channel.get("axis") is not None:
         channel["axis"]["values"] = [value for value, _ in axis.ticks]
         channel["axis"]["labelExpr"] = text_of_tick(_texts(axis.ticks))
+        if axis.kind == "linear" and axis.low < 0 < axis.high:
+            channel["axis"] |= _ZERO_LINE
+
+
+_ZERO_LINE: Spec = {
+    "gridColor": {"condition": {"test": "datum.value === 0", "value": "#9AA3AE"}, "value": "#E3E6EA"}
+}
+"""Where an axis goes below 0 the line there is that of an axis: the lowest one, at which nothing ends, looked like it."""
 
 
 def _texts(ticks: Sequence[tuple[float, str]]) -> dict[str, str]:

@@ -26,6 +26,31 @@ NAMES = sorted(path.name.removesuffix(".vl.json") for path in TEMPLATES.glob("*.
 values = st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=12)
 
 
+@given(st.lists(st.floats(-1e6, 1e6).filter(lambda v: abs(v) > 1e-3), min_size=2, max_size=9))
+@example([-4.0, -2.0, 1.0, 5.0])
+def test_an_axis_below_zero_has_ticks_below_it_and_one_at_zero(numbers: list[float]) -> None:
+    """Ticks were 0 and 5, and −2 and −4 lay below the last line."""
+    if min(numbers) >= 0:
+        return
+    axis = axes.amounts(numbers, "dB")
+    marks = [value for value, _ in axis.ticks]
+
+    assert marks[0] == axis.low <= min(numbers)
+    assert max(numbers) <= axis.high == marks[-1]
+    assert 0.0 in marks
+    assert len(marks) <= 8
+
+
+def test_the_line_at_zero_is_an_axis_where_values_lie_below_it() -> None:
+    frame = vega.Frame(width=300, height=200, left=30)
+    drawn = {}
+    for low in (-4.0, 1.0):
+        x, y = axes.amounts([low, 5.0], "x"), axes.Axis(kind="linear", low=1.0, high=0.0, ticks=(), title="")
+        spec = vega.fill("rows", frame=frame, x=x, y=y, series=[], data={})
+        drawn[low] = vega.draw(spec, "u", "").count("#9AA3AE")
+    assert drawn[-4.0] > drawn[1.0]
+
+
 @given(values)
 def test_axis_from_zero_holds_its_values_and_ticks(numbers: list[float]) -> None:
     axis = axes.from_zero(numbers, "x")
