@@ -319,9 +319,10 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
         values = [getattr(row, statistic) for row in same]
         if not any(map(math.isnan, values)):
             run, of = same[0].run, formulas.spread(values, printed(row.run for row in same))
+            tails = [row.p999 for row in same] if statistic == "p50" else [math.nan]
             times.append(
                 AccessTime(
-                    name=_access(same, both), run=run, group="storage", median=of.median, step=of.step, repeats=of, source=program_name(run),
+                    name=_access(same, both), run=run, group="storage", median=of.median, p999=None if any(map(math.isnan, tails)) else statistics.median(tails), step=of.step, repeats=of, source=program_name(run),
                     statistic="median" if statistic == "p50" else "mean", metric=f"{WORDS[same[0].which]}/{statistic}",
                 )
             )  # fmt: skip
