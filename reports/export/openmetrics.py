@@ -36,7 +36,8 @@ from reports.text.exposition import Family, Labels, exposition, fit
 
 _UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "ns": ("seconds", 1e-9), "B": ("bytes", 1.0), "B/s": ("bytes_per_second", 1.0), "1/s": ("per_second", 1.0),
-    "ns/B": ("seconds_per_byte", 1e-9), "1": ("ratio", 1.0),
+    "ns/B": ("seconds_per_byte", 1e-9), "1": ("ratio", 1.0), "%": ("ratio", 0.01), "degC": ("celsius", 1.0), "°C": ("celsius", 1.0),
+    "W": ("watts", 1.0), "J": ("joules", 1.0), "V": ("volts", 1.0), "A": ("amperes", 1.0),
 }  # fmt: skip
 """Base unit → its name in Prometheus, and the factor to it. Any other unit keeps its name, made fit."""
 
@@ -196,7 +197,7 @@ def _named(one: Series, taken: Collection[str] = ()) -> tuple[str, str, float, s
     while (name := "_".join(filter(None, ("pinsweep", fit(one.key.tool), stem, unit)))) in taken:
         stem = f"value_{stem}".rstrip("_")
     tool = naming.tool_name(one.key.tool)
-    whose = f"{tool}, or what stands in for it (label program)" if one.key.tool != "command" else tool
+    whose = f"{tool}, or what stands in for it (label program)" if naming.has_stand_in(one.key.tool) else tool
     text = f"{whose}: {one.key.name.metric}, the median over the repeats of a cell."
     return name, unit, factor, text
 

@@ -41,8 +41,10 @@ from reports.verdicts.fleet import (
     CHANCE,
     CONFIRMED,
     DISAGREE,
+    FLOOR,
     LEAST_HOSTS,
     SUSPICIOUS_Z,
+    TOLERANCE,
     Everywhere,
     Fleet,
     Host,
@@ -70,6 +72,9 @@ LAST_FAILED: Final = "its last session gave no number"
 ALSO: Final = ("suspicious", "not-judged")
 """What an exit status above 0 may be asked for, beside what always has one."""
 
+_DIGITS: Final = 8
+"""Digits of a floor, and at most of what is beyond it."""
+
 ACCUSED: Final = frozenset({"slow", "broken"})
 
 
@@ -87,6 +92,26 @@ class Odd:
         """Relative distance from the median in the number's own sign; None: there is no median."""
         middle = self.strip.middle
         return relative(self.found.value, middle) if middle else None
+
+    @property
+    def value(self) -> str:
+        """Return its value with its unit; beside a floor with as many digits as tell it from that: "100.5 GB/s", not the 101 of its floor."""
+        floor = self.strip.metric.floor if self.found.reason == FLOOR else None
+        unit, step = self.series.said_unit, self.series.step
+        texts = {d: fmt.quantity(self.found.value, unit, d, step=step) for d in range(3, _DIGITS)}
+        apart = (d for d, text in texts.items() if text != fmt.quantity(floor, unit, d, step=step))
+        return texts[next(apart, 3)]
+
+    @property
+    def reason(self) -> str:
+        """Say why it is odd where the statistics do not: "below the floor of 101 GB/s"."""
+        metric = self.strip.metric
+        if self.found.reason == FLOOR:
+            bound = "below the floor" if self.series.better == "higher" else "above the ceiling"
+            return f"{bound} of {fmt.quantity(metric.floor, self.series.said_unit, _DIGITS, step=0.0)}"
+        if self.found.reason == TOLERANCE and metric.tolerance is not None:
+            return f"{TOLERANCE} of {fmt.number(metric.tolerance * 100, step=0.0)} %"
+        return self.found.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

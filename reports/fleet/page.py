@@ -378,7 +378,7 @@ def _suspects(
             bad=host in accused,
             number=f"{first.series.name}{mark(first.found.doubt)}" if first
             else f"slightly slow everywhere: {on_average(mild[host])}{mark(mild[host].doubt)}",
-            value=fmt.quantity(first.found.value, first.series.said_unit, step=first.series.step) if first else "",
+            value=first.value if first else "",
             median=fmt.quantity(first.strip.middle, first.series.said_unit, step=first.series.step) if first else "",
             change=fmt.change(first.change) if first else "",
             z=fmt.number(first.found.z if first else mild[host].z, 2),
@@ -395,8 +395,8 @@ def _numbers(own: Sequence[Odd]) -> Table:
         columns=("Number", "Verdict", "Value", "Median", "Change", "z", "Sessions"),
         rows=tuple(
             (
-                o.series.name, o.found.status + (f", {o.found.reason}" if o.found.reason else ""),
-                fmt.quantity(o.found.value, o.series.said_unit, step=o.series.step), fmt.quantity(o.strip.middle, o.series.said_unit, step=o.series.step),
+                o.series.name, o.found.status + (f", {o.reason}" if o.reason else ""),
+                o.value, fmt.quantity(o.strip.middle, o.series.said_unit, step=o.series.step),
                 fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
             )
             for o in own

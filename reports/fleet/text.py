@@ -176,8 +176,8 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
         rows.append(
             (
                 odd.host if shown[odd.host] == 1 and not whole else "", found.status,
-                odd.series.name + (f" ({found.reason})" if found.reason else "") + mark(found.doubt),
-                fmt.quantity(found.value, unit, step=odd.series.step), fmt.quantity(odd.strip.middle, unit, step=odd.series.step), fmt.change(odd.change),
+                odd.series.name + (f" ({odd.reason})" if odd.reason else "") + mark(found.doubt),
+                odd.value, fmt.quantity(odd.strip.middle, unit, step=odd.series.step), fmt.change(odd.change),
                 fmt.number(found.z, 2), str(found.runs),
             )
         )  # fmt: skip
@@ -312,11 +312,17 @@ def _far(own: Iterable[Odd]) -> str:
     of suspicions by one rule of two by which."""
     every = list(own)
     off = [o.found.worse for o in every if o.found.worse is not None]
-    rules = dict.fromkeys(o.found.reason for o in every if o.found.of_rule)
+    rules = dict.fromkeys(o.reason for o in every if o.found.of_rule)
+    if len(rules) > _RULES:
+        rules = dict.fromkeys(o.found.reason for o in every if o.found.of_rule)
     said = [*rules, _percent_span(off)] if off else [*rules]
     reasons = {o.found.reason for o in every}
     said += reasons if len(reasons) == 1 and reasons <= {BY_SPREAD, BY_THRESHOLD} else ()
     return "".join(f", {part}" for part in said)
+
+
+_RULES: Final = 2
+"""Floors and tolerances that a line tells with their figures."""
 
 
 def _percent_span(worse: Sequence[float]) -> str:
@@ -442,7 +448,7 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
     found = odd.found
     return {
         "node": odd.host, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
-        "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": found.reason or None,
+        "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": odd.reason or None,
         "doubtful": _listed(found.doubt),
     }  # fmt: skip
 

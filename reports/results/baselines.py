@@ -67,8 +67,9 @@ class Baseline:
 
 
 def said(sessions: int, evidence: int) -> str:
-    """Return the words of a verdict's line: "baseline of 3 sessions, τ assumed"."""
-    return f"baseline of {counted(sessions, evidence)}{', τ assumed' if evidence < ENOUGH_SESSIONS else ''}"
+    """Return the words of a verdict's line: "baseline of 3 sessions, what sessions differ by is assumed"."""
+    assumed = ", what sessions differ by is assumed" if evidence < ENOUGH_SESSIONS else ""
+    return f"baseline of {counted(sessions, evidence)}{assumed}"
 
 
 def folder() -> Path:

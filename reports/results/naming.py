@@ -78,6 +78,12 @@ def program_name(run: Run) -> str:
     return f"{name} ({run.build})" if run.build else name
 
 
+@functools.cache
+def has_stand_in(tool: str) -> bool:
+    """Is one of our kernels run in the place of a tool that is not there?"""
+    return tool in tool_names() and bool(get_tool(tool).KERNEL and get_tool(tool).PROGRAMS)
+
+
 def program_kind(run: Run) -> str:
     """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
     return _program(run).kind

@@ -72,9 +72,9 @@ class Metric:
     )
 
 
-_FLOOR: Final = "beyond the floor"
-_TOLERANCE: Final = "beyond the tolerance"
-_RULES: Final = (_FLOOR, _TOLERANCE)
+FLOOR: Final = "beyond the floor"
+TOLERANCE: Final = "beyond the tolerance"
+_RULES: Final = (FLOOR, TOLERANCE)
 _HALVES: Final = "the hosts fall into two groups"
 DISAGREE: Final = "its sessions disagree"
 CHANCE: Final = "may be chance"
@@ -362,12 +362,12 @@ def _status(
     """Return what is said of a host before its sessions are asked: by the rules of a site, and by too few sessions."""
     bad: Status = "broken" if worse is not None and worse > BROKEN else "slow"
     if metric.floor is not None and sign * (value - metric.floor) > 0:
-        return (bad if runs >= CONFIRMED else "suspicious"), _FLOOR
+        return (bad if runs >= CONFIRMED else "suspicious"), FLOOR
     if z is None or worse is None:
         few = f"fewer than {LEAST_HOSTS} hosts: compare with a baseline"
         return "unknown", few if len(metric.values) < LEAST_HOSTS else "the median is 0"
     if metric.tolerance is not None and worse > metric.tolerance:
-        return (bad if runs >= CONFIRMED else "suspicious"), _TOLERANCE
+        return (bad if runs >= CONFIRMED else "suspicious"), TOLERANCE
     if runs < CONFIRMED and worse > threshold:
         return "suspicious", "" if z > SUSPICIOUS_Z else BY_THRESHOLD
     if runs < CONFIRMED and z > SUSPICIOUS_Z and worse > _half(metric, threshold):

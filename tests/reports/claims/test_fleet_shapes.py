@@ -151,7 +151,9 @@ def lines_of_hosts(shape: Shape, report: outliers.Report) -> None:
             assert numbers
             assert int(numbers[1]) == len(odd)
             for number in odd:
-                assert ("beyond the floor" in what) >= (number == shape.ruled)
+                assert bool(re.search("below the floor|above the ceiling|beyond the floor", what)) >= (
+                    number == shape.ruled
+                )
         for part in what.split("; "):
             sweep = re.search(r"only (\w+):|(?:all|\d+ of \d+) of (\w+)", part)
             if not sweep and not part.startswith("all that was compared"):

@@ -163,6 +163,43 @@ def test_a_number_of_two_ranks_and_one_of_four_are_two_samples(make: Any, tmp_pa
         ) == pytest.approx(value)
 
 
+@pytest.mark.parametrize(
+    ("unit", "name", "value"),
+    [
+        ("degC", "heat_celsius", 50),
+        ("%", "heat_ratio", 0.5),
+        ("W", "heat_watts", 50),
+        ("frames", "heat_frames", 50),
+    ],
+)
+def test_a_unit_of_ones_own_has_the_name_that_prometheus_has(
+    unit: str, name: str, value: float, make: Any, tmp_path: Path
+) -> None:
+    """`_degc`, and no unit at all of per cent."""
+    maker = make.Maker(tmp_path / "a.db")
+    spec = {"heat": {"regex": r"heat (\S+)", "unit": unit, "better": "lower"}}
+    maker.add("s", "command", {"command": "x", "metrics": spec}, "heat 50\n")
+    got = strict(openmetrics.text(load([maker.write()])))
+    assert found(got, f"pinsweep_command_{name}") == pytest.approx(value)
+
+
+def test_a_stand_in_is_named_where_there_is_one(make: Any, tmp_path: Path) -> None:
+    """Nothing stands in for fio."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(
+        "f",
+        "fio",
+        {"rw": "randread"},
+        make.fio_text({"read": (1e3, 900.0)}, bs="4k", rw="randread", iodepth=1),
+    )
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(20e3, 1))
+    helps = re.findall(
+        r"# HELP pinsweep_(fio|stream)_(?:\w+) (.+): ", openmetrics.text(load([maker.write()]))
+    )
+    told = {tool: whose.partition(":")[0] for tool, whose in helps}
+    assert told == {"fio": "fio", "stream": "STREAM, or what stands in for it (label program)"}
+
+
 def test_of_two_files_of_a_host_the_later_one_counts(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -725,7 +725,7 @@ def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:
     report = some.report(rules=rules)
 
     assert set(report.by_status()["broken"] + report.by_status()["slow"]) == set(report.statuses)
-    assert {o.found.reason for o in report.odd} == {"beyond the floor"}
+    assert {o.reason for o in report.odd} == {"below the floor of 25 GB/s"}
     assert {o.series.name for o in report.odd} == {"scaling, threads=4: triad bandwidth"}
     assert report.warnings == ("r.yaml:3:5: this rule fits no number of these files",)
 
@@ -740,7 +740,22 @@ def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:
     assert "the runs scatter" in many.report().warnings[-1]
 
     tight = parse("rules: [{tool: stream, tolerance: 0.1 %}]", "r.yaml")
-    assert {o.found.reason for o in some.report(rules=tight).odd} == {"beyond the tolerance"}
+    assert {o.reason for o in some.report(rules=tight).odd} == {"beyond the tolerance of 0.1 %"}
+
+
+def test_a_floor_and_what_is_just_below_it_are_told_apart(some: Fleet) -> None:
+    """ "101 GB/s (beyond the floor)", of a floor of 101 GB/s."""
+    some.hosts(range(1, 10), sessions=3)
+    values = sorted(host.value for group in some.report().groups for one, strip in group.strips if one.name == "scaling, threads=4: triad bandwidth" for host in strip.hosts)  # fmt: skip
+    floor = round(values[4] / 1e9, 1)
+    rules = parse(f"rules: [{{metric: bandwidth, where: {{kernel: triad, threads: 4}}, floor: {floor} GB/s}}]", "r.yaml")  # fmt: skip
+    odd = some.report(rules=rules).odd
+
+    assert odd
+    assert {one.reason for one in odd} == {f"below the floor of {floor:g} GB/s"}
+    assert all(float(one.value.split()[0]) < floor for one in odd)
+    said = fleet_text.as_text(some.report(rules=rules))
+    assert re.search(rf"\(below the floor of {floor:g} GB/s\) +{odd[0].value} ", said)
 
 
 def test_every_mistake_in_the_rules_at_once() -> None:

@@ -122,10 +122,13 @@ def test_a_folder_that_cannot_be_one_is_the_users_mistake(
 
 
 def test_a_baseline_of_few_sessions_says_what_it_assumes() -> None:
-    assert baselines.said(1, 1) == "baseline of 1 session, τ assumed"
-    assert baselines.said(4, 4) == "baseline of 4 sessions, τ assumed"
+    assert baselines.said(1, 1) == "baseline of 1 session, what sessions differ by is assumed"
+    assert baselines.said(4, 4) == "baseline of 4 sessions, what sessions differ by is assumed"
     assert baselines.said(5, 5) == "baseline of 5 sessions"
-    assert baselines.said(6, 2) == "baseline of 6 sessions (one boot within an hour: count as 2), τ assumed"
+    assert (
+        baselines.said(6, 2)
+        == "baseline of 6 sessions (one boot within an hour: count as 2), what sessions differ by is assumed"
+    )
 
 
 def test_five_sessions_of_one_hour_do_not_tell_the_noise_between_sessions(make: Any, tmp_path: Path) -> None:
@@ -138,7 +141,7 @@ def test_five_sessions_of_one_hour_do_not_tell_the_noise_between_sessions(make: 
         paths.append(maker.write())
 
     assert baselines.add("b", paths).said == (
-        "baseline of 5 sessions (one boot within an hour: count as 1), τ assumed"
+        "baseline of 5 sessions (one boot within an hour: count as 1), what sessions differ by is assumed"
     )
 
 
