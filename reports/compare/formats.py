@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from parsers.errors import UserError
 from reports.compare import text as texts
+from reports.compare.doubted import without
 from reports.compare.matching import CellOfSide
 from reports.compare.model import Again, Comparison, Row
 from reports.compare.sides import Side
@@ -139,7 +140,8 @@ def as_markdown(comparison: Comparison) -> str:
 
     At most 100 rows: what is shown in a comment has limits.
     """
-    out = [f"**{_md(texts.sentence(comparison))}**", ""]
+    head, comparison = texts.sentence(comparison), without(comparison)
+    out = [f"**{_md(head)}**", ""]
     out += [f"- A: {_md(texts.side(comparison.a))}", f"- B: {_md(texts.side(comparison.b))}"]
     out += [f"- {_md(text)}" for text in texts.measured_again(comparison)]
     out += [f"- Failed in {_md(text)}" for text in texts.failed(comparison)]

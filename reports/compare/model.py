@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parsers.measurement import Direction
@@ -28,6 +28,14 @@ class Ask:
     across_programs: bool = False  # compare a tool with its stand-in
     ignore: tuple[str, ...] = ()  # options that do not tell cells apart
     slo_ns: float | None = None  # also compare fio's IOPS whose p99 keeps this
+
+
+def sided(of_a: Sequence[str], of_b: Sequence[str]) -> dict[str, str]:
+    """Return check → " of A", " of B", "" where it is of both."""
+    return {
+        key: "" if key in of_a and key in of_b else " of A" if key in of_a else " of B"
+        for key in (*of_a, *of_b)
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +109,7 @@ class Row:
     def doubt(self) -> str:
         """The checks that convict its cell on either side, and which one where it is not both: "F1, G10 of A"."""
         of_a, of_b = (ids.split(", ") if ids else [] for ids in self.doubts)
-        of = {
-            key: "" if key in of_a and key in of_b else " of A" if key in of_a else " of B"
-            for key in (*of_a, *of_b)
-        }
-        return ", ".join(f"{key}{side}" for key, side in of.items())
+        return ", ".join(f"{key}{whose}" for key, whose in sided(of_a, of_b).items())
 
     @property
     def change(self) -> float | None:

@@ -15,6 +15,7 @@ from reports import numbers
 from reports.checks import doubts
 from reports.compare import text as texts
 from reports.compare.curves import curves, main_sweeps, worse
+from reports.compare.doubted import without
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
@@ -102,6 +103,7 @@ class Delta(Section):
 
 def delta(comparison: Comparison) -> Delta:
     """Return the section of a comparison."""
+    head, comparison = texts.sentence(comparison), without(comparison)
     entries: list[Entry] = []
     changed = bool(comparison.of("regressed", "improved"))
     for verdict, most in _MOST.items():
@@ -124,7 +126,7 @@ def delta(comparison: Comparison) -> Delta:
     )
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
-        sentence=texts.sentence(comparison),
+        sentence=head,
         lead=tuple(_lead(comparison)),
         reading=_reading(comparison, clip, [line.mark for line in lines if line.mark]),
         ground=_ground(comparison),

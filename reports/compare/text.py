@@ -15,11 +15,14 @@ from typing import Final
 
 from reports.checks.doubts import LEGEND, mark
 from reports.checks.doubts import counted as counted_doubts
+from reports.compare.doubted import said as doubts_of_all
+from reports.compare.doubted import without
 from reports.compare.failures import Failed
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row
 from reports.compare.sides import Side
+from reports.draw.figure import MARK
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt
@@ -211,12 +214,14 @@ def sentence(comparison: Comparison) -> str:
     levels that regressed together where something regressed. What has no partner follows; metrics whose better direction nobody told stand at
     the end.
     """
+    of_all, comparison = doubts_of_all(comparison), without(comparison)
     verdict = [_judged(comparison), *(f"Regressed together: {shared.text}." for shared in comparison.shared)]
     failed = _failed(comparison.failures)
     said = [
         *([*verdict, failed] if comparison.counts["regressed"] else [failed, *verdict]),
         _outermost(comparison),
         comparison.confirmed,
+        of_all,
         _lost(comparison),
         _sized(comparison.sizes),
         _undirected(comparison.undirected),
@@ -537,6 +542,7 @@ def table(
     only_changed: neither the same nor the inconclusive ones.
     """
     wrapped = functools.partial(columns_wrapped, width=screen.width, whole=True)
+    head, comparison = sentence(comparison), without(comparison)
     out = [*wrapped(side(comparison.a), first="A  "), *wrapped(side(comparison.b), first="B  ")]
     for text in measured_again(comparison):
         out += wrapped(text)
@@ -546,7 +552,7 @@ def table(
         out += wrapped(f"{comparison.backwards}.")
     for text in comparison.clocks:
         out += wrapped(f"A clock was set: {text}.")
-    out += ["", *wrapped(sentence(comparison))]
+    out += ["", *wrapped(head)]
     if lines := failed(comparison):
         out += ["", f"failed ({fmt.plural(len(lines), 'cell')})"]
         for text in lines[: None if everything else _MOST_ABSENT]:
@@ -590,7 +596,7 @@ def table(
         if len(said) > 6 and not everything:
             more = sum([*comparison.matched.values()][6:])
             out.append(f"and {fmt.plural(more, 'more such cell')} (--all lists them)")
-    if any(row.doubt for row in comparison.rows):
+    if MARK in head or any(row.doubt for row in comparison.rows):
         out += ["", LEGEND]
     out += ["", *wrapped(noise(comparison))]
     return "\n".join(out).rstrip()

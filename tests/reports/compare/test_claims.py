@@ -316,14 +316,39 @@ def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp
         for _ in range(3):
             text = make.fio_text({"read": (4e4 * factor, 100.0)}, bs="4k", rw="randread", iodepth=4)
             maker.add("disk", "fio", {"iodepth": 4, "rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": True}, text)  # fmt: skip
+            maker.add("scaling", "stream", {"threads": 1}, make.stream_text(9e3, 1))
         paths.append(maker.write())
 
     page = build(load(paths), delta(of_files(*paths)))
 
-    assert page.key_numbers
-    assert all("F1" in number.doubt for number in page.key_numbers)
+    assert [bool(number.doubt) for number in page.key_numbers] == [
+        "IOPS" in number.name for number in page.key_numbers
+    ]
+    assert "F1 of B" in {number.doubt for number in page.key_numbers}
     assert "one below a verdict or in the last column alone doubts all numbers of its row" in page.marks
     assert "below a verdict" not in build(load(paths)).marks
+
+
+def test_what_doubts_all_numbers_of_a_side_is_told_once(make: Any, tmp_path: Path) -> None:
+    """ "⚠ D1 of A" stood at each of 26 numbers, at their figure and the key number."""
+    paths = []
+    for name, factor in (("a", 1), ("b", 8)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for depth, _ in itertools.product((4, 8), range(3)):
+            text = make.fio_text(
+                {"read": (1e4 * depth * factor, 100.0)}, bs="4k", rw="randread", iodepth=depth
+            )
+            maker.add("disk", "fio", {"iodepth": depth, "rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": True}, text, axes=("iodepth",))  # fmt: skip
+        paths.append(maker.write())
+    found = of_files(*paths)
+
+    page, markdown = delta(found), formats.as_markdown(found)
+
+    once = "⚠ doubtful: all numbers, by F1 of B (more or fewer I/Os in flight than were asked for)."
+    assert once in page.sentence
+    assert once in " ".join(texts.table(found).split())
+    assert [text.count("F1") for text in (str(page), texts.table(found), markdown)] == [1, 1, 1]
+    assert {tuple(cell["doubtful"]) for cell in json.loads(formats.as_json(found))["cells"]} == {("F1",)}
 
 
 def test_a_key_number_of_a_comparison_is_of_a_cell_that_no_check_convicts(make: Any, tmp_path: Path) -> None:

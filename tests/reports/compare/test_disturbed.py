@@ -72,7 +72,7 @@ def test_a_quiet_run_a_side_or_five_sessions_decide(
     found = compared(disturbed, disturbed, sessions=sessions)
 
     assert {row.verdict for row in found.rows} == {"regressed"}
-    assert "disturbed" not in table(found)
+    assert "was disturbed" not in table(found)
 
 
 def test_sides_that_took_turns_had_the_same_disturbance(compared: Compared, tmp_path: Path) -> None:

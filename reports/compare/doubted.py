@@ -1,0 +1,49 @@
+"""Checks that doubt all numbers of a comparison on a side: they are told once, and marked nowhere. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reports.checks import checks
+from reports.compare.model import Comparison, sided
+from reports.draw.figure import MARK
+from reports.text import format as fmt
+
+OfSides = tuple[tuple[str, ...], tuple[str, ...]]
+"""Checks of A, and of B."""
+
+
+def of_all(comparison: Comparison) -> OfSides:
+    """Return the checks that doubt each number on A, and on B; none where there is a single number."""
+    rows = comparison.rows
+    if len(rows) < 2:
+        return (), ()
+    a, b = (
+        tuple(key for key in _ids(rows[0].doubts[side]) if all(key in _ids(row.doubts[side]) for row in rows))
+        for side in (0, 1)
+    )
+    return a, b
+
+
+def without(comparison: Comparison) -> Comparison:
+    """Return the comparison without the marks of the checks that doubt all its numbers."""
+    known = of_all(comparison)
+    if not any(known):
+        return comparison
+
+    def rest(ids: str, side: int) -> str:
+        return ", ".join(key for key in _ids(ids) if key not in known[side])
+
+    rows = (replace(row, doubts=(rest(row.doubts[0], 0), rest(row.doubts[1], 1))) for row in comparison.rows)
+    return replace(comparison, rows=tuple(rows))
+
+
+def said(comparison: Comparison) -> str:
+    """Return "⚠ doubtful: all numbers, by D1 of A (runs that something else disturbed)."; "" where no check doubts all."""
+    titles = {check.id: check.title for check in checks()}
+    told = [f"{key}{whose} ({titles[key]})" for key, whose in sided(*of_all(comparison)).items()]
+    return f"{MARK} doubtful: all numbers, by {fmt.words(told)}." if told else ""
+
+
+def _ids(text: str) -> list[str]:
+    return text.split(", ") if text else []
