@@ -240,30 +240,33 @@ def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Seq
     own = [p for p in points if p.head == head]
     runs = {key: [p.run for p in same] for key, same in group_by(own, lambda p: p.key).items()}
     told = [(where, effect) for where, found in whose.items() for effect in found]
+    axes = {effect.axis for _, effect in told}
+    beyond = (
+        "Beyond the repeats in each"
+        if any(effect.runs[1] > 1 for _, effect in told)
+        else "More than 10 % in each"
+    )
+    several = any(
+        level.n > 1 for _, effect in told for level in effect.levels
+    )  # of one pair of cells a level there is no range
+    columns = [
+        *([("Of", False)] if not of_one else []), *([("Axis", False)] if len(axes) > 1 else []), ("Level, best first", False), ("Best is better by, ×", True),
+        *([("Range", True), ("Cells", True)] if several else []), (beyond if several else beyond.removesuffix(" in each"), False),
+    ]  # fmt: skip
     rows = [
         (
-            *(() if of_one else (where,)), effect.axis, level.name, fmt.number(level.behind),
-            f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING,
-            str(level.n), fmt.NOTHING if not i else "yes" if level.clear else "no",
+            *(() if of_one else (where,)), *((effect.axis,) if len(axes) > 1 else ()), level.name, fmt.number(level.behind),
+            *((f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING, str(level.n)) if several else ()),
+            fmt.NOTHING if not i else "yes" if level.clear else "no",
         )
         for where, effect in told
         for i, level in enumerate(effect.levels)
     ]  # fmt: skip
     return Table(
-        caption="What each axis does",
-        columns=(
-            *(() if of_one else ("Of",)),
-            "Axis",
-            "Level, best first",
-            "Best is better by, ×",
-            "Range",
-            "Cells",
-            "Beyond the repeats in each"
-            if any(effect.runs[1] > 1 for _, effect in told)
-            else "More than 10 % in each",
-        ),
+        caption="What each axis does" if len(axes) > 1 else f"What {axes.pop()} does",
+        columns=tuple(name for name, _ in columns),
         rows=tuple(rows),
-        numeric=frozenset((2, 3, 4) if of_one else (3, 4, 5)),
+        numeric=frozenset(at for at, (_, right) in enumerate(columns) if right),
         of=tuple(
             row_of(run for cell in level.cells for run in runs[cell])
             for _, effect in told

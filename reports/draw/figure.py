@@ -205,6 +205,11 @@ class Figure:
         return replace(self, tables=tables, numbers=numbers, runs=())
 
     @property
+    def bare(self) -> bool:
+        """Has it nothing to see but its numbers? Then these are open."""
+        return not (self.panels or self.tables or self.grid or self.lanes or self.strip)
+
+    @property
     def layout(self) -> str:
         """How it stands on the page: "half" of the width, "beside" (words beside its picture, tables of more than _FITS columns below both), or
         "" over all of it."""

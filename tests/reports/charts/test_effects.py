@@ -137,7 +137,9 @@ def test_two_axes_or_more_are_drawn_with_the_numbers_of_the_table(make: Any, tmp
     ]  # fmt: skip
     assert [dot.name for dot in drawn.strip.tracks[1].dots] == ["fast", "mid", "slow"]
     assert alone.strip is None
-    assert alone.tables
+    (table,) = alone.tables  # of one axis and one cell a level nothing that is the same in every row
+    assert table.caption == "What threads does"
+    assert table.columns == ("Level, best first", "Best is better by, ×", "Beyond the repeats")
 
 
 def test_axes_that_do_nothing_beyond_the_repeats_are_no_picture(make: Any, tmp_path: Path) -> None:
@@ -225,9 +227,9 @@ def test_of_two_files_each_has_its_own_effect(lost: int, make: Any, tmp_path: Pa
     assert drawn.title == f"rate: 8.00 × better by n, best at 8 ({a}); 27.0 × better by n, best at 8 ({b})"
     (table,) = drawn.tables
     assert table.columns[0] == "Of"
-    levels = {where: [row[2] for row in table.rows if row[0] == where] for where in (a, b)}
+    levels = {where: [row[1] for row in table.rows if row[0] == where] for where in (a, b)}
     assert levels == {a: ["8", "4", "2", "1"], b: [str(n) for n in (8, 4, 2, 1) if n != lost]}
-    assert [row[3] for row in table.rows if row[2] == "1"] == ["8.00", "27.0"]
+    assert [row[2] for row in table.rows if row[1] == "1"] == ["8.00", "27.0"]
     assert "with the other axes" not in drawn.sub
 
 

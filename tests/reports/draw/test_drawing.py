@@ -499,3 +499,11 @@ def test_a_table_that_half_of_the_page_would_cut_off_has_all_of_it(
         return Figure(id="f", title="t", sub="", tables=(table,), panels=(picture,), **named).layout
 
     assert (stands(half=True), stands()) == (layout, "")
+
+
+def test_a_figure_of_numbers_alone_has_them_open() -> None:
+    """A title, a caption and nothing to see below it."""
+    table = Table(columns=("c",), rows=(("1",),))
+
+    assert Figure(id="f", title="t", sub="", numbers=(table,)).bare
+    assert not Figure(id="f", title="t", sub="", tables=(table,), numbers=(table,)).bare
