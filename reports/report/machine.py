@@ -26,6 +26,7 @@ from reports.results.grouping import group_by
 from reports.results.hardware import FITS, usable
 from reports.results.model import Results, Run
 from reports.text import format as fmt
+from reports.text import hostlist
 
 _MEASURED = "#2B7BBF"
 _MOST_LINKS = 6
@@ -61,16 +62,20 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     times = group_by(timed, lambda t: machine_of((t.run,)))
     ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
     latest = {machines[s.host, s.topology_text]: s for s in sessions}
-    return (
-        *(
-            _Measured.of(
-                session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty
-            ).drawn()
-            for machine, session in latest.items()
-            if machine in ran
-        ),
-        *_of_unknown(spots.get(None, ()), guilty),
-    )
+    known = (
+        _Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty).drawn()
+        for machine, session in latest.items()
+        if machine in ran
+    )  # fmt: skip
+    return (*_once(known), *_of_unknown(spots.get(None, ()), guilty))
+
+
+def _once(drawn: Iterable[Drawing]) -> Iterator[Drawing]:
+    """Give each drawing; of hosts whose drawings say the same one, which names them."""
+    for bare, alike in group_by(drawn, lambda one: replace(one, host="")).items():
+        hosts = [one.host for one in alike]
+        named = f"{len(hosts)} hosts alike ({hostlist.folded(hosts)})" if len(hosts) > 1 else hosts[0]
+        yield replace(bare, host=named)
 
 
 def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:

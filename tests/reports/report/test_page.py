@@ -1197,3 +1197,20 @@ def test_the_page_says_what_was_placed_and_which_access_its_number_is_of(
 
     assert any(text.startswith(said) for text in page.methods)
     assert page.machines[0].picked == "“Access” is of the largest array, whatever is best."
+
+
+def test_hosts_of_one_shape_without_numbers_are_drawn_once(make: Any, tmp_path: Path) -> None:
+    """A dozen empty drawings stood above one another, "has no number here" in each."""
+    files = []
+    for n in range(12):
+        maker = make.Maker(tmp_path / f"{n}.db", host=f"n{n:02}")
+        maker.topology = f"pack:{1 + (n == 11)} [numa] core:2 pu:1"
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(30e3 + n, 2), axes=("threads",))
+        files.append(maker.write())
+
+    drawn = build.build(load(files)).machines
+
+    assert [(one.host, one.machine) for one in drawn] == [
+        ("11 hosts alike (n[00-10])", "1 package, 1 NUMA node, 2 cores and 2 PUs"),
+        ("n11", "2 packages, 2 NUMA nodes, 4 cores and 4 PUs"),
+    ]
