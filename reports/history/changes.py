@@ -146,12 +146,8 @@ class Report:
     warnings: tuple[str, ...]  # sessions that are left out, or whose clock was wrong
     threshold: float  # relative: smaller steps are ignored
     guilty: Guilty  # cells that a check convicts
-    gone: tuple[Gone, ...] = ()  # numbers that the last sessions do not have
-
-    @property
-    def among(self) -> int:
-        """Return how many numbers are judged, of which chance may take any for one that has left its level."""
-        return sum(h.judged for h in self.histories)
+    gone: tuple[Gone, ...]  # numbers that the last sessions do not have
+    among: int  # judged numbers, of which chance may take any for one that has left its level
 
     def fails(self, words: Collection[str]) -> bool:
         """Is there what `--fail-on` asks for? `regressed` has in it what failed: a number that is not there is no better than one that is down."""
@@ -218,6 +214,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         threshold=threshold,
         guilty=guilty,
         gone=tuple(gone(collected, results.runs, moments_of(results.runs, names, sessions, when))),
+        among=among,
     )
 
 

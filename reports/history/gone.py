@@ -19,7 +19,8 @@ from reports.text.hostlist import listed
 Why = Literal["failed", "left out", "not printed", "not run"]
 
 LEAST: Final = 3
-"""Sessions that had the number: what was tried once or twice is not missed."""
+"""Sessions that had the number: what was tried once or twice is not missed. And sessions without it of which none ran its sweep at all: one that measured
+something else is no loss."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +46,16 @@ class Gone:
 
 
 def gone(
-    collected: Iterable[Series], runs: Iterable[Run], attempts: Mapping[str, Sequence[Moment]]
+    collected: Iterable[Series], runs: Sequence[Run], attempts: Mapping[str, Sequence[Moment]]
 ) -> list[Gone]:
     """Return the numbers of each host that LEAST sessions had and none has since.
 
     `attempts`: host → all sessions that started a run, oldest first. Of a number whose cell is not run any more every session from the first that has
-    it to the last has run the cell: what is measured once a week is not gone in between.
+    it to the last has run the cell, and one since has run its sweep, or there are LEAST since: what is measured once a week, or apart, is not gone in
+    between.
     """
     place = {key: (host, i) for host, own in attempts.items() for i, m in enumerate(own) for key in m.keys}
+    sweeps = {(place[session_of(run)], run.tool, run.cell.sweep) for run in runs if session_of(run) in place}
     of_cell = group_by((run for run in runs if session_of(run) in place), _cell)
     found = []
     for one in collected:
@@ -63,14 +66,18 @@ def gone(
             last, moments = max(sessions), attempts[host]
             ran = group_by(own.get(host, ()), lambda run: place[session_of(run)][1])
             since = sorted(i for i in ran if i > last)
-            steady = all(i in ran for i in range(min(sessions), last + 1))
-            if len(sessions) < LEAST or last == len(moments) - 1 or not (since or steady):
+            later = range(last + 1, len(moments))
+            left = (
+                any(((host, i), one.key.tool, one.key.sweep) in sweeps for i in later) or len(later) >= LEAST
+            )
+            steady = left and all(i in ran for i in range(min(sessions), last + 1))
+            if len(sessions) < LEAST or not later or not (since or steady):
                 continue
             after = [run for i in since for run in ran[i]]
             found.append(
                 Gone(
                     host=host, series=one, since=moments[since[0] if since else last + 1],
-                    sessions=len(since) or len(moments) - 1 - last, why=_why(after), runs=tuple(after),
+                    sessions=len(since) or len(later), why=_why(after), runs=tuple(after),
                 )
             )  # fmt: skip
     return found

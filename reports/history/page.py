@@ -30,7 +30,7 @@ from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.write import write_whole
 from reports.text import format as fmt
 from reports.text.hostlist import listed
-from reports.verdicts.history import NEARER
+from reports.verdicts.history import FALSE_RECENT, NEARER, OUTSIDE, RECENT
 
 
 def render_history(report: Report, out: Path, *, title: str, static: bool = False) -> Path:
@@ -107,7 +107,9 @@ def _methods(report: Report) -> Iterable[str]:
         "A number's value in a session is the median of its repeats; what one boot did within an hour is one session. Changes are found "
         "by kernel change-point detection on these medians (radial basis kernel, at least three sessions between changes, penalty 3; and where that finds more, with "
         "the one session that stands out from its neighbours taken as the nearer of them, five sessions or more on either side), of "
-        f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints."
+        f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on, and from 1.5 of the last digit that the program prints. "
+        f"Far outside are the last sessions, {RECENT} at most, that lie to one side, by the threshold, {OUTSIDE:g} times as far off as any before, and further than "
+        f"chance makes the last session of one of all judged numbers in {FALSE_RECENT * 100:g} of 100 histories (a t value, by the robust standard deviation about the levels)."
     )
     yield (
         "What changed on the machine then is "
@@ -132,6 +134,10 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
             ("Changed", sum(h.moved > 0 for h in report.histories), _how_changed(report)),
             ("Regressed", len(report.regressed), f"and still worse than before{_by_name(report)}"),
         ]
+    if report.gone:
+        rows.append(("Gone", len(report.gone), "numbers that the last sessions do not have"))
+    if new := sum(bool(h.recent) for h in report.histories):
+        rows.append(("Far outside", new, "in the last sessions, too new to be called a change"))
     for rank, (name, value, context) in enumerate(rows):
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
 
@@ -182,9 +188,8 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _checks(report: Report) -> Iterable[Check]:
-    if told := gone.texts(report.gone):
-        counted = fmt.plural(len(report.gone), "number")
-        yield Check(level="error", subject="Gone.", text="What earlier sessions had and the last ones have not.", items=tuple(told), counted=counted)  # fmt: skip
+    for text in gone.texts(report.gone):
+        yield Check(level="error", subject=f"{fmt.sentence(text)}.", text="")
     for text in report.warnings:
         yield Check(level="warn", subject=f"{text}.", text="")
     for host in report.moments:

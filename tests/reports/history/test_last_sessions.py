@@ -38,12 +38,13 @@ def follow(make: Any, tmp_path: Path) -> Follow:
             maker = make.Maker(path, host=host)
             maker.facts = {**make.FACTS, "boot_id": f"{host} {i}"}
             for cell, value in own.items():
+                sweep = "t" if cell == "other" else "s"
                 options = {"command": ["x", cell], "n": cell, "metrics": spec}
                 if isinstance(value, str):
-                    maker.add("s", "command", options, "", axes=("n",), status=value, reason=f"{value}: memory error")  # fmt: skip
+                    maker.add(sweep, "command", options, "", axes=("n",), status=value, reason=f"{value}: memory error")  # fmt: skip
                 elif value is not None:
                     rate = value * random.Random(f"{cell} {i}").gauss(1, 0.005)
-                    maker.add("s", "command", options, f"rate {rate:.3f}\n", axes=("n",))
+                    maker.add(sweep, "command", options, f"rate {rate:.3f}\n", axes=("n",))
             files.append(maker.write())
             with sqlite3.connect(path) as db:
                 db.execute("UPDATE session SET started_utc = ?", (f"2026-01-{1 + i:02}T03:00:00+00:00",))
@@ -82,7 +83,15 @@ def test_a_number_that_the_last_sessions_do_not_have_is_told_with_its_day(
     assert (told["host"], told["why"], told["since_utc"][:10]) == ("n1", why, "2026-01-10")
     page = history_page.build(report, title="t")
     assert page.sentence.startswith("1 number gone; no change in 1 number")
-    assert page.checks[0].subject == "Gone."
+    assert page.checks[0].subject.startswith("Gone since 2026-01-10 (5 sessions): s, n=a: rate of n1: ")
+    assert ("Gone", "1") in [(number.name, number.value) for number in page.key_numbers]
+
+
+@pytest.mark.parametrize("sessions", [2, 3])
+def test_a_sweep_that_last_sessions_did_not_run_is_gone_from_three_on(sessions: int, follow: Follow) -> None:
+    """One that measures something else, as `fleet --confirm` does, is no loss."""
+    report = follow(nights((sessions, {"other": 5.0})))
+    assert len(report.gone) == (2 if sessions == 3 else 0)
 
 
 def test_a_host_whose_last_nights_failed_wholly_fails_the_job(follow: Follow) -> None:
