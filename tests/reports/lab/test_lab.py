@@ -30,7 +30,7 @@ from pinsweep.cli import cli
 from reports.checks.doubts import of_results
 from reports.draw.label_placement import text_width
 from reports.export import tables as export
-from reports.lab import columns, document, escape, figures, folder, report, texts, words
+from reports.lab import columns, document, escape, figures, folder, plot, report, texts, words
 from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Document
 from reports.page.model import Page
 from reports.report import build
@@ -362,6 +362,42 @@ def test_tables_as_csv_hold_plain_numbers(files: dict[str, bytes], made: Documen
     for row in rows:
         if row[f"{name}, lowest"]:
             assert float(row[f"{name}, lowest"]) <= float(row[name]) <= float(row[f"{name}, highest"])
+
+
+def test_the_script_is_of_the_number_that_stands_for_a_run(make: Any, tmp_path: Path) -> None:
+    """It took the median of minima, percentiles and maxima together, over the number of the repeat."""
+    maker = make.Maker(tmp_path / "r.db")
+    for n in (1, 2):
+        for bytes_, low in (("1kB", 20), ("1MB", 90)):
+            options = {"target": "memory", "bytes": bytes_}
+            text = make.poke_text([low + n + i % 7 for i in range(500)], target="memory")
+            maker.add("tails", "poke", options, text, axes=("bytes",))
+    results = load([maker.write()])
+
+    text = plot.snippet(export.table(results, None, "long", {}), results)
+
+    assert "ROWS = {'tool': 'poke', 'sweep': 'tails', 'metric': 'latency', 'statistic': 'p50'" in text
+    assert "X, BY = 'bytes'," in text
+
+
+def test_the_script_is_over_a_numeric_axis_with_ticks_at_its_values(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for threads in (1, 2, 4):
+        for _ in range(2):
+            maker.add(
+                "s",
+                "stream",
+                {"threads": threads},
+                make.stream_text(1e4 * threads, threads),
+                axes=("threads",),
+            )
+    results = load([maker.write()])
+
+    text = plot.snippet(export.table(results, None, "long", {}), results)
+
+    assert "'metric': 'bandwidth', 'kernel': 'triad'}" in text
+    assert "X, BY = 'threads', ['sweep']" in text
+    assert '"values": [1, 2, 4]' in text
 
 
 @pytest.mark.slow
