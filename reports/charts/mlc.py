@@ -158,6 +158,7 @@ class Idle:
     buffer: float = math.inf  # B; inf if nothing tells
     home: bool = True  # is it the node's own memory?
     traffic: str = ""  # of the unloaded latency of a curve
+    undercut: bool = False  # was that curve faster under more load (M1)? Then it is told, and quoted nowhere
 
     @property
     def name(self) -> str:
@@ -201,8 +202,9 @@ def _access_time(idle: Idle) -> AccessTime:
 
 def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
     """Return the idle latencies of own memory; of each machine with its largest buffer, since small ones lie in caches. Of those the
-    ones that are called as the lowest is."""
-    own = [idle for idle in found if idle.home] or found
+    ones that are called as the lowest is. None of curves that were faster under more load: M1 says to leave their rows out of what is quoted."""
+    quotable = [idle for idle in found if not idle.undercut]
+    own = [idle for idle in quotable if idle.home] or quotable
     alike = []
     for same in group_by(own, lambda idle: machine_key(idle.runs[0])).values():
         largest = max(idle.buffer for idle in same)
@@ -237,10 +239,12 @@ def _lowest(alike: Sequence[Idle], every: Sequence[Idle]) -> str:
 
 
 def _unloaded(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
-    """Return the unloaded latency of each panel that has an idle row: of its reads, else of its lightest traffic."""
+    """Return the unloaded latency of each panel that has an idle row: of its reads, else of its lightest traffic, and of one that was not
+    disturbed where there is one."""
     found = []
     for of, curves in panels.items():
-        load = next((load for load in curves if not load.hollow), curves[0])
+        quiet = [load for load in curves if not load.hollow] or curves[:1]
+        load = next((load for load in quiet if load.offers.idle and not load.offers.undercut), quiet[0])
         if not load.offers.idle:
             continue
         least = (
@@ -255,7 +259,7 @@ def _unloaded(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
         found.append(
             Idle(
                 words=_but_program(of), value=load.unloaded, said=f"{said}; {program_name(cell[0])}",
-                buffer=buffer_of(cell), runs=cell, traffic=load.traffic,
+                buffer=buffer_of(cell), runs=cell, traffic=load.traffic, undercut=load.offers.undercut,
             )
         )  # fmt: skip
     return found

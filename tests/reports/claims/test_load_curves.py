@@ -246,6 +246,19 @@ def test_a_load_that_could_not_is_stamped(make: Any, tmp_path: Path, rate: float
     assert drawn(found, "rings") == []
 
 
+@pytest.mark.parametrize(("idle", "quoted"), [(80.0, True), (300.0, False)])
+def test_an_unloaded_latency_that_more_load_undercuts_is_no_key_number(make: Any, tmp_path: Path, idle: float, quoted: bool) -> None:  # fmt: skip
+    """ "Memory, idle 652 ns" led a page whose check M1 said to leave these rows out of what is quoted."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    curve = rows(10.6e3, 80.0, 120.0)
+    add(maker, make, [*((delay, idle, rate) for delay, _, rate in curve[:4]), *curve[4:]])
+
+    page = build.build(load.load([maker.write()]))
+
+    assert ("Memory, idle" in {number.name for number in page.key_numbers}) is quoted
+    assert any(number.name.startswith("Memory, ") for number in page.key_numbers), "its peak"
+
+
 def test_no_stamp_stands_above_a_curve_that_crosses_twice_its_unloaded_latency(
     make: Any, tmp_path: Path
 ) -> None:
