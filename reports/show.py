@@ -43,15 +43,13 @@ def summary(results: Results, found: Sequence[audit.Finding] = (), *, bars: bool
     threads=8". A sparkline (`bars`) has a column per cell, in the order of the axes. `found`: by the audit; what it convicts is
     marked."""
     doubtful = audit.convicted(found)
-    by_sweep = group_by(
-        (r for tool in results.tools for r in results.good(tool)),
-        lambda r: (r.cell.sweep, naming.program_kind(r)),
-    )
+    by_sweep = results.by_sweep(r for tool in results.tools for r in results.good(tool))
     lines = []
-    for (sweep, _), runs in by_sweep.items():
-        cells = _ordered([run for run in runs if not run.void] or runs, results.levels)
-        typical = _typical(cells)
-        lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical, doubtful)))
+    for sweep, every in by_sweep.items():
+        for runs in group_by(every, naming.program_kind).values():
+            cells = _ordered([run for run in runs if not run.void] or runs, results.levels)
+            typical = _typical(cells)
+            lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical, doubtful)))
     drawn = max((len(spark) for _, spark, _ in lines), default=0)
     room = WIDTH - max((len(name) for name, _, _ in lines), default=0) - 2 - (drawn + 2 if drawn else 0)
     rows: list[tuple[str, ...]] = []
@@ -206,7 +204,7 @@ def _shown(path: Path, bars: bool, width: int) -> str:
     results = load([path])
     doubtful = audit.convicted(audit_of(results))
     out = [_head(results, path), ""]
-    by_sweep = group_by((r for tool in results.told for r in results.shown(tool)), lambda r: r.cell.sweep)
+    by_sweep = results.by_sweep(r for tool in results.told for r in results.shown(tool))
     for sweep, runs in by_sweep.items():
         out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep, width)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats

@@ -339,7 +339,9 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
         digest = _digest(experiment)
         plan = prepared.plan
         asked = {cell.point_id for cell in plan.cells}
+        order = list(sweeps)  # what was not asked for stands in its place, too
         cells = [cell for cell in (*plan.cells, *plan.left_out) if cell.sweep in sweeps]
+        cells.sort(key=lambda cell: order.index(cell.sweep))
         result.add_plan(
             session,
             StoredExperiment(

@@ -280,7 +280,7 @@ def _topology_rows(topology: Topology) -> Iterable[tuple[str, str]]:
 
 def _sweeps_table(results: Results) -> Table:
     rows = []
-    for sweep, runs in group_by(results.runs, lambda r: r.cell.sweep).items():
+    for sweep, runs in results.by_sweep(results.runs).items():
         good = [r for r in runs if r.parsed is not None]
         programs = list(dict.fromkeys(program_name(r) for r in good)) or [runs[0].tool]
         cells = {(r.file, r.record.point_id) for r in runs}
@@ -364,7 +364,7 @@ def _commands(results: Results) -> Iterable[Sweep]:
     order = {
         r.record.point_id: i for i, r in enumerate(r for tool in results.tools for r in results.good(tool))
     }
-    for sweep, runs in group_by(results.runs, lambda r: r.cell.sweep).items():
+    for sweep, runs in results.by_sweep(results.runs).items():
         runs.sort(key=lambda r: order.get(r.record.point_id, len(order)))  # stable: attempts stay in order
         commands = [
             Command(cell=cell, line=text, runs=_runs_text(members, several))

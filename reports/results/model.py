@@ -322,9 +322,15 @@ class Results:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Tools of which something is shown: those with good runs, then those of which disturbed runs alone gave numbers."""
-        disturbed = (run.tool for run in self.disturbed if run.aside)
-        return tuple(dict.fromkeys((*self.tools, *disturbed)))
+        """Tools of which something is shown, those of which disturbed runs alone gave numbers among them, in the order of their sweeps."""
+        good = (run for own in self._good.values() for run in own)
+        told = self.by_sweep(itertools.chain(good, (run for run in self.disturbed if run.aside)))
+        return tuple(dict.fromkeys(run.tool for own in told.values() for run in own))
+
+    def by_sweep(self, runs: Iterable[Run]) -> dict[str, list[Run]]:
+        """Return runs by their sweeps, these in the order in which they were first planned, whatever order they ran in."""
+        found = group_by(runs, lambda run: run.cell.sweep)
+        return dict(sorted(found.items(), key=lambda of: int(self._order(of[1][0])[1])))
 
     def let_go(self) -> None:
         """Forget the tables of the texts but their measurements, and what was worked out of them: of a thousand hosts that is 300 MB. For who

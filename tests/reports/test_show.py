@@ -15,6 +15,7 @@ from parsers import get_parser
 from parsers.errors import ParseError, UserError
 from reports import numbers, show
 from reports.checks import audit
+from reports.lab.document import _sweeps_table
 from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -399,3 +400,32 @@ def test_of_a_run_that_is_not_there_it_is_said_which_are(
     with pytest.raises(UserError, match="no run 7") as refused:
         show.show_run(maker.write(), 7)
     assert refused.value.hint == f"the file holds {held}"
+
+
+@pytest.mark.parametrize("status", ["ok", "disturbed"])
+def test_sweeps_stand_in_the_order_of_their_experiment(status: str, make: Any, tmp_path: Path) -> None:
+    """Not in that of their runs, which is drawn by lot; nor tool by tool."""
+    maker = make.Maker(tmp_path / "r.db")
+    for name in ("first", "second", "third"):
+        _add(maker, make, name, "", 1)
+    for name in ("third", "second", "first"):
+        for repeat in (1, 2, 3):
+            _add(maker, make, name, status, repeat)
+    path = maker.write()
+
+    shown = [
+        line.split()[0]
+        for line in show.show_result(path).splitlines()
+        if line[:5] in ("first", "secon", "third")
+    ]
+    table = _sweeps_table(load([path])).rows
+
+    assert shown == ["first", "second", "third"]
+    assert [row[0] for row in table] == ["first", "second", "third"]
+
+
+def _add(maker: Any, make: Any, sweep: str, status: str, repeat: int) -> None:
+    if sweep == "second":
+        maker.add(sweep, "fio", {"rw": "randread"}, make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1), status=status, repeat=repeat)  # fmt: skip
+    else:
+        maker.add(sweep, "stream", {"threads": 2}, make.stream_text(2e4, 2), status=status, repeat=repeat)
