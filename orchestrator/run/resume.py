@@ -76,6 +76,7 @@ def continued(
             of_sweep.setdefault(cell.sweep, {})[conditions.session] = sessions[conditions.session]
     cells: dict[str, Cell] = {}  # point_id → the cell that its runs belong to
     refused: dict[str, Difference] = {}
+    stale: dict[str, Difference] = {}  # of what is done, and is not measured again
     pending = {run.cell.point_id for run in plan.runs if is_pending(run)}
     shared = {_named(alias.sweep, alias.of) for alias in plan.aliases}
     runs = _of_each_cell(plan)
@@ -94,10 +95,12 @@ def continued(
             cells[run.cell.point_id] = _anew(run.cell, label)
         elif run.cell.point_id in pending:
             refused |= {difference.said: difference for difference in found}
-        elif _named(run.sweep, run.cell.labels()) in shared or any(
-            one.placement and (run.sweep, _groups(one.placement)) in to_run for one in before
-        ):  # it is done, and another place would be called the same cell, or would run where it ran
-            refused |= {difference.said: difference for difference in _of_place(run, before)}
+        else:
+            stale |= {difference.said: difference for difference in found}
+            if _named(run.sweep, run.cell.labels()) in shared or any(
+                one.placement and (run.sweep, _groups(one.placement)) in to_run for one in before
+            ):  # it is done, and another place would be called the same cell, or would run where it ran
+                refused |= {difference.said: difference for difference in _of_place(run, before)}
     elsewhere = _elsewhere(plan, first.values(), of_cell)
     refused |= {} if as_new else {d.said: d for found in elsewhere.values() for d in found}
     if refused:
@@ -112,7 +115,8 @@ def continued(
         for a in plan.aliases
         if _named(a.sweep, a.cell) not in elsewhere
     )
-    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
+    warnings = (*plan.warnings, *([_stale(held.path, tuple(stale))] if stale else []))
+    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases), warnings=warnings)
 
 
 def _refuse_other_hosts(held: Held, now: Setting) -> None:
@@ -222,11 +226,23 @@ def _in_cells(plan: Plan, others: Mapping[str, Cell]) -> Plan:
     return dataclasses.replace(plan, runs=runs, cells=cells, more=more)
 
 
-def _refusal(path: str, said: Sequence[str], *, tuned: bool) -> UserError:
+def _first_of(said: Sequence[str]) -> str:
     more = f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else ""
+    return f"{'; '.join(said[:_MOST_SAID])}{more}"
+
+
+def _stale(path: str, said: Sequence[str]) -> str:
+    """Return the warning that what is done stays, though it would come out otherwise now."""
+    return (
+        f"{path}: what was done before stays as it is, and was measured in another way: {_first_of(said)};"
+        " to measure it as it is now, name another file with -o; with --as-new it becomes cells of its own here"
+    )
+
+
+def _refusal(path: str, said: Sequence[str], *, tuned: bool) -> UserError:
     return UserError(
         path,
-        f"holds runs that were measured in another way: {'; '.join(said[:_MOST_SAID])}{more}",
+        f"holds runs that were measured in another way: {_first_of(said)}",
         f"{'--tune sets the machine as it was for some of them; ' if tuned else ''}name another file with -o; "
         "with --as-new they become cells of their own, named after what differs",
     )

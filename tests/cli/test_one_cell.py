@@ -205,8 +205,10 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
     (tmp_path / "a.yaml").write_text(again(1).replace("echo value 7.0625", "speak"))
     install(1)
     first = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
-    (tmp_path / "a.yaml").write_text(again(2).replace("echo value 7.0625", "speak"))
     install(2)
+    done = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
+    planned = pinsweep("plan", "a.yaml", "-o", "r.db", env=path)
+    (tmp_path / "a.yaml").write_text(again(2).replace("echo value 7.0625", "speak"))
 
     refused = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
     anew = pinsweep("run", "a.yaml", "-o", "r.db", "--as-new", env=path)
@@ -214,6 +216,15 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
     back = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
 
     assert first.returncode == 0, first.stderr
+    assert done.returncode == 0
+    for told in (done, planned):
+        assert (
+            "warning  r.db: what was done before stays as it is, and was measured in another way: "
+            in told.stderr
+        )
+        assert f"{program} is another program now; to measure it as it is now, name another" in told.stderr
+    assert "nothing to do; 1 was done before" in done.stderr
+    assert "another program" not in first.stderr + back.stderr
     assert refused.returncode == 2
     assert f"{program} is another program now" in refused.stderr
     assert anew.returncode == 0, anew.stderr
