@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.capture import cut
+from orchestrator.experiment.expand import is_open
 from orchestrator.machine.facts import changed, short
 from orchestrator.model import UNPINNED
 from orchestrator.placement.place import where
+from orchestrator.tools import get_tool
 from parsers.measurement import Measurement, whole
 from reports.checks import ANY_TOOL, Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
@@ -490,3 +492,39 @@ def another_place(results: Results) -> Iterator[Fault]:
         if changes:
             texts = [f"the {fact.words} was {short(then)} and {short(now)}" for fact, then, now in changes]
             yield Fault(level="warn", run=runs[0], text=fmt.words(texts))
+
+
+@check("G19", "info")
+def another_build(results: Results) -> Iterator[Fault]:
+    """sweeps of one file that another build of their program measured
+
+    The program of one sweep had another checksum (SHA-256) than it had for another sweep of the same file and the same path: it was
+    compiled or installed anew between the two. What differs between these sweeps may be the build. Within one sweep
+    pinsweep refuses it, or keeps the cells apart (`run --as-new`).
+
+    Do: compare the two as builds only; else measure both with one, or keep each build in a file of its own.
+    """
+    good = (run for tool in results.tools for run in results.good(tool) if not run.captured)
+    for runs in group_by(good, lambda run: run.file).values():
+        sweeps = results.by_sweep(runs)
+        first: dict[str, tuple[str, frozenset[str]]] = {}  # path → the first sweep of it, its builds there
+        for sweep, own in sweeps.items():
+            sums: dict[str, set[str]] = {}
+            for path, digest in dict.fromkeys(itertools.chain.from_iterable(map(_programs, own))):
+                sums.setdefault(path, set()).add(digest[:8])
+            for path, builds in sums.items():
+                before, then = first.setdefault(path, (sweep, frozenset(builds)))
+                if builds != then:
+                    yield Fault(
+                        level="info", run=own[0], runs=tuple(own), cell=f"all cells of {sweep}",
+                        text=f"{path} was the build {fmt.words(sorted(builds))} (SHA-256), and {fmt.words(sorted(then))} for {before}",
+                    )  # fmt: skip
+
+
+def _programs(run: Run) -> Iterator[tuple[str, str]]:
+    """Give path and checksum of each program that a run started, as far as they are recorded."""
+    files = run.program.get("files") or {}
+    own = (one for word, one in files.items() if word in run.record.argv or not is_open(get_tool(run.tool)))
+    for one in (run.program, *own):
+        if one.get("path") and one.get("sha256"):
+            yield str(one["path"]), str(one["sha256"])

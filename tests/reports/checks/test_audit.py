@@ -603,6 +603,36 @@ def test_repeats_that_are_none(
     assert [text for _, text in found(findings(tmp_path / "a.db"), "G9", "warn")] == texts
 
 
+def test_a_program_that_was_compiled_between_two_sweeps(make: Any, tmp_path: Path) -> None:
+    for sweep, digest in (("fast", "aa" * 32), ("again", "aa" * 32), ("slow", "bb" * 32)):
+        maker = make.Maker(tmp_path / "a.db")
+        maker.programs = {"stream": {"name": "stream", "path": "/opt/stream", "sha256": digest}}
+        for threads in (1, 2):
+            maker.add(
+                sweep, "stream", {"threads": threads}, make.stream_text(12e3, threads), axes=("threads",)
+            )
+        maker.write()
+
+    assert found(findings(tmp_path / "a.db"), "G19") == [
+        ("all cells of slow", "/opt/stream was the build bbbbbbbb (SHA-256), and aaaaaaaa for fast")
+    ]
+
+
+def test_a_program_of_the_user_s_own_that_was_compiled_between_two_sweeps(make: Any, tmp_path: Path) -> None:
+    """Of a session's programs those are meant that a sweep started."""
+    metrics = {"lat": {"regex": r"lat ([\d.]+)", "unit": "us"}}
+    for sweep, digest in (("fast", "aa" * 32), ("slow", "bb" * 32)):
+        maker = make.Maker(tmp_path / "a.db")
+        files = {word: {"path": word, "sha256": digest} for word in ("./walk", "./other")}
+        maker.programs = {"command": {"name": "", "path": "", "sha256": "", "files": files}}
+        maker.add(sweep, "command", {"command": "./walk", "metrics": metrics}, "lat 2\n", program="./walk")
+        maker.write()
+
+    assert found(findings(tmp_path / "a.db"), "G19") == [
+        ("all cells of slow", "./walk was the build bbbbbbbb (SHA-256), and aaaaaaaa for fast")
+    ]
+
+
 # --- what is printed ---------------------------------------------------------------------------------------
 
 
