@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 
-from orchestrator.cluster import begin, folder
+from orchestrator.cluster import begin, folder, submit
 from orchestrator.cluster.begin import Wanted
 from orchestrator.cluster.engine import Job
 from orchestrator.cluster.folder import Sweep
@@ -60,9 +60,13 @@ class Jobs:
 
     def __init__(self, **phases: Phase) -> None:
         self._jobs = {host: Job(host=host, id="7", phase=phase, state="") for host, phase in phases.items()}
+        self.fetched = False
 
     def jobs(self) -> dict[str, Job]:
         return self._jobs
+
+    def fetch(self, _: object) -> None:
+        self.fetched = True
 
 
 def gone_on(sweep: Sweep, wanted: Wanted, **phases: Phase) -> Sweep:
@@ -131,6 +135,18 @@ def test_a_copy_is_refused_and_changes_nothing(sweep: Sweep, tmp_path: Path) -> 
 
     assert folder.read(tmp_path / "copy") == copy
     assert folder.read(tmp_path / "acc") == acc
+
+
+def test_who_looks_at_a_copy_takes_nothing_from_the_hosts(sweep: Sweep, tmp_path: Path) -> None:
+    """What a host without the folder has measured is removed there once it was fetched: into the sweep's own folder."""
+    acc = made(sweep, tmp_path / "acc")
+    shutil.copytree(acc.folder, tmp_path / "copy")
+    engine = Jobs(n1="runs", n2="runs")
+
+    submit.look(folder.read(tmp_path / "copy"), engine)  # type: ignore[arg-type]
+    assert not engine.fetched
+    submit.look(folder.read(tmp_path / "acc"), engine)  # type: ignore[arg-type]
+    assert engine.fetched
 
 
 def test_another_name_of_the_folder_is_no_other_place(sweep: Sweep, tmp_path: Path) -> None:
