@@ -292,7 +292,7 @@ def test_whatever_a_user_calls_his_numbers(
         and not name.endswith(("_command_repeats", "_command_doubtful"))
         for value in found.values()
     )
-    base = {"s": 1, "ms": 1e-3}
+    base = {"s": 1, "ms": 1e-3, "%": 1e-2}
     expected = Counter(
         f"{(i + 2) * base.get(metrics[name][0], 1.0):.6g}"
         for i, name in enumerate(names)
