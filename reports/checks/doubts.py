@@ -26,6 +26,13 @@ def of_results(results: Results, *, digest: bool = True) -> Guilty:
     return convicted(audit_of(results, digest=digest))
 
 
+def of_all_numbers(ids: Mapping[str, str]) -> str:
+    """Return "⚠ doubtful: all numbers, by D1 of A (runs that something else disturbed)"; "" of no check. `ids`: check → whose, " of A"."""
+    titles = {check.id: check.title for check in checks()}
+    told = fmt.words([f"{key}{whose} ({titles[key]})" for key, whose in ids.items()])
+    return f"{MARK} doubtful: all numbers, by {told}" if told else ""
+
+
 def mark(ids: str) -> str:
     """Return what stands behind what is doubted: " ⚠ F1, F7"; "" of nothing."""
     return f" {MARK} {ids}" if ids else ""

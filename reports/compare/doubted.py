@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reports.checks import checks
+from reports.checks.doubts import of_all_numbers
 from reports.compare.model import Comparison, sided
-from reports.draw.figure import MARK
-from reports.text import format as fmt
 
 OfSides = tuple[tuple[str, ...], tuple[str, ...]]
 """Checks of A, and of B."""
@@ -40,9 +38,8 @@ def without(comparison: Comparison) -> Comparison:
 
 def said(comparison: Comparison) -> str:
     """Return "⚠ doubtful: all numbers, by D1 of A (runs that something else disturbed)."; "" where no check doubts all."""
-    titles = {check.id: check.title for check in checks()}
-    told = [f"{key}{whose} ({titles[key]})" for key, whose in sided(*of_all(comparison)).items()]
-    return f"{MARK} doubtful: all numbers, by {fmt.words(told)}." if told else ""
+    told = of_all_numbers(sided(*of_all(comparison)))
+    return f"{told}." if told else ""
 
 
 def _ids(text: str) -> list[str]:

@@ -7,8 +7,10 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from reports.checks import checks
+from reports.checks.doubts import of_all_numbers
 from reports.draw.figure import MARK
 from reports.fleet.outliers import Report
+from reports.results import convicted
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import listed
@@ -48,15 +50,13 @@ def without(report: Report, ids: Collection[str]) -> Report:
             for odd in report.odd
         ),
         everywhere=tuple(replace(one, doubt=rest(one.doubt)) for one in report.everywhere),
-        guilty={cell: rest(found) for cell, found in report.guilty.items()},
+        guilty=convicted.without(report.guilty, ids),
     )
 
 
 def said_of_all(ids: Collection[str]) -> str:
     """Return "⚠ doubtful: all numbers, by S1 (arrays that fit in the caches)"; "" of no check."""
-    titles = {check.id: check.title for check in checks()}
-    told = fmt.words([f"{key} ({titles[key]})" for key in ids])
-    return f"{MARK} doubtful: all numbers, by {told}" if ids else ""
+    return of_all_numbers(dict.fromkeys(ids, ""))
 
 
 def doubtful(report: Report, most: int) -> str:

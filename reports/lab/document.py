@@ -31,6 +31,8 @@ from reports.page.model import Block, Check, Page
 from reports.page.model import Section as PageSection
 from reports.report import axis_effects
 from reports.report.all_runs import placement_text, run_row
+from reports.report.build import doubting_all
+from reports.results.convicted import without
 from reports.results.described import abouts
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -52,7 +54,8 @@ def build(results: Results, built: Page) -> Document:
     sections = [section for section in built.sections if section.blocks]
     if told := axis_effects.figure(results):
         first = [sections.pop(0)] if sections and sections[0].anchor == "summary" else []
-        told = of_figure(told, of_results(results))
+        guilty = of_results(results)
+        told = of_figure(told, without(guilty, doubting_all(results, guilty)))
         blocks = (*(b for s in first for b in s.blocks), Block(tool="summary", figures=(told,)))
         sections.insert(0, PageSection(title="Summary", anchor="summary", blocks=blocks))
     make = _Maker(results, built.version, {told.id} if told else ())

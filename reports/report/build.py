@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
-from reports.checks.audit import Finding, convicted
+from reports.checks.audit import Finding, cell_key, convicted
 from reports.checks.audited import audit_of
-from reports.checks.doubts import of_figure
+from reports.checks.doubts import of_all_numbers, of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.page.model import Block, Drawing, KeyNumber, Page, Placements, Section
@@ -28,7 +28,7 @@ from reports.report.machine import drawings
 from reports.report.overview import figure as overview_figure
 from reports.report.placement import of_hosts
 from reports.report.possible import with_shares
-from reports.results.convicted import Guilty
+from reports.results.convicted import Guilty, of_all, without
 from reports.results.described import abouts
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -48,24 +48,28 @@ def build(
     """
     found = audit_of(results) if found is None else found
     guilty = convicted(found)
+    doubted_all = () if comparison else doubting_all(results, guilty)
+    marked = without(guilty, doubted_all)
     drawn = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
     chapters = with_shares(drawn, guilty)
     numbers = [n for c in chapters.values() for n in c.key_numbers]
     described = abouts(results)
     provenance, not_recorded = header.provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
-    key_numbers = comparison.key_numbers if comparison else key_numbers_of(numbers, results, guilty)
+    key_numbers = comparison.key_numbers if comparison else key_numbers_of(numbers, results, marked)
     placed = of_hosts(results)
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
-        sentence=comparison.sentence if comparison else header.sentence(results),
+        sentence=comparison.sentence
+        if comparison
+        else " ".join(filter(None, (header.sentence(results), _of_all(doubted_all)))),
         key_numbers=key_numbers,
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=check_list(results, found),
-        sections=tuple(_sections(results, chapters, guilty, compared=comparison is not None))
+        sections=tuple(_sections(results, chapters, marked, compared=comparison is not None))
         or (_nothing(results),),
-        machines=() if comparison else _machines(results, chapters, guilty, key_numbers),
+        machines=() if comparison else _machines(results, chapters, marked, key_numbers),
         placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results, chapters)),
         runs=all_runs.table(results, printed),
@@ -74,6 +78,17 @@ def build(
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         comparison=comparison,
     )
+
+
+def doubting_all(results: Results, guilty: Guilty) -> tuple[str, ...]:
+    """Return the checks that doubt all numbers of a page: they are told in its first sentence, and mark none."""
+    return of_all(guilty, {cell_key(run) for tool in results.told for run in results.shown(tool)})
+
+
+def _of_all(checks: Iterable[str]) -> str:
+    """Return what is told once of all numbers of the page, which then have no mark of it."""
+    told = of_all_numbers(dict.fromkeys(checks, ""))
+    return f"{told}." if told else ""
 
 
 def _machines(

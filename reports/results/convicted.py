@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from reports.results.grouping import group_by
@@ -26,6 +26,21 @@ def doubting(guilty: Guilty, cell: CellKey, metric: str = "") -> str:
     names = (f"{metric}/", *_wholes(metric), OTHER) if metric else ()
     told = (guilty.get((*cell, name)) for name in names)
     return next((ids for ids in told if ids is not None), guilty.get(cell, ""))
+
+
+def of_all(guilty: Guilty, cells: Collection[CellKey]) -> tuple[str, ...]:
+    """Return the checks that doubt each number of each of some cells; none of a single cell."""
+    told = [guilty.get((*cell, OTHER), guilty.get(cell, "")).split(", ") for cell in cells]
+    return tuple(key for key in told[0] if key and all(key in ids for ids in told)) if len(told) > 1 else ()
+
+
+def without(guilty: Guilty, checks: Collection[str]) -> Guilty:
+    """Return what convicts cells but for some checks: what is told of all numbers is no mark of one."""
+    if not checks:
+        return guilty
+    return {
+        cell: ", ".join(key for key in ids.split(", ") if key not in checks) for cell, ids in guilty.items()
+    }
 
 
 def _wholes(metric: str) -> Iterator[str]:

@@ -361,7 +361,10 @@ def test_two_groups_of_one_text_are_one_text(tmp_path: Path) -> None:
     built = build.build(load([path]))
 
     assert len(built.runs.rows) == 2
-    assert built.sentence == "1 text taken in, its host unknown."
+    assert (
+        built.sentence
+        == "1 text taken in, its host unknown. ⚠ doubtful: all numbers, by F7 (the page cache was measured, not the device)."
+    )
     assert "1 text taken in, its host unknown" in show.show_result(path)
 
 

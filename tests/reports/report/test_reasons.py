@@ -113,3 +113,23 @@ def test_of_two_files_it_is_said_in_which_runs_failed(halves: list[Path]) -> Non
     assert wholly.subject == "b.db, s: 4 runs failed (all of threads=1)."
     assert half.subject == "b.db, s: 2 of 4 runs failed (threads=2)."
     assert half.items[0].startswith("b.db, threads=2, repeat 1, run ")
+
+
+@pytest.mark.parametrize("sound", [False, True])
+def test_what_doubts_all_numbers_of_a_page_is_told_once(make: Any, tmp_path: Path, sound: bool) -> None:
+    """12 of 12 figures had ⚠, and all 16 cells of a table, for what a user had allowed and the first sentence said."""
+    maker = make.Maker(tmp_path / "r.db")
+    for depth, repeat in itertools.product((4, 8, 16), range(3)):
+        off = 1 if sound and depth == 16 else 8  # times as many I/Os in flight as were asked for
+        text = make.fio_text(
+            {"read": (1e4 * depth * off + repeat, 100.0)}, bs="4k", rw="randread", iodepth=depth
+        )
+        maker.add("disk", "fio", {"iodepth": depth, "rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": True}, text, axes=("iodepth",))  # fmt: skip
+    page = build.build(load([maker.write()]))
+
+    once = " ⚠ doubtful: all numbers, by F1 (more or fewer I/Os in flight than were asked for)."
+    assert page.sentence.endswith(once) != sound
+    figures = [figure for section in page.sections for block in section.blocks for figure in block.figures]
+    marked = [*(figure.doubt for figure in figures), *(number.doubt for number in page.key_numbers)]
+    assert any("F1" in doubt for doubt in marked) == sound
+    assert any(check.id == "F1" for check in page.checks)
