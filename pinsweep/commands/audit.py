@@ -21,7 +21,8 @@ from pinsweep.terminal import data, say, screen, tell
     "--level", type=click.Choice(["error", "warn", "info"]), default="info",
     help="Print only findings of this level and graver ones. [default: info]",
 )  # fmt: skip
-def command(results: tuple[Path, ...], form: str, level: str) -> int:
+@click.option("--all", "everything", is_flag=True, help="List all cells and runs of each finding.")
+def command(results: tuple[Path, ...], form: str, level: str, everything: bool) -> int:
     """Say which numbers of RESULT... (files, folders, globs) cannot be true, with the arithmetic, the cells and what to do.
 
     Exit status 1 if a finding is an error. docs/audit.md explains each check.
@@ -35,7 +36,7 @@ def command(results: tuple[Path, ...], form: str, level: str) -> int:
         data(audit.as_json(audit.down_to(findings, level)))
     else:
         where = screen()
-        text = audit.as_text(audit.down_to(findings, level), width=where.width)
+        text = audit.as_text(audit.down_to(findings, level), everything=everything, width=where.width)
         if text:
             tell(text, where)
             say()

@@ -327,20 +327,22 @@ def down_to(findings: Sequence[Finding], level: str) -> tuple[Finding, ...]:
     return tuple(f for f in findings if f.level in kept)
 
 
-def as_text(findings: Sequence[Finding], *, most_cells: int = _MOST, width: int = WIDTH) -> str:
+def as_text(
+    findings: Sequence[Finding], *, most_cells: int = _MOST, everything: bool = False, width: int = WIDTH
+) -> str:
     """Return the findings in lines of `width` columns; "" if there is none. Of what is said of runs one by one the first of a sweep
-    stands, and what to do once below findings that follow one another."""
+    stands, of others `most_cells`, but with `everything` all of them; and what to do once below findings that follow one another."""
     blocks = []
     fold = functools.partial(wrapped, width=width, whole=True)
     for finding, following in itertools.zip_longest(findings, findings[1:]):
-        most = 1 if finding.is_of_runs else most_cells
+        most = len(finding.cells) if everything else 1 if finding.is_of_runs else most_cells
         where = finding.where.replace(UNRECORDED_HOST, "host not recorded")
         head = f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {where}]"
         lines = fold(head, rest="      ")
         for cell, text in finding.cells[:most]:
             lines += fold(f"{cell}: {text}", first="      ", rest="        ")
         if len(finding.cells) > most:
-            lines.append(f"      and {len(finding.cells) - most} more")
+            lines.append(f"      and {len(finding.cells) - most} more (--all lists them)")
         if following is None or (following.id, following.todo) != (finding.id, finding.todo):
             lines += fold(f"→ {finding.todo}", first="      ", rest="        ")
         blocks.append("\n".join(lines))

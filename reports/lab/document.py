@@ -314,7 +314,7 @@ def _shortened(check: Check) -> Check:
         check,
         items=(
             *items,
-            f"and {len(check.items) - _MOST_EXAMPLES} more{', which pinsweep audit lists' if check.id else ''}",
+            f"and {check.number - _MOST_EXAMPLES} more{', which pinsweep audit --all lists' if check.id else ''}",
         )
         if check.items[_MOST_EXAMPLES:]
         else items,

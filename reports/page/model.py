@@ -71,6 +71,7 @@ class Check:
     explained: str = ""  # what that check looks for
     items: tuple[str, ...] = ()  # the cells or runs that it is about, the first of them
     counted: str = ""  # "13 cells", "13 cells, the first 12": how many there are
+    number: int = 0  # of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

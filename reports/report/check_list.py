@@ -222,10 +222,14 @@ def _sentence_of(text: str) -> str:
 
 
 def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:
-    """Return the `items` and `counted` of a Check: the first dozen, and how many there are in all."""
+    """Return the `items`, `counted` and `number` of a Check: the first dozen, and how many there are in all."""
     texts = list(items)
     first = f", the first {_MOST_LISTED}" if len(texts) > _MOST_LISTED else ""
-    return {"items": tuple(texts[:_MOST_LISTED]), "counted": f"{fmt.plural(len(texts), noun)}{first}"}
+    return {
+        "items": tuple(texts[:_MOST_LISTED]),
+        "counted": f"{fmt.plural(len(texts), noun)}{first}",
+        "number": len(texts),
+    }
 
 
 def _labels(cell: Mapping[str, Any]) -> str:

@@ -1470,9 +1470,14 @@ def test_of_disturbed_runs_the_first_of_a_sweep_stands_and_what_to_do_once() -> 
     ]  # fmt: skip
 
     first, second = module.as_text(found).split("\n\n")
-    assert [line.strip() for line in first.splitlines()[1:]] == ["n=1, repeat 1: by others", "and 1 more"]
+    assert [line.strip() for line in first.splitlines()[1:]] == [
+        "n=1, repeat 1: by others",
+        "and 1 more (--all lists them)",
+    ]
     assert [line.strip() for line in second.splitlines()[1:]] == [
         "n=1, repeat 1: by others",
-        "and 1 more",
+        "and 1 more (--all lists them)",
         "→ find out who.",
     ]
+    assert "n=1, repeat 2: by others" in module.as_text(found, everything=True)
+    assert "--all" not in module.as_text(found, everything=True)
