@@ -395,14 +395,15 @@ def _fitted(
 
 
 def _cell(runs: Sequence[Run]) -> str:
-    """Return the headline of the medians over the repeats, as in the charts, and half of the range of the number they are ranked by; the
-    range itself where its half is more than the number."""
-    text, half = numbers.headline(runs[0].tool, *(run.parsed for run in runs)), _half(runs)
+    """Return the headline of the medians over the repeats, as in the charts, with half of the range of the number they are ranked by
+    behind that number; with the range itself where its half is more than the number."""
+    half = _half(runs)
+    spread = "" if half is None else f" ±{half:.{0 if half >= 10 else 1}f} %"
     if half is not None and half > 100:
         told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
         unit = numbers.leader(runs[0]).unit or told[0][0]
-        return f"{text}  [{fmt.span([v for _, v in told], unit, numbers.leader(runs[0]).step)}]"
-    return text if half is None else f"{text}  ±{half:.{0 if half >= 10 else 1}f} %"
+        spread = f" [{fmt.span([v for _, v in told], unit, numbers.leader(runs[0]).step)}]"
+    return numbers.headline(runs[0].tool, *(run.parsed for run in runs), spread=spread)
 
 
 def _half(runs: Sequence[Run]) -> float | None:

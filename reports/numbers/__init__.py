@@ -55,9 +55,9 @@ class NumbersModule(Protocol):
         """Return as `peaks` the best cells that keep a latency (ns)."""
         ...
 
-    def headline(self, repeats: Sequence[Parsed]) -> str:
+    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
         """Say what the repeats of a cell found, in some 50 characters: of each number the median over them; "" where it cannot be
-        said."""
+        said. `spread`: what stands right behind the number of `leading`, " ±2.2 %"."""
         ...
 
     def leading(self, parsed: Parsed) -> tuple[str, float] | None:
@@ -186,15 +186,16 @@ def peaks(
     return {**tops, **within}
 
 
-def headline(tool: str, *repeats: Parsed | None) -> str:
-    """Return what the repeats of a cell found, in a few words: "triad 26.1 GB/s". Never empty."""
+def headline(tool: str, *repeats: Parsed | None, spread: str = "") -> str:
+    """Return what the repeats of a cell found, in a few words: "triad 26.1 GB/s". Never empty. `spread`: of the `leading` number, " ±2.2 %",
+    which stands behind it."""
     known = [parsed for parsed in repeats if parsed]
     if not known:
         return "no numbers"
     return (
-        _module(tool).headline(known)
-        or _module("").headline(known)
-        or fmt.plural(len(known[0].measurements.rows), "number")
+        _module(tool).headline(known, spread)
+        or _module("").headline(known, spread)
+        or fmt.plural(len(known[0].measurements.rows), "number") + spread
     )
 
 

@@ -49,7 +49,7 @@ def undirected(run: Run) -> list[str]:
     return [name for name, metric in metrics.items() if metric.better == "neither" and name in measured]
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return the number that leads and those of the other metrics, "rate 600 MB/s, latency 20.0 µs"; of many, or of a metric that has
     several, how many more there are: "rate 600 MB/s and 22 more"."""
     front = together([_front(parsed) for parsed in repeats])
@@ -62,8 +62,9 @@ def headline(repeats: Sequence[Parsed]) -> str:
         rows = list(front.measured())
         if len({row.metric for row in rows}) == n:
             listed = [first, *(row for row in rows if row.metric != first.metric)]
-            return ", ".join(_said(row, repeats) for row in listed)
-    return _said(first, repeats) + (f" and {more} more" if more else "")
+            said, *others = (_said(row, repeats) for row in listed)
+            return ", ".join([f"{said}{spread}", *others])
+    return f"{_said(first, repeats)}{spread}" + (f" and {more} more" if more else "")
 
 
 _MOST_SAID: Final = 6

@@ -274,7 +274,7 @@ def _tells_all(parsed: Parsed | None) -> bool:
     return str(facts.get("format", "")).startswith("json") and not whole_us
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs", both in 50 characters."""
     every = [_asked_for(parsed) for parsed in repeats]  # not the summaries: their bins take longer
     kinds = {_which(jobs(parsed)) for parsed in repeats}
@@ -287,7 +287,7 @@ def headline(repeats: Sequence[Parsed]) -> str:
     name = found[0] if len(found) == 1 else "/".join(direction[0] for direction in found)
     step = printed(repeats)
     mean = f", mean {which} {_beside(means, 'ns', step)}" if any(means) else ""
-    return f"{name} {_beside(iops, 'IOPS', step)}{mean}"
+    return f"{name} {_beside(iops, 'IOPS', step)}{spread}{mean}"
 
 
 def _asked_for(parsed: Parsed) -> dict[str, list[Job]]:

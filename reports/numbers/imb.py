@@ -93,7 +93,7 @@ STATISTICS: Final = {
 """Whose time a figure is, in words; "" of the one that a line has."""
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)" of PingPong, which is named beside other benchmarks; of texts without it
     "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
     shortest, peak, at = (
@@ -103,8 +103,10 @@ def headline(repeats: Sequence[Parsed]) -> str:
     )
     if shortest or peak:
         parts = [
-            f"{fmt.size(shortest[0])} in {fmt.quantity(shortest[1], 'ns')}" if shortest else "",
-            f"peak {fmt.quantity(peak, 'B/s')} ({at})" if peak else "",
+            f"{fmt.size(shortest[0])} in {fmt.quantity(shortest[1], 'ns')}{'' if peak else spread}"
+            if shortest
+            else "",
+            f"peak {fmt.quantity(peak, 'B/s')}{spread} ({at})" if peak else "",
         ]
         several = len({row.benchmark for row in timings(repeats[0])}) > 1
         return f"{'PingPong ' if several else ''}{', '.join(filter(None, parts))}"
@@ -117,7 +119,7 @@ def headline(repeats: Sequence[Parsed]) -> str:
     of = f" ({STATISTICS[name]})" if STATISTICS.get(name) else ""
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     joint = " in " if imb.METRICS[name].unit == "ns" else " at "
-    return f"{first.benchmark}{size}{joint}{fmt.quantity(value, imb.METRICS[name].unit)}{of}{more}"
+    return f"{first.benchmark}{size}{joint}{fmt.quantity(value, imb.METRICS[name].unit)}{spread}{of}{more}"
 
 
 def _key(row: Timing) -> tuple[str, Part]:

@@ -16,10 +16,12 @@ def numbers(run: Run) -> Iterator[Number]:
     return (n for n in _others.numbers(run) if n.name.metric in ("bandwidth", "flop_rate"))
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return "copy 26.1 GB/s": of a text with several kernels the first."""
     first = _bandwidth(together(repeats))
-    return f"{first.get('test') or ''} {fmt.quantity(first.value, first.unit)}".strip() if first else ""
+    return (
+        f"{first.get('test') or ''} {fmt.quantity(first.value, first.unit)}{spread}".strip() if first else ""
+    )
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -78,14 +78,16 @@ def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
         yield Number.derived(name, "B/s", "higher", offers.at_double, part, bandwidth)
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return "unloaded 81.0 ns, peak 25.9 GB/s" ("peak 25.9 GB/s of this load" where it does not double the latency), "idle 81.0 ns", "own memory
     81.0 ns, others’ 139 ns": the first that the texts tell, and the second or, where neither has it, what `leading` returns."""
     parts = [*_of_entries(repeats), *_of_curves(repeats)]
     rates = [part for part in parts if part.unit == "B/s"]
     leads = max(rates, key=lambda p: max(p.values), default=None) or min(parts, key=lambda p: min(p.values), default=None)  # fmt: skip
     shown = parts[:2] if leads is None or leads in parts[:2] else [parts[0], leads]
-    return ", ".join(f"{part.word} {_from_to(part)}{part.whose}" for part in shown)
+    return ", ".join(
+        f"{part.word} {_from_to(part)}{part.whose}{spread if part is leads else ''}" for part in shown
+    )
 
 
 class _Part(NamedTuple):

@@ -13,7 +13,7 @@ from reports.text import format as fmt
 numbers = _others.numbers
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return "mean latency 1.20 µs at 1 B and 42 more", "bandwidth 12.1 GB/s at 1 MiB and 22 more": the figure that leads, and how many
     more have a direction."""
     rows = _directed(together(repeats))
@@ -26,7 +26,7 @@ def headline(repeats: Sequence[Parsed]) -> str:
     statistic = f"{of} " if (of := first.get("statistic")) else ""
     at = f" at {fmt.size(float(size))}" if isinstance(size, int | float) else ""
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{statistic}{first.metric.replace('_', ' ')} {value}{at}{more}"
+    return f"{statistic}{first.metric.replace('_', ' ')} {value}{spread}{at}{more}"
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -148,19 +148,23 @@ def sampled(parsed: Parsed) -> Iterator[Sampled]:
         yield Sampled(str(target), str(op), count, *formulas.moments(own), told, max(own).middle)
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return "median 184 ns, p99.9 883 ns", each the median over the repeats; of files "all together: write 8.30 ms, read 2.36 ms", of a
     loop "median 6.05 µs, 6.05 ns a turn"."""
     totals = _over([{t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats])
     if totals:
-        return "all together: " + ", ".join(
-            f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items()
-        )
+        first_of, *others = (f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
+        return "all together: " + ", ".join([f"{first_of}{spread}", *others])
     told = _over([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
     words = (("median", "p50"), ("p99.9", "p99.9"))
-    said = [f"{word} {fmt.quantity(told[of], 'ns')}" for word, of in words if of in told]
     turns = [value for parsed in repeats if (value := _per_turn(parsed)) is not None]
-    said += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn"] if turns else []
+    led = "" if turns else "p50"
+    said = [
+        f"{word} {fmt.quantity(told[of], 'ns')}{spread if of == led else ''}"
+        for word, of in words
+        if of in told
+    ]
+    said += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn{spread}"] if turns else []
     return ", ".join(said)
 
 

@@ -44,11 +44,11 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
             yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
 
 
-def headline(repeats: Sequence[Parsed]) -> str:
+def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     """Return "triad 26.1 GB/s"; of repeats that did not all print it "copy 26.1 GB/s", by the last loop that all have."""
     for kernel in reversed(stream.KERNELS):
         if rate := median(functools.partial(_rate, kernel), repeats):
-            return f"{kernel} {fmt.quantity(rate, 'B/s')}"
+            return f"{kernel} {fmt.quantity(rate, 'B/s')}{spread}"
     return ""
 
 

@@ -41,7 +41,7 @@ def test_it_is_short() -> None:
     [
         (["a 1.5 ns", "b"], ["a 3 µs", "b"], None),
         (["a 1.5 ns", "b"], ["a 3 µs"], "(no more)"),
-        (["16k   ⚠ D1, G11  idle 3.70 ns  ±43 %"], ["16k  idle 4.2 ns  ±4 %"], None),
+        (["16k   ⚠ D1, G11  idle 3.70 ns ±43 %"], ["16k  idle 4.2 ns ±4 %"], None),
         (["x", "b"], ["b"], "b"),
         (["x", "b", "y"], ["…", "b", "…"], None),
         (["16 cells"], ["18 runs"], "18 runs"),
