@@ -166,14 +166,11 @@ def _panels(
 ) -> list[Panel]:
     """Return a panel for each fan; all have the same axes."""
     ends = [v for fan in fans for line in fan.lines for _, y in line.points for v in (y.low, y.high)]
-    scale = fmt.scale_for(ends, "ns")
     held = [*ends, *([limit] if limit else [])]
-    y = axes.decades(
-        [v / scale.factor for v in held], f"{fmt.sentence(latency)}, {scale.unit} (log scale)", margin=1.3
-    )
+    y = axes.decades(held, f"{fmt.sentence(latency)} (log scale)", unit="ns", margin=1.3)
     lost = {int(cross.x) for own in crosses for cross in own}
     depths = sorted({*lost, *(depth for fan in fans for depth in fan.drawn)})
-    return [_panel(fan, own, depths, y, scale.factor, limit) for fan, own in zip(fans, crosses, strict=True)]
+    return [_panel(fan, own, depths, y, limit) for fan, own in zip(fans, crosses, strict=True)]
 
 
 def _panel(
@@ -181,7 +178,6 @@ def _panel(
     crosses: Sequence[Cross],
     depths: Sequence[int],
     y: axes.Axis,
-    factor: float,
     limit: float | None,
 ) -> Panel:
     x = axes.at_tested(depths, "iodepth per job (log)")
@@ -201,14 +197,14 @@ def _panel(
             "points": [
                 row
                 for line in fan.lines
-                for row in curve_rows.point_rows([line], depths, factor, tip(line.name))
+                for row in curve_rows.point_rows([line], depths, 1.0, tip(line.name))
             ],
-            "ranges": curve_rows.range_rows(fan.lines, depths, factor),
+            "ranges": curve_rows.range_rows(fan.lines, depths, 1.0),
             "crosses": curve_rows.cross_rows(crosses, plot),
         }
-        data |= curve_rows.end_names(fan.lines, plot, factor, data["crosses"])
+        data |= curve_rows.end_names(fan.lines, plot, 1.0, data["crosses"])
         if limit:
-            data |= _limit_marks(fan, limit, kept, plot, factor)
+            data |= _limit_marks(fan, limit, kept, plot)
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(f"{line.name}: {_ends(line)}." for line in fan.lines)
@@ -225,11 +221,9 @@ def _ends(line: Curve) -> str:
     return f"{first}, {fmt.quantity(of.median, 'ns')} at {depth:g}"
 
 
-def _limit_marks(
-    fan: _Fan, limit: float, kept: tuple[float, int] | None, plot: Plot, factor: float
-) -> dict[str, Rows]:
+def _limit_marks(fan: _Fan, limit: float, kept: tuple[float, int] | None, plot: Plot) -> dict[str, Rows]:
     """Return the line of a limit and the ring on p99 at the depth that has the most IOPS within it (`kept`: these, and the depth)."""
-    level = limit / factor
+    level = limit
     out: dict[str, Rows] = {
         "references": [{"x": plot.x.low, "x2": plot.x.high, "y": level, "y2": level}],
         "rings": [],
@@ -239,10 +233,10 @@ def _limit_marks(
     if kept is None or p99 is None:
         return out
     iops, depth = kept
-    y = p99.medians[float(depth)] / factor
+    y = p99.medians[float(depth)]
     at = {"series": "p99", "x": float(depth), "y": y}
     strokes = [
-        *curve_rows.segments(fan.lines, plot, factor),
+        *curve_rows.segments(fan.lines, plot, 1.0),
         (plot.at(plot.x.low, level), plot.at(plot.x.high, level)),
     ]
     px, py = plot.at(depth, y)

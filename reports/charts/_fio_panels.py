@@ -136,7 +136,6 @@ class _Shared:
     word: str  # "median" or "mean"
     colours: dict[str, str]
     depths: list[int]
-    scale: fmt.Scale  # of times
     times: axes.Axis  # one for all panels: what waits longer is seen to
     waits: axes.Axis  # of the middle latency alone
     apart: bool  # of one panel at one depth: p99 has a panel of its own, else thin lines
@@ -152,20 +151,19 @@ def _shared(
 ) -> _Shared:
     ends = [y for by in drawn for what in (middle, "p99") for line in by[what] for _, y in line.points]
     times = [v for y in ends for v in (y.low, y.high)] or [1.0]
-    scale = fmt.scale_for(times, "ns")
     word = "median" if middle == "p50" else "mean"
     apart = len(drawn) == 1 and len(depths) == 1
-    middles = f"{fmt.sentence(word)} {latency}, {scale.unit} (log scale)"
+    middles = f"{fmt.sentence(word)} {latency} (log scale)"
     thin = not apart and any(by["p99"] for by in drawn)
-    both = f"{fmt.sentence(word)} {latency} (thin: p99), {scale.unit} (log scale)"
-    axis = axes.decades([v / scale.factor for v in times], both if thin else middles, margin=1.3)
+    both = f"{fmt.sentence(word)} {latency} (thin: p99; log scale)"
+    axis = axes.decades(times, both if thin else middles, unit="ns", margin=1.3)
     medians = [y.median for by in drawn for line in by[middle] for _, y in line.points]
-    waits = axes.decades([v / scale.factor for v in medians], middles, margin=1.5)
+    waits = axes.decades(medians, middles, unit="ns", margin=1.5)
     moves = [v for by in drawn for line in by["bandwidth"] for _, y in line.points for v in (y.low, y.high)]
     moved = fmt.scale_to_largest(moves or [1.0], "B/s")
     rates = axes.from_zero([v / moved.factor for v in moves], f"Bandwidth, {moved.unit}")
     return _Shared(
-        latency=latency, middle=middle, word=word, colours=colours, depths=depths, scale=scale, times=axis, waits=waits, moved=moved,
+        latency=latency, middle=middle, word=word, colours=colours, depths=depths, times=axis, waits=waits, moved=moved,
         rates=rates, apart=apart, counts=_together([_iops(by) for by in drawn]),
     )  # fmt: skip
 
@@ -195,7 +193,7 @@ def _iops(lines: _Lines) -> list[float]:
 
 def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Shared) -> dict[str, Panel]:
     """Draw some runs: "iops" and, where there are such numbers, "bandwidth", "latency", "p99" and "tradeoff"."""
-    where, latency, scale = facets.facet_title(of, "fio"), shared.latency, shared.scale
+    where, latency = facets.facet_title(of, "fio"), shared.latency
     iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
     rate, axis = shared.counts or _counts(_iops(lines))
 
@@ -212,7 +210,7 @@ def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Sha
         row["bandwidth"] = draw(titled("bandwidth"), moves, shared.rates, shared.moved.factor, "B/s")
     if delays:
         thin = () if shared.apart else tails
-        row["latency"] = draw(titled(latency), delays, shared.times, scale.factor, "ns", thin)
+        row["latency"] = draw(titled(latency), delays, shared.times, 1.0, "ns", thin)
         if any(len(line.points) > 1 for line in delays):
             over = titled(f"{latency} over IOPS")
             row["tradeoff"] = _tradeoff(
@@ -224,11 +222,10 @@ def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Sha
                 axis,
                 rate.factor,
                 shared.waits,
-                scale.factor,
             )
     if shared.apart and tails:
-        y99 = shared.times.titled(f"p99 {latency}, {scale.unit} (log scale)")
-        row["p99"] = draw(titled(f"{latency}, p99"), tails, y99, scale.factor, "ns")
+        y99 = shared.times.titled(f"p99 {latency} (log scale)")
+        row["p99"] = draw(titled(f"{latency}, p99"), tails, y99, 1.0, "ns")
     return row
 
 
@@ -410,7 +407,7 @@ def _panel(
 
 def _tradeoff(
     title: str, iops: list[Curve], delays: list[Curve], colours: dict[str, str], depths: list[int],
-    x: axes.Axis, x_factor: float, y: axes.Axis, y_factor: float,
+    x: axes.Axis, x_factor: float, y: axes.Axis,
 ) -> Panel:  # fmt: skip
     """Latency over IOPS, joined in the order of iodepth (`depths`: all that were tested); the depths stand at the points of the first curve."""
     lines: list[tuple[Curve, list[tuple[float, formulas.Spread, formulas.Spread]]]] = []
@@ -426,7 +423,7 @@ def _tradeoff(
         named: list[tuple[list[label_placement.Point], str]] = []
         strokes: list[tuple[label_placement.Point, label_placement.Point]] = []
         for rate, points in lines:
-            places = [plot.at(v.median / x_factor, w.median / y_factor) for _, v, w in points]
+            places = [plot.at(v.median / x_factor, w.median) for _, v, w in points]
             named.append((places, rate.label or rate.name))
             parts = [*curve_rows.joined(rate, (depth for depth, *_ in points), depths).values()]
             strokes += [
@@ -436,7 +433,7 @@ def _tradeoff(
             ]
             data["points"] += [
                 {
-                    "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "order": order,
+                    "series": rate.name, "x": v.median / x_factor, "y": w.median, "order": order,
                     "segment": parts[order], "dashed": rate.dashed,
                     "tip": f"iodepth {depth:g} · {wording.exact(v, 'IOPS')} · {wording.exact(w, 'ns')}{' · ⚠' * (depth in rate.hollow)}",
                     **({"hollow": True} if depth in rate.hollow else {}),
@@ -464,7 +461,7 @@ def _tradeoff(
             (x0, y0) = places[0]
             data["names"].append(
                 {
-                    "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "text": text,
+                    "series": rate.name, "x": v.median / x_factor, "y": w.median, "text": text,
                     "dx": round(name.x - x0, 1), "dy": round(name.y - y0, 1), "align": "left",
                 }
             )  # fmt: skip

@@ -32,10 +32,10 @@ def time_panel(lines: Sequence[Line], panels: Sequence[Sequence[Line]], title: s
     zero = {} if _undrawn(lines) else dict(_empty(lines))
     sizes = [size for line in lines for size, _ in line.points if size or zero]
     everything = [v for own in panels for v in _drawn_times(own)]
-    scale = fmt.scale_for(everything, "ns")
     y = axes.decades(
-        [v / scale.factor for v in everything],
-        f"{axis}, {scale.unit} (log scale)",
+        everything,
+        f"{axis} (log scale)",
+        unit="ns",
         margin=max(1.5, (max(everything) / min(everything)) ** 0.13),  # room for the value below the slot
     )
     tested = sorted({size for size in sizes if size > 0})
@@ -50,12 +50,12 @@ def time_panel(lines: Sequence[Line], panels: Sequence[Sequence[Line]], title: s
         plot = Plot(frame=frame, x=x, y=y, x_start=start)
         data: dict[str, Rows] = {
             "points": curve_rows.point_rows(
-                positive, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {wording.exact(v, 'ns')}"
+                positive, tested, 1.0, lambda n, v: f"{fmt.size(n)} · {wording.exact(v, 'ns')}"
             ),
-            "ranges": curve_rows.range_rows(positive, tested, scale.factor),
-            "zero": _zero_rows(zero, plot, scale, positive),
+            "ranges": curve_rows.range_rows(positive, tested, 1.0),
+            "zero": _zero_rows(zero, plot, positive),
             "slot": [{"text": "0"}] if zero else [],
-            **(curve_rows.end_names(positive, plot, scale.factor) if _are_named(lines) else {}),
+            **(curve_rows.end_names(positive, plot, 1.0) if _are_named(lines) else {}),
         }
         return vega.fill(
             "pingpong-time",
@@ -115,7 +115,7 @@ def _positive(line: Curve) -> Curve:
     )
 
 
-def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, lines: list[Curve]) -> Rows:
+def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, lines: list[Curve]) -> Rows:
     """Dots in the slot. The value of the upper one stands above it, that of the lower one below it, beyond the ink in the way there;
     values within 5 % of each other are written once, and none of what is hollow, if there is another."""
     if not zero:
@@ -124,28 +124,24 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
     ranked = sorted(zero.items(), key=lambda z: z[1].median)
     told = [rank for rank, (name, _) in enumerate(ranked) if name not in hollow] or range(len(ranked))
     least, most = told[0], told[-1]
-    low, high = (scale.number(ranked[rank][1].median, step=imb.PRINTED["time"]) for rank in (least, most))
-    texts = {least: f"{low} {scale.unit}", most: f"{high} {scale.unit}"}
-    if ranked[most][1].median < ranked[least][1].median * 1.05:
-        texts = {least: f"{low if low == high else f'{low} to {high}'} {scale.unit}"}
+    low, high = (ranked[rank][1].median for rank in (least, most))
+    step = imb.PRINTED["time"]
+    texts = {least: fmt.quantity(low, "ns", step=step), most: fmt.quantity(high, "ns", step=step)}
+    if high < low * 1.05:
+        texts = {least: fmt.span([low, high], "ns", step)}
     reach = max((label_placement.text_width(text, 11.5) for text in texts.values()), default=0) + 12
-    ink = [
-        plot.at(x, value / scale.factor)
-        for line in lines
-        for x, y in line.points
-        for value in (y.low, y.median, y.high)
-    ]
-    ends = (v / scale.factor for y in zero.values() for v in (y.low, y.median, y.high))
+    ink = [plot.at(x, value) for line in lines for x, y in line.points for value in (y.low, y.median, y.high)]
+    ends = (v for y in zero.values() for v in (y.low, y.median, y.high))
     beside = [y for x, y in ink if x <= reach] + [plot.at(plot.x.low, v)[1] for v in ends]
     rows = []
     for rank, (name, value) in enumerate(ranked):
-        at = plot.at(plot.x.low, value.median / scale.factor)[1]
+        at = plot.at(plot.x.low, value.median)[1]
         below = rank == least
         edge = _free(at, beside, 1 if below else -1)
         rows.append(
             {
-                "series": name, "y": value.median / scale.factor, **({"hollow": True} if name in hollow else {}), "low": value.low / scale.factor,
-                "high": value.high / scale.factor, "text": texts.get(rank, ""), "dx": -6,
+                "series": name, "y": value.median, **({"hollow": True} if name in hollow else {}), "low": value.low,
+                "high": value.high, "text": texts.get(rank, ""), "dx": -6,
                 **({"pair": True} if value.n == 2 and value.high > value.low and name not in hollow else {}), "x_px": 12, "tip": f"0 B · {wording.exact(value, 'ns')}",
                 "dy": round(min(edge, plot.frame.plot_height - 4) - at, 1),
             }
