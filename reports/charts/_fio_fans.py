@@ -82,10 +82,11 @@ def fans_figure(
     panels = _panels(shown, crosses, latency, limit)
     drawn = list(dict.fromkeys(run for fan in shown for run in fan.runs))
     ring = any(p.wide["datasets"]["rings"] for p in panels)
+    repeated = any(len(own) > 1 for fan in shown for own in fan.depths.values())
     said = [
         f"{wording.ran(drawn, program_name)}; percentiles of the {latency} of a run, up to those that have ten I/Os beyond them.",
         f"Dotted: {fmt.quantity(limit, 'ns', 1)}." if limit else "",
-        "Ring: of the tested depths at which p99 keeps it in every repeat that with the most IOPS."
+        f"Ring: of the tested depths at which p99 keeps it{' in every repeat' * repeated} that with the most IOPS."
         if ring
         else "",
         wording.repeats(panels, runs).strip(),
