@@ -240,3 +240,47 @@ def test_a_history_says_when_and_fails_if_asked(
     (step,) = json.loads(done.stdout)["steps"]
     assert (step["started_utc"][:10], step["regressed"]) == ("2026-03-07", 1)
     assert "1 regressed of 1 number on 2026-03-07" in (tmp_path / "history.html").read_text()
+
+
+def test_what_a_nightly_job_and_a_scrape_go_by(
+    called: Cli, hosts: Callable[..., None], tmp_path: Path
+) -> None:
+    """Suspects fail a job that asks for it; of files without a number the metrics of last night do not stay."""
+    for i in range(1, 10):
+        hosts(f"node{i:03}", 900.0 if i == 7 else 1000.0)
+    for words, status in (([], 0), (["--fail-on", "suspicious"], 1), (["--fail-on", "not-judged"], 0), (["--fail-on", "suspect"], 2)):  # fmt: skip
+        done = called("fleet", "results", "--openmetrics", "f.prom", *words)
+        assert done.returncode == status, done.stderr
+    assert (
+        'pinsweep_fleet_verdict{host="node007",verdict="suspicious"} 1\n' in (tmp_path / "f.prom").read_text()
+    )
+
+    for path in (tmp_path / "results").iterdir():
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE run SET status = 'failed', reason = 'exit status 1: no memory'")
+    done = called("fleet", "results", "--openmetrics", "f.prom")
+    assert done.returncode == 1
+    assert "no number node[001-009], each: 2 runs failed, exit status 1: no memory\n" in done.stdout
+    text = (tmp_path / "f.prom").read_text()
+    assert 'pinsweep_fleet_verdict{host="node007",verdict="not judged"} 1\n' in text
+    assert 'pinsweep_fleet_missing{host="node007",what="no number"} 1\n' in text
+
+
+def test_a_history_fails_a_job_while_the_last_nights_fail(
+    called: Cli, hosts: Callable[..., None], tmp_path: Path
+) -> None:
+    pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
+    for day in range(1, 15):
+        hosts("node001", day=day)
+    assert called("history", "results", "--fail-on", "regressed,gone,suspicious").returncode == 0
+
+    for path in sorted((tmp_path / "results").iterdir())[-5:]:
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE run SET status = 'failed', reason = 'exit status 7: memory error'")
+    done = called("history", "results", "--fail-on", "regressed")
+    assert done.returncode == 1
+    assert (
+        "gone since 2026-03-10 (5 sessions): acceptance: rate of node001: failed, exit status 7: memory error\n"
+        in done.stdout
+    )
+    assert called("history", "results").returncode == 0
