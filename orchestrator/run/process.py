@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
-from typing import IO, Any, Literal, Protocol, Self
+from typing import IO, Any, Final, Literal, Protocol, Self
 
 from orchestrator.machine.ask import in_memory
 from orchestrator.model import Outcome
@@ -34,6 +34,9 @@ OUTPUT_LIMIT_BYTES = LARGEST
 """What one stream may hold; a tool that prints more is not printing a result, and fills the memory it measures."""
 
 OUTPUT_CHECK_S = 2.0
+
+TO_ALL_S = 1.0
+"""For so long it is waited whether a signal that ended a tool comes here, too."""
 
 LOSES_PATIENCE = 4
 """Signals after which a stop no longer waits for the next safe point."""
@@ -152,8 +155,8 @@ def run_process(
             raise
         if (
             isinstance(answer, Ended) and answer.by_itself
-        ):  # time or patience ran out over what it left behind
-            ending = "by itself"
+        ):  # else time or patience ran out over what it left behind
+            ending = "stopped" if _came_to_all(answer, stop) else "by itself"
         if looks and isinstance(answer, Ended) and answer.last:
             looks.last_look(answer.last)
         flooded = any(_size(spool) > OUTPUT_LIMIT_BYTES for spool in (stdout, stderr))
@@ -233,6 +236,21 @@ def _wait(
             gaps.look(pid)
         if any(_size(spool) > OUTPUT_LIMIT_BYTES for spool in spools):
             return "flooded", watchdog.end()
+
+
+def _came_to_all(answer: Ended, stop: Stop) -> bool:
+    """Did a signal end the tool that asks us to stop, too? A cancelled job or a host that shuts down sends it to every process, and the tool may
+    have it first: it is interrupted then, and started again, and has not failed."""
+    code = None if answer.status is None else os.waitstatus_to_exitcode(answer.status)
+    if not code:
+        return False
+    if code in _BY_SIGNAL:  # else it may have taken it in its own way: whoever asked us has done so by now
+        select.select([stop], [], [], TO_ALL_S)
+    return stop.requested is not None
+
+
+_BY_SIGNAL: Final = frozenset(sign for n in (signal.SIGINT, signal.SIGTERM) for sign in (-n, 128 + n))
+"""How who was ended by it ends, and a shell around it."""
 
 
 def _size(spool: IO[bytes]) -> int:

@@ -70,6 +70,24 @@ def test_a_signal_stops_the_run_at_once(watchdog: Watchdog) -> None:
     assert outcome.signal == signal.SIGTERM
 
 
+@pytest.mark.parametrize("ends", ["kill -TERM $$", "exit 143"])
+def test_a_tool_that_has_the_signal_first_is_stopped_and_has_not_failed(
+    watchdog: Watchdog, ends: str
+) -> None:
+    """A cancelled Slurm job sends it to every process."""
+    with Stop() as stop:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        outcome = run_process(["sh", "-c", ends], {}, watchdog=watchdog, timeout_s=30, stop=stop)
+    assert outcome.stopped
+
+
+def test_a_tool_that_somebody_kills_has_failed(watchdog: Watchdog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.run.process.TO_ALL_S", 0.05)
+    with Stop() as stop:
+        outcome = run_process(["sh", "-c", "kill -TERM $$"], {}, watchdog=watchdog, timeout_s=30, stop=stop)
+    assert (outcome.stopped, outcome.signal) == (False, signal.SIGTERM)
+
+
 def test_handlers_are_what_they_were_after_a_stop() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with Stop():
