@@ -2,7 +2,8 @@
 
 So one run of each program comes before all others, is kept with a mark of its own, and has no part in any number. It costs as little as
 it can: the shortest cell of the program. No warm-up is made where that takes TOO_LONG_S or more, since a run as long warms itself up,
-and none of cells that change what they measure: those that write to a device, and sweeps with `order: listed`.
+none of cells that change what they measure: those that write to a device, and sweeps with `order: listed`; and none of a program of which
+nobody knows how long it takes.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ def warm_ups(runs: Iterable[PlannedRun], sweeps: Mapping[str, Sweep]) -> tuple[P
     for run in cells.values():
         if sweeps[run.sweep].order == "listed" or any(write.kind == "device" for write in run.writes):
             continue
-        known = shortest.setdefault(_program(run), run)
+        known = shortest.setdefault(program_of(run), run)
         if run.estimate_s < known.estimate_s:
-            shortest[_program(run)] = run
+            shortest[program_of(run)] = run
     return tuple(
         dataclasses.replace(run, repeat=0, warm_up=True)
         for run in shortest.values()
@@ -34,5 +35,6 @@ def warm_ups(runs: Iterable[PlannedRun], sweeps: Mapping[str, Sweep]) -> tuple[P
     )
 
 
-def _program(run: PlannedRun) -> Hashable:
+def program_of(run: PlannedRun) -> Hashable:
+    """Return what runs have in common that one warm-up is for."""
     return run.tool, run.program, tuple(sorted(run.files.items()))

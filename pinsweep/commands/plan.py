@@ -137,6 +137,7 @@ def _folded(value: str) -> str:
 def _summary(plan: Plan, done: int) -> None:
     """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
     from orchestrator.plan.duration import duration
+    from orchestrator.plan.warm_up import program_of
     from parsers.units import size_text
     from reports.text.format import plural
 
@@ -171,8 +172,11 @@ def _summary(plan: Plan, done: int) -> None:
     )
     if guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
         never = "never ran here: a run of it is" if guessed == 1 else "never ran here: their runs are"
+        warm = set(map(program_of, plan.warm_ups))
+        cold = any(run.guessed_at_most_s and program_of(run) not in warm for run in plan.runs)
+        no_warm_up = ", too little known for a warm-up" if cold else ""
         say(
-            f"  {plural(guessed, 'cell')} {never} reckoned at 1 s; `seconds` in the experiment says better",
+            f"  {plural(guessed, 'cell')} {never} reckoned at 1 s{no_warm_up}; `seconds` in the experiment says better",
             err=True,
         )
     say(f"  time limit of a batch job: {duration(plan).slurm} (sbatch -t)", err=True)

@@ -698,3 +698,15 @@ def test_cells_that_are_skipped_for_one_reason_are_told_in_one_line(pinsweep: Cl
     assert [line.partition(": ")[0] for line in told if line.startswith("skipped")] == [
         "skipped  s  n=1 place=core 4095 and 2 more cells"
     ]
+
+
+@pytest.mark.parametrize("seconds", ["", "seconds: 0.1, "])
+def test_a_plan_says_why_a_program_has_no_warm_up(pinsweep: Cli, tmp_path: Path, seconds: str) -> None:
+    metrics = r"metrics: {v: {regex: 'v (\d+)', unit: ns}}"
+    text = f"schema: 1\ntitle: T\ntool: command\nfixed: {{{seconds}command: echo v 1, {metrics}}}\n"
+    (tmp_path / "never.yaml").write_text(text)
+
+    said = pinsweep("plan", "never.yaml", env={"PINSWEEP_NO_WARM_UP": ""}).stderr
+
+    assert ("after 1 warm-up" in said) == bool(seconds)
+    assert ("reckoned at 1 s, too little known for a warm-up; `seconds` in" in said) != bool(seconds)
