@@ -112,6 +112,9 @@ def run_experiments(
         todo += further(prepared.plan, result, sweeps, rules, leading).runs
         _refuse_too_many(str(path), result.runs_there(), len(todo))
         prepared = _with_warm_ups(prepared, todo, options)
+        if todo and (mixed := _mixed(result, rules)):
+            plan = dataclasses.replace(prepared.plan, warnings=(*prepared.plan.warnings, mixed))
+            prepared = dataclasses.replace(prepared, plan=plan)
         try:
             wanted = every_pu(topology) if tune else wanted_pus(todo, topology)
             cpus = frozenset() if share_machine or not todo else wanted
@@ -265,6 +268,23 @@ def _continued(
         as_new=as_new,
     )
     return dataclasses.replace(prepared, plan=with_begun(plan, attempts))
+
+
+def _mixed(result: ResultFile, rules: Rules) -> str:
+    """Return the warning that disturbed runs of before were dealt with otherwise than those to come will be; "" where none was."""
+    if rules.allow_disturbed:
+        tried = result.attempts().values()
+        number = sum(one.status == "disturbed" and not is_pending(one, rules) for one in tried)
+        said = "their numbers are left out; with --allow-disturbed those of now count"
+    else:
+        number = result.disturbed_that_count()
+        said = "their numbers count, as --allow-disturbed let them; without it those of now are repeated, or left out"
+    runs = "1 run" if number == 1 else f"{number} runs"
+    return (
+        f"{result.path}: something disturbed {runs} of before, and {said}: a new file (-o) has one rule for all"
+        if number
+        else ""
+    )
 
 
 def plan_experiments(

@@ -409,6 +409,11 @@ class ResultFile:
             self._tried = dict(tried)
         return tried
 
+    def disturbed_that_count(self) -> int:
+        """Return how many runs are good though something disturbed them, as `--allow-disturbed` lets them."""
+        disturbed = "CASE WHEN json_valid(counters) THEN json_array_length(counters, '$.reasons') > 0 END"
+        return int(self._first(f"SELECT count(*) FROM run WHERE status = 'ok' AND {disturbed}")[0])
+
     def output(self, run_id: int, stream: str = "stdout") -> bytes:
         """Return what a run printed, byte for byte. Raises UserError if there is no such run."""
         return b"".join(self.output_pieces(run_id, stream, database.LONGEST_OUTPUT))

@@ -60,6 +60,8 @@ def repeated(results: Results) -> Iterator[Fault]:
         if run.slot[:2] in counted:
             which = "other" if run.slot[:2] in allowed else "quiet"
             text = f"{_said(run, run in unrepeated)}; the {which} repeats of its cell are used"
+            if which == "other" and run not in unrepeated:
+                text += ", disturbed as well, which `--allow-disturbed` let count: two rules chose the runs of this cell"
             yield _fault("info", run, text)
     good = {run.slot for tool in results.tools for run in results.good(tool)}
     for run in results.runs:

@@ -370,3 +370,24 @@ def test_a_file_of_disturbed_runs_says_so_wherever_numbers_are_missed(
             in told.stdout + told.stderr
         )
         assert "--allow-disturbed" in told.stderr
+
+
+def test_one_file_with_and_without_disturbed_runs_is_told(
+    called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.run.watch.reasons", lambda *_: (Reason("foreign", "others"),))
+    few, more = (QUICK.replace("repeats: 4", f"repeats: {n}") % CPUS[0] for n in (1, 2))
+    (tmp_path / "e.yaml").write_text(few)
+    called("run", "e.yaml", "-o", "allowed.db", "--allow-disturbed")
+    called("run", "e.yaml", "-o", "left-out.db")
+    (tmp_path / "e.yaml").write_text(more)
+
+    then_not = called("run", "e.yaml", "-o", "allowed.db")
+    then_allowed = called("run", "e.yaml", "-o", "left-out.db", "--allow-disturbed")
+
+    assert (
+        "warning  allowed.db: something disturbed 1 run of before, and their numbers count" in then_not.stderr
+    )
+    assert "warning  left-out.db: something disturbed 1 run of before, and their numbers are left out" in then_allowed.stderr  # fmt: skip
+    assert "two rules chose the runs of this cell" in " ".join(called("audit", "allowed.db").stdout.split())
+    assert "of before" not in called("run", "e.yaml", "-o", "allowed.db").stderr  # nothing is to be done
