@@ -485,11 +485,12 @@ def _box(note: dict[str, Any], plot: Plot) -> label_placement.Box:
 
 
 def over_repeats(value: Spread | None) -> str:
-    """Return "588 ns (580–604)": the median over the repeats, and their range."""
+    """Return "588 ns (580–604)": the median over the repeats, and their range; ends that are far away have their own unit, "354 ns (272 ns–51.9 µs)"."""
     if value is None:
         return fmt.NOTHING
     scale = fmt.scale_for([value.median], "ns")
-    low, high = scale.number(value.low), scale.number(value.high)
+    near = value.low >= scale.factor / 10 and value.high < scale.factor * 1e4
+    low, high = (scale.number(end) if near else fmt.quantity(end, "ns") for end in (value.low, value.high))
     return fmt.quantity(value.median, "ns") + (f" ({low}–{high})" if low != high else "")
 
 

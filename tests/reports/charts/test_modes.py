@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from reports.charts import poke
+from reports.charts import _tails, poke
 from reports.charts._poke_modes import part
 from reports.draw.figure import Figure
+from reports.numbers import formulas
 from reports.results.load import load
 
 XML = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x3" complete_cpuset="0x3" allowed_cpuset="0x3" nodeset="0x1"
@@ -154,3 +155,14 @@ def test_the_caption_counts_what_its_histograms_have_and_names_what_has_none(mak
         "4 more curves are in the numbers. Without a histogram: memory, 4 KiB and memory, 32 KiB."
         in found.sub
     )
+
+
+@pytest.mark.parametrize(
+    ("median", "low", "high", "said"),
+    [(588, 580, 604, "588 ns (580–604)"), (354, 272, 51_900, "354 ns (272 ns–51.9 µs)"), (6410, 7.92, 12_800, "6.41 µs (7.92 ns–12.8 µs)"), (20, 20, 20, "20 ns")],
+)  # fmt: skip
+def test_ends_of_a_range_that_are_far_away_have_their_own_unit(
+    median: float, low: float, high: float, said: str
+) -> None:
+    """ "6.41 µs (0.00792–12.8)" and "354 ns (272–51 900)"."""
+    assert _tails.over_repeats(formulas.Spread(median, low, high, 3)) == said

@@ -238,7 +238,7 @@ def test_a_floor_of_few_idle_rows_says_what_all_of_them_gave(make: Any, tmp_path
 
 @pytest.mark.parametrize(
     ("zeros", "texts"),
-    [((0.21, 0.22), {"0.21 to 0.22 µs"}), ((0.19, 0.49), {"0.19 µs", "0.49 µs"}), ((0.19,), {"0.19 µs"})],
+    [((0.21, 0.22), {"210 to 220 ns"}), ((0.19, 0.49), {"190 ns", "490 ns"}), ((0.19,), {"190 ns"})],
 )  # fmt: skip
 def test_times_of_no_bytes_are_written_apart_or_once(
     zeros: tuple[float, ...], texts: set[str], make: Any, tmp_path: Path
