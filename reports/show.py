@@ -553,9 +553,15 @@ def show_run(path: Path, number: int) -> str:
     from reports.report.all_runs import placement_text, seen_text
 
     record = run.record
+    why = record.reason or run.unreadable
+    seen = record.status == "ok" and record.seen and "note" not in record.seen
+    placed = seen and record.placement and record.placement.groups
     lines = [
         f"run {record.run_id}: {run.cell.sweep}  {run.cell.describe()}  {'warm-up' if record.warm_up else f'repeat {record.repeat}'}, attempt {record.attempt}",
-        f"status     {run.state}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
+        f"status     {run.state}{f': {why}' if why else ''}",
+        f"disturbed  {run.disturbance}: that was allowed, and its numbers are used (D1)"
+        if run.disturbance and record.status == "ok"
+        else "",
         f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",
         f"program    {naming.program_name(run)}",
         f"taken in   {record.started_utc}; when it ran, for how long and how it ended is not recorded"
@@ -566,7 +572,7 @@ def show_run(path: Path, number: int) -> str:
         if record.env
         else "",
         f"asked      {'not recorded' if run.captured else placement_text(record.placement)}",
-        f"seen       {seen_text(record)}",
+        f"seen       {seen_text(record)}{'; as asked' if placed else ''}",
     ]
     out = [printable(line) for line in lines if line]
     out += [printable(f"note       {flag.text}") for flag in (run.parsed.flags if run.parsed else ())]

@@ -158,13 +158,41 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def seen_text(record: RunRecord) -> str:
-    """Return what was read from /proc, or where a captured text came from, in one line: keys and values as recorded."""
+    """Return what was seen in /proc in words, "walk on CPU 0, memory of node 0, 1 thread; pinsweep on CPU 1"; of what came otherwise, as of a
+    captured text, keys and values as recorded."""
     seen = asdict(record.capture) if record.capture else record.seen
     if not seen:
         return "not recorded"
-    note = [str(seen["note"])] if "note" in seen else []  # a run too short to be seen
-    told = {key: value for key, value in seen.items() if key != "note" and value not in _NOTHING}
-    return "; ".join([*note, *(f"{key} {_short(value)}" for key, value in told.items())])
+    told = {key: value for key, value in seen.items() if value not in _NOTHING}
+    words = [str(told.pop("note"))] if "note" in told else []  # a run too short to be seen
+    processes = told.get("processes")
+    if isinstance(processes, list) and all(isinstance(one, Mapping) for one in processes):
+        words += [_process_text(one) for one in told.pop("processes")]
+        told.pop("at_end", None)  # of its first thread: what is compared with the placement
+    if here := told.pop("orchestrator", ""):
+        words.append(f"pinsweep on {_cpus_text(here)}")
+    return "; ".join([*words, *(f"{key} {_short(value)}" for key, value in told.items())])
+
+
+def _process_text(process: Mapping[str, Any]) -> str:
+    """Return "walk on CPU 0, memory of node 0, 1 thread" of a process as `proof.as_json` keeps it."""
+    rank = "" if process.get("rank") is None else f"rank {process['rank']}: "
+    mode, _, nodes = str(process.get("policy") or "").partition(":")
+    said = {"bind": "memory of node ", "interleave": "memory interleaved over nodes "}.get(
+        mode.partition("=")[0]
+    )
+    threads = process.get("threads")
+    number = sum(n for n in threads.values() if isinstance(n, int)) if isinstance(threads, Mapping) else 0
+    parts = [
+        f"{rank}{process.get('name') or 'a process'} on {_cpus_text(process.get('cpus'))}",
+        *([f"{said}{nodes}"] if said else [f"memory policy {mode}"] if mode else []),
+        *([fmt.plural(number, "thread")] if number else []),
+    ]
+    return ", ".join(parts)
+
+
+def _cpus_text(cpus: Any) -> str:  # noqa: ANN401 (as a file has it)
+    return f"CPU{'' if str(cpus).isdecimal() else 's'} {cpus}"
 
 
 def _short(value: Any) -> str:  # noqa: ANN401

@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from parsers.errors import ParseError, UserError
 from reports import numbers, show
 from reports.checks import audit
 from reports.lab.document import _sweeps_table
+from reports.report.all_runs import seen_text
 from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -444,3 +446,37 @@ def _add(maker: Any, make: Any, sweep: str, status: str, repeat: int) -> None:
         maker.add(sweep, "fio", {"rw": "randread"}, make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1), status=status, repeat=repeat)  # fmt: skip
     else:
         maker.add(sweep, "stream", {"threads": 2}, make.stream_text(2e4, 2), status=status, repeat=repeat)
+
+
+def test_a_disturbed_run_that_counts_says_what_disturbed_it(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    busy = {"elapsed_s": 3.0, "reasons": [{"id": "foreign", "text": "other processes took 53 % of CPU 0"}]}
+    for counters in (busy, {"elapsed_s": 3.0, "reasons": []}):
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(2e4, 2), counters=counters)
+    path = maker.write()
+
+    disturbed, quiet = (show.show_run(path, number) for number in (1, 2))
+
+    assert "status     ok\ndisturbed  other processes took 53 % of CPU 0: that was allowed" in disturbed
+    assert "\ndisturbed" not in quiet
+
+
+SEEN = {"pid": 7, "name": "walk", "rank": None, "cpus": "0", "mems_allowed": "0", "policy": "bind:0", "pages": {"0": 5}, "threads": {"0": 1}, "last_cpus": "0"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        (None, "not recorded"),
+        ({"processes": [SEEN], "orchestrator": "1", "at_end": {"cpus": "0"}}, "walk on CPU 0, memory of node 0, 1 thread; pinsweep on CPU 1"),
+        ({"processes": [{**SEEN, "rank": 3, "cpus": "0-1", "policy": "interleave=static:0-1", "threads": {"0": 1, "1": 2}}]},
+         "rank 3: walk on CPUs 0-1, memory interleaved over nodes 0-1, 3 threads"),
+        ({"note": "placement not seen (it took 2 ms)", "processes": []}, "placement not seen (it took 2 ms)"),
+        ({"processes": "?", "more": 3}, "processes ?; more 3"),
+    ],
+)  # fmt: skip
+def test_where_a_run_was_seen_in_words(seen: Any, said: str, make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db").add("s", "stream", {}, make.stream_text(2e4, 2))
+    (run,) = load([maker.write()]).runs
+
+    assert seen_text(replace(run.record, seen=seen)) == said
