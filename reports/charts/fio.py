@@ -139,7 +139,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
 
 
 def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figure | None:
-    """Draw how long single I/Os took, from the bins of json+: each series of one panel at its lowest and highest depth."""
+    """Draw how long single I/Os took, from the bins of json+: each series of one panel at its lowest and highest depth. The title and the
+    histogram are of the longest tail among these, beside its median."""
     binned = found[~found["verify"] & found["binned"]]
     if not len(binned):
         return None
@@ -153,8 +154,9 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     picked = picked[: _tails.MOST_CURVES]
     curves = {tail: tail.drawn() for tail in picked}
     chosen = [*curves.values()]
-    subject = chosen[0]
-    name = fmt.sentence(picked[0].listed)
+    of_title = max(picked, key=lambda tail: _stretch(curves[tail]))  # of several the first
+    subject = curves[of_title]
+    name = fmt.sentence(of_title.listed)
     where, latency = facets.facet_title(first, "fio"), latency_words(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     median, p999 = subject.least_tail() or (None, None)
@@ -181,6 +183,12 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         numbers=(_tails.numbers(rows, noun=noun, of=len(every), metric=latency),),
         runs=tuple(dict.fromkeys(binned["run"])), metric=latency,
     )  # fmt: skip
+
+
+def _stretch(of: Distribution) -> float:
+    """Return how many times the median 99.9 % take, in the repeat where that is least; 0 where it is not known, or nothing is said of it."""
+    median, p999 = of.least_tail() or (0.0, 0.0)
+    return p999 / median if median and not of.hollow else 0.0
 
 
 def _of_a_tail(row: Any) -> tuple[object, ...]:  # noqa: ANN401 (a row of `cells`)

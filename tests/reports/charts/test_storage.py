@@ -533,6 +533,21 @@ def test_what_a_tail_takes_over_every_repeat_takes(make: Any, tmp_path: Path) ->
     assert re.search("one I/O in a thousand takes over 15[3-6] × the median", title)
 
 
+def test_the_title_is_of_the_longest_tail_that_is_drawn(make: Any, tmp_path: Path) -> None:
+    """The title told of the first curve, the dullest of them, and the histogram showed it."""
+    maker = make.Maker(tmp_path / "f.db")
+    for rw, longest in (("randread", 100_000), ("randwrite", 9_300_000)):
+        way = rw.removeprefix("rand")
+        document = json.loads(make.fio_text({way: (1e4, 90.0)}, bs="4k", rw=rw, iodepth=1))
+        document["jobs"][0][way]["lat_ns"]["bins"] = {"50000": 19_900, str(longest): 100}
+        maker.add("s", "fio", {"rw": rw, "bs": "4k", "iodepth": 1}, json.dumps(document), axes=("rw",))
+
+    (tails,) = [f for f in figures(maker.write(), "fio") if f.id.startswith("fio-tail")]
+
+    assert tails.title.startswith("Randwrite, depth 1: one I/O in a thousand takes over 18")
+    assert [p.title for p in tails.panels] == ["Tail (1 − CDF)", "Histogram, write, depth 1"]
+
+
 def test_a_key_number_is_named_by_what_it_is_the_best_of(make: Any, tmp_path: Path) -> None:
     """The highest of 3 texts of "4 KiB reads" was the highest of the two with random reads."""
     for n, (rw, iops) in enumerate((("randread", 1e4), ("randread", 2e4), ("read", 9e4))):
