@@ -246,6 +246,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
         title=f"How long {many} took"
         if subject.hollow
         else _poke_modes.title(name, subject, others)
+        or _poke_modes.loop_title(name, subject, others)
         or titles.modes(name, subject.steady_modes)
         or titles.tail(
             name, median, p999, subject.largest, subject.n, _noun([subject]), repeats=len(subject.told)

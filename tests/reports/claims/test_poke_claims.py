@@ -185,6 +185,10 @@ def test_modes_of_a_loop_are_told_without_caches(make: Any, tmp_path: Path) -> N
     assert table.columns == ("Histogram", "Mode", "Share", "Most likely")
     assert [row[2] for row in table.rows] == ["75 %", "25 %"]
     assert "cache" not in table.caption
+    (tail,) = [
+        f for f in figures if f.id.startswith("tail-")
+    ]  # it was "two speeds, 1 ms and 9 ms", above that table
+    assert tail.title == "Sine: 1.00 ms; in 25 % other work had the CPU for a while"
 
 
 def test_of_a_cache_with_two_modes_each_is_a_part_of_what_it_held(make: Any, tmp_path: Path) -> None:
