@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# From a clean clone to a report about this machine: set up, measure for about three minutes, write the page.
+# From a clean clone to a report about this machine: set up, measure for three minutes (five where others
+# disturb, and runs are repeated), write the page.
 #
 #     ./quickstart.sh
 #
@@ -9,7 +10,7 @@ set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
 if (($#)); then
-    sed -n '2,7s/^# \{0,1\}//p' quickstart.sh
+    sed -n '2,8s/^# \{0,1\}//p' quickstart.sh
     [[ $* == --help || $* == -h ]] || exit 2
     exit
 fi
@@ -28,4 +29,5 @@ echo
 echo "result  $PWD/$name.db"
 echo "report  $PWD/$name.html"
 echo "again   runs what is still missing, today; to measure anew, move the result file away first"
+echo "shell   cd ${PWD@Q} && . .venv/bin/activate, and the commands above work in yours"
 exit "$status"

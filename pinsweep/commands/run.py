@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -298,6 +299,15 @@ def _again(path: Path, call: click.Context, home: Path | None) -> str:
     return shlex.join(_options.typed(call, output=path, form=form))
 
 
+def _free_beside(path: Path) -> Path:
+    """Return where a file of disturbed runs, that count, may be made beside one in which they do not."""
+    names = (
+        f"{path.stem}-shared{ending}"
+        for ending in itertools.chain([""], map("-{}".format, itertools.count(2)))
+    )
+    return next(free for name in names if not (free := path.with_name(f"{name}{path.suffix}")).exists())
+
+
 def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> None:
     """Say what was done and what to do next. `home`: where the file will lie."""
     import shlex
@@ -336,6 +346,9 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
             fg="yellow",
             err=True,
         )
+        if home is None:
+            anew = _options.typed(call, output=_free_beside(finished.path), form=None, allow_disturbed=True)
+            say(f"on a machine that is never quiet: {shlex.join(['pinsweep', *anew])}", fg="yellow", err=True)
     if summary.stopped:
         say(f"stopped; to go on: pinsweep {_again(finished.path, call, home)}", err=True)
         return

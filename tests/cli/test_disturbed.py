@@ -352,6 +352,10 @@ def test_a_file_of_disturbed_runs_says_so_wherever_numbers_are_missed(
     assert "2 of them were disturbed at every attempt" in first.stderr
     for said in (first.stderr, again.stderr):
         assert "into a new one (-o), on a quiet machine or with --allow-disturbed" in said
+    anew = r"\non a machine that is never quiet: pinsweep run e\.yaml -o e-shared\.db .*--allow-disturbed"
+    assert re.search(anew, first.stderr)
+    assert called("run", "e.yaml", "-o", "e-shared.db", "--allow-disturbed").returncode == 0
+    assert " -o e-shared-2.db " in called("run", "e.yaml", "-o", "e.db").stderr
     called("run", "e.yaml", "-o", "f.db")
     assert "--allow-disturbed" in called("compare", "e.db", "f.db").stderr
     assert audit.stderr.endswith("in 2 disturbed runs\n")
