@@ -7,12 +7,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
 from reports.fleet.doubted import doubtful, of_all, said_of_all, without
-from reports.fleet.gaps import Gap
+from reports.fleet.gaps import Gap, Lack
 from reports.fleet.heat import choose
 from reports.fleet.outliers import ACCUSED, LAST_FAILED, NO_NUMBER, WORDS, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
@@ -130,6 +131,12 @@ def _more(report: Report, suspects: Iterable[Suspect], links: Mapping[str, str])
     return own | {suspect.host: f"#{suspect.anchor}" for suspect in suspects}
 
 
+_LACK: Final[Mapping[Lack, str]] = {
+    "failed": "failed", "not run": "were not started, or not to the end", "not valid": "were not valid", "disturbed": "were disturbed",
+    "without a valid number": "gave no valid number",
+}  # fmt: skip
+
+
 def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
     """Return the verdict in one sentence. `doubted_all`: the checks that doubt all numbers, which the report does not have."""
     total = len(report.statuses)
@@ -153,8 +160,7 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
             f"{_named(list(report.rerun))} looked slow{',' if report.chance.too_many else ''} {helps}"
         )
     if report.lacking:
-        lack = report.lack(report.lacking)
-        parts.append(f"runs of {_named(report.lacking)} {'' if lack == 'failed' else 'are '}{lack}")
+        parts.append(f"runs of {_named(report.lacking)} {_LACK[report.lack(report.lacking)]}")
     if halves := report.halves:
         parts.append(
             f"two groups of hosts differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
