@@ -154,6 +154,26 @@ def test_cells_and_repeats_that_make_no_sense_are_refused(
     assert not (tmp_path / "r.db").exists()
 
 
+def test_a_size_is_chosen_however_it_is_written_and_sweeps_without_the_axis_are_named(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    """All of a sweep was left out without a word, and `bytes=1000` was no value beside 1kB."""
+    sweep = "- {name: %s, tool: command, fixed: {command: 'echo {%s}', metrics: {x: {regex: '(.)', unit: ns}}}, matrix: {%s: [1kB, 4k]}}"
+    two = "\n".join(sweep % (name, axis, axis) for name, axis in (("a", "bytes"), ("b", "size")))
+    (tmp_path / "two.yaml").write_text(f"schema: 1\nsweeps:\n{two}\n")
+
+    said = pinsweep("plan", "two.yaml", "--cells", "bytes=1000")
+    every = pinsweep("plan", "two.yaml", "--cells", "bytes=1000,4096", "--only", "a").stderr
+
+    assert (
+        "warning  left out by --cells: b (no bytes); --only SWEEP, without --cells, measures one"
+        in said.stderr
+    )
+    assert "1 of 4 cells" in said.stderr
+    assert "echo 1kB" in said.stdout
+    assert every.startswith("2 cells")
+
+
 def test_values_that_no_cell_has_together_are_refused(pinsweep: Cli, tmp_path: Path) -> None:
     """It was a sweep of nothing that could not be run here, for reasons that stood nowhere."""
     sweep = "- {name: %s, tool: command, fixed: {command: echo 1, metrics: {x: {regex: '(.)', unit: ns}}}, matrix: {%s: [1, 2]}}"
