@@ -97,6 +97,10 @@ def _left_out(rows: int) -> str:
     )
 
 
+_TICK = 48
+"""Px from one tick to the next at least: "100 µs" and a blank."""
+
+
 def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
     """Draw a row for each time. `head`: over the column of the times."""
     columns = [(head, [_median(t) for t in shown])]
@@ -114,7 +118,7 @@ def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
         top=30,
     )
     values = [v for t in shown for v in (t.median, t.p999) if v]
-    most = 5 if width > 400 else 3
+    most = max(2, min(5 if width > 400 else 3, int(frame.plot_width // _TICK)))
     x = axes.decades(values, "Time for one access (log)", unit="ns", margin=1.6, most=most)
     y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
     ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]

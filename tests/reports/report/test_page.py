@@ -1214,3 +1214,23 @@ def test_hosts_of_one_shape_without_numbers_are_drawn_once(make: Any, tmp_path: 
         ("11 hosts alike (n[00-10])", "1 package, 1 NUMA node, 2 cores and 2 PUs"),
         ("n11", "2 packages, 2 NUMA nodes, 4 cores and 4 PUs"),
     ]
+
+
+def test_ticks_of_the_overview_never_touch(make: Any, tmp_path: Path) -> None:
+    """ "100 ns1 µs10 µs100 µs1 ms" stood below a plot that long names and a column of 99.9 % had left little room."""
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(5):
+        zero = 0.1 * 10**n
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: zero, 8: zero, 64: 2 * zero}), place=f"a place that has a long name, {n}")  # fmt: skip
+    text = make.poke_text(make.sample(20_000, 200, tail=900))
+    maker.add("t", "poke", {"target": "memory", "bytes": 2**30}, text)
+
+    figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
+
+    (overview,) = (f for f in figures if f.id == "overview")
+    assert any(row["99.9 %"] != "–" for row in [dict(zip(overview.numbers[0].columns, r, strict=True)) for r in overview.numbers[0].rows])  # fmt: skip
+    for spec in (overview.panels[0].wide, overview.panels[0].narrow):
+        x = spec["encoding"]["x"]
+        low, high = map(math.log, x["scale"]["domain"])
+        at = [(math.log(v) - low) / (high - low) * spec["width"] for v in x["axis"]["values"]]
+        assert all(b - a > 44 for a, b in itertools.pairwise(at))
