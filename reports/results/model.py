@@ -12,7 +12,8 @@ A row is one number of one good run, in long form:
     program_sha256        of the file that was started
     <options>             one column per axis, and per option of the tool that varies between its cells, a list as text ("1k,4k"); "host_" of
                           one called as a column above or below
-    <labels>              the parser's label columns; where an option has the same name, what the text says wins
+    <labels>              the parser's label columns; where an option has the same name, what the text says wins. Where an axis is called so, and
+                          the text says something else ("none" of an access to no bytes), "op_" is what was asked for
     metric, unit, value   base units: ns, B, B/s, 1/s
 
 A run is good if its status is ok and its output can be read; of several attempts at a repeat the last good one counts.
@@ -228,6 +229,7 @@ class Long:
             f"{name}_" if name in (*_KEYS, *_TAIL) else name: name for name in _varying(runs)
         }
         labels = [name for name in get_parser(tool).LABELS if name not in _KEYS]
+        varying |= {f"{name}_": name for name in labels if name in varying and _is_other(name, runs)}
         own = [*_KEYS, *(name for name in varying if name not in labels)]
         return cls(runs=runs, columns=(*own, *labels, *_TAIL), labels=len(own), _varying=varying)
 
@@ -502,6 +504,17 @@ def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
             text = text.rpartition(", ")[0]
         found[run] = text or own
     return found
+
+
+def _is_other(axis: str, runs: Sequence[Run]) -> bool:
+    """Does the text of any cell call itself another value of an axis than was asked for? Then two cells may have all else alike."""
+    asked = ((run, run.cell.options.get(axis)) for run in {run.record.point_id: run for run in runs}.values())
+    return any(
+        isinstance(value, str) and isinstance(said := row.labels.get(axis), str) and said != value
+        for run, value in asked
+        if axis in run.cell.axes
+        for row in run.measured()
+    )
 
 
 def _varying(runs: Sequence[Run]) -> list[str]:

@@ -784,3 +784,22 @@ def test_of_an_experiment_that_ran_in_part_the_part_is_named(ran: tuple[str, ...
     results: Any = SimpleNamespace(experiments=(experiment, experiment), runs=runs)
 
     assert abouts(results) == (f"Answers: what two sweeps do.{said}",)
+
+
+def test_cells_that_a_text_calls_alike_are_told_apart_by_what_was_asked_for(
+    make: Any, tmp_path: Path
+) -> None:
+    """An access to no bytes is neither a read nor a write: both are `op` "none" of `target` "null"."""
+    maker = make.Maker(tmp_path / "p.db")
+    for op in ("read", "write"):
+        for size in (0, 1000):
+            said = {"op": op} if size else {"op": "none", "target": "null"}
+            text = make.poke_text([20.0, 21.0] * 500, size=size, **said)
+            maker.add("m", "poke", {"target": "memory", "op": op, "bytes": size}, text, axes=("op", "bytes"))
+
+    rows = [*csv.DictReader(io.StringIO(export([maker.write()], "csv")))]
+
+    told = {(row["op_"], row["op"], row["bytes"]) for row in rows if row["statistic"] == "p50"}
+    assert told == {
+        ("read", "read", "1000"), ("write", "write", "1000"), ("read", "none", "0"), ("write", "none", "0")
+    }  # fmt: skip
