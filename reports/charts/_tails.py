@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from reports.charts.soundness import counted as counted_runs
 from reports.charts.soundness import is_hollow
@@ -358,7 +358,7 @@ def histogram_panel(
     modes = d.modes if len(d.modes) > 1 else ()
     many = fmt.sentence(_many(noun))
     x = _time_axis(like or [d], f"{fmt.sentence(noun)} time (log buckets, 24 a decade)")
-    y = _count_axis(max(b.n for b in buckets) * (4 if modes else 1.3), f"{many} per bucket (log scale)")
+    y = _count_axis(max(b.n for b in buckets) * (_ROOM if modes else 1.3), f"{many} per bucket (log scale)")
     bars: Rows = [
         {
             "series": d.name, "x": max(b.low, x.low), "x2": min(b.high, x.high), "y": b.n, "base": y.low,
@@ -390,6 +390,9 @@ def histogram_panel(
         build,
     )
 
+
+_ROOM: Final = 12
+"""How many times the highest bar an axis of counts goes to where names stand above the bars, below those of the quantiles."""
 
 _BELOW_ONE = 0.7
 """Where an axis of counts begins: a bucket of one sample has a bar."""
@@ -470,12 +473,16 @@ def _above(
         box = _box(note, plot)
         covered = any(start < box[2] and right > box[0] and top < box[3] for (start, top), right in bars)
         if (
-            box[1] > -plot.frame.top
+            box[1] > _HIGHEST
             and not covered
             and not any(label_placement.touch(box, other) for other in taken)
         ):
             return note
     return None
+
+
+_HIGHEST: Final = -6.0
+"""Pixels above the plot that a name may reach into: above them stands what the axis counts."""
 
 
 def _box(note: dict[str, Any], plot: Plot) -> label_placement.Box:

@@ -21,7 +21,12 @@ _MOST_ROWS = 14
 
 def figure(times: Sequence[AccessTime]) -> Figure | None:
     """Draw the rows, fastest first; None where there are fewer than two. Beyond 14 rows, some of the sweeps of many are left to the table."""
-    times = [t for t in times if t.median > 0]
+    timer = min(
+        (t for t in times if t.group == "timer" and t.median > 0), key=lambda t: t.median, default=None
+    )
+    times = [
+        t for t in times if t.median > 0 and (t.group != "timer" or t is timer)
+    ]  # each cell of 0 bytes has it
     common = _common(times)
     known = sorted(_named_apart(_shortened(times, common)), key=lambda t: t.median)
     if len(known) < 2:
