@@ -136,7 +136,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     if not series:
         sought = "; ".join(f"{name}: {_sought(spec)}" for name, spec in specs.items())
         raise ParseError(
-            "the program's output", f"no metric was found ({sought}); saw {texts.first_line(text)}"
+            "the program's output", f"no metric was found ({sought}); saw {_most_like(sought, text)}"
         )
     return Parsed(
         tables={
@@ -258,6 +258,18 @@ def _last_digit(word: object) -> int:
     mantissa, _, exponent = texts.with_point(str(word).strip()).lower().partition("e")
     power = float(exponent or 0) - len(mantissa.partition(".")[2])  # of 0e999999, too, which is 0
     return int(min(max(power, -_MOST_POWER), _MOST_POWER))
+
+
+_WORD: Final = re.compile(r"[A-Za-z_]{2,}")
+_LINES_SEEN: Final = 1000
+
+
+def _most_like(sought: str, text: str) -> str:
+    """Return the line that has most words of what was looked for: that is the one that nearly matches. Without such a line the first."""
+    wanted = frozenset(_WORD.findall(sought))
+    lines = islice(text[:100_000].splitlines(), _LINES_SEEN)
+    best = max(lines, key=lambda line: len(wanted.intersection(_WORD.findall(line))), default="")
+    return texts.first_line(best if wanted.intersection(_WORD.findall(best)) else text)
 
 
 def _sought(spec: Mapping[str, Any]) -> str:

@@ -54,6 +54,21 @@ def to_base(unit: str) -> tuple[float, str]:
     return (1.0, "1/s") if unit == "1/s" else (1.0, unit)
 
 
+_SPELT_OUT: Final = {"nano": "ns", "micro": "us", "milli": "ms", "": "s"}
+
+
+def unit_meant(unit: str) -> str:
+    """Return the unit that a word most likely stands for that none is: "ns" for "nanosec", "MB/s" for "MB/S"; "" where nothing is alike, as of W."""
+    if to_base(unit) != (1.0, unit) or unit in ("ns", "B", "B/s", "1/s", ""):
+        return ""
+    if spelt := re.fullmatch(r"(nano|micro|milli|)[ _-]?sec(?:ond)?s?", unit.strip(), re.IGNORECASE):
+        return _SPELT_OUT[spelt[1].lower()]
+    if "b" in unit or len(unit) == 1:  # bits; metres
+        return ""
+    known = [*_TIMES, *(f"{prefix}{of}" for of in ("B/s", "B", "IOPS", "Hz") for prefix in _PREFIXES)]
+    return next((one for one in known if one.casefold() == unit.strip().casefold()), "")
+
+
 @functools.lru_cache(maxsize=4096)  # the same few sizes are read for each cell of a sweep
 def size_bytes(text: str) -> int:
     """Read a size as fio and the kernels do: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000. Plain numbers are bytes.

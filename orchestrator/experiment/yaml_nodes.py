@@ -137,6 +137,7 @@ def _syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str
     opened = f"; it begins in line {error.context_mark.line + 1}" if error.context_mark else ""
     for words, what, hint in (
         (r"'\t'", "a tab, where YAML allows blanks only", "indent with blanks"),
+        ("unknown escape character", "a \\ in double quotes, which begins an escape there", "a regular expression has single quotes: '…'"),
         ("but found another document", "a second document begins here", "one file is one experiment: remove the `---`"),
         ("mapping values are not allowed", "a `:` that YAML takes for a second key in one line", "put the text in quotes, or break the line"),
         ("could not find expected ':'", "a line without `:` where a key is expected", "write `key: value`; a list's items begin with `- `"),

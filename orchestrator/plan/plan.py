@@ -35,7 +35,7 @@ from orchestrator.plan.duration import duration
 from orchestrator.plan.masked import beyond
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
 from parsers.errors import UserError
-from parsers.units import size_text
+from parsers.units import size_text, unit_meant
 
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_FLOOR_S = 60.0
@@ -126,7 +126,11 @@ def make_plan(
             if sweeps[one.cell.sweep].settle
         },
         seed=seed,
-        warnings=(*_guessed(placed.values(), machine.site.topology), *_without_effect(placed.values())),
+        warnings=(
+            *_guessed(placed.values(), machine.site.topology),
+            *_without_effect(placed.values()),
+            *_units(placed.values()),
+        ),
     )
 
 
@@ -148,6 +152,20 @@ def _without_effect(placed: Iterable[_Placed]) -> Iterable[str]:
                 yield (
                     f"{sweep}: {axis} {', '.join(levels)} all start the same command: put {{{axis}}} where its value belongs, or remove the axis"
                 )
+
+
+def _units(placed: Iterable[_Placed]) -> Iterable[str]:
+    """Tell the units of a user's own metrics that look like others, written so that nothing is converted."""
+    told: dict[str, None] = {}
+    for one in placed:
+        metrics = one.cell.options.get("metrics") if is_open(get_tool(one.cell.tool)) else None
+        for name, spec in metrics.items() if isinstance(metrics, Mapping) else ():
+            unit = str(spec.get("unit", ""))
+            if meant := unit_meant(unit):
+                told[
+                    f"{one.cell.sweep}: {name} has the unit {unit!r}, which pinsweep does not know: {meant!r}? As it is, it is compared with no other unit"
+                ] = None
+    return told
 
 
 def _guessed(placed: Iterable[_Placed], topology: Topology) -> tuple[str, ...]:

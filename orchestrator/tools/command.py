@@ -212,7 +212,12 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
         env.setdefault("OMP_NUM_THREADS", str(cell.options["threads"]))
     path = site.find(argv[0], env.get("PATH"))
     if not path and "PATH" not in env:  # with a PATH of its own, only starting it will tell
-        raise Refused(f"{argv[0]}: no program of that name can be started here")
+        of = (
+            ", seen from the folder that pinsweep is called in"
+            if "/" in argv[0] and argv[0][0] != "/"
+            else ""
+        )
+        raise Refused(f"{argv[0]}: no program of that name can be started here{of}")
     prefix = numactl(placement.groups[0], site.numactl) if placement else ()
     return Command(
         argv=(*prefix, *argv),

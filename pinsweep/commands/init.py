@@ -35,7 +35,8 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
     """Print a commented experiment for TOOL, to start from, or a copy of an EXPERIMENT that comes with pinsweep."""
     from orchestrator.experiment import shipped
     from orchestrator.experiment.starter import EDITOR, starter
-    from parsers.errors import UserError
+    from orchestrator.tools import tool_names
+    from parsers.errors import UserError, nearest
 
     if listing:
         _list(form)
@@ -48,6 +49,12 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
             "names no tool",
             "pinsweep init TOOL prints one to start from; --list names whole experiments, for init, too",
         )
+    if tool not in (*shipped.names(), *tool_names()):
+        near = (
+            nearest(tool, (*tool_names(), *shipped.names())) or "pinsweep init --list names the experiments;"
+        )
+        what = "is no tool, and no experiment that comes with pinsweep"
+        raise UserError(tool, what, f"{near} tools: {', '.join(tool_names())}")
     text = f"{EDITOR}\n{shipped.text(tool)}" if tool in shipped.names() else starter(tool)
     if output is None:
         data(text)

@@ -91,7 +91,8 @@ def command(
     else:
         _table(prepared.plan, prepared.machine.site.topology)
     if form != "json":
-        _summary(prepared.plan, done)
+        begun = options.output is not None and options.output.exists()
+        _summary(prepared.plan, done, another_order=seed is None and not begun)
     if not prepared.plan.runs and not done:
         _options.nothing_can_run()
         raise click.exceptions.Exit(1)
@@ -134,8 +135,8 @@ def _folded(value: str) -> str:
     return f"{','.join(parts[:3])},… {len(parts)} in all …,{parts[-1]}"
 
 
-def _summary(plan: Plan, done: int) -> None:
-    """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
+def _summary(plan: Plan, done: int, *, another_order: bool) -> None:
+    """Print what the reader decides by, on stderr: the time, the writes, what is left out. `another_order`: `run` will draw one."""
     from orchestrator.plan.duration import duration
     from orchestrator.plan.warm_up import program_of
     from parsers.units import size_text
@@ -170,6 +171,8 @@ def _summary(plan: Plan, done: int) -> None:
         f"{cells}, {counted}{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
+    if another_order and plan.runs:
+        say(f"  `run` draws an order of its own, and records it; --seed {plan.seed} takes this one", err=True)
     if guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
         never = "never ran here: a run of it is" if guessed == 1 else "never ran here: their runs are"
         warm = set(map(program_of, plan.warm_ups))

@@ -730,3 +730,22 @@ def test_a_plan_says_why_a_program_has_no_warm_up(pinsweep: Cli, tmp_path: Path,
 
     assert ("after 1 warm-up" in said) == bool(seconds)
     assert ("reckoned at 1 s, too little known for a warm-up; `seconds` in" in said) != bool(seconds)
+
+
+def test_a_plan_hints_at_what_a_beginner_stumbles_over(pinsweep: Cli, tmp_path: Path) -> None:
+    text = "schema: 1\ntool: command\nfixed: {command: %s, metrics: {v: {regex: %s, unit: %s}}}\n"
+    (tmp_path / "quotes.yaml").write_text(text % ("echo 1", r'"(\d+)"', "ns"))
+    (tmp_path / "unit.yaml").write_text(text % ("echo 1", r"'(\d+)'", "nanosec"))
+    (tmp_path / "path.yaml").write_text(text % ("./walk", r"'(\d+)'", "ns"))
+
+    quotes, unit, path, seeded = (
+        pinsweep("plan", *words) for words in (["quotes.yaml"], ["unit.yaml"], ["path.yaml"], ["unit.yaml", "--seed", "0"])
+    )  # fmt: skip
+
+    assert "quotes.yaml:3:" in quotes.stderr
+    assert "hint: a regular expression has single quotes: '…'" in quotes.stderr
+    assert "unit: v has the unit 'nanosec', which pinsweep does not know: 'ns'?" in unit.stderr
+    assert "can be started here, seen from the folder that pinsweep is called in" in path.stderr
+    assert "`run` draws an order of its own, and records it; --seed 0 takes this one" in unit.stderr
+    assert "draws an order" not in seeded.stderr
+    assert "pinsweep init --list names the experiments; tools: " in pinsweep("init", "nosuch").stderr

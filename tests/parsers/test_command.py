@@ -116,6 +116,9 @@ def test_what_is_missing_is_flagged_and_nothing_at_all_is_an_error() -> None:
     assert [flag.id for flag in parsed.flags] == ["not_a_number:a", "not_finite", "missing:b"]
     with pytest.raises(ParseError, match=r"no metric was found .*regex `a=.*saw 'hello'"):
         command.parse("hello\n", context)
+    near = {"metrics": {"t": {"regex": r"time per elem: ([\d.]+) ns"}}}
+    with pytest.raises(ParseError, match=r"; saw 'time per element: 0\.4 ns'"):
+        command.parse("n=128 order=row\ntime per element: 0.4 ns\nbye\n", near)
     with pytest.raises(ParseError, match="nothing says which metrics"):
         command.parse("a=1\n")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.units import LARGEST_SIZE, share_of, size_bytes
+from parsers.units import LARGEST_SIZE, share_of, size_bytes, unit_meant
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,12 @@ def test_any_text_is_a_size_or_a_value_error(text: str) -> None:
 )  # fmt: skip
 def test_a_percentage_is_between_0_and_100(text: str, share: float | None) -> None:
     assert share_of(text) == (None if share is None else pytest.approx(share))
+
+
+@pytest.mark.parametrize(
+    ("unit", "meant"),
+    [("nanosec", "ns"), ("Microseconds", "us"), ("seconds", "s"), ("MB/S", "MB/s"), ("kHZ", "kHz"), ("NS", "ns")]
+    + [(right, "") for right in ("ns", "s", "B/s", "MB/s", "W", "°C", "Gb/s", "M", "items", "", "frames", "IOPS")],
+)  # fmt: skip
+def test_a_unit_that_is_written_otherwise_is_known_by_what_it_means(unit: str, meant: str) -> None:
+    assert unit_meant(unit) == meant
