@@ -240,7 +240,14 @@ def _marks(
     latency = fmt.sentence(shared.latency)
     if any("latency" in row for row in rows) or any(p.title.endswith(shared.latency) for p in pictures):
         thin = "; thin line: p99" if not shared.apart and any(by["p99"] for by in drawn) else ""
-        kind = "clat" if shared.latency == WORDS["clat"] else "lat"
+        both = any(name.endswith("(clat)") for name in shared.colours)
+        kind = (
+            "clat"
+            if shared.latency == WORDS["clat"]
+            else "lat, of a series with “(clat)” the completion"
+            if both
+            else "lat"
+        )
         marks.append(f"{latency} ({kind}): the {shared.word} of a run{thin}.")
     if any("tradeoff" in row for row in rows):
         marks.append(f"{latency} over IOPS: one point per iodepth; a curve that goes straight up only waits.")

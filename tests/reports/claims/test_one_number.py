@@ -232,6 +232,7 @@ def test_both_kinds_of_latency_in_a_sweep_are_told_apart(make: Any, tmp_path: Pa
 
     assert [key.name for key in figure.key] == ["randread", "read (clat)"]
     assert {row[0] for row in figure.numbers[0].rows} == {"randread", "read (clat)"}
+    assert "Latency (lat, of a series with “(clat)” the completion): the " in figure.sub
 
 
 def test_the_limit_on_clat_is_not_the_one_on_lat(make: Any, tmp_path: Path) -> None:
