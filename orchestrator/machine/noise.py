@@ -108,14 +108,20 @@ def findings(facts: Mapping[str, Any]) -> list[Finding]:
 
 
 def of_processes(
-    busy: Sequence[Busy], used: Collection[int] = (), siblings: Collection[int] = ()
+    busy: Sequence[Busy],
+    used: Collection[int] = (),
+    siblings: Collection[int] = (),
+    others: Collection[int] = (),
 ) -> list[Finding]:
-    """Return who takes CPU time. `used`: the PUs of the plan, of which alone it is said then, and of their SMT `siblings`."""
+    """Return who takes CPU time. `used`: the PUs of the plan, of which alone it is said then, and of their SMT `siblings`; `others`: those
+    where nobody would be in its way."""
+    there = format_cpulist(others) if others else "CPUS"
+    apart = "" if used and not others else f", or keep it on other CPUs: taskset -acp {there} "
     found: list[Finding] = []
     for process in busy:
         where = format_cpulist(process.cpus)
         name = f"{process.name} (pid {process.pid}) takes about {round(process.share, 1):.0%} of a CPU, seen on CPU {where}"
-        fix = "" if found else "wait until it has ended, or keep it on other CPUs: taskset -acp CPUS PID"
+        fix = "" if found else f"wait until it has ended{f'{apart}{process.pid}' if apart else ''}"
         if not used:
             why = "it takes time from a tool on the same CPU, and memory bandwidth from all"
         elif process.cpus & set(used):

@@ -35,7 +35,11 @@ def glance(
     if not _balanced(runs, topology):
         facts["numa_balancing"] = None
     found = [*_of_tuning(), *noise.findings(facts)]
-    found += noise.of_processes(busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings)
+    online = {pu.os_index for pu in topology.pus if pu.core is not None}
+    others = online - used - siblings
+    found += noise.of_processes(
+        busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings, others
+    )
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
         found += _of_file_system(scratch, root)
     for path in sorted({path for run in runs for path in run.reads if Path(path).is_file()}):  # no devices

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
-from parsers.units import size_bytes
+from parsers.units import size_bytes, size_text
 
 if TYPE_CHECKING:
     from parsers.measurement import Parsed
@@ -180,7 +180,8 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     size = size_bytes(str(given.get("bytes", 0)))
     memory = site.memory_for(placement)
     if target == "memory" and memory and size > MEMORY_SHARE * memory:
-        raise Refused(f"an array of {size} B needs more than {MEMORY_SHARE:.0%} of the {memory} B available")
+        room = f"{MEMORY_SHARE:.0%} of the {size_text(memory)} available"
+        raise Refused(f"an array of {size_text(size)} needs more than {room}")
     if size == 0 and target in ("memory", "file"):
         target = "null"
     argv = [

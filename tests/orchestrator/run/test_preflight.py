@@ -141,6 +141,18 @@ def test_processes_are_named_where_they_are_in_the_way(found: list[Busy], said: 
     assert [finding.why for finding in noise.of_processes(found, {2}, {3})] == said
 
 
+@pytest.mark.parametrize(
+    ("used", "others", "fix"),
+    [
+        ({2}, {0, 1}, "wait until it has ended, or keep it on other CPUs: taskset -acp 0-1 7"),
+        ({2}, set(), "wait until it has ended"),
+        (set(), set(), "wait until it has ended, or keep it on other CPUs: taskset -acp CPUS 7"),
+    ],
+)
+def test_where_a_process_would_not_be_in_the_way(used: set[int], others: set[int], fix: str) -> None:
+    assert noise.of_processes([busy(7, 2)], used, (), others)[0].fix == fix
+
+
 @pytest.mark.slow
 def test_a_process_that_spins_on_the_cpu_of_a_cell_is_named_before_the_first_run(
     pinsweep: Any, tmp_path: Path
