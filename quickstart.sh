@@ -29,5 +29,6 @@ echo
 echo "result  $PWD/$name.db"
 echo "report  $PWD/$name.html"
 echo "again   runs what is still missing, today; to measure anew, move the result file away first"
-echo "shell   cd ${PWD@Q} && . .venv/bin/activate, and the commands above work in yours"
+echo "so that your shell knows the commands above:"
+echo "        cd ${PWD@Q} && . .venv/bin/activate"
 exit "$status"
