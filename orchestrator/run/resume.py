@@ -115,8 +115,20 @@ def continued(
         for a in plan.aliases
         if _named(a.sweep, a.cell) not in elsewhere
     )
-    warnings = (*plan.warnings, *([_stale(held.path, tuple(stale))] if stale else []))
-    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases), warnings=warnings)
+    warnings = [*plan.warnings, *([_stale(held.path, tuple(stale))] if stale else [])]
+    measured = {number for of in of_sweep.values() for number in of}
+    builds = {
+        difference.said: None
+        for run in runs
+        if run.cell.point_id in pending and run.sweep not in of_sweep
+        for number in measured
+        for difference in _of_programs(run, sessions[number], now)
+    }
+    if builds:
+        warnings.append(
+            f"{held.path}: other sweeps there were measured with another build: {_first_of(tuple(builds))}; what differs from them may be that (G19)"
+        )
+    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases), warnings=tuple(warnings))
 
 
 def _refuse_other_hosts(held: Held, now: Setting) -> None:
@@ -329,15 +341,22 @@ def _of_machine(
         for fact, then, present in facts_changed[session.session]:
             said = f"the {fact.words} was {facts.short(then)} and is {facts.short(present)} now"
             found.append(Difference(said=said, label=f"{fact.words} {facts.short(present)}"))
-        program, program_now = session.programs.get(run.tool, {}), now.programs.get(run.tool, {})
-        if _is_another(program, program_now):
-            said = f"the {program['name']} was another one ({program['path']}); this one is {program_now['path']}"
-            found.append(Difference(said=said, label=f"{program_now['name']} {program_now['sha256'][:8]}"))
-        for name in run.files:
-            old, new = (of.get("files", {}).get(name, {}) for of in (program, program_now))
-            if _is_another(old, new):
-                said = f"{new['path']} is another program now"
-                found.append(Difference(said=said, label=f"{name} {new['sha256'][:8]}"))
+        found += _of_programs(run, session, now)
+    return found
+
+
+def _of_programs(run: PlannedRun, session: Session, now: Setting) -> list[Difference]:
+    """Say how the run's programs differ from those of an earlier session."""
+    found = []
+    program, program_now = session.programs.get(run.tool, {}), now.programs.get(run.tool, {})
+    if _is_another(program, program_now):
+        said = f"the {program['name']} was another one ({program['path']}); this one is {program_now['path']}"
+        found.append(Difference(said=said, label=f"{program_now['name']} {program_now['sha256'][:8]}"))
+    for name in run.files:
+        old, new = (of.get("files", {}).get(name, {}) for of in (program, program_now))
+        if _is_another(old, new):
+            said = f"{new['path']} is another program now"
+            found.append(Difference(said=said, label=f"{name} {new['sha256'][:8]}"))
     return found
 
 

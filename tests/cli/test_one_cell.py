@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -208,6 +209,8 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
     install(2)
     done = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
     planned = pinsweep("plan", "a.yaml", "-o", "r.db", env=path)
+    shutil.copy(tmp_path / "a.yaml", tmp_path / "b.yaml")
+    beside = pinsweep("plan", "b.yaml", "-o", "r.db", env=path)
     (tmp_path / "a.yaml").write_text(again(2).replace("echo value 7.0625", "speak"))
 
     refused = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
@@ -224,6 +227,7 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
         )
         assert f"{program} is another program now; to measure it as it is now, name another" in told.stderr
     assert "nothing to do; 1 was done before" in done.stderr
+    assert "warning  r.db: other sweeps there were measured with another build: " in beside.stderr
     assert "another program" not in first.stderr + back.stderr
     assert refused.returncode == 2
     assert f"{program} is another program now" in refused.stderr
