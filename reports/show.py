@@ -559,7 +559,7 @@ def show_run(path: Path, number: int) -> str:
     lines = [
         f"run {record.run_id}: {run.cell.sweep}  {run.cell.describe()}  {'warm-up' if record.warm_up else f'repeat {record.repeat}'}, attempt {record.attempt}",
         f"status     {run.state}{f': {why}' if why else ''}",
-        f"disturbed  {run.disturbance}: that was allowed, and its numbers are used (D1)"
+        f"disturbed  {run.disturbance}: {'a warm-up is in no number' if record.warm_up else 'that was allowed, and its numbers are used (D1)'}"
         if run.disturbance and record.status == "ok"
         else "",
         f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",

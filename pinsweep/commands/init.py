@@ -36,7 +36,7 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
     from orchestrator.experiment import shipped
     from orchestrator.experiment.starter import EDITOR, starter
     from orchestrator.tools import tool_names
-    from parsers.errors import UserError, nearest
+    from parsers.errors import UserError, called, nearest
 
     if listing:
         _list(form)
@@ -49,7 +49,7 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
             "names no tool",
             "pinsweep init TOOL prints one to start from; --list names whole experiments, for init, too",
         )
-    if tool not in (*shipped.names(), *tool_names()):
+    if tool not in shipped.names() and called(tool, tool_names()) not in tool_names():
         near = (
             nearest(tool, (*tool_names(), *shipped.names())) or "pinsweep init --list names the experiments;"
         )

@@ -125,6 +125,7 @@ class Unmatched:
     reason: str
     part: bool = False  # a row of a cell that both sides have
     labels: Mapping[str, str] = field(default_factory=dict)  # of a whole cell: axis → level
+    numberless: bool = False  # a whole cell that ran in vain: wherever it ran there is no number of it
     meant: bool = False  # of a whole cell: was the other side to have it? Then it ran there in vain, was skipped or is still to come
 
 
@@ -174,7 +175,7 @@ def match(
                 )
             )  # fmt: skip
 
-    unmatched += _numberless(silent_a, silent_b)
+    unmatched += _numberless((silent_a, silent_b), (all_a, all_b))
 
     def in_order(found: Iterable[Pair]) -> tuple[Pair, ...]:
         return tuple(sorted(found, key=lambda pair: order[pair.a.key]))
@@ -183,20 +184,29 @@ def match(
 
 
 def _numberless(
-    silent_a: Mapping[Hashable, CellOfSide], silent_b: Mapping[Hashable, CellOfSide]
+    silent: tuple[dict[Hashable, CellOfSide], dict[Hashable, CellOfSide]],
+    every: tuple[Sequence[CellOfSide], Sequence[CellOfSide]],
 ) -> Iterable[Unmatched]:
-    """Give the cells of which neither side has a number, though one or both ran them."""
-    left, right = {**silent_a}, {**silent_b}
-    pairs, _ = _in_rounds(left, right)
-    both: list[dict[str, CellOfSide]] = [{"A": pair.a, "B": pair.b} for pair in pairs]
-    alone: list[dict[str, CellOfSide]] = [{"A": cell} for cell in left.values()]
-    alone += [{"B": cell} for cell in right.values()]
-    for sides in (*both, *alone):
-        cell = next(iter(sides.values()))
-        tried = [gave_no_number(name, of.runs) for name, of in sides.items()]
-        untried = [f"{name} has no such cell" for name in "AB" if name not in sides]
-        reason = "; ".join([*tried, *untried])
-        yield Unmatched(side="neither", sweep=cell.sweep, cell=cell.name, reason=reason, labels=cell.labels)
+    """Give the cells without a number that are left over: of which neither side has one, and those that one side alone ran. `every`: all cells
+    of both."""
+    for pair in _in_rounds(*silent)[0]:
+        reason = f"{gave_no_number('A', pair.a.runs)}; {gave_no_number('B', pair.b.runs)}"
+        yield Unmatched(
+            side="neither", sweep=pair.a.sweep, cell=pair.a.name, reason=reason, labels=pair.a.labels
+        )
+    sides: tuple[tuple[Literal["A", "B"], int], ...] = (("A", 0), ("B", 1))
+    for side, at in sides:
+        for cell in silent[at].values():
+            instead = nearest(cell, every[1 - at], "B" if side == "A" else "A", every[at])
+            reason = f"{gave_no_number(side, cell.runs)}; {instead}"
+            yield Unmatched(
+                side=side,
+                sweep=cell.sweep,
+                cell=cell.name,
+                reason=reason,
+                labels=cell.labels,
+                numberless=True,
+            )
 
 
 _Crowds = dict[tuple[str, Hashable], tuple[int, int]]

@@ -144,7 +144,7 @@ def _not_measured(results: Results) -> Iterable[Trouble]:
 def _not_compared(found: Comparison) -> Iterable[Trouble]:
     """Whole cells that only this host has, or only the baseline."""
     for one in found.unmatched:
-        if not one.part:
+        if not one.part and not one.numberless:  # what failed here is told as that
             said = f"{one.sweep}, {one.cell}" if one.cell else one.sweep
             yield Trouble(kind="unknown", id="baseline", text=f"{said}: {one.reason}")
 

@@ -285,7 +285,7 @@ def _sweeps_table(results: Results) -> Table:
     rows = []
     for sweep, runs in results.by_sweep(results.runs).items():
         good = [r for r in runs if r.parsed is not None]
-        programs = list(dict.fromkeys(program_name(r) for r in good)) or [runs[0].tool]
+        programs = list(dict.fromkeys(map(program_name, good or runs)))
         cells = {(r.file, r.record.point_id) for r in runs}
         places = list(dict.fromkeys(_place(r) for r in runs))
         rows.append(

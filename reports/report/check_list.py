@@ -169,7 +169,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     if once:
         yield Check(
             level="info",
-            subject=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell.",
+            subject=f"{fmt.words(wording.programs(run for tool in once for run in results.good(tool)))} ran once per cell.",
             text="No spread can be given for these numbers.",
         )
 

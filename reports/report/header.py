@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from orchestrator.machine import facts
 from orchestrator.store.rows import Session
@@ -51,11 +51,19 @@ def _lacking(results: Results) -> Iterable[str]:
         (failed if broke else others).add((run.where, run.record.point_id))
     failed &= lacking
     if wholly := failed - good - others:
-        yield f"all runs of {fmt.plural(len(wholly), 'cell')} failed"
+        yield f"all runs of {_failed(wholly)}"
     if partly := failed - wholly:
-        yield f"some runs of {fmt.plural(len(partly), 'cell')} failed"
+        yield f"some runs of {_failed(partly)}"
     if left := len(lacking - failed):
         yield f"{fmt.plural(left, 'cell')} {'lacks' if left == 1 else 'lack'} some or all repeats"
+
+
+def _failed(cells: Collection[tuple[str, str]]) -> str:
+    """Return "2 cells failed", "2 cells failed in each of 5 files", "12 cells failed, of 2 different ones in 9 files". cells: file, cell."""
+    files, points = len({where for where, _ in cells}), len({point for _, point in cells})
+    if len(cells) == files * points:
+        return f"{fmt.plural(points, 'cell')} failed" + (f" in each of {files} files" if files > 1 else "")
+    return f"{fmt.plural(len(cells), 'cell')} failed, of {points} different ones in {files} files"
 
 
 def provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:

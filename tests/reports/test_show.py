@@ -453,12 +453,14 @@ def test_a_disturbed_run_that_counts_says_what_disturbed_it(make: Any, tmp_path:
     busy = {"elapsed_s": 3.0, "reasons": [{"id": "foreign", "text": "other processes took 53 % of CPU 0"}]}
     for counters in (busy, {"elapsed_s": 3.0, "reasons": []}):
         maker.add("s", "stream", {"threads": 2}, make.stream_text(2e4, 2), counters=counters)
+    maker.add("s", "stream", {"threads": 2}, make.stream_text(2e4, 2), counters=busy, warm_up=True)
     path = maker.write()
 
-    disturbed, quiet = (show.show_run(path, number) for number in (1, 2))
+    disturbed, quiet, warm_up = (show.show_run(path, number) for number in (1, 2, 3))
 
     assert "status     ok\ndisturbed  other processes took 53 % of CPU 0: that was allowed" in disturbed
     assert "\ndisturbed" not in quiet
+    assert "disturbed  other processes took 53 % of CPU 0: a warm-up is in no number" in warm_up
 
 
 SEEN = {"pid": 7, "name": "walk", "rank": None, "cpus": "0", "mems_allowed": "0", "policy": "bind:0", "pages": {"0": 5}, "threads": {"0": 1}, "last_cpus": "0"}  # fmt: skip

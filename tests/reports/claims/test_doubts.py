@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +42,13 @@ def tables(figure: Figure) -> tuple[Table, ...]:
     return (*figure.tables, *figure.numbers)
 
 
-def unmarked(results: Results, page: Page | None = None) -> list[str]:
+def unmarked(results: Results, page: Page | None = None, told: Collection[str] = ()) -> list[str]:
     """Return what shows a convicted cell and does not say so; rows that do not tell whose they are; marks without a reason. Without a
-    page, it is made, and drawn, too."""
+    page, it is made, and drawn, too. `told`: the checks that the page names once, for all numbers."""
     guilty, built = convicted(audit(results)), page or build.build(results)
 
     def ids_of(runs: Iterable[Run], metric: str) -> set[str]:
-        return {key for key in doubts(guilty, runs, metric).split(", ") if key}
+        return {key for key in doubts(guilty, runs, metric).split(", ") if key} - {*told}
 
     def columns(table: Table, own: object, at: int) -> dict[int, str]:
         """The columns of what the table has of a cell, with their metrics; those that the table does not name are of its last."""

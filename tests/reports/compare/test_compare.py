@@ -605,9 +605,9 @@ def test_cells_of_which_neither_side_has_a_number_are_named(make: Any, tmp_path:
 
     assert [(one.side, one.cell, one.reason) for one in found.unmatched] == [
         ("neither", "n=2", "all 3 runs left out in A (disturbed); all 3 runs left out in B (disturbed)"),
-        ("neither", "n=3", "its only run failed in A; B has no such cell"),
+        ("A", "n=3", "its only run failed in A; B has no n=3; it has 1 and 2"),
     ]
-    assert "Of 2 cells neither side has a number." in texts.sentence(found)
+    assert "1 cell of A has no partner. Of 1 cell neither side has a number." in texts.sentence(found)
     assert "not compared (2 cells)" in texts.table(found)
     assert "neither has a number of s, n=2: all 3 runs" in texts.table(found)
     assert 'name="neither: n=2"' in formats.as_junit(found)

@@ -1234,3 +1234,30 @@ def test_ticks_of_the_overview_never_touch(make: Any, tmp_path: Path) -> None:
         low, high = map(math.log, x["scale"]["domain"])
         at = [(math.log(v) - low) / (high - low) * spec["width"] for v in x["axis"]["values"]]
         assert all(b - a > 44 for a, b in itertools.pairwise(at))
+
+
+def test_cells_that_failed_in_several_files_are_counted_once(make: Any, tmp_path: Path) -> None:
+    """ "all runs of 6 cells failed", and further down "of 2 cells"."""
+    paths = []
+    for file in range(3):
+        maker = make.Maker(tmp_path / f"{file}.db")
+        for n in (1, 2, 3):
+            text = make.stream_text(9e3, n) if n == 3 else ""
+            maker.add(
+                "s", "stream", {"threads": n}, text, axes=("threads",), status="ok" if n == 3 else "failed"
+            )
+        paths.append(maker.write())
+
+    page = build.build(load(paths))
+
+    assert "all runs of 2 cells failed in each of 3 files" in page.sentence
+
+
+def test_the_program_that_ran_once_a_cell_is_named(make: Any, tmp_path: Path) -> None:
+    """A stand-in was "STREAM ran once per cell"."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",))
+
+    page = build.build(load([maker.write()]))
+
+    assert [c.subject for c in page.checks if "ran once" in c.subject] == ["STREAM 5.10 ran once per cell."]
