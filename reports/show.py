@@ -222,7 +222,7 @@ def _head(results: Results, path: Path) -> str:
     planned = results.planned - sum(run.captured for run in results.runs)
     hosts = fmt.words(dict.fromkeys(m.host for m in results.measured)) or "no host"
     titles = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or path.name
-    gave = f"{hosts}: {fmt.count(done)} of {fmt.count(planned)} runs gave {results.numbers}"
+    gave = f"{hosts}: {fmt.count(done)} of {fmt.plural(planned, 'run')} gave {results.numbers}"
     asked = f"{gave}; {results.not_asked_for}" if results.not_asked_for else gave
     said = [asked] if planned or not results.texts else []
     return "\n".join(map(printable, [titles, *said, *filter(None, [results.taken_in])]))

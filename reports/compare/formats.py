@@ -296,8 +296,10 @@ def as_github(comparison: Comparison) -> str:
     if doubted := texts.doubted(comparison):
         out.append(f"::warning title=doubtful::{_data(doubted)}")
     summary = texts.sentence(comparison)
-    if alone := texts.alone(comparison.unmatched):
-        summary += f" Without a partner: {alone}."
+    if alone := texts.alone(
+        [u for u in comparison.unmatched if u.side == "both" or u.part]
+    ):  # cells it has told
+        summary += f" Not compared: {alone}."
     summary += "".join(f" A clock was set: {text}." for text in comparison.clocks)
     if comparison.across:
         summary += f" Different programs: {'; '.join(comparison.across)}."

@@ -14,7 +14,7 @@ from reports.compare.sides import Side, SideName
 from reports.numbers import Name
 from reports.results.differences import Fingerprint
 from reports.results.model import Run
-from reports.results.sessions import clock_warnings, minute
+from reports.results.sessions import clock_warnings, minute, second
 from reports.text import format as fmt
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
 
@@ -274,7 +274,8 @@ class Comparison:
         first, last = min(times[0]), max(times[1])
         if last >= first:
             return ""
-        return f"B was measured before A: {minute(last)}, and A {minute(first)}"
+        when = minute if minute(last) != minute(first) else second
+        return f"B was measured before A: {when(last)}, and A {when(first)}"
 
     @property
     def broken(self) -> tuple[Failed, ...]:

@@ -45,6 +45,11 @@ def minute(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
 
 
+def second(at: float) -> str:
+    """Return "2026-09-27 03:00:12", UTC, of seconds since 1970."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"
+
+
 def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
     """Return the time of each session, the earliest first. A session that recorded no boot is a piece of evidence of its own."""
     found: dict[SessionKey, When] = {}

@@ -394,7 +394,8 @@ def test_cells_without_a_partner_are_listed_everywhere(
         " ".join(delta(found).absent),
     ):  # fmt: skip
         assert "no threads=64; it has 1, 2, 3 and 4" in " ".join(text.split()).replace("\\", "")
-    assert " Without a partner: 1 cell." in formats.as_github(found)
+    assert formats.as_github(found).count("1 cell") == 1  # it was told twice
+    assert " 1 cell of A has no partner." in formats.as_github(found)
 
 
 def test_inner_rows_without_a_partner_are_listed(make: Any, tmp_path: Path) -> None:
