@@ -27,6 +27,7 @@ class Line(Curve):
     """A curve of times over message size, with what each of its runs offers, and whose times they are (of `STATISTICS`)."""
 
     runs: tuple[MessageCurve, ...] = ()
+    rates: Curve  # the bandwidth (B/s) of each size above 0, of each repeat: its own bytes ÷ time
     statistics: tuple[str, ...] = ()
     cell: tuple[Run, ...] = ()  # whose times these are: of those the sound ones, if there are some
 
@@ -71,7 +72,7 @@ class Line(Curve):
     @property
     def last(self) -> tuple[str, formulas.Spread] | None:
         """The largest size, if all runs have it, and the bandwidth there."""
-        size, rate = next(reversed(rates(self).points), (0, None))
+        size, rate = next(reversed(self.rates.points), (0, None))
         return (fmt.size(size), rate) if rate and rate.n == len(self.runs) else None
 
 
@@ -148,30 +149,21 @@ def _place(run: Run) -> str:
 def _line(name: str, found: pd.DataFrame) -> Line:
     """found: the times of one benchmark, panel and place."""
     found = counted_rows(found)
+    label = str(found["label"].iat[0])
     pairs = zip(found["message_size"].astype(float), found["time"], strict=True)
     drawn = curve_rows.curve(name, pairs, runs=found["run"], step=imb.PRINTED["time"])
+    moved = found[(found["message_size"] > 0) & (found["time"] > 0)]
+    bandwidths = zip(
+        moved["message_size"].astype(float), moved["message_size"] / moved["time"] * 1e9, strict=True
+    )
     runs = (
         formulas.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
         for _, own in groups(found, ["run"])
     )
     return Line(
-        name=name, label=str(found["label"].iat[0]), points=drawn.points, turns=drawn.turns, hollow=drawn.hollow, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
-        cell=tuple(dict.fromkeys(found["run"])),
+        name=name, label=label, points=drawn.points, turns=drawn.turns, hollow=drawn.hollow, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
+        rates=curve_rows.curve(name, bandwidths, runs=moved["run"], label=label), cell=tuple(dict.fromkeys(found["run"])),
     )  # fmt: skip
-
-
-def rates(line: Curve) -> Curve:
-    """Return the bandwidth (B/s) of a time curve: size ÷ time, without the message of 0 bytes."""
-    return Curve(
-        name=line.name,
-        label=line.label,
-        points=tuple(
-            (size, formulas.Spread(size / y.median * 1e9, size / y.high * 1e9, size / y.low * 1e9, y.n))
-            for size, y in line.points
-            if size > 0
-        ),
-        hollow=line.hollow,
-    )
 
 
 def with_names(panels: Panels) -> list[tuple[str, Line]]:

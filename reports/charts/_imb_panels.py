@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from parsers import imb
 from reports.charts import curve_rows, wording
-from reports.charts._imb_curves import Line, rates
+from reports.charts._imb_curves import Line
 from reports.charts.curve_rows import Curve
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Panel, panel
@@ -163,8 +163,8 @@ def _free(at: float, ink: Iterable[float], way: int) -> float:
 def rate_panel(times: Sequence[Line], panels: Sequence[Sequence[Line]], title: str) -> Panel:
     """panels: the times of all panels of its figure, which share their y axis."""
     colours = curve_rows.colours(panels)
-    lines = [rates(line) for line in times]
-    everything = [v for own in panels for line in own for _, y in rates(line).points for v in (y.low, y.high)]
+    lines = [line.rates for line in times]
+    everything = [v for own in panels for line in own for _, y in line.rates.points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(everything, "B/s")
     y = axes.decades(
         [v / scale.factor for v in everything], f"Bandwidth, {scale.unit} (log scale)", margin=1.4

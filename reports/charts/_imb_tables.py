@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parsers import imb
 from reports.charts import facets, wording
-from reports.charts._imb_curves import KEY, RATE, TIME, Line, Panels, lines_of, rates, with_names
+from reports.charts._imb_curves import KEY, RATE, TIME, Line, Panels, lines_of, with_names
 from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows
 from reports.draw.figure import ROW, Figure, Table, row_of
@@ -162,7 +162,7 @@ def numbers_table(benchmark: str, panels: Panels) -> Table:
     named, with_rates = with_names(panels), benchmark == "PingPong"
     times = [y.median for _, line in named for size, y in line.points if size <= 65536]
     scale = fmt.scale_for(times, "ns")
-    fast = fmt.scale_to_largest([v for _, line in named for v in rates(line).medians.values()], "B/s")
+    fast = fmt.scale_to_largest([v for _, line in named for v in line.rates.medians.values()], "B/s")
     sizes = sorted({size for _, line in named for size, _ in line.points})
     rows = []
     for size in sizes:

@@ -24,6 +24,7 @@ class Known(NamedTuple):
 
     time: float  # median of a cell's runs
     step: float  # its last digit: 10 for "0.19" µs, less where the bandwidth beside it has more digits
+    rate: float  # B/s: median of the runs' bandwidths, as it is drawn
 
 
 def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
@@ -35,7 +36,11 @@ def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
         if row.time and (n := row.message_size) is not None
     ]
     return {
-        size: Known(statistics.median(time for _, time, _ in same), max(step for _, _, step in same))
+        size: Known(
+            statistics.median(time for _, time, _ in same),
+            max(step for _, _, step in same),
+            statistics.median(size / time * 1e9 for _, time, _ in same),
+        )
         for size, same in sorted(group_by(told, lambda line: line[0]).items())
     }
 
@@ -148,7 +153,7 @@ def resolution(results: Results) -> Iterator[Fault]:
         known = pingpong(runs)
         once = len(runs) == 1
         told = "in a single run" if once else f"but {len(runs)} repeats show how far times are apart"
-        coarse = {size: step / t for size, (t, step) in known.items() if step / t > 0.02}
+        coarse = {size: one.step / one.time for size, one in known.items() if one.step / one.time > 0.02}
         if coarse:
             worst = max(coarse, key=lambda s: coarse[s])
             text = (
@@ -214,13 +219,13 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
             for (a, more), (b, less) in itertools.pairwise(known.items())
             if all(_quicker(one, a, b) for one in (known, *each))
         ]
-        rates = {size: size / one.time for size, one in known.items() if size}
+        rates = {size: one.rate for size, one in known.items() if size}
         if len(rates) > 3:
             peak = max(rates, key=lambda s: rates[s])
             last = max(rates)
             if all(_falls(one, peak, last) for one in (known, *each)):
                 falls.append(
-                    f"{fmt.quantity(rates[last] * 1e9, 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak] * 1e9, 'B/s')} at {fmt.size(peak)}"
+                    f"{fmt.quantity(rates[last], 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak], 'B/s')} at {fmt.size(peak)}"
                 )
         if falls:
             alone = {row.benchmark for row in timings(runs[0])} == {"PingPong"}
@@ -239,7 +244,7 @@ def _quicker(known: Mapping[int, Known], a: int, b: int) -> bool:
 def _falls(known: Mapping[int, Known], peak: int, last: int) -> bool:
     """Is the bandwidth at the last size more than 5 % below that of the peak?"""
     both = peak in known and last in known
-    return both and last / known[last].time < 0.95 * peak / known[peak].time
+    return both and known[last].rate < 0.95 * known[peak].rate
 
 
 def of_a_part() -> Iterator[str]:
