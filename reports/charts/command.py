@@ -52,13 +52,17 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
     runs = results.shown(tool)
     sweeps = group_by(runs, lambda r: r.cell.sweep)
     several = len({run.cell.sweep for run in results.runs}) > 1  # of any tool: the page has them all
+    titled = group_by(sweeps, lambda sweep: _title(sweeps[sweep]))
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     for sweep, members in sweeps.items():
         read = {run: measured(tool, run) for run in members}
         figure = _figure(tool, sweep, read, _lost(results, tool, sweep, members))
         figures += [figure] if figure else []
-        key_numbers += _key_numbers(tool, read, several=several)
+        title = _title(members)
+        named = title if len(titled[title]) == 1 else f"{title} ({sweep})"
+        key_numbers += _key_numbers(tool, read, whose=named if several else "")
+    key_numbers = _with_directions(key_numbers)
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
     )
@@ -68,9 +72,25 @@ _MOST_KEYS = 2
 """Metrics of a sweep whose best cells stand at the head of the page."""
 
 
-def _key_numbers(tool: str, read: Read, *, several: bool) -> list[KeyNumber]:
+def _title(runs: Sequence[Run]) -> str:
+    """Return what the sweep of these runs is called."""
+    return runs[0].sweep_title or runs[0].cell.sweep
+
+
+def _with_directions(numbers: Sequence[KeyNumber]) -> list[KeyNumber]:
+    """Say of a name that is of opposite directions in two sweeps which way each is better."""
+    ways = {
+        name: {number.better for number in same} for name, same in group_by(numbers, lambda n: n.name).items()
+    }
+    said = {"lower": "less is better", "higher": "more is better"}
+    return [
+        replace(n, context=f"{n.context}; {said[n.better]}") if len(ways[n.name]) > 1 else n for n in numbers
+    ]
+
+
+def _key_numbers(tool: str, read: Read, *, whose: str) -> list[KeyNumber]:
     """Return the best cell of the first metrics that have a direction, of each sweep of a program of the user's; nothing of numbers of which
-    a run has several. several: has the page several sweeps? Then it says whose they are."""
+    a run has several. whose: the sweep in words, where the page has several."""
     if get_parser(tool).METRICS:
         return []
     unlike = facets.unlike(read)
@@ -92,11 +112,10 @@ def _key_numbers(tool: str, read: Read, *, several: bool) -> list[KeyNumber]:
         ]
         best, cell = max(spreads, key=lambda of: sign * of[0].median)
         told = facets.facet_title(facets.facet(cell[0], names), tool)
-        whose = cell[0].sweep_title or cell[0].cell.sweep
         ranked = _ranked(best, [of for of, _ in spreads])
-        context = "; ".join(filter(None, [whose if several else "", told, ranked]))
-        number = wording.key_number(metric.replace("_", " "), best, unit, context, RANK + len(found), cell, program=whose, metric=metric)  # fmt: skip
-        found.append(replace(number, merit=sign * best.median))
+        context = "; ".join(filter(None, [whose, told, ranked]))
+        number = wording.key_number(metric.replace("_", " "), best, unit, context, RANK + len(found), cell, program=_title(cell), metric=metric)  # fmt: skip
+        found.append(replace(number, merit=sign * best.median, better=better[metric]))
     return found
 
 

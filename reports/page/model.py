@@ -22,7 +22,8 @@ class KeyNumber:
     spread: str = ""  # "±1.2 % (n = 3)": half of that range, of the value; of a single run that none is known
     unsteady: bool = False  # so far apart that the value alone says little
     program: str = ""  # what made it, where a tool and its stand-in may both have
-    merit: float = 0.0  # of numbers of one name and program, the one with the most is shown
+    better: str = ""  # "lower", "higher", where sweeps of one name may say either
+    merit: float = 0.0  # of numbers of one name, program and direction, the one with the most is shown
     runs: tuple[Run, ...] = ()  # of its cell: what a check says of them is said of it
     beside: tuple[Run, ...] = ()  # of another cell that its context tells of, too
     below: tuple[Run, ...] = ()  # of lower ones of another name, of which it is the best, too

@@ -17,9 +17,9 @@ _MOST = 6
 
 
 def chosen(candidates: Iterable[KeyNumber], results: Results, guilty: Guilty) -> tuple[KeyNumber, ...]:
-    """Return the page's key numbers in its order: of those of one name and program the best, which says of how many hosts or texts,
+    """Return the page's key numbers in its order: of those of one name, program and direction the best, which says of how many hosts or texts,
     with the checks (`guilty`: cell → their ids) that convict it."""
-    alike = group_by(doubted(candidates, guilty), lambda n: (n.name, n.program))
+    alike = group_by(doubted(candidates, guilty), lambda n: (n.name, n.program, n.better))
     best = sorted((_of_others(best_of(same), same, results) for same in alike.values()), key=lambda n: n.rank)
     return tuple(map(_of_text, best[:_MOST]))
 

@@ -172,9 +172,9 @@ def _int(node: int | None) -> int:
 
 
 def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber, ...]:
-    """Return of each name, program and place the best, in the page's order. What it is held against has a place of its own."""
+    """Return of each name, program, direction and place the best, in the page's order. What it is held against has a place of its own."""
     here = (replace(n, context=n.alone, beside=()) if n.alone is not None else n for n in candidates)
-    alike = group_by(doubted(here, guilty), lambda n: (n.name, n.program, n.runs[0].place))
+    alike = group_by(doubted(here, guilty), lambda n: (n.name, n.program, n.better, n.runs[0].place))
     return tuple(sorted((best_of(same) for same in alike.values()), key=lambda n: n.rank))
 
 

@@ -216,6 +216,23 @@ def test_a_key_number_names_its_sweep_beside_one_of_another_tool(make: Any, tmp_
     assert told(beside) == "sorting; n 1; best of 2 cells"
 
 
+def test_numbers_of_opposite_direction_are_not_one_name(make: Any, tmp_path: Path) -> None:
+    """Of three sweeps with one title the slowest "time" stood alone as "the best": in one of them more was better."""
+    maker = make.Maker(tmp_path / "r.db")
+    for sweep, better in (("walk", "lower"), ("walkh", "higher")):
+        metrics = {"time": {"regex": r"time (\S+)", "unit": "ns", "better": better}}
+        for n in (1, 2):
+            options = {"command": "x", "metrics": metrics, "n": n}
+            maker.add(sweep, "command", options, f"time {n}\n", axes=("n",), sweep_title="Row against column")
+
+    found = {n.value: n.context for n in build.build(load([maker.write()])).key_numbers}
+
+    assert found == {
+        "1": "Row against column (walk); n 1; best of 2 cells; less is better",
+        "2": "Row against column (walkh); n 2; best of 2 cells; more is better",
+    }
+
+
 def test_levels_in_the_description_of_a_picture_are_written_out(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     options = {"command": "sort", "metrics": {"time": {"regex": r"time (\S+)", "unit": "s"}}}
