@@ -255,7 +255,8 @@ def _title(fault: Fault, names: _Names, text: str) -> str:
     source = str(fault.run.cell.labels().get("source", " "))
     of_text = bool(whose) and whose.startswith((fault.run.text or " ", source))
     named = "=" in said.partition(" ")[0]  # an option, as it is written
-    return said if of_text or named else fmt.sentence(said)  # a file is named as it is
+    as_it_is = of_text or named or names.alone(fault.run)  # as a file and a sweep are written
+    return said if as_it_is else fmt.sentence(said)
 
 
 _ALWAYS = ("place", "mode", "target", "rw", "benchmark", "test")
@@ -377,7 +378,8 @@ def brief(findings: Sequence[Finding], see: str, sweeps: Collection[str] = (), m
     lines = []
     for finding in grave[:most]:
         others = f"; and {len(finding.cells) - 1} more" if len(finding.cells) > 1 else ""
-        sweep = f"{finding.sweep}: " if len(sweeps) > 1 else ""
+        told = finding.title.startswith((f"{finding.sweep}: ", f"{finding.sweep}, "))
+        sweep = f"{finding.sweep}: " if len(sweeps) > 1 and not told else ""
         line = f"{finding.level:5} {finding.id}  {sweep}{finding.title}"
         lines.append(_shortened(line, 2 * WIDTH - len(others)) + others)
     left = len(grave) - most

@@ -339,7 +339,7 @@ def denied(results: Results) -> Iterator[Fault]:
     what it reads back where `verify` asks for it. Where that fails, the program says so, and all but fio end well all the same. Its figures mean nothing: they are in no
     median with others, are drawn hollow, and are neither compared nor sent to OpenMetrics.
 
-    Do: look for the cause (a compiler's option, memory, a library); measure again.
+    Do: look for the cause (a compiler's option, a library, memory; of what was read back the device); measure again.
     """
     for run in results.runs:
         for flag in run.parsed.flags if run.parsed else ():

@@ -27,8 +27,8 @@ def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ..
 
 
 def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
-    """What `pinsweep audit` finds, the gravest first; the same fault in several sweeps and on several hosts is one."""
-    for (key, level), found in group_by(findings, lambda f: (f.id, f.level)).items():
+    """What `pinsweep audit` finds, the gravest first; the same fault with the same advice in several sweeps and on several hosts is one."""
+    for (key, level, _), found in group_by(findings, lambda f: (f.id, f.level, f.todo)).items():
         first = found[0]
         wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
         cells = [
@@ -48,7 +48,11 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         told = stated or len(cells) > 1
         subject, said = f"{first.title}{more}", "" if told else f"{arithmetic}."
         if first.is_of_runs and len(cells) > 1:  # how many says more than what disturbed one of them
-            subject, said = f"{fmt.count(len(cells))} {first.check}{spread}", f"The first: {first.title}."
+            host = f", {first.where}" if len(wheres) > 1 else ""
+            subject, said = (
+                f"{fmt.count(len(cells))} {first.check}{spread}",
+                f"The first{host}: {first.title}.",
+            )
         yield Check(
             level=level,
             subject=f"{subject}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from reports import show
-from reports.checks.audit import Finding, audit, convicted, watched
+from reports.checks.audit import Finding, audit, brief, convicted, watched
 from reports.compare.comparison import compare
 from reports.compare.sides import side
 from reports.report import build
@@ -107,7 +108,7 @@ def test_show_marks_them(maker: Any) -> None:
     assert "5 of 8 runs gave undisturbed numbers" in text
     assert "7 attempts disturbed, and repeated (D1, D2)" in text
     assert "without numbers that another followed" not in text
-    assert f"disturbed  scaling: {BUSY[:20]}" in text
+    assert re.search(rf"disturbed  scaling threads=\d+[^:]*: {BUSY[:20]}", text)
 
 
 def test_a_cell_that_was_never_quiet_gets_no_verdict(results: Results) -> None:
@@ -128,7 +129,7 @@ def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
     page = build.build(results)
     assert "D1" in next(iter(page.key_numbers)).doubt
     assert page.sentence == "The one planned run on node07 gave numbers (1 disturbed, as was allowed)."
-    assert "1 of 1 runs gave numbers (1 disturbed, as was allowed)" in show.show_result(tmp_path / "a.db")
+    assert "1 of 1 run gave numbers (1 disturbed, as was allowed)" in show.show_result(tmp_path / "a.db")
 
 
 def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make: Any, tmp_path: Path) -> None:
@@ -267,3 +268,14 @@ def test_of_a_sweep_that_was_stopped_before_the_repeats_it_says_that(make: Any, 
     text = show.show_result(path)
     assert "1 run disturbed, and not repeated yet:" in text
     assert "1 run disturbed at every attempt:" in text
+
+
+def test_a_sweep_is_named_once_and_as_it_is_written(make: Any, tmp_path: Path) -> None:
+    """The end of a run said "D1  lat: Lat, repeat 1"."""
+    maker = make.Maker(tmp_path / "r.db")
+    for sweep in ("lat", "tri"):
+        maker.add(sweep, "stream", {}, make.stream_text(9e3, 1), counters=SEEN)
+
+    lines = brief(audit(load([maker.write()])), "pinsweep audit", sweeps=("lat", "tri"))
+
+    assert lines[0].startswith("warn D1 lat, repeat 1: allowed")

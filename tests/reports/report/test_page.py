@@ -25,8 +25,10 @@ from reports.draw.figure import Figure
 from reports.page.html import anchor, script_json, unbroken
 from reports.page.model import Page
 from reports.report import all_runs, build
+from reports.report.check_list import check_list
 from reports.report.render import render_report
 from reports.results.load import load, printed
+from reports.text import format as fmt
 
 VOID = {"meta", "br", "link", "input", "img", "hr"}
 PAYLOAD = '<img src=x onerror="document.title=\'OWNED\'"><script>document.title="OWNED"</script></script></style></svg>'
@@ -673,6 +675,21 @@ def test_two_findings_of_one_cell_are_not_two_cells(make: Any, tmp_path: Path) -
     assert few.counted == "2 findings"
 
 
+def test_findings_with_different_advice_are_not_one_entry(make: Any, tmp_path: Path) -> None:
+    """A job that a signal ended led four that none did: "what is there is of the time up to the signal"."""
+    rows = [(0, 160.0, 50e3), (100, 90.0, 20e3), (5000, 80.0, 700.0), (20000, 80.0, 200.0)]
+    maker = make.Maker(tmp_path / "m.db").add("s", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+    results = load([maker.write()])
+    (found,) = [f for f in audit(results) if f.id == "M2"]
+    others = [dataclasses.replace(found, sweep=sweep, todo="let it end") for sweep in ("a", "b")]
+
+    said = [c.text for c in check_list(results, [found, *others]) if c.id == "M2"]
+
+    assert len(said) == 2
+    assert said[0].endswith(fmt.sentence(found.todo))
+    assert said[1].endswith("Let it end")
+
+
 def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "l.db")
     for n in range(1, 15):
@@ -1009,7 +1026,7 @@ def test_a_finding_of_a_sweep_of_one_cell_is_named_by_its_sweep(make: Any, tmp_p
 
     (found,) = (c for c in build.build(load([maker.write()])).checks if c.id == "G11")
 
-    assert found.subject.startswith("Near: 5.53 GB/s, 6.38 GB/s and 22.5 GB/s")
+    assert found.subject.startswith("near: 5.53 GB/s, 6.38 GB/s and 22.5 GB/s")
     assert [item.partition(":")[0] for item in found.items] == ["near", "far"]
 
 
