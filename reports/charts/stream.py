@@ -214,7 +214,9 @@ def _figure(
         title=_moves(name, kernel, next(iter(points.values())), ranked[0])
         if dots and len(points) == 1 and not joined
         else titles.pop()
-        if len(titles) == 1 and not joined
+        if len(titles) == 1 and not joined and not dots
+        else _by_kernel(name)
+        if dots
         else findings.bandwidth(
             name, ({int(t): s for t, s in c.points} for lines in panels.values() for c in lines)
         ),
@@ -241,8 +243,14 @@ def _moves(name: str, kernel: str, rows: Mapping[str, tuple[Spread, bool]], line
     """Say "STREAM Triad moves 12.3 GB/s with 2 threads"; of a number that means nothing or scatters the subject alone."""
     of, hollow = rows[kernel.capitalize()]
     if hollow or of.unsteady:
-        return f"{name} bandwidth"
+        return _by_kernel(name)
     return f"{name} moves {fmt.quantity(of.median, 'B/s', step=of.step)}{_with(lines)}"
+
+
+def _by_kernel(name: str) -> str:
+    """Return the subject of all kernels' numbers: "STREAM bandwidth by kernel", of a stand-in's "Bandwidth by kernel (stand-in)"."""
+    subject = "STREAM bandwidth by kernel" if name.startswith("STREAM ") else "Bandwidth by kernel"
+    return f"{subject} (stand-in)" if name.endswith(" (stand-in)") else subject
 
 
 def _kernel_rows(found: pd.DataFrame, of: facets.Facet) -> dict[str, tuple[Spread, bool]]:

@@ -99,7 +99,7 @@ def test_a_title_names_an_axis_that_varies(make: Any, tmp_path: Path) -> None:
     (title,) = [
         f.title for s in page.sections for b in s.blocks for f in b.figures if f.id.startswith("scaling")
     ]
-    assert title == "STREAM Triad bandwidth"
+    assert title == "STREAM bandwidth by kernel"
 
 
 def curve(name: str, *points: tuple[float, float]) -> curve_rows.Curve:

@@ -33,6 +33,18 @@ def test_one_cell_is_a_row_for_each_kernel(make: Any, tmp_path: Path) -> None:
     assert "3/2 of Copy and Scale" in found.note
 
 
+def test_a_title_over_all_kernels_is_not_of_one(make: Any, tmp_path: Path) -> None:
+    """ "Triad (stand-in) bandwidth" stood over two panels of four bars."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size in ("1M", "2M"):
+        text = make.stream_text(12_000.0, 2)
+        maker.add("s", "stream", {"threads": 2, "array_size": size}, text, axes=("array_size",))
+    (found,) = stream.chapter(load([maker.write()])).figures
+
+    assert len(found.panels) == 2
+    assert found.title == "STREAM bandwidth by kernel"
+
+
 @pytest.mark.parametrize(("threads", "places"), [([1, 2], ("local",)), ([2], ("local", "remote"))])
 def test_several_are_curves_over_threads(
     make: Any, tmp_path: Path, threads: list[int], places: tuple[str, ...]

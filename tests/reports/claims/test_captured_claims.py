@@ -67,7 +67,7 @@ def test_no_line_joins_two_sources(streams: Path) -> None:
         "source broadwell.out", "source old.out", "source power8.out", "source skylake.out",
     ]  # fmt: skip
     assert {len(p.wide["datasets"]["rows"]) for p in figure.panels} == {4}  # kernels, not threads
-    assert figure.title == "STREAM Triad bandwidth"  # each has one count of threads
+    assert figure.title == "STREAM bandwidth by kernel"  # each has one count of threads
 
 
 def test_texts_that_do_not_say_their_threads_have_no_column_of_their_own(make: Any, tmp_path: Path) -> None:
