@@ -485,7 +485,7 @@ def _by_reason(bad: Sequence[Run]) -> Iterator[str]:
             yield cut(f"  {first:>4} {state}  {sweep} {cells[0]}: {reason}")
             continue
         more = f" and {fmt.plural(len(cells) - 1, 'more cell')}" if len(cells) > 1 else ""
-        said = f"  {fmt.count(len(runs)):>4} runs {state}  {sweep}: {reason}: {cells[0]}{more}; the first is run {first}"
+        said = f"  {fmt.count(len(runs)):>4} runs {state}  {sweep} {cells[0]}{more}: {reason} (the first is run {first})"
         yield from wrapped(said, rest="       ")
     if (left := len(reasons) - _MOST_LINES) > 0:
         yield f"       and {left} more; show --runs lists all"

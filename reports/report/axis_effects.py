@@ -95,7 +95,8 @@ def sentences(of: Figure) -> list[str]:
     said = []
     for (sweep, number), own in group_by(told, lambda pair: pair[0][:2]).items():
         lead = f"{MARK} " if any(ids for _, ids in own) else ""
-        said.append(f"{lead}{sweep}, {number}: {_told(own)}")
+        what = number if sweep == number else f"{sweep}, {number}"
+        said.append(f"{lead}{what}: {_told(own)}")
     return said
 
 

@@ -226,5 +226,5 @@ def test_show_has_a_line_a_reason(make: Any, tmp_path: Path) -> None:
     said = show_result(swept(make, tmp_path / "r.db"))
 
     assert "14 runs without numbers:" in said
-    assert "  10 runs failed  s: exit status 3: case=crash threads=1 and 4 more cells" in said
-    assert "   4 runs failed  s: timed out after 60 s: case=half threads=8 and 1 more" in said
+    assert "  10 runs failed  s case=crash threads=1 and 4 more cells: exit status 3" in said
+    assert "   4 runs failed  s case=half threads=8 and 1 more cell: timed out after 60 s" in said

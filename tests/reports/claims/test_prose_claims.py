@@ -213,7 +213,7 @@ def terminal(case: Case) -> None:
     if case.written:
         good = sum(own.count("ok") for own in case.written.values())
         planned = sum(map(len, case.written.values()))
-        assert lines[1] == f"node07: {good} of {planned} runs gave numbers"
+        assert lines[1] == f"node07: {good} of {fmt.plural(planned, 'run')} gave numbers"
     sweep = ""
     for line in lines[2:]:
         if re.fullmatch(r"\w+(?:  .*)?", line):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,17 @@ def test_each_effect_is_a_ratio_with_its_range(make: Any, tmp_path: Path) -> Non
     assert axis_effects.sentences(found) == [
         "Bandwidth, bandwidth: 2.68 × better by threads from 1 to 4 (2.40 to 3.00), 2.32 × by place from remote to local (2.00 to 2.50)"
     ]
+
+
+def test_a_sweep_called_as_its_number_is_named_once(make: Any, tmp_path: Path) -> None:
+    found = axis_effects.figure(stream(make, tmp_path / "r.db"))
+    assert found
+    (table,) = found.tables
+    rows = tuple(("bandwidth", *row[1:]) for row in table.rows)
+
+    (said,) = axis_effects.sentences(replace(found, tables=(replace(table, rows=rows),)))
+
+    assert said.startswith("bandwidth: 2.68 × better by threads")
 
 
 def test_the_figure_of_a_sweep_says_what_its_axes_do(make: Any, tmp_path: Path) -> None:
