@@ -23,7 +23,15 @@ from reports.results.convicted import Guilty
 from reports.results.differences import Difference, Fingerprint
 from reports.results.grouping import group_by
 from reports.results.model import Machine, Results, Run
-from reports.results.sessions import SessionKey, When, clock_warnings, of_hosts, overlapping, timeline
+from reports.results.sessions import (
+    SessionKey,
+    When,
+    clock_warnings,
+    counted,
+    of_hosts,
+    overlapping,
+    timeline,
+)
 from reports.text import format as fmt
 from reports.verdicts.history import MATTERS, Change, Drift, Recent, changes, drift, is_worse, recent
 from reports.verdicts.model import STEPS
@@ -141,8 +149,9 @@ class Step:
 class Report:
     histories: tuple[History, ...]
     steps: tuple[Step, ...]  # by host, oldest first
-    moments: Mapping[str, tuple[Moment, ...]]  # host → its sessions
-    short: Mapping[str, int]  # host → its sessions, where they are too few
+    moments: Mapping[str, tuple[Moment, ...]]  # host → its sessions that gave numbers
+    attempts: Mapping[str, tuple[Moment, ...]]  # the same host → its sessions that started a run
+    short: Mapping[str, int]  # host → its sessions with numbers, where they are too few
     warnings: tuple[str, ...]  # sessions that are left out, or whose clock was wrong
     threshold: float  # relative: smaller steps are ignored
     guilty: Guilty  # cells that a check convicts
@@ -165,10 +174,24 @@ class Report:
         return tuple(h for h in self.histories if h.regressed)
 
     def recorded(self, host: str = "") -> int:
-        """Return how many sessions (of a host) were recorded: what one boot did within an hour is one in `moments`."""
+        """Return how many sessions (of a host) were recorded: what one boot did within an hour is one in `attempts`."""
         return sum(
-            len(moment.sessions) for name, own in self.moments.items() if host in ("", name) for moment in own
+            len(moment.sessions)
+            for name, own in self.attempts.items()
+            if host in ("", name)
+            for moment in own
         )
+
+    def sessions_text(self, host: str) -> str:
+        """Return "14 sessions", or "14 sessions, 9 of them with numbers"."""
+        tried, own = len(self.attempts[host]), len(self.moments[host])
+        some = f", {fmt.count(own)} of them with numbers" if own < tried else ""
+        return f"{counted(self.recorded(host), tried)}{some}"
+
+    def gone_since(self, history: History) -> str:
+        """Return the day since which the last sessions do not have a number; "" where they have it."""
+        lost = (one for one in self.gone if (one.host, one.series.key) == (history.host, history.series.key))
+        return next((one.since.date for one in lost), "")
 
     def drifting(self, host: str = "") -> tuple[History, ...]:
         """Histories (of a host) that moved little by little, the farthest first."""
@@ -190,6 +213,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
     good = [run for tool in results.tools for run in results.good(tool)]
     moments = moments_of(good, names, sessions, when)
     place = places(moments)
+    attempts = moments_of(results.runs, names, sessions, when)
     histories = [history for one in collected for history in _histories(one, moments, place, threshold)]
     among = sum(history.judged for history in histories)
     histories = [replace(history, recent=_recent(history, threshold, among)) for history in histories]
@@ -197,6 +221,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         histories=tuple(histories),
         steps=tuple(_steps(histories, moments, place)),
         moments=moments,
+        attempts={host: attempts[host] for host in moments},
         short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
         warnings=(
             *left_out,
@@ -213,7 +238,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         ),
         threshold=threshold,
         guilty=guilty,
-        gone=tuple(gone(collected, results.runs, moments_of(results.runs, names, sessions, when))),
+        gone=tuple(gone(collected, results.runs, attempts)),
         among=among,
     )
 

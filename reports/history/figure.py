@@ -19,12 +19,12 @@ from reports.history.text import (
     counts_text,
     difference_text,
     drift_text,
+    gone_text,
     nothing_text,
     quiet,
     recent_text,
     zero_text,
 )
-from reports.results.sessions import counted
 from reports.text import format as fmt
 from reports.verdicts.history import Change, Drift
 
@@ -102,7 +102,8 @@ def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
     own, drifts = report.of(host), drift_text(report.drifting(host))
     total = len(own)
     if host in report.short:
-        return f"{host}: {counted(report.recorded(host), report.short[host])}, too few to tell a change"
+        said = f"{report.sessions_text(host)}, too few to tell a change"
+        return f"{host}: {'; '.join(filter(None, (gone_text(report, host), said)))}"
     if not steps:
         kept = quiet(own)
         calm = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""

@@ -56,7 +56,7 @@ def lanes(host: str, report: Report, found: Groups, links: Mapping[int, str]) ->
         first=moments[0].date,
         last=moments[-1].date,
         lanes=tuple(
-            _lane(family, own, at, along, links.get(i, ""), report.threshold)
+            _lane(family, own, at, along, links.get(i, ""), report)
             for i, (family, own) in enumerate(found[:MOST])
         ),
     )
@@ -85,7 +85,7 @@ def _lane(
     at: Mapping[SessionKey, int],
     along: Timeline,
     link: str,
-    threshold: float,
+    report: Report,
 ) -> Lane:
     shown, changed = own[0], sum(h.moved > 0 for h in own)
     unit, better = shown.series.said_unit, shown.series.better
@@ -108,7 +108,9 @@ def _lane(
         levels = ((d.word, path(line, low, high)),) if d.straight else (*levels[:-1], (d.word, levels[-1][1]))
         steps, last = ((d.word, f"{fmt.change(d.change)} little by little"),), d.after
     now = fmt.quantity(last, unit, step=shown.series.step)
-    note = f"now {now}" if steps else f"{now}, {_nothing(shown, threshold)}"
+    note = f"now {now}" if steps else f"{now}, {_nothing(shown, report.threshold)}"
+    if since := report.gone_since(shown):
+        note = f"{now}, gone since {since}"
     cell = shown.series.name.removesuffix(f": {shown.series.key.name.words}")
     row = ", ".join(filter(None, (cell, shown.series.key.name.row)))
     of = f"; {changed} of {fmt.plural(len(own), 'number')} changed" if changed and len(own) > 1 else ""

@@ -126,7 +126,7 @@ def _methods(report: Report) -> Iterable[str]:
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     rows = [
-        ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}{_as_one(report)}"),
+        ("Sessions", sum(map(len, report.attempts.values())), f"of {fmt.plural(len(report.moments), 'host')}{_with_numbers(report)}{_as_one(report)}"),
         ("Numbers", len(report.histories), few_text(report, report.histories) or ("followed" if len(report.moments) == 1 else "followed, of each host its own")),
     ]  # fmt: skip
     if any(h.judged for h in report.histories):
@@ -142,9 +142,14 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
 
 
+def _with_numbers(report: Report) -> str:
+    tried, own = (sum(map(len, of.values())) for of in (report.attempts, report.moments))
+    return f"; {fmt.count(own)} with numbers" if own < tried else ""
+
+
 def _as_one(report: Report) -> str:
     recorded = report.recorded()
-    fewer = sum(map(len, report.moments.values())) < recorded
+    fewer = sum(map(len, report.attempts.values())) < recorded
     return (
         f"; {fmt.count(recorded)} were recorded, and one boot within an hour counts as one" if fewer else ""
     )
@@ -176,7 +181,7 @@ _BLIND = 20
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
     yield "Hosts" if len(report.moments) > 1 else "Host", listed(report.moments)
-    days = sorted(moment.date for own in report.moments.values() for moment in own)
+    days = sorted(moment.date for own in report.attempts.values() for moment in own)
     if days:
         yield "Measured", f"{days[0]} to {days[-1]}"
     models = sorted({str(s.facts.get("cpu_model") or "") for own in report.moments.values() for m in own for s in m.sessions} - {""})  # fmt: skip

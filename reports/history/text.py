@@ -16,7 +16,6 @@ from reports.history.gone import Gone
 from reports.history.moments import Moment
 from reports.numbers.families import families
 from reports.results.grouping import group_by
-from reports.results.sessions import counted as counted_sessions
 from reports.text import format as fmt
 from reports.text.columns import columns
 from reports.text.hostlist import listed
@@ -37,7 +36,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
     folds = not everything and len(report.moments) > _MANY
     above = {id(step) for own in _together(report) for step in own} if folds else set[int]()
     heads: dict[str, list[str]] = {}  # what is said → the hosts that it is said of
-    for host, moments in report.moments.items():
+    for host, tried in report.attempts.items():
         if host in report.short:
             continue
         own = report.of(host)
@@ -49,7 +48,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         told = folds and all(id(step) in above for step in steps) and not drifts and not new
         if told and steps:
             found += ", told above"
-        head = f"{counted_sessions(report.recorded(host), len(moments))}, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
+        head = f"{report.sessions_text(host)}, {tried[0].date} to {tried[-1].date}, {fmt.plural(len(own), 'number')}"
         told_of = (zero, found, drifts, new) if steps else (zero, drifts, new, found)
         said = f"{head}: {'; '.join(filter(None, [lost, *told_of, unseen_text(report, own), few_text(report, own)]))}"
         if told:
@@ -152,7 +151,7 @@ def _unlike(steps: Iterable[Step]) -> str:
 
 def short_text(report: Report) -> list[str]:
     """Return "n[001-040]: 3 sessions each" of the hosts that have too few, those of as many together."""
-    alike = group_by(report.short, lambda host: counted_sessions(report.recorded(host), report.short[host]))
+    alike = group_by(report.short, report.sessions_text)
     return [f"{listed(own)}: {_each(said) if len(own) > 1 else said}" for said, own in alike.items()]
 
 

@@ -94,6 +94,25 @@ def test_a_sweep_that_last_sessions_did_not_run_is_gone_from_three_on(sessions: 
     assert len(report.gone) == (2 if sessions == 3 else 0)
 
 
+def test_sessions_without_a_number_are_counted_and_lie_in_the_time_that_was_measured(follow: Follow) -> None:
+    """They were "9 sessions", up to the day before those that the next line tells of."""
+    report = follow(nights((5, {"a": "failed", "b": "failed"})))
+
+    assert "n1: 14 sessions, 9 of them with numbers; it takes 10" in history_text.as_text(report)
+    page = history_page.build(report, title="t")
+    (sessions, *_) = page.key_numbers
+    assert (sessions.name, sessions.value, sessions.context) == (
+        "Sessions",
+        "14",
+        "of 1 host; 9 with numbers",
+    )
+    assert ("Measured", "2026-01-01 to 2026-01-14") in page.provenance
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.title.startswith("n1: 2 numbers gone since 2026-01-10; 14 sessions, 9 of them with numbers")
+    assert figure.lanes
+    assert {lane.note.partition(", ")[2] for lane in figure.lanes.lanes} == {"gone since 2026-01-10"}
+
+
 def test_a_host_whose_last_nights_failed_wholly_fails_the_job(follow: Follow) -> None:
     report = follow(nights((5, {"a": "failed", "b": "failed"})))
 
