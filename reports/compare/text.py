@@ -435,9 +435,8 @@ def needed(rows: Iterable[Row]) -> str:
 
 def side(side: Side) -> str:
     """Return "before.db: node07, 3 sessions (one boot within an hour: count as 1), 120 runs; left out: 2 disturbed"."""
-    hosts = fmt.words(side.hosts[:3]) + (
-        f" and {len(side.hosts) - 3} more hosts" if len(side.hosts) > 3 else ""
-    )
+    more = [fmt.plural(len(side.hosts) - 3, "more host")] if len(side.hosts) > 3 else []
+    hosts = fmt.words([*side.hosts[:3], *more])
     measured = f"{hosts}, {counted(len(side.sessions), side.evidence)}"
     if all(run.captured for run in side.runs or side.failed):
         measured = "texts taken in, their hosts and sessions unknown"

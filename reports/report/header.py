@@ -74,7 +74,7 @@ def provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[
     pairs = [
         (
             "Host" if len(named) == 1 else "Hosts",
-            fmt.words(named) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""),
+            fmt.words([*named, *([f"{len(hosts) - 8} more"] if len(hosts) > 8 else [])]),
         )
     ]
     missing: list[str] = []

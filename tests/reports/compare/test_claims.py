@@ -523,6 +523,18 @@ def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:
     assert not [text for text in said if "2 hosts" in text]
 
 
+def test_many_hosts_are_one_list(make: Any, tmp_path: Path) -> None:
+    """They were "h0, h1 and h2 and 7 more hosts"."""
+    for i in range(10):
+        maker = make.Maker(tmp_path / f"{i}.db", host=f"h{i}")
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(5e3, 1))
+        maker.write()
+    found = load(sorted(tmp_path.glob("*.db")))
+
+    assert ": h0, h1, h2 and 7 more hosts, 10 sessions, " in texts.side(side("A", "before", found))
+    assert ("Hosts", "h0, h1, h2, h3, h4, h5, h6, h7 and 2 more") in build(found).provenance
+
+
 def test_what_could_not_be_decided_is_no_contrast(make: Any, tmp_path: Path) -> None:
     """Two threads fell more than one, and were too noisy to tell: that is not "0 of 4 regressed"."""
     paths = []
