@@ -122,14 +122,17 @@ _MOST_NAMED = 3
 
 
 def _whose(found: Sequence[CellKey], shown: Mapping[CellKey, Run], names: Mapping[CellKey, str]) -> str:
-    """Return "1 of 2 cells: inter", "both cells", "all 3 cells", "5 of 12 cells: …, …, … and 2 more", "the only cell, in 3 of 30 files". Cells of
-    one host that are alike are one, in whatever files of its sessions they are."""
+    """Return "1 of 2 cells: inter", "both cells", "all 3 cells", "5 of 12 cells: …, …, … and 2 more", "the only cell, in 3 of 30 files"; of cells that not
+    every file has "in 3 of 19 files with them". Cells of one host that are alike are one, in whatever files of its sessions they are."""
     alike = {cell: _across_files(run) for cell, run in shown.items()}
     doubted = {alike[cell]: names[cell] for cell in reversed(found)}
     of, bad = len({*alike.values()}), len(doubted)
     files = {cell[0] for cell, one in alike.items() if one in doubted}
+    with_ = f" with {'it' if bad == 1 else 'them'}" if files < {cell[0] for cell in alike} else ""
     those = {cell[0] for cell in found}
-    where = f", in {fmt.count(len(those))} of {fmt.plural(len(files), 'file')}" if those < files else ""
+    where = (
+        f", in {fmt.count(len(those))} of {fmt.plural(len(files), 'file')}{with_}" if those < files else ""
+    )
     if bad == of:
         return {1: "the only cell", 2: "both cells"}.get(of, f"all {fmt.count(of)} cells") + where
     counted = f"{fmt.count(bad)} of {fmt.plural(of, 'cell')}{where}"

@@ -29,6 +29,7 @@ def runs(files: int, hosts: int) -> dict[Any, Any]:
         (30, 1, lambda host, file, point: point == "a" and file < 2, "1 of 3 cells, in 2 of 30 files: n0 a"),
         (3, 5, lambda host, file, point: point == "a", "5 of 15 cells: n0 a; n1 a; n2 a and 2 more"),
         (3, 5, lambda host, file, point: point == "a" and file, "5 of 15 cells, in 10 of 15 files: n0 a; n1 a; n2 a and 2 more"),
+        (3, 5, lambda host, file, point: point == "a" and host and file, "4 of 15 cells, in 8 of 12 files with them: n1 a; n2 a; n3 a and 1 more"),
         (2, 1, lambda host, file, point: file, "all 3 cells, in 1 of 2 files"),
         (1, 1, lambda host, file, point: point != "b", "2 of 3 cells: n0 a; n0 c"),
     ],
