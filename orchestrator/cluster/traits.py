@@ -23,15 +23,24 @@ class Difference:
     what: str  # "fio"
     here: str  # "3.33"; "": they have none
     others: str  # "3.36"; "": they have none
+    share: str = ""  # "5 of 10": how many have that, where it is no more than half of all
 
     @property
     def text(self) -> str:
-        """ "fio 3.33, others 3.36" """
+        """Return "fio 3.33, others 3.36", "fio 3.33; 5 of 10 hosts: 3.36"."""
         if self.here.startswith(_SKIPPED):
             return f"{self.what} {self.here}"
         if _SKIPPED in self.others:
-            return f"{self.what} not skipped, others {self.others}"
-        return f"{f'{self.what} {self.here}' if self.here else f'no {self.what}'}, others {self.others or 'none'}"
+            return f"{self.what} not skipped{self._beside}{self.others}"
+        return f"{f'{self.what} {self.here}' if self.here else f'no {self.what}'}{self._beside}{self.others or 'none'}"
+
+    @property
+    def is_fact(self) -> bool:
+        return self.what in FACTS.values()
+
+    @property
+    def _beside(self) -> str:
+        return f"; {self.share} hosts: " if self.share else ", others "
 
 
 def of_session(
@@ -61,9 +70,9 @@ def differences(traits: Mapping[str, Mapping[str, str]]) -> tuple[Difference, ..
         for host, value in here.items():
             if value != usual and (value or not _skips(of[host])):
                 groups.setdefault(value, []).append(host)
-        others = usual if 2 * often > len(here) else f"{often} of {len(here)}: {usual or 'none'}"
+        share = "" if 2 * often > len(here) else f"{often} of {len(here)}"
         found += [
-            Difference(hosts=tuple(hosts), what=what, here=value, others=others)
+            Difference(hosts=tuple(hosts), what=what, here=value, others=usual, share=share)
             for value, hosts in groups.items()
         ]
     return tuple(found)

@@ -23,7 +23,7 @@ from reports.fleet.chance import Chance, chance
 from reports.fleet.gaps import Gap, Lack, Lacks, failures, gaps, lacks
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
-from reports.fleet.repeated import repeated
+from reports.fleet.repeated import once, repeated
 from reports.fleet.screened import screened
 from reports.fleet.unlike import unlike
 from reports.fleet.unmatched import Unmatched, lacking
@@ -41,6 +41,7 @@ from reports.verdicts.fleet import (
     CHANCE,
     CONFIRMED,
     DISAGREE,
+    FEW,
     FLOOR,
     LEAST_HOSTS,
     SUSPICIOUS_Z,
@@ -65,6 +66,7 @@ SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 NOT_RECORDED: Final = "on which PUs is not recorded"
 """Why a host is suspicious and not slow: under a smaller mask the same cell is another measurement."""
 
+NOT_IN_BASELINE: Final = "the baseline has none of their numbers"
 NO_NUMBER: Final = "no run of it gave a number"
 LAST_FAILED: Final = "its last session gave no number"
 """Why a host is not judged: what its earlier sessions gave is not what it is now."""
@@ -281,6 +283,7 @@ class Report:
     times: tuple[float, float]  # the first and the last session, s since 1970
     threshold: float  # relative: what is less worse is not slow
     guilty: Guilty  # cells that a check convicts
+    beside_baseline: bool  # was a baseline given
     gaps: tuple[Gap, ...]  # what is not there to be judged
     lacks: Mapping[str, Lacks]  # host of which runs gave no number → these
     failed: frozenset[tuple[str, str]]  # host, a sweep of which it has runs that gave no number
@@ -302,19 +305,21 @@ class Report:
         """Return why hosts are not judged → those hosts."""
         reasons = {host: NO_NUMBER for host, status in self.statuses.items() if status == "unknown"}
         for group in self.groups:
-            few = (
-                ""
-                if group.judged
-                else f"fewer than {LEAST_HOSTS} hosts of a kind cannot be judged by each other"
-            )
+            few = "" if group.judged else f"{FEW} of a kind cannot be judged by each other"
             for found in (
                 found for _, strip in group.strips for found in strip.hosts if found.name in reasons
             ):
-                reasons[found.name] = few or found.reason or reasons[found.name]
+                why = few or found.reason or reasons[found.name]
+                reasons[found.name] = NOT_IN_BASELINE if self.beside_baseline and why in (few, FEW) else why
         reasons |= {
             host: f"{LAST_FAILED}: {said}" for host, said in self.last_failed.items() if host in reasons
         }
         return {reason: tuple(own) for reason, own in group_by(reasons, reasons.__getitem__).items()}
+
+    def helps(self, reason: str) -> str:
+        """Return what would help where hosts are not judged for a reason of `unjudged`; "" where nothing is known to, or it was given."""
+        known = self.beside_baseline or reason.startswith((NO_NUMBER, LAST_FAILED))
+        return "" if known else "; --baseline compares them with past sessions"
 
     def counted(self) -> list[Odd]:
         """Return what is odd without what repeats another number of its host, in the same order."""
@@ -413,9 +418,14 @@ def build(
     for name in hosts.last_failed:
         statuses[name] = "unknown" if statuses[name] in ("ok", "fast") else statuses[name]
     odd = _worst_first((o for of in judged for o in of.odd), statuses)
+    again = frozenset[tuple[str, Key]]().union(*(repeated(group.strips) for group in groups))
     by_chance = chance(
-        (strip for group in groups for _, strip in group.strips),
-        (one.found for one in odd if one.found.status == "suspicious"),
+        (once(row, again) for group in groups for row in group.strips),
+        (
+            one.found
+            for one in odd
+            if one.found.status == "suspicious" and (one.host, one.series.key) not in again
+        ),
         len(statuses),
     )
     return Report(
@@ -436,13 +446,14 @@ def build(
             *_doubtful_past(of_past),
         ),
         chance=by_chance,
-        repeated=frozenset().union(*(repeated(group.strips) for group in groups)),
+        repeated=again,
         rerun=_rerun(odd, everywhere, collected, statuses),
         sessions=hosts.sessions,
         files=hosts.files,
         times=hosts.times,
         threshold=threshold,
         guilty=guilty,
+        beside_baseline=baseline is not None,
         gaps=gaps(results, wanted, unreadable),
         lacks=lacks(results),
         failed=failures(results),

@@ -15,7 +15,7 @@ from reports.draw.figure import ROW, Table
 from reports.fleet.doubted import doubtful, of_all, said_of_all, without
 from reports.fleet.gaps import Gap, Lack
 from reports.fleet.heat import choose
-from reports.fleet.outliers import ACCUSED, LAST_FAILED, NO_NUMBER, WORDS, Odd, Report, against
+from reports.fleet.outliers import ACCUSED, WORDS, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
 from reports.fleet.text import on_average
@@ -160,7 +160,10 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
             f"{_named(list(report.rerun))} looked slow{',' if report.chance.too_many else ''} {helps}"
         )
     if report.lacking:
-        parts.append(f"runs of {_named(report.lacking)} {_LACK[report.lack(report.lacking)]}")
+        whole = all(not report.lacks[host].sound for host in report.lacking)
+        parts.append(
+            f"{'all runs' if whole else 'runs'} of {_named(report.lacking)} {_LACK[report.lack(report.lacking)]}"
+        )
     if halves := report.halves:
         parts.append(
             f"two groups of hosts differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
@@ -265,12 +268,9 @@ def _checks(report: Report) -> Iterable[Check]:
                 counted=f"{fmt.plural(len(blind), 'number')}{', the first 20' if len(blind) > 20 else ''}",
             )  # fmt: skip
     for reason, names in report.unjudged.items():
-        helps = (
-            ""
-            if reason.startswith((NO_NUMBER, LAST_FAILED))
-            else "; --baseline compares them with past sessions"
+        yield Check(
+            level="info", subject="Not judged.", text=f"{listed(names)}: {reason}{report.helps(reason)}."
         )
-        yield Check(level="info", subject="Not judged.", text=f"{listed(names)}: {reason}{helps}.")
     old = [gap for gap in report.gaps if gap.what == "not screened"]
     lacking_runs = [gap for gap in report.gaps if gap.what != "not screened"]
     for subject, gaps, said in (
@@ -279,7 +279,7 @@ def _checks(report: Report) -> Iterable[Check]:
     ):
         if gaps:
             yield Check(
-                level="warn", subject=subject, text=f"{_named(_of_gaps(gaps))}: {said}.",
+                level="warn", subject=subject, text=f"{_of_gaps(gaps)}: {said}.",
                 items=tuple(gap.text for gap in gaps[:20]),
                 counted=f"{fmt.plural(len(gaps), 'gap')}{', the first 20' if len(gaps) > 20 else ''}",
             )  # fmt: skip
@@ -297,8 +297,13 @@ def _checks(report: Report) -> Iterable[Check]:
         )  # fmt: skip
 
 
-def _of_gaps(gaps: Iterable[Gap]) -> list[str]:
-    return sorted({name for gap in gaps for name in gap.of})
+def _of_gaps(gaps: Sequence[Gap]) -> str:
+    """Return "node[2-3] and the file node3.db": what some gaps are of."""
+    hosts = sorted({name for gap in gaps if gap.what != "unreadable" for name in gap.of})
+    files = sorted({name for gap in gaps if gap.what == "unreadable" for name in gap.of})
+    several = f"the files {', '.join(files)}" if len(files) <= _NAMED else fmt.plural(len(files), "file")
+    told = f"the file {files[0]}" if len(files) == 1 else several
+    return fmt.words([*([_named(hosts)] if hosts else []), *([told] if files else [])])
 
 
 def _methods(report: Report) -> Iterable[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from reports.numbers.series import Key, Series
 from reports.results.grouping import group_by
-from reports.verdicts.fleet import Strip
+from reports.verdicts.fleet import CONFIRMED, Strip
 
 Known = tuple[Series, Strip]
 
@@ -28,6 +29,16 @@ def repeated(strips: Iterable[Known]) -> frozenset[tuple[str, Key]]:
                 for name, (plain, plain_is_odd) in same.items()
             }
     return frozenset(found)
+
+
+def once(row: Known, again: Collection[tuple[str, Key]]) -> Strip:
+    """Return the strip of a number without the looks of hosts of which it repeats another number."""
+    one, strip = row
+    left_out = sum((host.name, one.key) in again and host.runs < CONFIRMED for host in strip.hosts)
+    if not left_out or not strip.looks:
+        return strip
+    looks = strip.looks - left_out
+    return replace(strip, looks=looks, by_chance=strip.by_chance * looks / strip.looks)
 
 
 def _same(strip: Strip, read: Iterable[Known]) -> dict[str, tuple[Series, bool]]:

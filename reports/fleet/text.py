@@ -11,7 +11,7 @@ from typing import Any, Final
 from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
 from reports.fleet.doubted import doubtful, of_all, said_of_all, without
-from reports.fleet.outliers import SAID, Group, Odd, Report, Spread
+from reports.fleet.outliers import NOT_IN_BASELINE, SAID, Group, Odd, Report, Spread
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -20,7 +20,7 @@ from reports.text.hostlist import folded, listed
 from reports.text.json_text import json_text
 from reports.text.plain import printable
 from reports.text.screen import PLAIN, Screen, prose, shortened, table
-from reports.verdicts.fleet import BY_SPREAD, BY_THRESHOLD, Everywhere, Status
+from reports.verdicts.fleet import BY_SPREAD, BY_THRESHOLD, LEAST_HOSTS, Everywhere, Status
 
 _NUMBERS_PER_HOST = 5
 _HOSTS = 30
@@ -106,9 +106,10 @@ def _groups(report: Report, everything: bool) -> Iterable[str]:
         if group.apart:
             lines.append(printable(f"  {listed(group.hosts)}: {group.apart}"))
         if not group.judged:
-            lines.append(
-                "  fewer than 8 such hosts: not judged by each other; give sessions of good ones with --baseline"
+            helps = (
+                NOT_IN_BASELINE if report.beside_baseline else "give sessions of good ones with --baseline"
             )
+            lines.append(f"  fewer than {LEAST_HOSTS} such hosts: not judged by each other; {helps}")
             lines += _spreads(group.spreads, everything)
         if unseen := group.unseen(report.threshold):
             lines.append(printable(f"  {unseen}: {_which(group.blind(report.threshold))}"))
@@ -147,7 +148,11 @@ def _unjudged(report: Report) -> str:
     """Say why hosts are not judged, beside those of a kind that is too few: this stands with their kind."""
     few = {host for group in report.groups if not group.judged for host in group.hosts}
     told = {why: [host for host in hosts if host not in few] for why, hosts in report.unjudged.items()}
-    return "\n".join(printable(f"not judged {listed(hosts)}: {why}") for why, hosts in told.items() if hosts)
+    return "\n".join(
+        printable(f"not judged {listed(hosts)}: {why}{report.helps(why)}")
+        for why, hosts in told.items()
+        if hosts
+    )
 
 
 def _odd(report: Report, everything: bool, screen: Screen) -> str:
@@ -157,7 +162,7 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
     shown: dict[str, int] = {}
     left: dict[str, int] = {}
     mild = {e.name: e for e in report.everywhere}
-    for odd in report.odd:
+    for odd in report.counted():
         shown[odd.host] = shown.get(odd.host, 0) + 1
         if len(shown) > _HOSTS and not everything:
             continue
@@ -365,7 +370,16 @@ def _differing(report: Report) -> str:
 
 
 def _unlike(report: Report) -> str:
-    lines = [f"  {listed(one.hosts)}: {one.text}" for one in report.unlike]
+    """Say who was measured with something else; not of odd hosts what is special about them, which is told above."""
+    lines = [
+        f"  {listed(hosts)}: {one.text}"
+        for one in report.unlike
+        if (
+            hosts := [
+                host for host in one.hosts if not (one.is_fact and not one.share and host in report.differing)
+            ]
+        )
+    ]
     return "\n".join(["measured with something else", *map(printable, lines)]) if lines else ""
 
 

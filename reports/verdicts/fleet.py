@@ -30,6 +30,7 @@ Status = Literal["ok", "suspicious", "slow", "broken", "fast", "unknown"]
 as much (other DIMMs, turbo); unknown: nothing to compare with."""
 
 LEAST_HOSTS = 8
+FEW = f"fewer than {LEAST_HOSTS} hosts"
 CONFIRMED = 3
 """So many runs make a verdict; fewer, a suspicion."""
 
@@ -364,8 +365,7 @@ def _status(
     if metric.floor is not None and sign * (value - metric.floor) > 0:
         return (bad if runs >= CONFIRMED else "suspicious"), FLOOR
     if z is None or worse is None:
-        few = f"fewer than {LEAST_HOSTS} hosts: compare with a baseline"
-        return "unknown", few if len(metric.values) < LEAST_HOSTS else "the median is 0"
+        return "unknown", FEW if len(metric.values) < LEAST_HOSTS else "the median is 0"
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), TOLERANCE
     if runs < CONFIRMED and worse > threshold:

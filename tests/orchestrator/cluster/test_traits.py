@@ -21,8 +21,8 @@ def test_what_most_were_measured_with_is_said_in_figures_where_it_is_no_half() -
     hosts = {"n1": {"fio": "3.36"}, "n2": {"fio": "3.36"}, "n3": {"fio": "3.33"}, "n4": {"fio": "3.30"}}
 
     assert [d.text for d in traits.differences(hosts)] == [
-        "fio 3.33, others 2 of 4: 3.36",
-        "fio 3.30, others 2 of 4: 3.36",
+        "fio 3.33; 2 of 4 hosts: 3.36",
+        "fio 3.30; 2 of 4 hosts: 3.36",
     ]
 
 

@@ -311,7 +311,7 @@ def headline(case: Case) -> None:
             assert n == len(document["rerun"])
             assert not names or names == set(document["rerun"])
             assert set(document["rerun"]) <= case.hosts("suspicious")
-        elif found := re.fullmatch(r"runs of (.+) failed", part):
+        elif found := re.fullmatch(r"(?:all )?runs of (.+) failed", part):
             n, names = hosts_of(found[1])
             assert n == len(case.truth.failed)
             assert not names or names == set(case.truth.failed)
@@ -712,7 +712,7 @@ def terminal(case: Case) -> None:
         ):
             by_chance(case, *found.groups())
         elif found := re.fullmatch(
-            r"not judged (\S+): (no run of it gave a number|the median is 0|the hosts fall into two groups|fewer than 8 hosts: compare with a baseline)",
+            r"not judged (\S+): (no run of it gave a number|the median is 0|the hosts fall into two groups|fewer than 8 hosts)(?:; --baseline compares them with past sessions)?",
             line,
         ):
             assert unfolded(found[1]) <= case.hosts("unknown")

@@ -98,6 +98,8 @@ def test_a_peak_that_is_the_bandwidth_of_a_row_is_one_odd_number(make: Any, tmp_
 
     names = {one.series.key.name.words for one in report.odd if one.host == "n03"}
     assert names == {"loaded latency bandwidth at traffic read, delay 0", "peak bandwidth at traffic read"}
+    assert fleet_text.as_text(report, everything=True).count("n03") == 2  # in the verdict, and in one row
+    assert (report.chance.found, report.chance.looks) == (1, 72)  # of 9 hosts with 8 numbers
     (line, _) = fleet_text.folds(report, TERMINAL).splitlines()
     assert line.endswith("1 of 8 of loaded, 20 % worse; 1 number")
     (suspect,) = fleet_page.build(report, title="t", links={}).sections[-1].blocks[0].suspects  # type: ignore[attr-defined]

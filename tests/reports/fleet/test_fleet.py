@@ -355,6 +355,44 @@ def test_few_hosts_are_judged_by_a_baseline(some: Fleet, past: Fleet) -> None:
     assert report.groups[0].baseline == 6
 
 
+def test_whom_the_baseline_does_not_know_is_not_told_to_give_one(some: Fleet, past: Fleet) -> None:
+    some.hosts([1, 2])
+    alone = some.report()
+    beside = some.report(baseline=load(past.hosts([3], facts={"cpu_model": "another"}).files))
+
+    said = [fleet_text.as_text(report) for report in (alone, beside)]
+    told = [check.text for report in (alone, beside) for check in fleet_page.build(report, title="t", links={}).checks if check.subject == "Not judged."]  # fmt: skip
+
+    assert "give sessions of good ones with --baseline" in said[0]
+    assert "not judged by each other; the baseline has none of their numbers\n" in said[1]
+    assert told == [
+        "node[001-002]: fewer than 8 hosts of a kind cannot be judged by each other; --baseline compares them with past sessions.",
+        "node[001-002]: the baseline has none of their numbers.",
+    ]
+
+
+def test_of_odd_hosts_what_is_special_is_told_once(some: Fleet) -> None:
+    text = fleet_text.as_text(
+        some.hosts(range(1, 10)).add("node010", 0.1, facts={"kernel": "6.9.1"}).report()
+    )
+
+    assert "node010: kernel 6.9.1, not " in text
+    assert "measured with something else" not in text
+
+
+def test_files_that_cannot_be_read_are_no_hosts(some: Fleet) -> None:
+    some.hosts([1, 2])
+    report = outliers.build(
+        load(some.files), wanted=["node003", "node004"], unreadable=[("node3.db", "no result file")]
+    )
+
+    (check,) = (c for c in fleet_page.build(report, title="t", links={}).checks if c.subject == "Incomplete.")
+
+    assert (
+        check.text == "node[003-004] and the file node3.db: not all that was asked for is there to be judged."
+    )
+
+
 def test_what_a_check_doubts_of_a_baseline_is_said(make: Any, some: Fleet, past: Fleet) -> None:
     past.hosts(range(1, 7))
     maker = make.Maker(past.folder / "wide.db", host="node009")

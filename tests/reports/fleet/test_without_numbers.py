@@ -69,7 +69,7 @@ def test_a_host_of_disturbed_runs_alone_is_a_gap(hosts: Hosts) -> None:
     assert ("n3",) not in holds(report, "sessions")
     assert json.loads(fleet_text.as_json(report))["gaps"] == [{"what": "no number", "of": ["n3"], "reason": "2 runs disturbed"}]  # fmt: skip
     page = fleet_page.build(report, title="t", links={})
-    assert "runs of n3 were disturbed" in page.sentence
+    assert "; all runs of n3 were disturbed" in page.sentence
     (check,) = [check for check in page.checks if check.subject == "Not judged."]
     assert check.text == "n3: no run of it gave a number."
 
@@ -122,6 +122,7 @@ def test_a_host_that_is_ok_in_what_it_gave_is_incomplete_to_an_alert(hosts: Host
     report = hosts.report()
 
     assert report.statuses["n5"] == "ok"
+    assert "; runs of n5 failed" in fleet_page.build(report, title="t", links={}).sentence
     assert holds(report, "verdict")["n5", "incomplete"] == 1
     assert ("n5", "ok") not in holds(report, "verdict")
 
