@@ -395,8 +395,10 @@ def test_hosts_are_counted_as_hosts_and_files_as_files(seeds: range, make: Any, 
     assert found, built.sentence
     assert (int(found["good"]), int(found["all"] or found["good"])) == (good, planned)
     assert (found["where"], bool(found["hosts"])) == (("one", False) if hosts == 1 else (str(hosts), True))
-    lacking = re.findall(r"(?:all|some) runs of (\d+) cells? failed", built.sentence)
-    assert sum(map(int, lacking)) == cells_of
+    lacking = re.findall(
+        r"(?:all|some) runs of (\d+) cells? failed(?: in each of (\d+) files)?", built.sentence
+    )
+    assert sum(int(n) * int(files or 1) for n, files in lacking) == cells_of
     texts = [built.sentence, *(f"{n.context} {n.repeats}" for n in built.key_numbers)]
     texts += [f"{c.subject} {c.text}" for c in built.checks] + [
         f"{f.title} {f.sub}" for f in figures_of(built)
