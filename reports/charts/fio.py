@@ -169,7 +169,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     )
     colours = series_colours({tail.name: tail.direction for tail in picked}, [[tail.name for tail in picked]])
     panels = (
-        _tails.tail_panel(chosen, subject, [*colours.values()], noun=noun),
+        _tails.tail_panel(chosen, subject, [colours[tail.name] for tail in picked], noun=noun),
         _tails.histogram_panel(subject, colours[subject.name], noun=noun),
     )
     return Figure(

@@ -1049,3 +1049,18 @@ def test_blue_is_reads_and_orange_writes_in_every_panel(
 def _direction(series: str) -> str:
     """ "randrw 50:50, writes" writes."""
     return "write" if "write" in series else "read"
+
+
+def test_tails_that_are_called_alike_are_drawn(make: Any, tmp_path: Path) -> None:
+    """Of repeats that have different numbers of jobs two tails had one name, one colour, and there was no page."""
+    document = json.loads((FIXTURES / "jsonplus_two_jobs.out").read_text())
+    maker = make.Maker(tmp_path / "r.db")
+    for jobs in (2, 3):
+        text = json.dumps(
+            {**document, "jobs": [{**document["jobs"][0], "jobname": f"job{n}"} for n in range(jobs)]}
+        )
+        maker.add("s", "fio", {"rw": "randread", "bs": "64k", "size": "1M", "ioengine": "psync"}, text)
+
+    (tails,) = [f for f in figures(maker.write(), "fio") if f.id.startswith("fio-tail")]
+
+    assert all(panel.wide for panel in tails.panels)
