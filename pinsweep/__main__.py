@@ -171,9 +171,8 @@ def _bug() -> int:
     from parsers.errors import PinsweepError, error_record
     from pinsweep import bug
 
-    if isinstance(
-        error := bug.of_a_file(sys.argv[1:]), PinsweepError
-    ):  # what a stranger made of it, or a disk
+    # what a stranger made of a file, or a disk
+    if isinstance(error := bug.of_a_file(sys.argv[1:]), PinsweepError):
         return _told(error)
     what, where = bug.told()
     _say(what, where)

@@ -153,9 +153,8 @@ def run_process(
         except BaseException:  # whatever went wrong here, the tool is not left behind
             watchdog.end()
             raise
-        if (
-            isinstance(answer, Ended) and answer.by_itself
-        ):  # else time or patience ran out over what it left behind
+        # where it ended by itself, time or patience ran out over what it left behind
+        if isinstance(answer, Ended) and answer.by_itself:
             ending = "stopped" if _came_to_all(answer, stop) else "by itself"
         if looks and isinstance(answer, Ended) and answer.last:
             looks.last_look(answer.last)

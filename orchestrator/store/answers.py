@@ -33,9 +33,8 @@ def made_by(db: sqlite3.Connection, program: str) -> str:
     """Return how `fingerprint` begins: it tells the program, and how many runs and sessions there are, without a look at them. Raises
     sqlite3.Error."""
     (runs,) = db.execute("SELECT count(*) FROM run").fetchone()
-    (sessions,) = db.execute(
-        "SELECT count(*) FROM session"
-    ).fetchone()  # one that found nothing to do adds no run
+    # a session may add no run: one of another text that found nothing to do
+    (sessions,) = db.execute("SELECT count(*) FROM session").fetchone()
     return f"{hashlib.sha256(program.encode()).hexdigest()[:16]} {runs} {sessions} "
 
 

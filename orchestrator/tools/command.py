@@ -230,24 +230,8 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
 
 
 _SCRIPTS: Final = frozenset(
-    (
-        ".py",
-        ".sh",
-        ".bash",
-        ".pl",
-        ".rb",
-        ".lua",
-        ".js",
-        ".mjs",
-        ".r",
-        ".jl",
-        ".awk",
-        ".tcl",
-        ".php",
-        ".jar",
-        ".m",
-    )
-)
+    {".py", ".sh", ".bash", ".pl", ".rb", ".lua", ".js", ".mjs", ".r", ".jl", ".awk", ".tcl", ".php", ".jar", ".m"}
+)  # fmt: skip
 """How files are called that an interpreter runs: what is changed in them changes the program."""
 
 
