@@ -55,11 +55,11 @@ class Distribution:
         found = self.repeats(statistic)
         return None if found is None else found.median
 
-    def least_tail(self) -> tuple[float, float] | None:
-        """Return the median and the 99.9 % (ns) of the repeat whose tail is the shortest beside its median: what every repeat shows.
-        None where one has too few samples."""
-        known = [(own["p50"], own["p99.9"]) for own in self.told if own.get("p50") and "p99.9" in own]
-        return min(known, key=lambda own: own[1] / own[0]) if len(known) == len(self.told) else None
+    @property
+    def tails(self) -> tuple[float, ...]:
+        """How many times its median the 99.9 % of each repeat are, the least first: every repeat shows that; () where one has too few samples."""
+        known = [own["p99.9"] / own["p50"] for own in self.told if own.get("p50") and "p99.9" in own]
+        return tuple(sorted(known)) if len(known) == len(self.told) else ()
 
     @property
     def hollow(self) -> bool:

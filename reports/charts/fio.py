@@ -159,10 +159,12 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     name = fmt.sentence(of_title.listed)
     where, latency = facets.facet_title(first, "fio"), latency_words(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
-    median, p999 = subject.least_tail() or (None, None)
-    title = "How long single I/Os took" if subject.hollow else findings.modes(name, subject.steady_modes) or findings.tail(
-        name, median, p999, subject.largest, subject.n, noun="I/O", repeats=len(subject.told),
-    )  # fmt: skip
+    title = (
+        "How long single I/Os took"
+        if subject.hollow
+        else findings.modes(name, subject.steady_modes)
+        or findings.tail(name, subject.tails, subject.largest, subject.n, noun="I/O")
+    )
     left = len(every) - len(chosen)
     rows = (
         replace(curves[t], name=t.listed) if t in curves else t.drawn(t.listed) for t in every[:MOST_ROWS]
@@ -187,8 +189,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
 
 def _stretch(of: Distribution) -> float:
     """Return how many times the median 99.9 % take, in the repeat where that is least; 0 where it is not known, or nothing is said of it."""
-    median, p999 = of.least_tail() or (0.0, 0.0)
-    return p999 / median if median and not of.hollow else 0.0
+    return of.tails[0] if of.tails and not of.hollow else 0.0
 
 
 def _of_a_tail(row: Any) -> tuple[object, ...]:  # noqa: ANN401 (a row of `cells`)

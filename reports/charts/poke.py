@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -208,14 +209,17 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     found = read.distributions
     told = [d for d in found if not d.hollow] or found
     subject = _with_buckets(_subject(told))
-    chosen = [*_chosen(told), *(d for d in found if d.hollow and told is not found)][: _tails.MOST_CURVES]
+    longer = _longer_tail(subject, told)
+    chosen = [*_chosen(told, longer), *(d for d in found if d.hollow and told is not found)][
+        : _tails.MOST_CURVES
+    ]
     chosen = [_with_buckets(d) for d in chosen]
     noun = _noun(found)
     name = fmt.sentence(subject.name)
     alone = any(d.target == "null" for d in chosen)
     timer = None if alone else _tails.floor(chosen, min(read.timers, default=None))
-    beside = [d if d is not subject else subject for d in _beside(subject, found)]
-    beside = [next((c for c in chosen if c.name == d.name), None) or _with_buckets(d) for d in beside]
+    drawn = {d.name: d for d in (subject, *chosen)}
+    beside = [drawn.get(d.name) or _with_buckets(d) for d in _beside(subject, found)]
     colours = dict(zip((d.name for d in chosen), vega.palette(len(chosen)), strict=True))
     panels = [
         _tails.tail_panel(chosen, subject, [*colours.values()], timer=timer, noun=noun),
@@ -238,7 +242,6 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     if left_out > 0:
         sub += f" {fmt.plural(left_out, 'more curve')} {'is' if left_out == 1 else 'are'} in the numbers."
     sub += _without_histogram(subject, beside, found)
-    median, p999 = subject.least_tail() or (None, None)
     return Figure(
         id=f"tail-{sweep}",
         of=sweep,
@@ -249,7 +252,12 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
         or _poke_modes.loop_title(name, subject, others)
         or titles.modes(name, subject.steady_modes)
         or titles.tail(
-            name, median, p999, subject.largest, subject.n, _noun([subject]), repeats=len(subject.told)
+            name,
+            subject.tails,
+            subject.largest,
+            subject.n,
+            _noun([subject]),
+            longer=(longer.name, longer.tails[0]) if longer else None,
         ),
         sub=sub,
         panels=tuple(panels),
@@ -318,13 +326,20 @@ def _without_histogram(
 _MOST_NAMED: Final = 3
 
 
-def _chosen(found: list[Distribution]) -> list[Distribution]:
-    """At most four curves: the subject, then the slowest of each target, then by median."""
+def _longer_tail(subject: Distribution, found: Iterable[Distribution]) -> Distribution | None:
+    """Return the distribution with the longest tail beside its median, of those whose shortest one of all repeats is longer than the
+    subject's longest; None without one."""
+    longest = subject.tails[-1] if subject.tails else math.inf
+    return max((d for d in found if d.tails and d.tails[0] > longest), key=lambda d: d.tails[0], default=None)
+
+
+def _chosen(found: list[Distribution], longer: Distribution | None) -> list[Distribution]:
+    """At most four curves: the subject, the one whose tail is longer, then the slowest of each target, then by median."""
     if len(found) <= _tails.MOST_CURVES:
         return found
     by_target = group_by(found, lambda d: d.target).values()
     slowest = [max(members, key=lambda d: d.at("p50") or 0) for members in by_target]
-    chosen = [_subject(found), *slowest]
+    chosen = [_subject(found), *([longer] if longer else []), *slowest]
     rest = sorted(found, key=lambda d: -(d.at("p50") or 0))
     names = list(dict.fromkeys(d.name for d in [*chosen, *rest]))[: _tails.MOST_CURVES]
     return [d for d in found if d.name in names]

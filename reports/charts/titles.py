@@ -279,19 +279,24 @@ def modes(name: str, found: Sequence[Mode]) -> str:
 
 def tail(
     name: str,
-    median: float | None,
-    p999: float | None,
+    tails: Sequence[float],
     largest: float | None,
     n: int,
     noun: str = "access",
     *,
-    repeats: int = 1,
+    longer: tuple[str, float] | None = None,
 ) -> str:
     """Say "Memory, 1 GB: one access in a thousand takes over 3.11 × the median, the slowest of 100 000 took 1.49 ms"; of several
-    `repeats` "… in each repeat", whose bound is that of the one with the shortest tail. Needs 10 000 samples a run."""
-    if not median or not p999:
+    repeats "… in each repeat", whose bound is that of the one with the shortest tail. Needs 10 000 samples a run.
+
+    tails: how many times its median the 99.9 % of each repeat are. longer: which other one has a longer tail, and the shortest of its
+    repeats': "(memory, 1 kB: over 9.20 ×)".
+    """
+    if not tails:
         return "Latency tails"
-    text = f"{name}: one {noun} in a thousand takes over {fmt.number(p999 / median, 3, fmt.DOWN)} × the median{' in each repeat' if repeats > 1 else ''}"
+    in_each = " in each repeat" if len(tails) > 1 else ""
+    beside = f" ({longer[0]}: over {fmt.number(longer[1], rounding=fmt.DOWN)} ×)" if longer else ""
+    text = f"{name}: one {noun} in a thousand takes over {fmt.number(min(tails), rounding=fmt.DOWN)} × the median{in_each}{beside}"
     if largest:
         text += f", the slowest of {fmt.count(n)} took {fmt.quantity(largest, 'ns')}"
     return text
