@@ -263,7 +263,7 @@ def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Seq
     beyond = (
         "Beyond the repeats in each"
         if any(effect.runs[1] > 1 for _, effect in told)
-        else "More than × 1.11 in each"
+        else "More than 1.11 × in each"
     )
     several = any(
         level.n > 1 for _, effect in told for level in effect.levels

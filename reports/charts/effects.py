@@ -139,7 +139,7 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
 def _too_few(pairs: Sequence[tuple[Spread, Spread]]) -> str:
     """Say why pairs that do not overlap do not all differ, of so many runs as they have; "" of three or more, whose spread is known."""
     runs = min(of.n for pair in pairs for of in pair if not formulas.differs(*pair))
-    return {1: "one run a cell: claimed from × 1.11 on", 2: "two repeats are too few to claim it"}.get(
+    return {1: "one run a cell: claimed from 1.11 × on", 2: "two repeats are too few to claim it"}.get(
         runs, ""
     )
 

@@ -186,7 +186,7 @@ def _percent(ratio: float) -> str:
 
 
 def _times(base: int, power: int) -> str:
-    return "same" if not power else f"{'×' if power > 0 else '÷'} {base ** abs(power):g}"
+    return "same" if not power else f"{fmt.level(float(base) ** power)} ×"
 
 
 def _panel(

@@ -37,7 +37,7 @@ _FEW: Final = 60
 """Numbers that are few."""
 
 _CLIPS: Final = (0.1, 0.18, 0.3, 0.5, 1.0, 3.0, 9.0)
-"""How far the axis goes, as a share: the first, from ÷ 1.1 to × 1.1, unless more than a fifth of the changes go further, or the band of what does not
+"""How far the axis goes, as a share: the first, from 1.1 × worse to 1.1 × better, unless more than a fifth of the changes go further, or the band of what does not
 count fills more than two thirds of it."""
 
 _MOST_CLOSED: Final = 500
@@ -176,7 +176,7 @@ def _reading(comparison: Comparison, clip: float, marks: Sequence[Mark]) -> str:
         " Open arrow: the interval goes on." if any(mark.cut for mark in marks) else ""
     )
     return (
-        f"Worst first, a curve in one line; left is worse, right is better, from {ends[0]} to {ends[1]} (log). Dot and bar: shift of the typical "
+        f"Worst first, a curve in one line; the axis goes from {ends[0]} to {ends[1]} (log). Dot and bar: shift of the typical "
         f"pair of runs, with its 95 % interval; grey band: changes that do not count.{arrows}"
     )
 
@@ -334,10 +334,10 @@ def _x(log_ratio: float, clip: float) -> float:
 
 
 def _ticks(clip: float) -> Iterable[tuple[float, str]]:
-    """Yield both ends of the axis: a ratio and its inverse, which in per cent are not alike (× 1.5 is +50 %, ÷ 1.5 is −33 %)."""
-    text = f"{1 + clip:g}"
-    yield round(_x(-math.log1p(clip), clip), 1), f"÷ {text}"
-    yield round(_x(math.log1p(clip), clip), 1), f"× {text}"
+    """Yield both ends of the axis: a ratio and its inverse, which in per cent are not alike (1.5 times as much is +50 %, as little −33 %)."""
+    text = f"{1 + clip:g} ×"
+    yield round(_x(-math.log1p(clip), clip), 1), f"{text} worse"
+    yield round(_x(math.log1p(clip), clip), 1), f"{text} better"
 
 
 def _px(value: float) -> str:

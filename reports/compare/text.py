@@ -64,30 +64,32 @@ _SAID: Final[dict[str, str]] = {
 # --- numbers -----------------------------------------------------------------------------------------------
 
 
-def change(value: float | None) -> str:
-    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(34.1)` is "× 35.1", `change(0.0)` is "0.0 %", `change(None)` is "–"."""
+def change(value: float | None, beside: tuple[float, float] | None = None) -> str:
+    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(34.1)` is "35.1 ×", `change(0.0)` is "0.0 %", `change(None)` is "–".
+    beside: the interval that stands beside it; both are told in per cent, or both as factors."""
     if value is None:
         return fmt.NOTHING
-    if value >= _MANY_TIMES:
+    if _are_factors(value, *(beside or ())):
         return fmt.times(1 + value)
     text = _percent(value)
     return f"{text} %" if text == "0.0" or text[0] == fmt.MINUS else f"+{text} %"
 
 
 def interval(ends: tuple[float, float] | None) -> str:
-    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2 %": its ends are bounds, rounded outwards; `interval((24.2, 47.2))` is "× 25.2 to 48.2",
-    `interval((2e5, 3e5))` is "× 10 000 to ∞"."""
+    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2 %": its ends are bounds, rounded outwards; `interval((24.2, 47.2))` is "25.2 to 48.2 ×",
+    `interval((2e5, 3e5))` is "10 000 to ∞ ×"."""
     if ends is None:
         return ""
     low, high = min(ends[0], _BEYOND), ends[1]
-    if high >= _MANY_TIMES:
-        most = fmt.times(1 + high, rounding=fmt.UP).removeprefix("× ") if high < _BEYOND else "∞"
-        return f"{fmt.times(1 + low, rounding=fmt.DOWN)} to {most}"
+    if _are_factors(high):
+        return fmt.times(1 + low, 1 + high if high < _BEYOND else math.inf, outwards=True)
     return f"{_percent(low, fmt.DOWN)} to {_percent(high, fmt.UP)} %"
 
 
-_MANY_TIMES: Final = 9.0
-"""From ten times as much on a change is told as a factor: nobody reads +3 410 %."""
+def _are_factors(*changes: float) -> bool:
+    """From ten times as much on changes are told as factors: nobody reads +3 410 %."""
+    return max(changes) >= 9.0
+
 
 _BEYOND: Final = 1e4
 """Of what end of an interval, relative, no more is told: as a lower one it stands for all that lies above, as an upper one it is infinite."""
@@ -107,7 +109,7 @@ def word(row: Row) -> str:
 
 def shift(row: Row) -> str:
     """Return the change of the typical pair; where that of the medians is another, they are told: "+0.1 % (medians −0.2 %)"."""
-    said = change(row.change)
+    said = change(row.change, row.interval)
     return f"{said} ({other})" if (other := _medians(row)) else said
 
 
@@ -116,7 +118,8 @@ def moved(row: Row, before: str = "") -> str:
     before: what stands before the interval."""
     ends = interval(row.interval)
     aside = "; ".join(filter(None, (ends and f"{before}{ends}", _medians(row))))
-    return f"{change(row.change)} ({aside})" if aside else change(row.change)
+    said = change(row.change, row.interval)
+    return f"{said} ({aside})" if aside else said
 
 
 def _medians(row: Row) -> str:
@@ -128,7 +131,7 @@ def _medians(row: Row) -> str:
     against = medians * typical < 0 and change(row.change) != change(0.0)
     larger = max(abs(medians), abs(typical))
     far = abs(medians - typical) > max(math.log1p(row.decision.threshold), larger / 2)
-    return f"medians {change(relative(row.median_b, row.median_a))}" if against or far else ""
+    return f"medians {change(relative(row.median_b, row.median_a), row.interval)}" if against or far else ""
 
 
 def tally(rows: Sequence[Row], noun: str) -> str:
@@ -153,16 +156,16 @@ def from_to(row: Row) -> str:
 
 
 def span(rows: Sequence[Row]) -> str:
-    """Return the range of the changes of a curve's points: "−11.0 to −10.3 %", "× 4.40 to 35.1"; one where they print alike."""
+    """Return the range of the changes of a curve's points, as `outer` is told: "−11.0 to −10.3 %", "4.40 to 35.1 ×"; one where they print
+    alike."""
     known = sorted({row.change for row in rows if row.change is not None})
     if not known:
         return fmt.NOTHING
+    beside = outer(rows)
+    if _are_factors(known[-1], *(beside or ())):
+        return fmt.times(1 + known[0], 1 + known[-1])
     least, most = change(known[0]), change(known[-1])
-    if least == most:
-        return most
-    if known[-1] >= _MANY_TIMES:
-        return f"{fmt.times(1 + known[0])} to {most.removeprefix('× ')}"
-    return f"{least.removesuffix(' %')} to {most}"
+    return most if least == most else f"{least.removesuffix(' %')} to {most}"
 
 
 def outer(rows: Sequence[Row]) -> tuple[float, float] | None:
@@ -655,7 +658,7 @@ def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Scre
         rows = [
             _of_fold(entry, need) if isinstance(entry, Fold) else
             (
-                change(entry.change), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
+                change(entry.change, entry.interval), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
                 scale.number(entry.median_b, 4, step=entry.step),
                 " ".join(filter(None, (entry.cell, entry.number.row, _aside(entry, "" if common else runs(entry), need)))),
             )

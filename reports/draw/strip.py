@@ -37,7 +37,7 @@ class Track:
     dots: tuple[Dot, ...]
     low: float
     high: float
-    factor: str  # "× 8.40"
+    factor: str  # "8.40 ×"
     span: str  # "6.10 to 9.00", "" where it is one number
     clear: bool
     doubt: str  # why it is not; "" of a clear one
@@ -78,7 +78,7 @@ def ratios(low: float, high: float, *, bound: bool) -> str:
 
 
 def strip(number: str, axes: Iterable[Axis]) -> Strip:
-    """Draw some axes on one scale, from what is furthest behind to the best level (× 1): better to the right."""
+    """Draw some axes on one scale, from what is furthest behind to the best level (1 ×): better to the right."""
     given = list(axes)
     every = [1.0, *(v for a in given for v in (a.low, a.high, *(behind for _, behind in a.levels)))]
     low = min(every)
@@ -91,12 +91,14 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
     for axis in given:
         _, behind = axis.levels[-1]
         best = axis.levels[0][0]
-        levels = ", ".join(f"{level} × {ratio(of, bound=axis.bound)}" for level, of in axis.levels[1:])
+        levels = ", ".join(
+            f"{ratio(of, bound=axis.bound)} × better than {level}" for level, of in axis.levels[1:]
+        )
         tracks.append(
             Track(
                 name=axis.name, ends=" to ".join(axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.high), high=at(axis.low),
-                factor=f"× {ratio(behind, bound=axis.bound)}", span=ratios(axis.low, axis.high, bound=axis.bound), clear=not axis.doubt, doubt=axis.doubt,
-                said=f"{axis.name}: {best} is best, better than {levels}{axis.doubt and f'; {axis.doubt}'}",
+                factor=f"{ratio(behind, bound=axis.bound)} ×", span=ratios(axis.low, axis.high, bound=axis.bound), clear=not axis.doubt, doubt=axis.doubt,
+                said=f"{axis.name}: {best} is best, {levels}{axis.doubt and f'; {axis.doubt}'}",
             )
         )  # fmt: skip
     return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks))
@@ -111,7 +113,7 @@ def _ticks(low: float, high: float, at: Callable[[float], float]) -> tuple[tuple
         marks = [m for m in marks if math.log10(m).is_integer()]
     if len(marks) < 2:
         marks = [m for m in (1.0, 1.1, 1.2, 1.5) if m <= high * 1.001]
-    return tuple((at(m), f"× {fmt.number(m, 2).removesuffix('.0')}") for m in marks)
+    return tuple((at(m), f"{fmt.level(m)} ×") for m in marks)
 
 
 def _dots(levels: Sequence[tuple[float, str]]) -> tuple[Dot, ...]:

@@ -111,7 +111,7 @@ _SHORT = 20
 
 _APART = re.compile(
     r"(<(tbody|pre|code|script|style|svg|title)\b.*?</\2>|<[^>]*>)"  # what stays as it is: these, and every tag
-    rf"|(?<=\d) (?=(?:{'|'.join(map(re.escape, fmt.UNITS))})(?![\w/]))"
+    rf"|{fmt.BEFORE_UNIT}"
     r"|(?<=\d ×) (?=\d|unloaded)|(?<=[÷≤≥]) (?=\d|most|peak)"
     rf"|((?<![\w.-])(?=[\w-]{{3,{_SHORT}}}(?![\w-]|\.\w))(?:--\w+|[^\W\d]\w*(?=-\w))(?:-\w+)*)",
     re.DOTALL,

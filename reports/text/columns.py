@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from reports.text import format as fmt
 from reports.text.plain import printable
 
 WIDTH: Final = 80
@@ -24,14 +25,13 @@ def wrapped(
     """
     head = printable(first)
     lines = textwrap.wrap(
-        _BEFORE_UNIT.sub(_GLUE, printable(text)), width, initial_indent=head,
+        re.sub(fmt.BEFORE_UNIT, _GLUE, printable(text)), width, initial_indent=head,
         subsequent_indent=" " * len(head) if rest is None else rest, break_long_words=width < WIDTH if whole is None else not whole, break_on_hyphens=False,
     )  # fmt: skip
     return [line.replace(_GLUE, " ") for line in lines]
 
 
 _GLUE: Final = "\0"  # which no printable text has
-_BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|min|h|[kMGT]?i?B(?:/s)?|k?IOPS)(?!\w))")
 
 
 def cut(text: str, width: int = WIDTH) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -35,6 +36,9 @@ UNITS = (
     *dict.fromkeys(name for steps in _STEPS.values() for _, name in steps), "kB", "MB", "GB", "TB", "min", "h", "×", "%",
 )  # fmt: skip
 """What stands behind numbers, a space between."""
+
+BEFORE_UNIT = rf"(?<=\d) (?=(?:{'|'.join(map(re.escape, UNITS))})(?![\w/]))"
+"""A pattern of that space, at which no line ends."""
 
 
 class Shown(str):
@@ -214,9 +218,13 @@ def change(share: float | None) -> str:
     return f"{'+' if share and share > 0 else ''}{percent(share)}"
 
 
-def times(ratio: float, digits: int = 3, rounding: str = NEAREST) -> str:
-    """How many times as much: `times(35.1)` is "× 35.1"; what no digit of a thousandth shows is "× 0"."""
-    return f"× {number(ratio if ratio >= 1e-3 else 0.0, digits, rounding)}"
+def times(low: float, high: float | None = None, *, outwards: bool = False) -> str:
+    """How many times as much: `times(35.1)` is "35.1 ×", `times(4.4, 35.1)` is "4.40 to 35.1 ×"; what no digit of a thousandth shows is
+    "0 ×". outwards: the ends are bounds, each rounded to its safe side; one that is infinite is "∞"."""
+    ends = (low,) if high is None else (low, high)
+    ways = (DOWN, UP) if outwards else (NEAREST, NEAREST)
+    said = ["∞" if end == math.inf else number(end if end >= 1e-3 else 0.0, rounding=way) for end, way in zip(ends, ways, strict=False)]  # fmt: skip
+    return f"{' to '.join(dict.fromkeys(said))} ×"
 
 
 def seconds(value: float | None) -> str:

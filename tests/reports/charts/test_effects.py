@@ -133,7 +133,7 @@ def test_two_axes_or_more_are_drawn_with_the_numbers_of_the_table(make: Any, tmp
 
     assert drawn.strip
     assert [(t.name, t.factor, t.clear) for t in drawn.strip.tracks] == [
-        ("threads", "× 8.00", True), ("alg", "× 2.00", True), ("size", "× 1.75", True), ("mode", "× 1.00", False),
+        ("threads", "8.00 ×", True), ("alg", "2.00 ×", True), ("size", "1.75 ×", True), ("mode", "1.00 ×", False),
     ]  # fmt: skip
     assert [dot.name for dot in drawn.strip.tracks[1].dots] == ["fast", "mid", "slow"]
     assert alone.strip is None
@@ -167,8 +167,8 @@ def test_what_one_run_a_cell_says_is_said_to_be_of_one_run(make: Any, tmp_path: 
     assert drawn.title == "rate, one run a cell: 4.00 × better by n (4)"
     assert drawn.strip
     assert drawn.strip.number == "rate, one run a cell"
-    assert [track.doubt for track in drawn.strip.tracks] == ["", "one run a cell: claimed from × 1.11 on"]
-    assert drawn.numbers[0].columns[-1] == "More than × 1.11 in each"
+    assert [track.doubt for track in drawn.strip.tracks] == ["", "one run a cell: claimed from 1.11 × on"]
+    assert drawn.numbers[0].columns[-1] == "More than 1.11 × in each"
 
 
 def test_an_axis_that_turns_round_without_repeats_is_not_held_against_repeats(make: Any, tmp_path: Path) -> None:  # fmt: skip

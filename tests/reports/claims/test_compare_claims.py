@@ -193,16 +193,16 @@ def holds(cells: tuple[str, ...], row: Mapping[str, Any], unit: str = "") -> Non
 
 
 def said_of(text: str) -> float:
-    """Return the change that a text says, in per cent: "+240 %", "× 35.1", "∞"."""
+    """Return the change that a text says, in per cent: "+240 %", "35.1 ×", "∞ ×"."""
     bare = text.partition(" (")[0].translate({0x202F: "", ord("−"): "-", ord("+"): "", ord("∞"): "inf"})
-    number = float(bare.removeprefix("× ").removesuffix(" %"))
-    return (number - 1) * 100 if bare.startswith("×") else number
+    number = float(bare.removesuffix(" ×").removesuffix(" %"))
+    return (number - 1) * 100 if bare.endswith("×") else number
 
 
 def ends_of(text: str) -> list[float]:
-    """Return both ends of a range, in per cent: "−12.9 to −7.5 %", "× 25.2 to ∞"."""
-    by = "× " if text.startswith("×") else ""
-    return [said_of(by + part) for part in text.removeprefix("× ").split(" to ")]
+    """Return both ends of a range, in per cent: "−12.9 to −7.5 %", "25.2 to ∞ ×"."""
+    unit = " ×" if text.endswith("×") else ""
+    return [said_of(part.removesuffix(unit) + unit) for part in text.split(" to ")]
 
 
 def headline(case: Case) -> None:

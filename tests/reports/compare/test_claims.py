@@ -460,9 +460,9 @@ def test_a_doubt_says_of_which_side_it_is(make: Any, tmp_path: Path) -> None:
 
 
 def test_the_axis_of_the_intervals_says_where_its_ends_are(make: Any, tmp_path: Path) -> None:
-    """The picture is of how B does against A: its ends are a ratio and its inverse, ÷ 1.5 is −33 %."""
+    """The picture is of how B does against A: its ends are a ratio and its inverse, 1.5 × worse is −33 %."""
     spec = {"took": {"regex": r"t (\S+)", "unit": "ms", "better": "lower"}, "rate": {"regex": r"r (\S+)", "better": "higher"}}  # fmt: skip
-    for slower, ends in ((1.1, ("÷ 1.18", "× 1.18")), (1.4, ("÷ 1.5", "× 1.5")), (3.9, ("÷ 4", "× 4"))):
+    for slower, end in ((1.1, "1.18 ×"), (1.4, "1.5 ×"), (3.9, "4 ×")):
         paths = []
         for name, times in (("a", 1.0), ("b", slower)):
             path = tmp_path / f"{name}{slower}.db"
@@ -473,8 +473,8 @@ def test_the_axis_of_the_intervals_says_where_its_ends_are(make: Any, tmp_path: 
             paths.append(maker.write())
         page = delta(of_files(*paths))
 
-        assert tuple(text for _, text in page.axis) == ends
-        assert f"from {ends[0]} to {ends[1]} (log)" in page.reading
+        assert [text for _, text in page.axis] == [f"{end} worse", f"{end} better"]
+        assert f"from {end} worse to {end} better (log)" in page.reading
         dots = {line.metric: line.mark.filled[-1][1] for line in page.lines if line.mark}
         assert len(dots) == 2
         places = [float(re.match(r"M([\d.]+)", dot)[1]) for dot in dots.values()]  # type: ignore[index]
@@ -485,11 +485,18 @@ def test_the_axis_of_the_intervals_says_where_its_ends_are(make: Any, tmp_path: 
 
 def test_an_interval_holds_its_number(make: Any, tmp_path: Path) -> None:
     """A hundred thousand times the time: "∞ to ∞" holds nothing."""
-    assert texts.interval((99_999.0, 100_001.0)) == "× 10\u202f000 to ∞"
-    assert texts.interval((99.0, float("inf"))).endswith(" to ∞")
+    assert texts.interval((99_999.0, 100_001.0)) == "10\u202f000 to ∞ ×"
+    assert texts.interval((99.0, float("inf"))).endswith(" to ∞ ×")
     assert texts.interval((-0.5, 2.0)) == "−50.0 to 200 %"
-    assert texts.interval((-0.9999999, 9.24)) == "× 0 to 10.3"
-    assert texts.interval((24.21, 47.2)) == "× 25.2 to 48.2"
+    assert texts.interval((-0.9999999, 9.24)) == "0 to 10.3 ×"
+    assert texts.interval((24.21, 47.2)) == "25.2 to 48.2 ×"
+
+
+def test_a_change_and_its_interval_are_told_in_one_notation() -> None:
+    """ "+240 % (× 0.80 to 12.1)": per cent and a factor in one row."""
+    assert texts.change(2.4, (-0.2, 11.02)) == "3.40 ×"
+    assert texts.change(2.4, (-0.2, 8.9)) == "+240 %"
+    assert texts.change(-0.5, (-0.9, float("inf"))) == "0.500 ×"
 
 
 def test_a_direction_that_was_turned_is_told_once(make: Any, tmp_path: Path) -> None:

@@ -906,7 +906,7 @@ def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Compariso
         (0.007, "+0.7 %"),
         (-0.0004, "0.0 %"),
         (2.4, "+240 %"),
-        (34.1, "× 35.1"),
+        (34.1, "35.1 ×"),
         (0.05, "+5.0 %"),
         (None, "–"),
     ],
@@ -966,7 +966,7 @@ def test_what_leaves_the_axis_has_an_arrow(make: Any, before: Path, tmp_path: Pa
 
     page = delta(compare(of("A", before), of("B", b)))
 
-    assert [text for _, text in page.axis] == ["÷ 1.18", "× 1.18"]
+    assert [text for _, text in page.axis] == ["1.18 × worse", "1.18 × better"]
     assert page.lines[0].mark is not None
     assert page.lines[0].mark.filled[1][1].startswith("M1 9")  # its tip at the left edge
     assert " Arrow: a shift beyond that." in page.reading
@@ -1006,7 +1006,7 @@ def test_of_cells_matched_otherwise_cells_are_counted_and_not_sentences(make: An
 def test_a_bar_that_is_cut_ends_in_an_open_arrow_and_the_table_says_so(
     scatter: float, cut: bool, make: Any, tmp_path: Path
 ) -> None:
-    """An interval to ÷ 6.1 ended flat at × 4, as one that ends there."""
+    """An interval to a 6.1th ended flat at 4 ×, as one that ends there."""
     sides = []
     for name, factor in (("A", 1.0), ("B", 0.9)):
         maker = make.Maker(tmp_path / f"{name}.db")

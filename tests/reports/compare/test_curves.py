@@ -116,7 +116,7 @@ def test_the_axis_has_a_few_ticks_around_no_change(factor: float, make: Any, tmp
         if text.endswith("%"):
             assert float(text[:-2].replace("−", "-")) == pytest.approx((tick - 1) * 100)
         elif text != "same":
-            assert math.isclose(tick, float(text[2:]) if text[0] == "×" else 1 / float(text[2:]))
+            assert math.isclose(tick, float(text.removesuffix(" ×").replace("\u202f", "")))
     assert all(axis.low <= (row.decision.ratio or 1) <= axis.high for row in rows)
 
 

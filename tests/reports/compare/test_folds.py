@@ -137,4 +137,4 @@ def test_what_is_undecided_stands_open_where_numbers_are_few_and_axes_have_their
         ("regressed", "s, alg=y", "3 of 3 points, threads_n 1 to 4"),
         ("inconclusive", "s, alg=x", "3 of 3 points, threads_n 1 to 4"),
     ]
-    assert [text for _, text in page.axis] == ["÷ 1.18", "× 1.18"]
+    assert [text for _, text in page.axis] == ["1.18 × worse", "1.18 × better"]

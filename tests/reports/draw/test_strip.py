@@ -33,14 +33,14 @@ def test_all_axes_share_a_logarithmic_scale_with_the_best_level_to_the_right() -
     assert [dot.at for dot in threads.dots] == [100.0, 50.0, 0.0]
     assert [dot.at for dot in alg.dots] == [100.0, 50.0]
     assert 45 < alg.low < 50 < alg.high < 55
-    assert (alg.factor, alg.span, alg.ends) == ("× 2.00", "1.90 to 2.10", "slow to fast")
-    assert drawn.ticks == ((100.0, "× 1"), (50.0, "× 2"), (20.75, "× 3"))
+    assert (alg.factor, alg.span, alg.ends) == ("2.00 ×", "1.90 to 2.10", "slow to fast")
+    assert drawn.ticks == ((100.0, "1 ×"), (50.0, "2 ×"), (20.75, "3 ×"))
 
 
 def test_what_a_picture_shows_is_said_in_words() -> None:
     (track,) = strip("rate", [axis("mode", ("a", 1.0), ("b", 1.02), doubt="mostly the timer")]).tracks
 
-    assert track.said == "mode: a is best, better than b × 1.02; mostly the timer"
+    assert track.said == "mode: a is best, 1.02 × better than b; mostly the timer"
     assert (track.clear, track.doubt) == (False, "mostly the timer")
 
 

@@ -167,7 +167,7 @@ def test_a_ratio_to_what_is_mostly_the_timer_is_a_lower_bound(
     assert f"latency p50: {times} × better by bytes from 1 GB to 4 kB ({span})" in figure.axes
     assert figure.strip
     track = figure.strip.tracks[0]
-    assert (track.factor, track.span) == (f"× {times}", span)
+    assert (track.factor, track.span) == (f"{times} ×", span)
     assert ("≥: more than half of the best level’s time is the timer" in found.sub) is (overhead > 13)
 
 
