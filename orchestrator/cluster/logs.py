@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 _NAME: Final = re.compile(r"(.+)\.(\d+)")
+_BEGIN: Final = re.compile(r"\S+ \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ pid \d+")
 _END: Final = re.compile(r"rc=(\d+) (.*)")
 _TAIL: Final = 2048
 
@@ -20,6 +21,7 @@ class Log:
     job: str
     rc: int | None = None  # None: no last line: it runs, or its host died
     reason: str = ""
+    never_began: str = ""  # what it says where the job did not: "Error running slurm prolog: 1"
 
 
 def read(folder: Path) -> dict[str, Log]:
@@ -38,16 +40,20 @@ def read(folder: Path) -> dict[str, Log]:
 def _log(path: Path, job: str) -> Log:
     try:
         with path.open("rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL))
+            begin = max(0, stream.seek(0, os.SEEK_END) - _TAIL)
+            stream.seek(begin)
             tail = stream.read(_TAIL).decode("utf-8", "replace")
     except OSError:
         return Log(job=job)
-    return ended(tail, job)
+    return ended(tail, job, whole=not begin)
 
 
-def ended(tail: str, job: str) -> Log:
-    """Return what the end of a log says. Pure."""
-    for line in reversed(tail.splitlines()):
+def ended(tail: str, job: str, *, whole: bool = True) -> Log:
+    """Return what the end of a log says; `whole`: it is all of the log. Pure."""
+    lines = [line for line in tail.splitlines() if line.strip()]
+    for line in reversed(lines):
         if found := _END.fullmatch(line):
             return Log(job=job, rc=int(found[1]), reason=found[2].strip())
+    if whole and lines and not any(map(_BEGIN.fullmatch, lines)):
+        return Log(job=job, never_began=lines[-1].strip())
     return Log(job=job)

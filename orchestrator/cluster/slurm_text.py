@@ -25,6 +25,8 @@ _RUNS: Final = frozenset(
 _WAITS: Final = frozenset(
     {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
 )
+_HELD: Final = frozenset({"REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
+"""States of jobs that wait until somebody releases them."""
 _HOPELESS: Final = (
     "PartitionTimeLimit", "PartitionConfig", "PartitionNodeLimit", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
     "InvalidAccount", "InvalidQOS", "DependencyNeverSatisfied", "launch failed", "JobHeld", "BadConstraints", "QOSMaxWall",
@@ -35,6 +37,7 @@ sinfo."""
 _MEANS: Final = {
     "PartitionConfig": "the partition takes no such job: it asks for too long, or for a host that is not of it",
     "PartitionTimeLimit": "it asks for longer than the partition allows",
+    "launch failed requeued held": "the prolog, or its start, failed on the host, whose slurmd has it in its log",
 }
 """What Slurm's word for a reason does not tell."""
 
@@ -102,7 +105,7 @@ def jobs(text: str) -> dict[str, Job]:
 
 def _job(host: str, number: str, state: str, reason: str) -> Job:
     if state in _WAITS:
-        hopeless = state != "PENDING" or any(word in reason for word in _HOPELESS)
+        hopeless = state in _HELD or any(word in reason for word in _HOPELESS)
         reason = f"{reason}: {_MEANS[reason]}" if reason in _MEANS else reason
         return Job(host=host, id=number, phase="waits", state=state, reason=reason, hopeless=hopeless)
     if state in _RUNS:

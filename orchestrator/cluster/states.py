@@ -76,9 +76,12 @@ def state(
         return found("running")
     if job and job.phase == "waits":
         if node and node.problem:
-            return found("skipped", f"{node.problem}; its job waits for it", stuck=True)
+            waits = f"{_for_ever(job)}; {_MENDED}" if job.hopeless else "its job waits for it"
+            return found("skipped", f"{node.problem}; {waits}", stuck=True)
         if job.hopeless:
-            return found("failed", f"its job waits for ever: {job.reason}", stuck=True)
+            return found(
+                "failed", f"{_for_ever(job)}; `run -o` takes it back, and submits another", stuck=True
+            )
         return found("queued", job.reason)
     if kept and kept.problem:
         return found(
@@ -86,6 +89,8 @@ def state(
         )
     if job and log and int(log.job) < int(job.id):
         log = None  # of an earlier job
+    if log and log.never_began and node and node.problem:
+        return found("skipped", f"{node.problem}; {_never_began(log)}; {_MENDED}")
     never_began = log is None and (kept is None or job is None or job.state == "CANCELLED")
     if never_began and node and node.problem:
         return found("skipped", node.problem)
@@ -115,6 +120,8 @@ def _ended(found: _Found, kept: Kept | None, log: Log | None, job: Job | None, n
         if log.rc == 0:
             return found("failed", f"job {log.job} ended well, but its results are not here")
         return found("failed", tool or _rc_words(log))
+    if log and log.never_began:
+        return found("failed", f"{_never_began(log)}; `run -o` submits another")
     if node and node.problem:
         return found("lost", node.problem)
     if job and job.state == "NODE_FAIL":
@@ -122,6 +129,17 @@ def _ended(found: _Found, kept: Kept | None, log: Log | None, job: Job | None, n
     if job and job.state != "COMPLETED":
         return found("failed", f"job {job.id} {job.state}{f' ({job.reason})' if job.reason else ''}")
     return found("lost", "its job ended without a last word")
+
+
+_MENDED: Final = "once that is mended and the host resumed, `run -o` submits another"
+
+
+def _for_ever(job: Job) -> str:
+    return f"its job waits for ever: {job.reason}"
+
+
+def _never_began(log: Log) -> str:
+    return f"job {log.job} never began: {log.never_began}"
 
 
 def _rc_words(log: Log) -> str:

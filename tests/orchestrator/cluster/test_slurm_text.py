@@ -27,6 +27,8 @@ n7|48|COMPLETED|None
 n8|49|RUNNING|None
 n8|50|COMPLETED|None
 |51|PENDING|Resources
+n9|52|REQUEUED|None
+n10|53|REQUEUE_HOLD|JobHeldAdmin
 """
 
 
@@ -89,6 +91,8 @@ def test_the_newest_job_of_a_host_counts_and_one_that_is_not_over_before_those_t
         "n6": ("47", "waits", False),  # until n6 is back, or sinfo says that it is out
         "n7": ("48", "over", False),
         "n8": ("49", "runs", False),
+        "n9": ("52", "waits", False),
+        "n10": ("53", "waits", True),
     }
     assert jobs["n3"].state == "NODE_FAIL"
 

@@ -16,7 +16,10 @@ TOOL = Kept(total=36, done=33, failed=3, ended=True, failure="disk: fio: No spac
 STOPPED = Kept(total=150, done=23, sessions=1, ended=True)
 UP = Host(name="n7")
 DOWN = Host(name="n7", problem='down "Not responding"')
+DRAINED = Host(name="n7", problem='drained "Prolog error"')
 NO_LAST_LINE = Log(job="55")
+PROLOG = Log(job="55", never_began="Error running slurm prolog: 1")
+MENDED = "once that is mended and the host resumed, `run -o` submits another"
 
 
 def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id: str = "55") -> Job:
@@ -29,7 +32,13 @@ def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id:
         (None, None, None, Host(name="n7", problem='drained "bad DIMM"'), "skipped", 'drained "bad DIMM"', True),
         (None, None, None, UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
         (None, None, job("waits", "PENDING", "Priority"), UP, "queued", "Priority", False),
-        (None, None, job("waits", "PENDING", "PartitionTimeLimit", hopeless=True), UP, "failed", "its job waits for ever: PartitionTimeLimit", True),
+        (None, None, job("waits", "PENDING", "PartitionTimeLimit", hopeless=True), UP, "failed", "its job waits for ever: PartitionTimeLimit; `run -o` takes it back, and submits another", True),
+        (None, PROLOG, job("waits", "PENDING", "launch failed requeued held", hopeless=True), DRAINED, "skipped", f'drained "Prolog error"; its job waits for ever: launch failed requeued held; {MENDED}', True),
+        (None, PROLOG, job("over", "CANCELLED"), DRAINED, "skipped", f'drained "Prolog error"; job 55 never began: Error running slurm prolog: 1; {MENDED}', True),
+        (HALF, PROLOG, job("over", "NODE_FAIL"), DRAINED, "skipped", f'drained "Prolog error"; job 55 never began: Error running slurm prolog: 1; {MENDED}', True),
+        (None, PROLOG, job("over", "CANCELLED"), UP, "failed", "job 55 never began: Error running slurm prolog: 1; `run -o` submits another", True),
+        (None, PROLOG, None, UP, "failed", "job 55 never began: Error running slurm prolog: 1; `run -o` submits another", True),
+        (TOOL, PROLOG, None, UP, "failed", "disk: fio: No space left (3 of 36)", False),
         (None, None, job("waits", "PENDING", "Resources"), DOWN, "skipped", 'down "Not responding"; its job waits for it', True),
         (None, None, job("over", "CANCELLED"), DOWN, "skipped", 'down "Not responding"', True),
         (None, None, job("over", "NODE_FAIL"), DOWN, "skipped", 'down "Not responding"', True),
@@ -66,7 +75,12 @@ def test_the_last_line_of_a_log_says_how_its_job_ended() -> None:
     assert ended("[1/9] disk\nrc=3 may use 1 of 2 PUs\n", "7") == Log(
         job="7", rc=3, reason="may use 1 of 2 PUs"
     )
-    assert ended("[1/9] disk  rw=read\n", "7") == Log(job="7")
+    began = "n7 2026-01-02T03:04:05Z pid 42\n"
+    assert ended(f"{began}[1/9] disk  rw=read\n", "7") == Log(job="7")
+    assert ended("[1/9] disk  rw=read\n", "7", whole=False) == Log(job="7")
+    assert ended("", "7") == Log(job="7")
+    prolog = "Error running slurm prolog: 1"
+    assert ended(f"{prolog}\n", "7") == Log(job="7", never_began=prolog)
 
 
 def of(*words: str) -> list[State]:
