@@ -9,7 +9,7 @@ import operator
 import statistics
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Literal, Self
 
 from parsers.units import to_base
 from reports import numbers
@@ -172,28 +172,19 @@ def _missing(
     measured = {_unmeasured(name): name for name in lacks}
     told = {(name.metric, name.part) for name in lacks}
 
-    def reason(name: Name) -> str:
+    def reason(name: Name) -> tuple[SideName | Literal["both"], str]:
         if there := measured.get(_unmeasured(name)):
-            return f"{_OTHERWISE} ({own}: {_measure(name)}; {other}: {_measure(there)}): "
+            return "both", f"{_otherwise(own, name, other, there)}: "
         if name.statistic in dict(QUANTILES) and (name.metric, name.part) in told:
-            return f"{other} has too few operations or bins for a "
-        return f"{other} has no "
+            return own, f"{other} has too few operations or bins for a "
+        return own, f"{other} has no "
 
     found = group_by((name for name in has if name not in lacks), reason)
     return [
-        Unmatched(
-            side="both" if both else own,
-            sweep=cell.sweep,
-            cell=cell.name,
-            reason=why + _few(names),
-            part=not both,
-        )
-        for why, names in found.items()
-        if not (both := why.startswith(_OTHERWISE)) or own == "A"  # of B it would be the same once more
+        Unmatched(side=side, sweep=cell.sweep, cell=cell.name, reason=why + _few(names), part=side != "both")
+        for (side, why), names in found.items()
+        if side != "both" or own == "A"  # of B it would be the same once more
     ]
-
-
-_OTHERWISE: Final = "not the same unit or direction"
 
 
 def _few(names: Sequence[Name]) -> str:
@@ -205,9 +196,16 @@ def _unmeasured(name: Name) -> Name:
     return dataclasses.replace(name, unit="", better="neither")
 
 
-def _measure(name: Name) -> str:
-    """Return "ns, lower is better"."""
-    return f"{name.unit if name.unit not in ('', '1') else 'no unit'}, {name.better} is better"
+def _otherwise(own: SideName, here: Name, other: SideName, there: Name) -> str:
+    """Return in what a number is another on the other side: "not the same unit (A: ns; B: B/s)", "not the same unit or direction (A: ns, lower is
+    better; B: no unit, higher is better)"."""
+    measures = {
+        "unit": [name.unit if name.unit not in ("", "1") else "no unit" for name in (here, there)],
+        "direction": [f"{name.better} is better" for name in (here, there)],
+    }
+    differ = {what: sides for what, sides in measures.items() if sides[0] != sides[1]}
+    a, b = map(", ".join, zip(*differ.values(), strict=True))
+    return f"not the same {fmt.words(differ, 'or')} ({own}: {a}; {other}: {b})"
 
 
 def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[list[Draft], list[Unmatched]]:

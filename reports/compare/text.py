@@ -312,7 +312,7 @@ def _judged(comparison: Comparison) -> str:
     once = len(comparison.once)
     if not judged:
         if not once:
-            return "The two sides have no number in common."
+            return _nothing(comparison.unmatched)
         return f"One run on a side: {fmt.plural(once, 'number')}, no verdict."
     provisional = ""
     if found := comparison.provisional:
@@ -327,6 +327,15 @@ def _judged(comparison: Comparison) -> str:
     if once:
         text += f" {fmt.plural(once, 'more has', 'more have')} one run on a side, and no verdict."
     return text
+
+
+def _nothing(unmatched: Sequence[Unmatched]) -> str:
+    """Say why no number is compared: those that both sides have, and yet cannot be, tell why."""
+    reasons = list(dict.fromkeys(one.reason for one in unmatched if one.side == "both"))
+    if not reasons:
+        return "The two sides have no number in common."
+    more = f"; and {fmt.plural(len(reasons) - 1, 'more reason')}" if len(reasons) > 1 else ""
+    return f"No number can be compared: {reasons[0]}{more}."
 
 
 def _outermost(comparison: Comparison) -> str:

@@ -209,7 +209,7 @@ def headline(case: Case) -> None:
     """Counts, the worst number, what is provisional."""
     text, counts = case.document["sentence"], case.document["counts"]
     judged = sum(counts[w] for w in ("regressed", "improved", "same", "inconclusive"))
-    if "no number in common" in text:
+    if "no number in common" in text or text.startswith("No number can be compared: "):
         assert not case.document["cells"]
         return
     text = re.sub(r" ?Not compared: .*", "", text)

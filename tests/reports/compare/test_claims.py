@@ -511,10 +511,11 @@ def test_a_direction_that_was_turned_is_told_once(make: Any, tmp_path: Path) -> 
     found = of_files(*paths)
 
     (group,) = texts.absent(found.unmatched)
+    said = "not the same direction (A: lower is better; B: higher is better): took"
+    assert group.text == f"s: {said}"
     assert (
-        group.text
-        == "s: not the same unit or direction (A: ns, lower is better; B: ns, higher is better): took"
-    )
+        texts.sentence(found) == f"No number can be compared: {said}."
+    )  # "The two sides have no number in common."
 
 
 def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:

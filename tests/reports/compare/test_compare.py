@@ -807,8 +807,9 @@ def test_wild_numbers_are_no_bad_json(make: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        ({"better": "lower"}, {"better": "lower", "unit": "ms"}, "(A: no unit, lower is better; B: ns, lower is better): took"),
-        ({"better": "lower"}, {"better": "higher"}, "(A: no unit, lower is better; B: no unit, higher is better): took"),
+        ({"better": "lower"}, {"better": "lower", "unit": "ms"}, "unit (A: no unit; B: ns): took"),
+        ({"better": "lower"}, {"better": "higher", "unit": "s"}, "unit or direction (A: no unit, lower is better; B: ns, higher is better): took"),
+        ({"better": "lower"}, {"better": "higher"}, "direction (A: lower is better; B: higher is better): took"),
     ],
 )  # fmt: skip
 def test_numbers_of_other_units_or_directions_are_not_compared(
@@ -831,7 +832,7 @@ def test_numbers_of_other_units_or_directions_are_not_compared(
 
     assert [row.name for row in found.rows] == ["s, n=1: rate"]
     assert [(u.side, u.cell) for u in found.unmatched] == [("both", "n=1")]
-    assert found.unmatched[0].reason == f"not the same unit or direction {said}"
+    assert found.unmatched[0].reason == f"not the same {said}"
 
 
 def test_a_unit_that_was_mended_is_no_regression(make: Any, tmp_path: Path) -> None:
