@@ -75,7 +75,7 @@ def _by_size(
 
 
 def _in_the_table_alone(by_size: Mapping[str, Mapping[int, Distribution]]) -> str:
-    """Name what is in no panel, since there is no line over one size: " Of one size, in the table alone: file, read, 1 B blocks (1000 B)."."""
+    """Name what is in no panel, since there is no line over one size: " Of one size, in the table alone: file, read, 1 B blocks (1 kB)."."""
     left = [f"{name} ({fmt.size(next(iter(own)))})" for name, own in by_size.items() if len(own) == 1]
     return f" Of one size, in the table alone: {fmt.words(left)}." if left else ""
 

@@ -316,7 +316,7 @@ def _beside(subject: Distribution, found: Sequence[Distribution]) -> list[Distri
 def _without_histogram(
     subject: Distribution, drawn: Sequence[Distribution], found: Sequence[Distribution]
 ) -> str:
-    """Name those of the subject's target and operation that have no histogram beside its own: " Without a histogram: file, 1000 B."."""
+    """Name those of the subject's target and operation that have no histogram beside its own: " Without a histogram: file, 1 kB."."""
     shown = {d.name for d in drawn}
     left = [d.name for d in found if (d.target, d.op) == (subject.target, subject.op) and d.name not in shown]
     more = [fmt.plural(len(left) - _MOST_NAMED, "other")] if len(left) > _MOST_NAMED else []

@@ -63,18 +63,24 @@ def ladder(
     """Say "One load on huge pages takes 1.70 ns from L1 (working set 24 KiB), 4.10 ns from L2 (1 MiB), 118 ns from memory (512 MiB); small
     pages cost up to 3.2 × (64 MiB)"; "" where nothing can be said.
 
-    levels: name, a working set in it (B), its latency, smallest level first; which: the pages of theirs, "" where all have the same. A level is told where it is known to be slower than the one
-    told before. pages: working set, latency with small and with huge pages; "up to" is the highest ratio of those that differ, rounded up.
+    levels: name, a working set in it (B), its latency, smallest level first; which: the pages of theirs, "" where all have the same. A level that is
+    known to be slower than the one before is told alone, one that cannot be told apart from it together with it: "161 to 173 ns from L3 or memory (16
+    MiB, 64 MiB)" is how a cache looks that others fill. pages: working set, latency with small and with huge pages; "up to" is the highest ratio of those
+    that differ, rounded up.
     """
-    told: list[tuple[str, float, Spread]] = []
+    told: list[list[tuple[str, float, Spread]]] = []
     for level in levels:
-        if not level[2].unsteady and (
-            not told or (told[-1][2].median < level[2].median and differs(told[-1][2], level[2]))
-        ):
-            told.append(level)
+        if level[2].unsteady:
+            continue
+        last = told[-1][0][2] if told else None
+        if last is None or (last.median < level[2].median and differs(last, level[2])):
+            told.append([level])
+        elif not differs(last, level[2]):
+            told[-1].append(level)
     parts = [
-        f"{fmt.quantity(s.median, 'ns', step=s.step)} from {name} ({'' if i else 'working set '}{fmt.size(size)})"
-        for i, (name, size, s) in enumerate(told)
+        f"{fmt.span((s.median for _, _, s in alike), 'ns', alike[0][2].step)} from {' or '.join(name for name, _, _ in alike)} "
+        f"({'' if i else 'working set '}{', '.join(fmt.size(size) for _, size, _ in alike)})"
+        for i, alike in enumerate(told)
     ]
     text = f"One load{which and f' on {which}'} takes {', '.join(parts)}" if len(parts) > 1 else ""
     slower = [

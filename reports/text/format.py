@@ -194,14 +194,14 @@ def span(values: Iterable[float], unit: str, step: float | None = None) -> str:
 def size(value: float | None) -> str:
     """`size(4096)` is "4 KiB", `size(10444)` is "10.2 KiB", `size(0)` is "0 B".
 
-    A round number of decimal units that is none of binary ones is what somebody wrote: `size(256_000_000)` is "256 MB". One of
+    A round number of decimal units that is none of binary ones is what somebody wrote: `size(256_000_000)` is "256 MB", `size(1000)` is "1 kB". One of
     five digits or more is none: 1 800 000 KiB, which are 1 843 200 kB, are "1.76 GiB".
     """
     if value is None:
         return NOTHING
     for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
         round_number = 1000**power <= value < 10_000 * 1000**power and value % 1000**power == 0
-        if round_number and value % _scale(value, "B").factor:
+        if round_number and value % _scale(max(value, 1024), "B").factor:
             return f"{value / 1000**power:.0f} {unit}"
     scale = _scale(abs(value), "B")
     scaled = value / scale.factor

@@ -57,7 +57,7 @@ def test_mean_and_deviation_stand_side_by_side_with_the_range_of_the_repeats(
         "File (1 B), SD",
     )
     assert table.rows == (
-        ("1000 B", "read", "50.5 ns (50–51)", "10 ns", "404 ns (400–408)", "10 ns"),
+        ("1 kB", "read", "50.5 ns (50–51)", "10 ns", "404 ns (400–408)", "10 ns"),
         ("1 MB", "read", "101 ns (100–102)", "10 ns", "707 ns (700–714)", "10 ns"),
     )
     assert len({run.tool for of in table.of for runs in of.values() for run in runs}) == 1
@@ -71,7 +71,7 @@ def test_accesses_of_other_sizes_are_not_set_beside_one_another(make: Any, tmp_p
     (table,) = found.tables
     assert table.columns[2] == "Memory (1 B), mean"
     assert [row[:2] for row in table.rows] == [
-        ("1000 B", "read, 1 B blocks"), ("1 MB", "read, 1 B blocks"), ("1 MB", "read, 4 KiB blocks"),
+        ("1 kB", "read, 1 B blocks"), ("1 MB", "read, 1 B blocks"), ("1 MB", "read, 4 KiB blocks"),
     ]  # fmt: skip
     assert [row[4] for row in table.rows] == ["404 ns (400–408)", "–", "707 ns (700–714)"]
 
@@ -88,7 +88,7 @@ def test_percentiles_of_all_sizes_are_drawn_memory_beside_file(make: Any, tmp_pa
     memory, file = (panel.wide for panel in found.panels)
     assert memory["encoding"]["y"]["scale"] == file["encoding"]["y"]["scale"]
     tips = [row["tip"] for row in file["datasets"]["points"] if row["series"] == "p50"]
-    assert [tip.split(" · ")[0] for tip in tips] == ["1000 B", "1 MB"]
+    assert [tip.split(" · ")[0] for tip in tips] == ["1 kB", "1 MB"]
     assert {row["series"] for row in file["datasets"]["points"]} == {"p50", "p90"}, (
         "of 100 samples no p99 is told"
     )
@@ -101,7 +101,7 @@ def test_a_way_of_access_of_one_size_is_no_picture(make: Any, tmp_path: Path) ->
 
     assert [panel.title for panel in found.panels] == ["Memory, read, 1 B blocks"]
     assert (
-        "Of one size, in the table alone: file, read, 1 B blocks (1000 B) and file, read, 4 KiB blocks (1 MB)."
+        "Of one size, in the table alone: file, read, 1 B blocks (1 kB) and file, read, 4 KiB blocks (1 MB)."
         in found.sub
     )
 
@@ -116,17 +116,17 @@ def test_an_access_to_nothing_has_its_row_and_its_place(make: Any, tmp_path: Pat
     (found,) = [f for f in poke.chapter(load([maker.write()])).figures if f.id == "moments"]
 
     assert [row[:3] for row in found.tables[0].rows] == [
-        ("0 B", "read", "16 ns"), ("1000 B", "read", "50 ns"), ("1 MB", "read", "100 ns"),
+        ("0 B", "read", "16 ns"), ("1 kB", "read", "50 ns"), ("1 MB", "read", "100 ns"),
     ]  # fmt: skip
     assert "0 B: the timer alone." in found.sub
     (panel,) = found.panels
     tips = [row["tip"] for row in panel.wide["datasets"]["points"] if row["series"] == "p50"]
-    assert [tip.split(" · ")[0] for tip in tips] == ["0 B", "1000 B", "1 MB"]
+    assert [tip.split(" · ")[0] for tip in tips] == ["0 B", "1 kB", "1 MB"]
 
 
 @pytest.mark.parametrize("room", [60.0, 120.0, 180.0, 400.0])
 def test_names_of_many_sizes_do_not_touch(room: float) -> None:
-    names = ["1000 B", "10 kB", "100 kB", "1 MB", "10 MB", "100 MB", "1 GB"]
+    names = ["1 kB", "10 kB", "100 kB", "1 MB", "10 MB", "100 MB", "1 GB"]
 
     told = [(at, name) for at, name in _poke_sizes._ticks(names, room) if name]
 
@@ -140,6 +140,6 @@ def test_no_line_goes_to_the_size_of_nothing(make: Any, tmp_path: Path) -> None:
     (found,) = moments(make, tmp_path / "r.db", (0, 1000, 10**6))
 
     rows = [row for row in found.panels[1].wide["datasets"]["points"] if row["series"] == "p50"]
-    assert [row["tip"].split(" · ")[0] for row in rows] == ["0 B", "1000 B", "1 MB"]
+    assert [row["tip"].split(" · ")[0] for row in rows] == ["0 B", "1 kB", "1 MB"]
     empty, small, large = (row["segment"] for row in rows)
     assert empty != small == large

@@ -136,7 +136,7 @@ def test_an_access_says_how_much_it_moves(make: Any, tmp_path: Path) -> None:
     built = build.build(load([maker.write()]))
 
     drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
-    names = {"file, 1000 B, 1 B blocks", "file, 1 GB, 4 KiB blocks", "memory, 1 MiB"}
+    names = {"file, 1 kB, 1 B blocks", "file, 1 GB, 4 KiB blocks", "memory, 1 MiB"}
     assert set(column(drawn["tail-s"].numbers[0], "Target")) == names
     assert "An access moves 1 B of memory. " in drawn["tail-s"].sub
     assert set(column(drawn["overview"].numbers[0], "Access")) == {n[:1].upper() + n[1:] for n in names}
@@ -606,7 +606,7 @@ def test_an_access_that_the_timer_hides_is_a_bound(make: Any, tmp_path: Path) ->
     assert column(drawn["overview"].numbers[0], "Time") == ["≤ 39.0 ns", "42.0 ns", "270 ns"]
     assert (
         drawn["overview"].title
-        == "One access: at most 39.0 ns in the median (Memory, 1000 B) to 270 ns (Memory, 1 GiB)"
+        == "One access: at most 39.0 ns in the median (Memory, 1 kB) to 270 ns (Memory, 1 GiB)"
     )
     assert "the timer’s own cost in it (20 ns, in steps of 0.5 ns)" in drawn["tail-memory"].sub
 

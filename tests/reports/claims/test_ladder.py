@@ -138,10 +138,12 @@ def test_a_size_between_two_levels_is_told_of_neither(make: Any, tmp_path: Path)
 
 
 def test_what_the_repeats_do_not_tell_apart_is_not_said() -> None:
+    near = Spread(5.05, 5.0, 5.2, 3)
     steady, same, apart, unsteady = (Spread(2.0, 2.0, 2.02, 3), Spread(2.05, 1.99, 2.1, 3), Spread(5.0, 4.9, 5.1, 3), Spread(9.0, 4.0, 14.0, 3))  # fmt: skip
 
     assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same)]) == ""
-    assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same), ("memory", 64 * MIB, apart)]) == "One load takes 2 ns from L1 (working set 1 KiB), 5 ns from memory (64 MiB)"  # fmt: skip
+    assert titles.ladder([("L1", KIB, steady), ("L2", MIB, same), ("memory", 64 * MIB, apart)]) == "One load takes 2 to 2.05 ns from L1 or L2 (working set 1 KiB, 1 MiB), 5 ns from memory (64 MiB)"  # fmt: skip
+    assert titles.ladder([("L2", MIB, steady), ("L3", 16 * MIB, apart), ("memory", 64 * MIB, near)]) == "One load takes 2 ns from L2 (working set 1 MiB), 5 to 5.05 ns from L3 or memory (16 MiB, 64 MiB)"  # fmt: skip
     assert "memory" not in titles.ladder(
         [("L1", KIB, steady), ("L2", MIB, apart), ("memory", 64 * MIB, unsteady)]
     )

@@ -326,7 +326,7 @@ def test_what_is_not_told_from_the_timer_is_no_cache(make: Any, tmp_path: Path) 
     (table,) = [t for f in figures for t in f.tables if "Most likely" in t.columns]
 
     said = {row[0]: {r[3] for r in table.rows if r[0] == row[0]} for row in table.rows}
-    assert said["memory, 1000 B"] == {"not told from the timer"}
+    assert said["memory, 1 kB"] == {"not told from the timer"}
 
 
 @pytest.mark.parametrize(

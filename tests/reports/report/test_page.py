@@ -660,7 +660,7 @@ def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) 
     assert [(c.id, c.level) for c in timer] == [("G6", "warn")]
     assert (
         timer[0].subject
-        == "Memory, 1000 B: the timer takes 28 ns of a median of 52 ns: the operation is not resolved; and 3 more cells, in 2 files."
+        == "Memory, 1 kB: the timer takes 28 ns of a median of 52 ns: the operation is not resolved; and 3 more cells, in 2 files."
     )
     assert timer[0].counted == "4 cells"
     assert not any("2 hosts" in c.subject + c.text for c in built.checks)  # two files of one host

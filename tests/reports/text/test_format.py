@@ -34,7 +34,7 @@ def test_quantity(value: float | None, unit: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0 B"), (1, "1 B"), (4096, "4 KiB"), (2**30, "1 GiB"), (10444, "10.2 KiB"), (256_000_000, "256 MB"), (1_843_200_000, "1.72 GiB"), (1_000_000, "1 MB"), (1000, "1000 B"), (100, "100 B")],
+    [(0, "0 B"), (1, "1 B"), (4096, "4 KiB"), (2**30, "1 GiB"), (10444, "10.2 KiB"), (256_000_000, "256 MB"), (1_843_200_000, "1.72 GiB"), (1_000_000, "1 MB"), (1000, "1 kB"), (100, "100 B")],
 )  # fmt: skip
 def test_size(value: int, text: str) -> None:
     assert fmt.size(value) == text
