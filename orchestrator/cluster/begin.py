@@ -11,7 +11,7 @@ import secrets
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -46,8 +46,10 @@ class Wanted:
     plan: PlanOptions = dataclasses.field(default_factory=PlanOptions)
 
 
-def described(wanted: Wanted) -> tuple[Sweep, dict[str, str]]:
-    """Return the sweep that is asked for and the experiments' copies. Nothing is written.
+def described(
+    wanted: Wanted, engine_of: Callable[[Sweep], Engine] = submit.engine_of
+) -> tuple[Sweep, dict[str, str]]:
+    """Return the sweep that is asked for and the experiments' copies. Nothing is written. `engine_of`: who is asked about the hosts.
 
     Raises UserError for every mistake, Away where nobody answers who could start jobs.
     """
@@ -81,7 +83,7 @@ def described(wanted: Wanted) -> tuple[Sweep, dict[str, str]]:
         version=wanted.version,
         created_utc=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
-    nodes = submit.engine_of(sweep).hosts(sweep.hosts)
+    nodes = engine_of(sweep).hosts(sweep.hosts)
     kinds = dict.fromkeys(host.kind for host in nodes.values() if host.kind)
     minutes = {kind: limits.limit_min(kind, wanted.experiments, wanted.plan) for kind in kinds}
     if not kinds:

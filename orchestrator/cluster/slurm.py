@@ -14,6 +14,8 @@ from orchestrator.cluster.engine import Away, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 
 PATIENCE_S: Final = 60.0  # for a controller that is restarted
+GLANCE_S: Final = 10.0
+"""For who only looks: a question is asked once. It is the MessageTimeout that Slurm has by default."""
 _TIMEOUT_S: Final = 30.0
 _SETTLES_S: Final = 3.0  # in which a job that was taken without an answer is seen
 _SAME: Final = 3
@@ -28,10 +30,15 @@ class Slurm:
     """An Engine."""
 
     def __init__(
-        self, sweep: Sweep, patience_s: float = PATIENCE_S, on_wait: Callable[[str], None] = lambda _: None
+        self,
+        sweep: Sweep,
+        patience_s: float = PATIENCE_S,
+        on_wait: Callable[[str], None] = lambda _: None,
+        answer_s: float = _TIMEOUT_S,
     ) -> None:
         self._sweep = sweep
-        self._patience_s = patience_s
+        self._patience_s = patience_s  # for so long a question is asked again
+        self._answer_s = answer_s  # for so long its answer is waited for
         self._on_wait = on_wait
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
@@ -101,10 +108,12 @@ class Slurm:
         ends = time.monotonic() + self._patience_s
         told = False
         while True:
-            done = _run(argv)
+            done = _run(argv, self._answer_s)
             if done.returncode == 0:
                 return done.stdout
-            words = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
+            words = (
+                " ".join(done.stderr.split()).removeprefix(f"{argv[0]}: ") or f"exit status {done.returncode}"
+            )
             if not slurm_text.is_away(done.stderr) or time.monotonic() >= ends:
                 raise Away(argv[0], words, "see that Slurm answers here, then run the same command again")
             if not told:
@@ -138,16 +147,16 @@ def _has_reservation(sweep: Sweep) -> bool:
     return "SBATCH_RESERVATION" in os.environ or any(word.startswith("--res") for word in sweep.sbatch)
 
 
-def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run(argv: Sequence[str], timeout_s: float = _TIMEOUT_S) -> subprocess.CompletedProcess[str]:
     # what a user set for squeue and sinfo would change what they list
     env = {k: v for k, v in os.environ.items() if not k.startswith(("SQUEUE_", "SINFO_"))} | {"LC_ALL": "C"}
     if argv[0] == "sbatch":
         env = dict(os.environ)
     try:
         return subprocess.run(
-            argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_S, check=False
+            argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess([*argv], 1, "", f"{argv[0]}: timed out")
+        return subprocess.CompletedProcess([*argv], 1, "", f"{argv[0]}: timed out after {timeout_s:.0f} s")
     except OSError as error:
         return subprocess.CompletedProcess([*argv], 127, "", f"{argv[0]}: {error.strerror}")

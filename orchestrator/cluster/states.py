@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, get_args
 
 from orchestrator.cluster.engine import IN_TURN, Host, Job
 from orchestrator.cluster.kept import Kept
 from orchestrator.cluster.logs import Log
 
-Word = Literal["done", "running", "queued", "not submitted", "skipped", "failed", "lost"]
+Word = Literal["done", "running", "queued", "unknown", "not submitted", "skipped", "failed", "lost"]
 
-WORDS: Final[tuple[Word, ...]] = ("done", "running", "queued", "not submitted", "skipped", "failed", "lost")
+WORDS: Final[tuple[Word, ...]] = get_args(Word)
 LIVE: Final = frozenset({"running", "queued"})
 
 COMPLETE, BAD, UNFINISHED = 0, 1, 3
@@ -40,7 +40,7 @@ class State:
     @property
     def left(self) -> bool:
         """Whether `run -o DIR/` has something to do there."""
-        return self.word not in ("done", *LIVE) and not self.retry and not self.blocked
+        return self.word not in ("done", "unknown", *LIVE) and not self.retry and not self.blocked
 
     @property
     def waits_for_its_turn(self) -> bool:
@@ -57,9 +57,10 @@ class _Found(Protocol):
 
 
 def state(
-    host: str, *, kept: Kept | None, log: Log | None, job: Job | None, node: Host | None, refused: str = ""
-) -> State:
-    """Return what became of a host. `node`: None if nobody could be asked; `refused`: why it got no job at the last attempt."""
+    host: str, *, kept: Kept | None, log: Log | None, job: Job | None, node: Host | None, refused: str = "", jobs_known: bool = True
+) -> State:  # fmt: skip
+    """Return what became of a host. `node`: None if nobody could be asked; `refused`: why it got no job at the last attempt; `jobs_known`: it has
+    a job only if there is one here."""
     total, done = (kept.total, kept.done) if kept else (0, 0)
 
     def found(
@@ -87,6 +88,8 @@ def state(
         return found(
             "failed", f"{kept.problem}; move it away, and `run -o` begins the host anew", blocked=True
         )
+    if not jobs_known and (log is None or log.rc is None):
+        return found("unknown")
     if job and log and int(log.job) < int(job.id):
         log = None  # of an earlier job
     if log and log.never_began and node and node.problem:

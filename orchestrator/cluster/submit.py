@@ -11,7 +11,7 @@ from orchestrator.cluster import folder, kept, logs, states
 from orchestrator.cluster.engine import Away, Engine, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.kept import Kept
-from orchestrator.cluster.slurm import Slurm
+from orchestrator.cluster.slurm import GLANCE_S, Slurm
 from orchestrator.cluster.states import State
 from orchestrator.cluster.traits import Difference, differences
 
@@ -46,13 +46,16 @@ class View:
         return states.COMPLETE if well else states.BAD
 
 
-def engine_of(sweep: Sweep, on_wait: Callable[[str], None] = lambda _: None) -> Engine:
-    """Return who starts the jobs of a sweep. `on_wait` is told if that one does not answer at once."""
+def engine_of(
+    sweep: Sweep, on_wait: Callable[[str], None] = lambda _: None, *, patient: bool = True
+) -> Engine:
+    """Return who starts the jobs of a sweep. `on_wait` is told if that one does not answer at once, and is asked again; unless `patient`, it is
+    asked once, and not waited for for long."""
     if sweep.via == "ssh":
         from orchestrator.cluster.ssh import Ssh
 
         return Ssh(sweep)
-    return Slurm(sweep, on_wait=on_wait)
+    return Slurm(sweep, on_wait=on_wait) if patient else Slurm(sweep, patience_s=0.0, answer_s=GLANCE_S)
 
 
 def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
@@ -63,12 +66,13 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     problem = ""
     nodes: Mapping[str, Host] = {}
     jobs: Mapping[str, Job] = {}
+    jobs_known = True
     try:
         jobs = engine.jobs()  # before what has come home: a job that is over by then has sent it
     except Away as error:
         if patient:
             raise
-        problem = str(error)
+        problem, jobs_known = str(error), False
     if not folder.is_copy(sweep):  # else it belongs where the sweep is
         engine.fetch(sweep.hosts)
     misplaced = "--allow-misplaced" in sweep.words
@@ -96,6 +100,7 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
                 job=jobs.get(host),
                 node=nodes.get(host),
                 refused=refused.get(host, ""),
+                jobs_known=jobs_known,
             )
             for host in sweep.hosts
         ),

@@ -104,7 +104,7 @@ def run(asked: Asked, values: dict[str, Any]) -> int:
         if told := begin.change(before, sweep, engine):
             say(f"job.sh is written anew: goes on {told}", err=True)
     else:
-        sweep, texts = begin.described(wanted)
+        sweep, texts = begin.described(wanted, lambda new: submit.engine_of(new, _waiting))
         folder.make(sweep, texts, job_script(sweep))
         engine = submit.engine_of(sweep, _waiting)
     tried, taken, _ = submit.advance(sweep, engine, retry_failed=values.get("retry_failed", False))
@@ -163,14 +163,15 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
     from orchestrator.cluster import begin, folder, submit
     from orchestrator.cluster.script import job_script
 
+    engine_of = functools.partial(submit.engine_of, patient=False)
     if folder.is_sweep(values["output"]):
         before = folder.read(values["output"])
         wanted = _wanted(asked, {**values, "experiments": ()})
         begin.refuse_other(before, wanted)
         sweep = begin.going_on(before, wanted)
     else:
-        sweep, _ = begin.described(_wanted(asked, values))
-    view = submit.look(sweep, submit.engine_of(sweep, _waiting), patient=True)
+        sweep, _ = begin.described(_wanted(asked, values), engine_of)
+    view = submit.look(sweep, engine_of(sweep), patient=True)
     if values["form"] == "json":
         from pinsweep.terminal import data
         from reports.text.json_text import json_text
@@ -227,7 +228,7 @@ def status(path: Path, form: str) -> int:
     from orchestrator.cluster import folder, submit
 
     sweep = folder.read(path)
-    view = submit.look(sweep, submit.engine_of(sweep, _waiting))
+    view = submit.look(sweep, submit.engine_of(sweep, patient=False))
     _answer(view, form)
     if sweep.was:
         told = (
@@ -301,6 +302,7 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
         "done": "green",
         "failed": "red",
         "lost": "red",
+        "unknown": "yellow",
         "not submitted": "yellow",
         "skipped": "yellow",
     }
@@ -311,7 +313,7 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
         counts = (
             ""
             if word == "done" or not total
-            else f"{done} of {total} runs{' kept' if word in ('failed', 'lost') else ''}"
+            else f"{done} of {total} runs{' kept' if word in ('unknown', 'failed', 'lost') else ''}"
         )
         text = "; ".join(filter(None, (counts, printable(reason))))
         say(
@@ -324,7 +326,11 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
     if any(one.retry for one in view.states):
         say(f"what failed is started again by: pinsweep run -o {sweep.folder} --retry-failed", err=True)
     if view.problem:
-        say(f"what runs now is not known: {printable(view.problem)}", fg="yellow", err=True)
+        say(
+            f"what runs now is not known, and shown is what has come home: {printable(view.problem)}",
+            fg="yellow",
+            err=True,
+        )
     if view.full:
         say(f"{sweep.folder}: no space is left; results stay on the hosts until there is", fg="red", err=True)
 

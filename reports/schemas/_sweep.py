@@ -167,7 +167,7 @@ _HOSTS: Final[dict[str, Schema]] = {
         "exit_status": integer("0: every host is done; 1: something failed, was lost, skipped or not submitted; 3: something runs, waits or is not known."),
         "problem": text('Why it is not known what runs now; "": it is.'),
         "hosts": mapped(record(
-            "A host.", state=text("done, running, queued, failed, lost, skipped, not submitted …"), reason=text("Why."),
+            "A host.", state=text("done, running, queued, unknown (nobody says whether it runs), not submitted, skipped, failed or lost."), reason=text("Why."),
             done=integer("Runs that are done."), runs=integer("Runs that there are to be; 0: not known."), disturbed=integer("Of those that are done: disturbed at every attempt."), job=scalar("The job."),
         ), "By name."),
         "differences": listed(record("What is not the same everywhere.", hosts=listed(text("A host.")), what=text("What."), here=text("What it is there."), others=text("What it is elsewhere."))),

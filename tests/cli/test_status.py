@@ -200,6 +200,36 @@ def test_a_thousand_hosts_are_two_questions(
     assert sorted(asked.read_text().split()) == ["sinfo", "squeue"]
 
 
+def test_where_slurm_does_not_answer_what_has_come_home_is_shown_and_no_host_is_called_lost(
+    pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """It was asked for a minute, and then hosts at work were "lost": "its job ended without a last word"."""
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
+    sweep = begun(tmp_path / "acc", ["n1", "n2", "n3", "n4"])
+    for host in ("n1", "n2"):
+        shutil.copy(tmp_path / "one.db", sweep.result(host))
+    with sqlite3.connect(sweep.result("n2")) as db:
+        db.execute("UPDATE session SET ended_utc = NULL")
+    sweep.path("log", "n2.8").write_text("n2 2026-01-02T03:04:05Z pid 42\n")
+    sweep.path("log", "n4.9").write_text("n4 2026-01-02T03:04:05Z pid 43\nrc=2 --setup failed\n")
+    asked = slurm("", "")
+    squeue = tmp_path / "bin" / "squeue"
+    silent = "slurm_load_jobs error: Unable to contact slurm controller"
+    squeue.write_text(squeue.read_text() + f"echo '{silent}' >&2; exit 1\n")
+
+    done = called("status", "acc")
+
+    assert done.returncode == 3
+    assert done.stdout.splitlines()[1:] == [
+        "  done           n1",
+        "  unknown        n[2-3]  2 of 2 runs kept",
+        "  failed         n4  --setup failed (rc 2)",
+    ]
+    assert done.stderr == f"what runs now is not known, and shown is what has come home: squeue: {silent}\n"
+    assert asked.read_text().split() == ["squeue"]  # once
+
+
 def test_hosts_that_are_done_or_at_work_are_one_question(
     pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
 ) -> None:

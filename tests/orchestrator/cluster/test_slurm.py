@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cluster import slurm
-from orchestrator.cluster.engine import Submission
+from orchestrator.cluster.engine import Away, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.slurm import Slurm
 
@@ -103,6 +103,14 @@ def test_who_waits_for_slurm_is_told_so(program: Program) -> None:
     assert told == [
         "Slurm does not answer, and is asked again for 60 s: squeue: slurm_load_jobs error: Socket timed out"
     ]
+
+
+def test_who_only_looks_waits_for_no_answer(program: Program) -> None:
+    program("squeue", "exec sleep 60")
+    sweep = Sweep(id="3f9a12bc", folder="/acc", via="slurm", hosts=("n1",), experiments={}, words=())
+
+    with pytest.raises(Away, match="squeue: timed out after 0 s"):
+        Slurm(sweep, patience_s=0, answer_s=0.1).jobs()
 
 
 def test_where_slurm_stays_silent_nothing_is_submitted_again(tmp_path: Path, program: Program) -> None:
