@@ -189,11 +189,7 @@ def _curves_panel(
             "curves", frame=frame, x=x, y=y, series=curve_rows.series_of(named, colours), data=data
         )
 
-    described = " ".join(
-        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit, step=line.points[0][1].step)} at {at(line.points[0][0])}, "
-        f"{fmt.quantity(line.points[-1][1].median, unit, step=line.points[-1][1].step)} at {at(line.points[-1][0])}."
-        for line in lines[:6]
-    )
+    described = curve_rows.in_words(lines[:6], unit, at)
     return panel(of.panel, f"{of.panel} by {over.replace('_', ' ')}. {described}", build)
 
 

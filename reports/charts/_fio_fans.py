@@ -208,18 +208,8 @@ def _panel(
             data |= _limit_marks(fan, limit, kept, plot)
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
 
-    described = " ".join(f"{line.name}: {_ends(line)}." for line in fan.lines)
+    described = curve_rows.in_words(fan.lines, "ns", lambda depth: f"depth {depth:g}")
     return panel(facets.begins(fan.of, fan.name), f"{fan.name}: percentiles by iodepth. {described}", build)
-
-
-def _ends(line: Curve) -> str:
-    """Return "200 µs at depth 1, 4.36 ms at 32"; of a line with one point that alone."""
-    depth, of = line.points[0]
-    first = f"{fmt.quantity(of.median, 'ns')} at depth {depth:g}"
-    if len(line.points) == 1:
-        return first
-    depth, of = line.points[-1]
-    return f"{first}, {fmt.quantity(of.median, 'ns')} at {depth:g}"
 
 
 def _limit_marks(fan: _Fan, limit: float, kept: tuple[float, int] | None, plot: Plot) -> dict[str, Rows]:

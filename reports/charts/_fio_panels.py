@@ -401,14 +401,7 @@ def _panel(
         series = [vega.Series(name=c.name, colour=colours[c.name], dashed=c.dashed) for c in lines]
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
 
-    def end(line: Curve, at: int, word: str = "") -> str:
-        depth, value = line.points[at]
-        return f"{fmt.quantity(value.median, unit, step=value.step)} at {word}{depth:g}"
-
-    described = " ".join(
-        f"{line.name}: {end(line, 0, 'depth ')}{f', {end(line, -1)}' if len(line.points) > 1 else ''}."
-        for line in lines
-    )
+    described = curve_rows.in_words(lines, unit, lambda depth: f"depth {depth:g}")
     return panel(title, f"{title} by iodepth. {described}", build)
 
 
@@ -479,7 +472,8 @@ def _tradeoff(
         return vega.fill("tradeoff", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
-        f"{rate.name}: {_at(*points[0][1:])}, {_at(*points[-1][1:])}." for rate, points in lines
+        f"{rate.name}: {curve_rows.first_and_last(_at(v, w) for _, v, w in points)}."
+        for rate, points in lines
     )
     return panel(title, f"{title}, in the order of iodepth. {described}", build)
 

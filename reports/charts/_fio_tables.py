@@ -43,7 +43,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         rows.append(
             (
                 name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(most[-1], "IOPS", step=printed(own["run"])),
-                fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.whole(full[0]) if len(full) == 1 else f"{full[0]} to {full[-1]}",
+                fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.ends(fmt.whole(full[0]), fmt.whole(full[-1])),
             )
         )  # fmt: skip
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all

@@ -194,5 +194,4 @@ def _whole(known: Sequence[Beside], curves: Sequence[LoadCurve]) -> tuple[float,
 
 def _from_to(low: float, high: float, scale: fmt.Scale | None = None) -> str:
     scale = scale or fmt.Scale(factor=1, unit="")
-    first, last = scale.number(low), scale.number(high)
-    return first if first == last else f"{first} to {last}"
+    return fmt.ends(scale.number(low), scale.number(high))

@@ -64,8 +64,7 @@ class LoadCurve:
     @property
     def peak_delay(self) -> str:
         """The delay of the peak; of repeats that have it at different delays "0 to 50"."""
-        low, high = (fmt.whole(of(run.peak_delay for run in self.runs)) for of in (min, max))
-        return low if low == high else f"{low} to {high}"
+        return fmt.ends(*(fmt.whole(of(run.peak_delay for run in self.runs)) for of in (min, max)))
 
     @property
     def hollow(self) -> bool:

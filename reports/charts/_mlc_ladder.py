@@ -174,10 +174,9 @@ def _panel(one: Ladder, shown: Sequence[Ladder]) -> Panel:
         )
 
     title = facets.facet_title(one.of, "mlc")
-    described = " ".join(
-        f"{c.name}: {fmt.quantity(s.median, 'ns')} at {fmt.size(size)}." for c in one.curves for size, s in (c.points[0], c.points[-1])
-    )  # fmt: skip
-    return panel(title, f"Idle latency by working set. {described}", build)
+    return panel(
+        title, f"Idle latency by working set. {curve_rows.in_words(one.curves, 'ns', fmt.size)}", build
+    )
 
 
 def _bands(steps: Sequence[Step], plot: Plot) -> dict[str, Rows]:

@@ -83,11 +83,7 @@ def _panel(name: str, lines: Sequence[Curve], sizes: Sequence[int], y: axes.Axis
         }  # fmt: skip
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
 
-    said = " ".join(
-        f"{line.name}: {fmt.quantity(line.points[0][1].median, 'ns')} at {names[round(line.points[0][0])]}, "
-        f"{fmt.quantity(line.points[-1][1].median, 'ns')} at {names[round(line.points[-1][0])]}."
-        for line in lines
-    )
+    said = curve_rows.in_words(lines, "ns", lambda place: names[round(place)])
     return panel(fmt.sentence(name), f"{name}: percentiles by size. {said}", build)
 
 

@@ -177,8 +177,7 @@ def _told(buckets: Sequence[Bucket], own: Mapping[str, float]) -> dict[str, floa
 
 def counted(found: Sequence[Distribution]) -> str:
     """Return how many samples the curves have: "20 000", "1 000 to 20 000"."""
-    low, high = (pick(d.n for d in found) for pick in (min, max))
-    return fmt.count(low) if low == high else f"{fmt.count(low)} to {fmt.count(high)}"
+    return fmt.ends(*(fmt.count(pick(d.n for d in found)) for pick in (min, max)))
 
 
 def together(found: Sequence[Distribution]) -> str:
@@ -385,7 +384,7 @@ def histogram_panel(
 
     return panel(
         f"Histogram, {d.name}",
-        f"{many} per logarithmic bucket: {fmt.count(d.n)} in all, from {fmt.quantity(d.buckets[0].low, 'ns')} to {fmt.quantity(d.largest, 'ns')}."
+        f"{many} per logarithmic bucket: {fmt.count(d.n)} in all, {fmt.ends(*(fmt.quantity(end, 'ns') for end in (d.buckets[0].low, d.largest)))}."
         + (f" Modes: {fmt.words(mode_text(mode) for mode in modes)}." if modes else ""),
         build,
     )

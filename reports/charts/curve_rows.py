@@ -63,6 +63,24 @@ def curve(
     )  # fmt: skip
 
 
+def in_words(lines: Iterable[Curve], unit: str, at: Callable[[float], str]) -> str:
+    """Return "local: 10.2 GB/s at 1 thread, 23.1 GB/s at 8 threads. …": the first point of each curve and its last, the same one once. at: an x in
+    words."""
+    return " ".join(
+        f"{line.name}: {first_and_last(_said(y, unit, at(x)) for x, y in line.points)}." for line in lines
+    )
+
+
+def first_and_last(points: Iterable[str]) -> str:
+    """Return what is said of the first of some points and of the last; of a single one it once."""
+    first, *others = points
+    return ", ".join([first, *others[-1:]])
+
+
+def _said(y: Spread, unit: str, at: str) -> str:
+    return f"{fmt.quantity(y.median, unit, step=y.step)} at {at}"
+
+
 Tip = Callable[[float, Spread], str]
 """Says a point's exact values: "8 threads · 23.1 GB/s (22.9–23.4)"."""
 

@@ -365,8 +365,6 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
 
 def _range(value: Spread, unit: str) -> str:
     scale = fmt.scale_for([value.median], unit)
-    low, high = (scale.number(end, step=value.step) for end in (value.low, value.high))
-    return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
-
-
-# --- matrices and peaks ------------------------------------------------------------------------------------
+    return (
+        f"{fmt.ends(*(scale.number(end, step=value.step) for end in (value.low, value.high)))} {scale.unit}"
+    )

@@ -44,8 +44,7 @@ def _quiet(curves: Sequence[LoadedLatency], noise: float) -> bool:
 def _from_to(values: Sequence[float], unit: str) -> str:
     """Return "21.0 to 27.1 GB/s", or "21.0 GB/s" where both are written alike."""
     scale = fmt.scale_to_largest(values, unit)
-    low, high = (scale.number(v) for v in (min(values), max(values)))
-    return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
+    return f"{fmt.ends(scale.number(min(values)), scale.number(max(values)))} {scale.unit}"
 
 
 def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
@@ -130,8 +129,7 @@ def matrix(
     said: list[str] = []
     for far, same in pairs.items():
         ratios = [other.median / own.median for own, other in same]
-        low, high = fmt.number(min(ratios)), fmt.number(max(ratios))
-        ratio = low if low == high else f"{low} to {high}"
+        ratio = fmt.ends(fmt.number(min(ratios)), fmt.number(max(ratios)))
         said.append(f"{ratio} ×{'' if said else ' that within a node'}{f' ({far})' if far else ''}")
     return f"{title} to {others} is {', '.join(said)}{f', in {tables} tables' if tables > 1 else ''}"
 

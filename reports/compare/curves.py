@@ -277,8 +277,10 @@ def _by_place(gaps: Iterable[Gap], axis: str, curve: Sequence[Row]) -> dict[floa
 
 
 def _said(line: Curve, rows: Sequence[Row], names: Sequence[str]) -> str:
-    """Return "other package: +5.1 to +6.6 % over 24 points, 0 B to 4 MiB; the farthest +6.6 % at 4 MiB."."""
+    """Return "other package: +5.1 to +6.6 % over 24 points, 0 B to 4 MiB; the farthest +6.6 % at 4 MiB.", of one point "local: +5.1 % at 4 threads."."""
     at = [names[int(place)] for place, _ in line.points]
+    if len(at) == 1:
+        return f"{line.name}: {texts.span(rows)} at {at[0]}."
     farthest = max(range(len(rows)), key=lambda i: abs(rows[i].decision.shift or 0.0))
     apart = len({texts.change(row.change) for row in rows}) > 1
     more = f"; the farthest {texts.shift(rows[farthest])} at {at[farthest]}" if apart else ""

@@ -183,7 +183,7 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
     yield "Hosts" if len(report.moments) > 1 else "Host", listed(report.moments)
     days = sorted(moment.date for own in report.attempts.values() for moment in own)
     if days:
-        yield "Measured", f"{days[0]} to {days[-1]}"
+        yield "Measured", fmt.ends(days[0], days[-1])
     models = sorted({str(s.facts.get("cpu_model") or "") for own in report.moments.values() for m in own for s in m.sessions} - {""})  # fmt: skip
     if models:
         yield (

@@ -48,7 +48,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         told = folds and all(id(step) in above for step in steps) and not drifts and not new
         if told and steps:
             found += ", told above"
-        head = f"{report.sessions_text(host)}, {tried[0].date} to {tried[-1].date}, {fmt.plural(len(own), 'number')}"
+        head = f"{report.sessions_text(host)}, {fmt.ends(tried[0].date, tried[-1].date)}, {fmt.plural(len(own), 'number')}"
         told_of = (zero, found, drifts, new) if steps else (zero, drifts, new, found)
         said = f"{head}: {'; '.join(filter(None, [lost, *told_of, unseen_text(report, own), few_text(report, own)]))}"
         if told:
@@ -133,7 +133,7 @@ def _day(report: Report, step: Step) -> str:
 
 def _days(report: Report, steps: Iterable[Step]) -> str:
     days = sorted(_day(report, step) for step in steps)
-    return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    return fmt.ends(days[0], days[-1])
 
 
 def _sums(steps: Sequence[Step]) -> str:

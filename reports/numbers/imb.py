@@ -192,5 +192,4 @@ def _peak(parsed: Parsed) -> float | None:
 def peak_at(offers: Iterable[formulas.MessageCurve]) -> str:
     """Return the size of the peak; of repeats that have it at different sizes "256 KiB to 4 MiB"."""
     sizes = [one.peak_size for one in offers if one.peak_size is not None]
-    low, high = (fmt.size(end(sizes, default=None)) for end in (min, max))
-    return low if low == high else f"{low} to {high}"
+    return fmt.ends(*(fmt.size(end(sizes, default=None)) for end in (min, max)))

@@ -156,8 +156,7 @@ def _printed(repeats: Iterable[Parsed], step: float) -> float:
 
 def _from_to(part: _Part) -> str:
     scale = fmt.scale_for(part.values, part.unit)
-    low, high = (scale.number(of(part.values), step=part.step) for of in (min, max))
-    return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
+    return f"{fmt.ends(*(scale.number(of(part.values), step=part.step) for of in (min, max)))} {scale.unit}"
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -191,6 +191,11 @@ def span(values: Iterable[float], unit: str, step: float | None = None) -> str:
     return f"{low} to {high}{joint}{scale.unit if scale.unit != '1' else ''}"
 
 
+def ends(low: str, high: str) -> str:
+    """`ends("1", "4")` is "1 to 4", `ends("4", "4")` is "4": a range that may be one number."""
+    return low if low == high else f"{low} to {high}"
+
+
 def size(value: float | None) -> str:
     """`size(4096)` is "4 KiB", `size(10444)` is "10.2 KiB", `size(0)` is "0 B".
 

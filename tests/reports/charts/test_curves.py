@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from orchestrator.capture.intake import Captured, intake_options, read
 from orchestrator.capture.kept import store
-from reports.charts import curve_rows
+from reports.charts import chart_module, curve_rows
 from reports.charts.command import chapter
 from reports.draw import axes, vega
 from reports.draw.plot import Plot
@@ -17,6 +18,7 @@ from reports.draw.vega import Frame
 from reports.numbers import formulas
 from reports.report import build
 from reports.results.load import load
+from tests.reports.claims.test_ladder import text as ladder_text
 
 METRICS = {"v": {"regex": r"v ([0-9.]+)", "unit": "ms", "better": "lower"}, "w": {"regex": r"w (\d+)"}}
 IBCAST = Path(__file__).parents[2] / "fixtures/osu/ibcast.out"
@@ -109,6 +111,49 @@ def curve(name: str, *points: tuple[float, float]) -> curve_rows.Curve:
 def plot(lines: list[curve_rows.Curve], width: int) -> Plot:
     frame = Frame(width=width, height=290, left=30, right=curve_rows.name_margin(lines, width))
     return Plot(frame=frame, x=axes.integers([1, 8], "threads"), y=axes.from_zero([0, 100], "rate"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "cells", "said"),
+    [
+        ("stream", [("local", 1), ("local", 4), ("remote", 4)], "remote: 4.00 GB/s with 4 threads."),
+        ("mlc", [("", 16), ("", 64), ("", 256), ("", 1024), ("huge", 64)], "huge pages: 64.0 ns at 64 KiB."),
+        ("command", [("a", 1), ("a", 2), ("a", 4), ("b", 4)], "alg b: 4.00 ms at n 4."),
+        ("fio", [("randread", 1), ("randread", 8), ("randwrite", 8)], "randwrite: 7.60 µs at depth 8."),
+        ("fio", [("randread", 1), ("randread", 8), ("randwrite", 8)], "randwrite: 7.60 µs at 8.00 kIOPS."),
+    ],
+)
+def test_a_picture_tells_the_only_point_of_a_curve_once(
+    tool: str, cells: Sequence[tuple[str, int]], said: str, make: Any, tmp_path: Path
+) -> None:
+    """ "alg b: 4.00 ms at n 4, 4.00 ms at n 4." was read aloud."""
+    maker = make.Maker(tmp_path / "a.db")
+    for name, n in cells:
+        if tool == "stream":
+            maker.add(
+                "s",
+                tool,
+                {"threads": n},
+                make.stream_text(1000.0 * n, n),
+                axes=("threads", "place"),
+                place=name,
+            )
+        elif tool == "mlc":
+            options = {"mode": "idle_latency", "b": f"{n}k", "L": bool(name)}
+            maker.add("s", tool, options, ladder_text(n << 10, float(n), huge=bool(name)), axes=("b", "L"))
+        elif tool == "command":
+            options = {"command": "x", "metrics": METRICS, "alg": name, "n": n}
+            maker.add("s", tool, options, f"v {n}.00\n", axes=("alg", "n"))
+        else:
+            text = make.fio_text(
+                {name.removeprefix("rand"): (1000.0 * n, 1.0 * n)}, bs="4k", rw=name, iodepth=n
+            )
+            maker.add("s", tool, {"rw": name, "bs": "4k", "iodepth": n}, text, axes=("rw", "iodepth"))
+
+    figures = chart_module(tool).chapter(load([maker.write()]), tool).figures
+    described = [panel.description for figure in figures for panel in figure.panels]
+
+    assert any(said in text for text in described), described
 
 
 def test_a_name_that_is_too_wide_keeps_what_differs() -> None:

@@ -91,7 +91,7 @@ def test_a_percentile_of_one_depth_is_told_once(make: Any, tmp_path: Path) -> No
     _, fan = swept(make, tmp_path / "f.db", {1: 90.0, 4: 200.0}, ios=5000)
 
     said = fan.panels[0].description
-    assert "p99: 90.0 µs at depth 1, 200 µs at 4." in said
+    assert "p99: 90.0 µs at depth 1, 200 µs at depth 4." in said
     assert "p99.9: 400 µs at depth 4. " in said
 
 

@@ -508,7 +508,7 @@ def test_an_engine_without_storage_is_no_storage(make: Any, tmp_path: Path) -> N
     assert [f.id for f in figures(path, "fio")] == ["fio-s"]
     (figure,) = figures(path, "fio")
     assert figure.title == "IOPS and latency"
-    assert "randread: 10.0 kIOPS at depth 1, 80.0 kIOPS at 32." in figure.panels[0].description
+    assert "randread: 10.0 kIOPS at depth 1, 80.0 kIOPS at depth 32." in figure.panels[0].description
 
 
 def test_what_is_said_of_a_single_depth_is_said_once(make: Any, tmp_path: Path) -> None:
