@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from parsers import mlc
 from parsers.measurement import whole
@@ -18,7 +18,7 @@ from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers.formulas import Spread
 from reports.readings import groups
 from reports.readings.mlc import entries
-from reports.results.hardware import FITS, caches_above
+from reports.results.hardware import BEYOND, FITS, caches_above
 from reports.results.model import Run
 from reports.results.naming import program_name
 from reports.text import format as fmt
@@ -30,10 +30,6 @@ _FEWEST = 4
 """Sizes of which a panel is a ladder."""
 
 SMALL, HUGE = "small pages", "huge pages"
-
-
-_BEYOND: Final = 2
-"""A working set is told as one of memory where it is so often the largest cache: of less, much is still found there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +237,7 @@ def _typical(line: dict[float, Spread], step: Step) -> float | None:
     inside = [
         size
         for size in line
-        if (step.high is None and size >= _BEYOND * step.low)
+        if (step.high is None and size >= BEYOND * step.low)
         or (step.high is not None and step.low < size <= FITS * step.high)
     ]
     return max(inside, default=None)

@@ -17,13 +17,14 @@ from orchestrator.store.rows import Session
 from reports.charts import chart_module, wording
 from reports.charts.chapter import AccessTime, Chapter, Spot
 from reports.charts.soundness import is_hollow
+from reports.numbers import formulas
 from reports.page.model import Drawing, KeyNumber, Level, Part
 from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
 from reports.report.links import pictures
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
-from reports.results.hardware import FITS, usable
+from reports.results.hardware import BEYOND, FITS, usable
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 from reports.text import hostlist
@@ -227,6 +228,7 @@ class _Cache:
     name: str
     size: str
     time: AccessTime | None
+    like_memory: bool = False  # no run tells that time apart from one of memory: others may fill the cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,7 +400,8 @@ class _Measured:
             found = None if found and found.repeats is None else found
             out.append(_Cache(name=f"L{level}", size=f"{count}{each}", time=found))
             below = sizes[-1]
-        return out
+        of_memory = [t for t in times if (t.size or 0.0) >= BEYOND * below and t.plain]
+        return [replace(cache, like_memory=_like_one(cache.time, of_memory)) for cache in out]
 
     def _level(self, cache: _Cache, common: Sequence[str]) -> Level:
         time = cache.time
@@ -408,6 +411,7 @@ class _Measured:
             time.name, time.repeats, "ns", time.source, 0, [time.run], metric=time.metric
         )
         told = ", ".join(word for word in _circumstances(time) if word not in common)
+        told = "; ".join(filter(None, (told, "not told apart from memory" if cache.like_memory else "")))
         return Level(name=cache.name, size=cache.size, number=next(doubted([number], self.guilty)), told=told)
 
     def _disks(self) -> Iterator[tuple[Part, int | None]]:
@@ -426,6 +430,16 @@ def _common(times: Sequence[AccessTime]) -> tuple[str, ...]:
     """Return the circumstances that all of some times share: they are told once."""
     every = [_circumstances(time) for time in times]
     return tuple(word for word in every[0] if all(word in of for of in every)) if every else ()
+
+
+def _like_one(time: AccessTime | None, others: Iterable[AccessTime]) -> bool:
+    """Is there one of the others, told by the same program, from which the repeats do not tell it apart?"""
+    if time is None or time.repeats is None:
+        return False
+    alike = (
+        t.repeats for t in others if t.source == time.source and t.statistic == time.statistic and t.repeats
+    )
+    return any(not formulas.differs(time.repeats, repeats) for repeats in alike)
 
 
 def _circumstances(time: AccessTime) -> tuple[str, ...]:

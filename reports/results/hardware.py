@@ -158,6 +158,9 @@ def usable(topology: Topology) -> str:
 FITS: Final = 0.75
 """Of a cache: data that takes at most this part of it is taken to lie in it; what else uses it has the rest."""
 
+BEYOND: Final = 2
+"""A working set is told as one of memory where it is so often the largest cache: of less, much is still found there."""
+
 
 def caches_above(run: Run) -> tuple[tuple[int, int], ...]:
     """Return (level, bytes) of the caches above a run's first CPU, smallest first; () where none is known."""
