@@ -85,10 +85,15 @@ def described(
     )
     nodes = engine_of(sweep).hosts(sweep.hosts)
     kinds = dict.fromkeys(host.kind for host in nodes.values() if host.kind)
-    minutes = {kind: limits.limit_min(kind, wanted.experiments, wanted.plan) for kind in kinds}
+    takes = {kind: limits.takes(kind, wanted.experiments, wanted.plan) for kind in kinds}
     if not kinds:
-        limits.limit_min("1:1:1", wanted.experiments, wanted.plan)  # its mistakes are told now
-    return dataclasses.replace(sweep, limits_min=minutes), texts
+        limits.takes("1:1:1", wanted.experiments, wanted.plan)  # its mistakes are told now
+    sweep = dataclasses.replace(
+        sweep,
+        limits_min={kind: of.limit_min for kind, of in takes.items() if of},
+        estimates_min={kind: of.estimate_min for kind, of in takes.items() if of},
+    )
+    return sweep, texts
 
 
 def _user() -> str:

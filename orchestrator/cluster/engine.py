@@ -24,6 +24,7 @@ class Host:
         ""  # sockets:cores:threads and what the site calls its processor; hosts of one kind take as long
     )
     idle: bool = True
+    allowed_min: int = 0  # minutes that a job of the sweep may last there; 0: no bound, or not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

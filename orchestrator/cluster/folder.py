@@ -55,6 +55,7 @@ class Sweep:
     limits_min: Mapping[str, int] = field(
         default_factory=dict
     )  # kind of host → minutes that its job may last
+    estimates_min: Mapping[str, int] = field(default_factory=dict)  # … and that it is reckoned to
     user: str = ""
     python: str = ""
     version: str = ""
@@ -155,9 +156,14 @@ def _sweep(raw: Mapping[str, Any], folder: Path) -> Sweep:
         sbatch=tuple(map(str, raw["sbatch"])),
         at_once=int(raw["at_once"]),
         canary=bool(raw["canary"]),
-        limits_min={str(kind): int(minutes) for kind, minutes in raw["limits_min"].items()},
+        limits_min=_minutes(raw["limits_min"]),
+        estimates_min=_minutes(raw.get("estimates_min", {})),  # folders of before have none
         **text,
     )
+
+
+def _minutes(raw: Mapping[str, Any]) -> dict[str, int]:
+    return {str(kind): int(minutes) for kind, minutes in raw.items()}
 
 
 def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:

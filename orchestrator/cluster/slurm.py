@@ -44,7 +44,13 @@ class Slurm:
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
         # --all: else hosts of hidden partitions are unknown, to those who may use them, too
         asked = ["sinfo", "-h", "-a", "-N", "-n", ",".join(names), "-o", slurm_text.SINFO]
-        return slurm_text.hosts(self._asked(asked), names, reserved=_has_reservation(self._sweep))
+        partitions = os.environ.get("SBATCH_PARTITION") or slurm_text.option(
+            self._sweep.sbatch, "-p", "--partition"
+        )
+        return slurm_text.hosts(
+            self._asked(asked), names,
+            reserved=_has_reservation(self._sweep), partitions=partitions.split(",") if partitions else (),
+        )  # fmt: skip
 
     def jobs(self) -> Mapping[str, Job]:
         # --all: else jobs in hidden partitions are not listed, and submitted again; --local: no question about federations
@@ -131,16 +137,28 @@ def submission(sweep: Sweep, one: Submission) -> list[str]:
     """
     name = f"{sweep.job_name}-{one.lane}" if one.lane else sweep.job_name
     conditions = (["singleton"] if one.lane else []) + ([f"afterok:{one.after}"] if one.after else [])
-    own_limit = (
-        any(word.startswith(("-t", "--time")) for word in sweep.sbatch) or "SBATCH_TIMELIMIT" in os.environ
+    limit = (
+        [f"--time={one.limit_min}"]
+        if one.limit_min not in (0, sweep.limit_min) and not _own_limit(sweep)
+        else []
     )
-    limit = [f"--time={one.limit_min}"] if one.limit_min not in (0, sweep.limit_min) and not own_limit else []
     return [
         "sbatch", "--parsable", *limit, "-N1", "--no-requeue", "-w", one.host, "-J", name, "-D", "/",
         "-o", f"{sweep.folder}/log/{one.host}.%j",
         *([f"--dependency={','.join(conditions)}", "--kill-on-invalid-dep=yes"] if conditions else []),
         f"{sweep.folder}/job.sh", *one.words,
     ]  # fmt: skip
+
+
+def asked_min(sweep: Sweep, one: Submission) -> int:
+    """Return for how many minutes a job asks; 0: for no bound, or what nobody can read."""
+    own = _own_limit(sweep)
+    return slurm_text.minutes(own) or 0 if own else one.limit_min or sweep.limit_min
+
+
+def _own_limit(sweep: Sweep) -> str:
+    """Return the time limit that the user has given, which wins; "": none."""
+    return os.environ.get("SBATCH_TIMELIMIT") or slurm_text.option(sweep.sbatch, "-t", "--time")
 
 
 def _has_reservation(sweep: Sweep) -> bool:

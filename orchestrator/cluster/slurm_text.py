@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from orchestrator.cluster.engine import Host, Job
 
-SINFO: Final = "%n|%T|%z|%f|%E"
+SINFO: Final = "%n|%T|%z|%f|%P|%l|%E"
 SQUEUE: Final = "%n|%A|%T|%r"
 """Columns that have been the same since long before `--json`, whose layout changes with releases."""
 
@@ -55,18 +57,61 @@ _AWAY: Final = re.compile(
 )
 
 
-def hosts(text: str, asked: Iterable[str], *, reserved: bool = False) -> dict[str, Host]:
+def hosts(
+    text: str, asked: Iterable[str], *, reserved: bool = False, partitions: Collection[str] = ()
+) -> dict[str, Host]:
     """Return what sinfo says of each host: a line per node and partition. Hosts that it does not name are unknown to Slurm.
 
-    `reserved`: the jobs name a reservation, and so may run on hosts that one of maintenance holds.
+    `reserved`: the jobs name a reservation, and so may run on hosts that one of maintenance holds. `partitions`: those that the jobs name; none: they
+    go into the default one.
     """
     found: dict[str, Host] = {}
+    allowed: dict[str, list[int | None]] = {}
     for line in text.splitlines():
-        parts = line.split("|", 4)
-        if len(parts) == 5:
-            name, state, cores, features, reason = parts
+        parts = line.split("|", 6)
+        if len(parts) == 7:
+            name, state, cores, features, partition, limit, reason = parts
             found[name] = _host(name, state, cores, features, reason, reserved=reserved)
+            if partition.removesuffix("*") in partitions or (not partitions and partition.endswith("*")):
+                allowed.setdefault(name, []).append(minutes(limit))
+    for name, bounds in allowed.items():  # a job that may go into several partitions takes the one that fits
+        known = [bound for bound in bounds if bound]
+        found[name] = replace(found[name], allowed_min=max(known) if len(known) == len(bounds) else 0)
     return {name: found.get(name) or Host(name=name, problem=_NOT_SHOWN) for name in asked}
+
+
+_TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+
+
+def minutes(text: str) -> int | None:
+    """Return a time as Slurm writes and takes it: "30", "1:30" (minutes), "2:00:00", "1-12" (days and hours); 0: no bound, None: it is no time."""
+    if text.lower() in ("infinite", "unlimited", "-1"):
+        return 0
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return None
+    days, first, second, third = (int(part) if part else None for part in found.groups())
+    if days is not None:
+        seconds = ((days * 24 + (first or 0)) * 60 + (second or 0)) * 60 + (third or 0)
+    elif third is not None:
+        seconds = ((first or 0) * 60 + (second or 0)) * 60 + third
+    else:
+        seconds = (first or 0) * 60 + (second or 0)
+    return -(-seconds // 60)
+
+
+def option(words: Sequence[str], short: str, long: str) -> str:
+    """Return what sbatch takes for an option of these words, the last that there is: `-p a`, `-pa`, `--partition=a`, `--partition a`; "": none."""
+    found = ""
+    for word, after in itertools.zip_longest(words, words[1:], fillvalue=""):
+        name, sign, value = word.partition("=")
+        if word == short or (name == long and not sign):
+            found = after
+        elif name == long:
+            found = value
+        elif word.startswith(short) and not word.startswith("--"):
+            found = word.removeprefix(short)
+    return found
 
 
 _NOT_SHOWN: Final = (

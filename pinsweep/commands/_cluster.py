@@ -176,7 +176,10 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
         from pinsweep.terminal import data
         from reports.text.json_text import json_text
 
-        told = {"job": job_script(sweep), "submissions": _submissions(view), "limits_min": sweep.limits_min}
+        told = {
+            "job": job_script(sweep), "submissions": _submissions(view), "limits_min": sweep.limits_min,
+            "warnings": _short_of_time(view),
+        }  # fmt: skip
         data(json_text({**told, **_as_json(view)}))
         return
     if lines := _submissions(view):
@@ -185,6 +188,8 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
     for kind, minutes in sweep.limits_min.items():
         number = sum(host.kind == kind for host in view.nodes.values())
         say(f"-t  {minutes} min  {_hosts(number)} of {kind}", err=True)
+    for warning in _short_of_time(view):
+        say(f"warning  {warning}", fg="yellow", err=True)
     _show(view, quiet=("not submitted",))
 
 
@@ -209,6 +214,18 @@ def _submissions(view: View) -> dict[str, str]:
             shlex.join(words).replace(f"-w {one.host} ", "-w HOST ").replace(f"/{one.host}.%j", "/HOST.%j")
         )
     return lines
+
+
+def _short_of_time(view: View) -> list[str]:
+    """Return a sentence for jobs of Slurm that are given less time than they may take, with their hosts."""
+    from orchestrator.cluster import limits, slurm, submit
+
+    if view.sweep.via != "slurm":
+        return []
+    short = limits.short(
+        submit.wanted(view), view.nodes, view.sweep, functools.partial(slurm.asked_min, view.sweep)
+    )
+    return [f"{_folded(hosts)}: {why.text}" for why, hosts in short.items()]
 
 
 def _say_submissions(lines: Mapping[str, str]) -> None:

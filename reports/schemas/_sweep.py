@@ -218,6 +218,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         job=text("The script of the jobs."),
         submissions=mapped(text("A command, with HOST for the name."), "Host → what submits its job."),
         limits_min=mapped(integer("Minutes."), "Kind of host → time limit of its jobs."),
+        warnings=listed(text("Which jobs get less time than they may take.")),
         **_HOSTS,
     ),
 }  # fmt: skip

@@ -81,7 +81,7 @@ def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
         db.execute("DELETE FROM run WHERE run_id = 2")
         db.execute("UPDATE session SET ended_utc = NULL")
     sweep.result("n13").unlink()  # and of n14 there was nothing ever
-    slurm("", "".join(f"{host}|idle|1:2:1|(null)|none\n" for host in hosts))
+    slurm("", "".join(f"{host}|idle|1:2:1|(null)|main*|infinite|none\n" for host in hosts))
 
     status, fleet = called("status", "acc"), called("fleet", "acc")
 
@@ -119,7 +119,8 @@ def test_where_a_file_has_to_be_moved_away_first_no_job_is_submitted(
             db.execute("UPDATE session SET host = ?", (name,))
     sweep.result("n2").write_text("garbage")
     asked = slurm(
-        "", "n1|idle|1:2:1|(null)|none\nn2|idle|1:2:1|(null)|none\nn3.site|idle|1:2:1|(null)|none\n"
+        "",
+        "n1|idle|1:2:1|(null)|main*|infinite|none\nn2|idle|1:2:1|(null)|main*|infinite|none\nn3.site|idle|1:2:1|(null)|main*|infinite|none\n",
     )
 
     done = called("run", "-o", "acc")
@@ -139,7 +140,7 @@ def test_where_its_results_are_is_said_of_a_folder_that_is_not_where_it_was(
     called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     sweep = begun(tmp_path / "acc", ["n1"])
-    slurm("", "n1|idle|1:2:1|(null)|none\n")
+    slurm("", "n1|idle|1:2:1|(null)|main*|infinite|none\n")
     shutil.copytree(sweep.folder, tmp_path / "copy")
 
     copied = called("status", "copy").stderr
@@ -183,7 +184,7 @@ def test_a_thousand_hosts_are_two_questions(
     asked = slurm(
         "\n".join(jobs),
         "\n".join(
-            f"{host}|{'drained' if host > 'n0950' else 'idle'}|2:32:2|rack{host[-2:]}|bad DIMM"
+            f"{host}|{'drained' if host > 'n0950' else 'idle'}|2:32:2|rack{host[-2:]}|main*|infinite|bad DIMM"
             for host in hosts
         ),
     )

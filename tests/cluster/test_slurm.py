@@ -219,8 +219,15 @@ def test_each_host_that_gets_no_job_is_named_with_the_reason(
     path = experiment()
     cluster.login("scontrol", "update", "nodename=node1", "state=drain", "reason=bad DIMM")
 
-    done = cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--sbatch", "-p short -t 5")
+    words = ("--nodes", NODES, "-o", sweep, "--sbatch", "-p short -t 5")
 
+    planned = cluster.pinsweep("plan", path, *words)
+    done = cluster.pinsweep("run", path, *words)
+
+    assert (
+        "warning  node[2-3]: a job asks for 5 min, and the partition allows 1: Slurm starts none"
+        in planned.stderr
+    )
     assert done.returncode in (0, 1), done.stderr
     found = cluster.until(sweep, "skipped", "not submitted", "failed")  # by then Slurm has said why
     assert found["node1"] == ("skipped", 'drained "bad DIMM"')

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orchestrator.cluster import slurm_text
 
 SINFO = """\
-n1|idle|2:32:2|icelake,ib|none
-n1|idle|2:32:2|icelake,ib|none
-n2|drained|2:32:2|icelake,ib|bad DIMM | slot 3
-n3|down*|2:32:2|(null)|Not responding
-n4|allocated|2:64:1|rack04,pool|none
-n5|idle*|2:64:1|(null)|none
-n6|draining|2:64:1|(null)|Prolog error
-n7|mixed-|2:64:1|(null)|none
+n1|idle|2:32:2|icelake,ib|main*|1-00:00:00|none
+n1|idle|2:32:2|icelake,ib|short|30:00|none
+n2|drained|2:32:2|icelake,ib|main*|1-00:00:00|bad DIMM | slot 3
+n3|down*|2:32:2|(null)|main*|1-00:00:00|Not responding
+n4|allocated|2:64:1|rack04,pool|main*|infinite|none
+n5|idle*|2:64:1|(null)|main*|1-00:00:00|none
+n6|draining|2:64:1|(null)|main*|1-00:00:00|Prolog error
+n7|mixed-|2:64:1|(null)|main*|1-00:00:00|none
 """
 
 SQUEUE = """\
@@ -50,6 +52,39 @@ def test_hosts_that_can_have_no_job_say_why() -> None:
     assert [name for name, host in hosts.items() if host.idle] == ["n1", "n8"]
 
 
+@pytest.mark.parametrize(
+    ("partitions", "n1", "n2", "n4"),
+    [((), 1440, 1440, 0), (("short",), 30, 0, 0), (("main", "short"), 1440, 1440, 0), (("other",), 0, 0, 0)],
+)
+def test_how_long_a_job_may_last_is_the_partition_s_word(
+    partitions: tuple[str, ...], n1: int, n2: int, n4: int
+) -> None:
+    hosts = slurm_text.hosts(SINFO, ["n1", "n2", "n4"], partitions=partitions)
+
+    assert [host.allowed_min for host in hosts.values()] == [n1, n2, n4]
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("30", 30), ("1:00", 1), ("0:30", 1), ("2:00:00", 120), ("1-12", 2160), ("1-00:30", 1470), ("7-00:00:00", 10080),
+        ("infinite", 0), ("UNLIMITED", 0), ("n/a", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_time_as_slurm_writes_it(text: str, minutes: int | None) -> None:
+    assert slurm_text.minutes(text) == minutes
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("-t 5 -p a", "5"), ("-t5", "5"), ("--time=5", "5"), ("--time 5 -t 7", "7"), ("--time-min=5", ""), ("-p main", ""), ("-t", ""),
+    ],
+)  # fmt: skip
+def test_an_option_of_sbatch_however_it_is_written(words: str, value: str) -> None:
+    assert slurm_text.option(words.split(), "-t", "--time") == value
+
+
 def test_hosts_that_will_have_their_turn_are_not_left_out() -> None:
     """Powered down, powering up or down, planned to be, about to reboot, in a reservation of maintenance that the jobs name."""
     states = (
@@ -67,7 +102,7 @@ def test_hosts_that_will_have_their_turn_are_not_left_out() -> None:
         "reserved",
     )
     gone = ("down~", "drained~", "reboot*", "maint*", "future~", "unknown*", "drained$", "fail", "inval")
-    text = "".join(f"{state}|{state}|2:32:1|(null)|none\n" for state in states + gone)
+    text = "".join(f"{state}|{state}|2:32:1|(null)|main*|infinite|none\n" for state in states + gone)
 
     found = slurm_text.hosts(text, states + gone, reserved=True)
 
