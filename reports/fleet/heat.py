@@ -84,6 +84,7 @@ class Chosen:
     every: tuple[Shown, ...]
     shown: tuple[Shown, ...]
     together: tuple[tuple[str, ...], ...]
+    alike: str  # which hosts share a row; "" where each has one of its own
 
 
 def choose(group: Group, report: Report) -> Chosen | None:
@@ -95,7 +96,8 @@ def choose(group: Group, report: Report) -> Chosen | None:
     every = tuple(_shown(family, group.judged) for family in found)
     at = chosen(found, _named(group, report, every), MOST_FAMILIES)
     shown = tuple(every[i] for i in at)
-    return Chosen(every=every, shown=shown, together=tuple(map(tuple, _together(group, report, shown))))
+    together, alike = _together(group, report, shown)
+    return Chosen(every=every, shown=shown, together=tuple(map(tuple, together)), alike=alike)
 
 
 def heat(group: Group, report: Report, of: Chosen, links: Mapping[str, str]) -> Heat:
@@ -110,7 +112,7 @@ def heat(group: Group, report: Report, of: Chosen, links: Mapping[str, str]) -> 
     )  # fmt: skip
     return Heat(
         grid=grid,
-        sub=_sub(grid, shown, len(every), group),
+        sub=_sub(grid, of, group),
         tables=(
             _scales(every),
             *_folds(rows),
@@ -171,8 +173,8 @@ def _named(group: Group, report: Report, every: Sequence[Shown]) -> list[int]:
     return found
 
 
-def _together(group: Group, report: Report, shown: Sequence[Shown]) -> list[list[str]]:
-    """Return the hosts by rows, the worst first: of more than FOLD_FROM those that are alike together."""
+def _together(group: Group, report: Report, shown: Sequence[Shown]) -> tuple[list[list[str]], str]:
+    """Return the hosts by rows, the worst first, and which share one: of more than FOLD_FROM hosts those that are alike, as closely as MOST_ROWS allow."""
 
     def rank(host: str) -> tuple[int, int, bool, float, str]:
         own = [(one.worse(t.change) / one.quiet) for one in shown if (t := one.typical.get(host))]
@@ -186,13 +188,19 @@ def _together(group: Group, report: Report, shown: Sequence[Shown]) -> list[list
         )
 
     hosts = sorted(group.hosts, key=rank)
-    rows = [[host] for host in hosts]
+    rows, alike = [[host] for host in hosts], ""
     if len(hosts) > FOLD_FROM:
-        for alike in (_closely(report, shown), _by_worst(shown), lambda _: None):
-            rows = [*group_by(hosts, lambda host: (report.word_of(host), alike(host))).values()]  # noqa: B023 (called at once)
+        keys: dict[str, Callable[[str], Hashable]] = {
+            "that nobody could tell apart": _closely(report, shown),
+            "of one verdict that are worst in the same kind of number, or in none,": _by_worst(shown),
+            "of one verdict": lambda _: None,
+        }
+        for alike, key in keys.items():
+            by_word = group_by(hosts, lambda host: (report.word_of(host), key(host)))  # noqa: B023 (called at once)
+            rows = [*by_word.values()]
             if len(rows) <= MOST_ROWS:
                 break
-    return rows
+    return rows, alike
 
 
 def _closely(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable]:
@@ -222,7 +230,8 @@ def _level(one: Shown, typical: Typical | None, *, failed: bool) -> Hashable:
 def _by_worst(shown: Sequence[Shown]) -> Callable[[str], Hashable]:
     def key(host: str) -> Hashable:
         shades = [(one.shade(t), -i) for i, one in enumerate(shown) if (t := one.typical.get(host))]
-        return max(shades, default=(0, 0))[1] if any(s for s, _ in shades) else None
+        shade, family = max(shades, default=(0, 0))
+        return family if shade > 0 else None
 
     return key
 
@@ -280,9 +289,9 @@ def _tip(one: Typical) -> str:
     return f"{series.name}: {fmt.quantity(host.value, unit, step=series.step)}, median {fmt.quantity(strip.middle, unit, step=series.step)}: {host.status}{doubt}"
 
 
-def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
+def _sub(grid: Grid, of: Chosen, group: Group) -> str:
     """Say how to read the grid: what a cell is, what colour, outline and hatching mean, what is not there."""
-    marks = grid.marks
+    marks, shown, left_out = grid.marks, of.shown, len(of.every) - len(of.shown)
     several = any(len(one.family.numbers) > 1 for one in shown)
     cell = f"A box is a host’s change from the median of {middle_of(known for one in shown for known in one.family.numbers)}, in %"
     if several:
@@ -300,11 +309,11 @@ def _sub(grid: Grid, shown: Sequence[Shown], every: int, group: Group) -> str:
     if not group.judged:
         colour = "No colours: so few hosts do not tell what is usual"
     more = [
-        "Rows stand by verdict, the worst first; of one verdict by how far the worst box is beyond what has no colour" if group.judged and len(grid.rows) > 1 else "",
-        f"Of more than {FOLD_FROM} hosts, those that nobody could tell apart share a row, which names them: it has their lowest and highest, in the colour of the one in the middle; pinsweep fleet --all lists the numbers of each odd host" if "several" in marks else "",
+        f"Rows stand by verdict, the worst first; of one verdict {'those with most ×, then ' if 'failed' in marks else ''}by how far the worst box is beyond what has no colour" if group.judged and len(grid.rows) > 1 else "",
+        f"Of more than {FOLD_FROM} hosts, those {of.alike} share a row, which names them: it has their lowest and highest, in the colour of the one in the middle; pinsweep fleet --all lists the numbers of each odd host" if "several" in marks else "",
         "Hatched: not measured" if "missing" in marks else "",
         "×: its runs failed" if "failed" in marks else "",
-        f"{fmt.plural(every - len(shown), 'more kind')} of number {'in the table' if group.judged else 'not drawn'}" if every > len(shown) else "",
+        f"{fmt.plural(left_out, 'more kind')} of number {'in the table' if group.judged else 'not drawn'}" if left_out else "",
     ]  # fmt: skip
     return ". ".join(filter(None, [cell, colour, *more])) + "."
 

@@ -1012,8 +1012,9 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     assert "Slow: 5 % worse in three sessions" in " ".join(strict.methods)
 
 
-def test_a_thousand_hosts_fit_a_page(some: Fleet) -> None:
-    """Dots that fall on one pixel are one dot: the picture does not grow with the fleet."""
+def test_a_thousand_hosts_fit_a_page(some: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dots that fall on one pixel are one dot: the picture does not grow with the fleet. Of rows that are many it is said by what hosts share them:
+    218 hosts from −7.5 to +8.3 % were ones "that nobody could tell apart"."""
     from reports.verdicts.fleet import Metric, judge_fleet
 
     report = some.hosts(range(1, 13)).report()
@@ -1037,6 +1038,11 @@ def test_a_thousand_hosts_fit_a_page(some: Fleet) -> None:
     assert heated.grid is not None
     assert len(heated.grid.rows) < 20
     assert sum(int(row.name.removesuffix(" hosts")) if row.of else 1 for row in heated.grid.rows) == 1000
+    assert "those that nobody could tell apart share a row" in heated.note
+    monkeypatch.setattr(heat, "MOST_ROWS", 1)
+    heated = strip.heat_map(group, dataclasses.replace(report, statuses=statuses), 1, several=False)
+    assert heated is not None
+    assert "those of one verdict share a row" in heated.note
 
 
 def test_who_is_slow_has_a_coloured_cell_and_noise_has_none(some: Fleet) -> None:
