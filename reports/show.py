@@ -29,7 +29,8 @@ from reports.results.load import load, printed
 from reports.results.model import UNREPEATED, Results, Run
 from reports.results.remembered import remembered
 from reports.text import format as fmt
-from reports.text.columns import WIDTH, cut, cut_apart, wrapped
+from reports.text.columns import WIDTH, cut, wrapped
+from reports.text.names import cut_apart, of_letters
 from reports.text.plain import printable
 
 _MOST_LINES = 40
@@ -383,7 +384,7 @@ def _fitted(
             break
         widths[widest] = max(6, widths[widest] - max(1, over // len(shown)))
     for c in shown:
-        names = cut_apart((row[c] for row in table[1:]), widths[c])
+        names = cut_apart((row[c] for row in table[1:]), of_letters(widths[c]))
         for row in table[1:]:
             row[c] = names[row[c]]
     left_out = [axis for c, axis in enumerate(kept) if c not in shown]

@@ -223,14 +223,11 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequen
     lost = {one.line: one.run for one in missing if one.line}
     shown = dict(list(lines.items())[:MOST_ROWS])
     crosses = dict(list(lost.items())[: MOST_ROWS - len(shown)])
-    cut = wording.cut_apart([*lines, *lost], lambda name: wording.shorten(name, 26))
-    drawn = {cut[name]: of for name, of in shown.items()}
-    failed = {cut[name]: run for name, run in crosses.items()}
     return dot_rows.rows_panel(
         metric,
-        drawn,
+        shown,
         unit,
         lambda scale: _axis_title(points[0].number, scale),
         f"{metric} by cell.",
-        failed=failed,
+        failed=crosses,
     )

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from reports.charts import wording
 from reports.draw import label_placement, vega
 from reports.draw.figure import Panel
 from reports.draw.plot import Plot
@@ -17,6 +16,7 @@ from reports.numbers.formulas import Spread, saturations, spread
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.text import format as fmt
+from reports.text.names import cut_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,7 +441,7 @@ def _names(curves: Sequence[Curve], width: float) -> dict[str, str]:
             alike = [len({first for first, _, _ in c}) == 1 and all(rest for *_, rest in c) for c in columns]
             shown = [[rest if same else "".join(p) for p in c for *_, rest in [p]] for c, same in zip(columns, alike, strict=True)]  # fmt: skip
             texts = dict(zip(own, map(", ".join, zip(*shown, strict=True)), strict=True))
-    cut = wording.cut_apart(texts.values(), lambda text: label_placement.fitting(text, room))
+    cut = cut_apart(texts.values(), label_placement.fits(room))
     return {name: cut[text] for name, text in texts.items()}
 
 

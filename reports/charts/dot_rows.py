@@ -11,6 +11,7 @@ from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers.formulas import Spread
 from reports.results.model import Run
 from reports.text import format as fmt
+from reports.text.names import cut_apart
 
 
 def rows_panel(
@@ -48,7 +49,7 @@ def rows_panel(
         frame = Frame(
             width=width, height=24 + 27 * rows + 36, left=min(left, width // 2), right=right, top=14
         )
-        names = wording.cut_apart([*shown, *lost], lambda name: wording.fitted(name, frame.left - 12))
+        names = cut_apart([*shown, *lost], label_placement.fits(frame.left - 12))
         data: dict[str, Rows] = {
             "rows": [
                 {

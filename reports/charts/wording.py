@@ -1,14 +1,12 @@
-"""What the charts say in words: names that are cut, values with their range, key numbers, what ran."""
+"""What the charts say in words: values with their range, key numbers, what ran."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from reports.charts import facets
 from reports.charts.soundness import counted
-from reports.draw import label_placement
 from reports.draw.figure import Panel
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
@@ -40,37 +38,6 @@ def over(runs: Sequence[Run]) -> str:
     return (
         f"of {fmt.count(len({run.host for run in runs}))} hosts" if facets.pooled(runs) else "of the repeats"
     )
-
-
-def shorten(text: str, most: int = 22) -> str:
-    """Cut a name that no margin could hold, in its middle: what tells it from the others often stands last."""
-    if len(text) <= most:
-        return text
-    end = most // 2
-    return f"{text[: most - 1 - end].rstrip(' ,')}…{text[len(text) - end :].lstrip(' ,')}"
-
-
-def fitted(name: str, width: float) -> str:
-    """Return a name `shorten`ed to what fits into `width` px; never below eight letters."""
-    most = len(name)
-    while label_placement.text_width(shorten(name, most)) > width and most > 8:
-        most -= 1
-    return shorten(name, most)
-
-
-def cut_apart(names: Iterable[str], cut: Callable[[str], str] = shorten) -> dict[str, str]:
-    """Return name → its cut form; those that the cut would make alike are cut from where they part on."""
-    found = {name: cut(name) for name in names}
-    for alike in group_by(found.items(), lambda pair: pair[1]).values():
-        if len(alike) > 1:
-            same = itertools.takewhile(
-                lambda at: len(set(at)) == 1, zip(*(name for name, _ in alike), strict=False)
-            )
-            shared = "".join(letter for letter, *_ in same)
-            at = next((shared.rfind(end) + len(end) for end in (", ", " ") if end in shared), len(shared))
-            parts = cut_apart((name[at:] for name, _ in alike), cut)
-            found |= {name: f"…{parts[name[at:]]}" for name, _ in alike}
-    return found
 
 
 def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3, step: float | None = None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.charts import curve_rows, wording
+from reports.charts import curve_rows
 from reports.charts.curve_rows import Cross, Curve
 from reports.checks import doubts
 from reports.compare import text as texts
@@ -200,7 +200,6 @@ def _panel(
     lines = [
         Curve(
             name=", ".join(filter(None, key)) or metric,
-            label=wording.shorten(", ".join(filter(None, key)), 20),
             points=tuple((at, Spread(ratio, ratio, ratio, 1)) for at, ratio, *_ in _ratios(of, key, y)),
             ranges=tuple((at, low, high) for at, _, low, high in _ratios(of, key, y)),
         )

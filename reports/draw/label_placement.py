@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,11 @@ def text_width(text: str, size: float = 12) -> float:
 
 def _px(wide: int, size: float = 12) -> float:
     return wide / 1000 * size * 1.1
+
+
+def fits(width: float) -> Callable[[str], bool]:
+    """Return what tells whether a text needs no more than `width` px; one of eight letters is never cut."""
+    return lambda text: len(text) <= _FEWEST or text_width(text) <= width
 
 
 def fitting(text: str, width: float) -> str:

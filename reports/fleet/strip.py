@@ -22,8 +22,8 @@ from reports.results.grouping import group_by
 from reports.results.levels import natural
 from reports.results.model import Run
 from reports.text import format as fmt
-from reports.text.columns import cut_apart
 from reports.text.hostlist import listed
+from reports.text.names import cut_apart
 from reports.verdicts.fleet import MAD, Host, Status, Strip
 from reports.verdicts.model import relative
 
@@ -113,7 +113,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         middles = [fmt.quantity(strip.middle, one.said_unit, step=one.step) for one, strip in shown]
         room = frame.plot_width - max(map(label_placement.text_width, middles), default=0.0) - 12
         names = [_name(one, several_sweeps) for one, _ in shown]
-        cut = apart(names, room)
+        cut = cut_apart(names, label_placement.fits(room))
         for i, (_, strip) in enumerate(shown):
             data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": cut[names[i]], "value": middles[i]})
             dots = [{**dot, "y": i + 0.6} for dot in dots_of[id(strip)]]
@@ -152,17 +152,6 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
 
 
 _WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
-
-
-def apart(names: Sequence[str], width: float) -> dict[str, str]:
-    """Return name → what of it fits into `width` px, cut in its middle so that no two look alike; never below eight letters: the cell
-    that tells two numbers apart stands last."""
-    most = max(map(len, names), default=0)
-    while most > 8 and any(
-        label_placement.text_width(cut) > width for cut in cut_apart(names, most).values()
-    ):
-        most -= 1
-    return cut_apart(names, most)
 
 
 def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:

@@ -14,6 +14,7 @@ from reports.numbers import formulas
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.text import format as fmt
+from reports.text.names import cut_apart
 
 _COLOURS = dict(zip(("memory", "message passing", "storage"), vega.SERIES, strict=False))
 _MOST_ROWS = 14
@@ -135,7 +136,7 @@ def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
 
 def _marks(shown: Sequence[AccessTime], room: float) -> dict[str, Rows]:
     """Return the data sets `rows` (dots, with names cut to `room`, px) and `tails`."""
-    names = wording.cut_apart((t.name for t in shown), lambda name: wording.fitted(name, room))
+    names = cut_apart((t.name for t in shown), label_placement.fits(room))
     return {
         "rows": [
             {"series": t.group, "x": t.median, "y": i + 0.5, "name": names[t.name], "tip": _tip(t), **({} if t.run.sound else {"hollow": True})}

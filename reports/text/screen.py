@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.text.columns import GAP, WIDTH, columns, cut_apart, wrapped
+from reports.text.columns import GAP, WIDTH, columns, wrapped
 from reports.text.plain import printable
 
 
@@ -71,10 +71,10 @@ def prose(text: str, screen: Screen, *, first: str = "", rest: str | None = None
 
 def table(
     rows: Sequence[Sequence[str]], screen: Screen, *, right: frozenset[int] = frozenset(), indent: int = 0, give: int,
-    spare: Sequence[int] = (), wrap: bool = True,
+    spare: Sequence[int] = (),
 ) -> list[str]:  # fmt: skip
     """Return a line per row as `columns` does. Of what is too wide for a terminal the columns `spare` are left out, the first of them first, then
-    column `give` goes on in a next line; without `wrap` it is cut, so that names stay different."""
+    column `give` goes on in a next line."""
     kept = list(range(max(map(len, rows), default=0)))
     shown = [[printable(cell) for cell in row] for row in rows]
 
@@ -94,9 +94,7 @@ def table(
             break
         kept.remove(i)
     room = max(screen.width - others(), _LEAST)
-    if not wrap:
-        names = cut_apart((row[give] for row in shown if give < len(row)), room)
-        return drawn([[names[cell] if i == give else cell for i, cell in enumerate(row)] for row in shown])
+
     lines: list[list[str]] = []
     for row in shown:
         first, *more = wrapped(row[give], width=room, rest=" ") or [""]

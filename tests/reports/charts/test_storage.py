@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from pinsweep.cli import cli
 from reports import show
-from reports.charts import wording
 from reports.checks import audit
 from reports.draw import vega
 from reports.draw.figure import Figure, Table
@@ -192,13 +191,6 @@ def test_the_overview_cuts_names_where_they_do_not_differ(make: Any, tmp_path: P
     ]
     for spec in (overview.panels[0].wide, overview.panels[0].narrow):
         assert spec["datasets"]["rows"][1]["name"].endswith("direct")
-
-
-def test_a_name_is_cut_in_its_middle() -> None:
-    names = ["alg fast, mode x, size 4096", "alg fast, mode x, size 8192"]
-
-    assert [wording.shorten(name, 20) for name in names] == ["alg fast…size 4096", "alg fast…size 8192"]
-    assert wording.shorten("file, direct", 20) == "file, direct"
 
 
 def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
@@ -654,19 +646,6 @@ def test_a_mix_whose_parts_fio_put_together_has_a_name(make: Any, tmp_path: Path
     assert figure.numbers[0].rows[0][0] == "randrw 50:50"
     assert "Dashed" not in figure.sub
     assert [key.name for key in built.key_numbers] == ["Storage, 4 KiB I/Os"]
-
-
-def test_names_that_a_cut_makes_alike_are_told_apart() -> None:
-    names = [
-        f"randread of a long name, {middle}, with 4 KiB blocks at iodepth 1"
-        for middle in ("cpu 0", "cpu 1", "cpu 12")
-    ]
-
-    cut = wording.cut_apart([*names, "short"])
-
-    assert len(set(cut.values())) == 4
-    assert [cut[name].removeprefix("…").partition(",")[0] for name in names] == ["cpu 0", "cpu 1", "cpu 12"]
-    assert cut["short"] == "short"
 
 
 def test_a_mix_that_nobody_asked_for_is_not_missed(make: Any, tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ from typing import Any
 
 import pytest
 
-from reports.draw import label_placement
 from reports.draw.figure import Figure
-from reports.fleet import heat, outliers, strip
+from reports.fleet import heat, outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
 from reports.page import html
@@ -162,17 +161,6 @@ def test_equal_values_are_not_said_to_differ_by_nothing() -> None:
     """ "Hosts differ by 0 %" of values that a clock's step makes equal, beside "≤ 0.35 %" of the same in the table of numbers."""
     assert heat.differ_by(0.0) == "no difference seen"
     assert heat.differ_by(0.0042) == "0.42 %"
-
-
-def test_names_of_a_strip_are_cut_where_they_are_alike() -> None:
-    """At 400 px two rows were "memory time per byte at statistic sequen…": the cell, which stands last, was lost."""
-    names = [f"memory time per byte, written in order, op={op}" for op in ("read", "write", "write+fence")]
-
-    cut = strip.apart(names, 200)
-
-    assert len(set(cut.values())) == 3
-    assert all(label_placement.text_width(text) <= 200 for text in cut.values())
-    assert strip.apart(["triad bandwidth"], 200) == {"triad bandwidth": "triad bandwidth"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""Names that are too long for their place, cut so that what tells them apart stays. Pure."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Final
+
+Fits = Callable[[str], bool]
+"""Is there room for a text? If there is, then also for one of fewer letters."""
+
+_GAP: Final = "…"
+_BETWEEN: Final = re.compile(r"(, |: | (?=[^\s=]+=))")
+"""What stands between the parts of a name: "scaling, place=local threads=4: triad bandwidth" has four."""
+_LEAST: Final = 4
+"""Letters of a part that is cut: fewer say nothing."""
+
+
+def of_letters(most: int) -> Fits:
+    """Return what tells whether a text has so many letters at most."""
+    return lambda text: len(text) <= most
+
+
+def cut_apart(names: Iterable[str], fits: Fits) -> dict[str, str]:
+    """Return name → its form that fits: where the name does not, without the parts that most names share; at last cut in its middle. Forms
+    are as different as the names are, if need be by a number."""
+    found = _without_shared_parts(list(dict.fromkeys(names)), fits)
+    for same in _alike(found):
+        found |= _without_shared_parts(same, fits)
+    for same in _alike(found):
+        found |= _without_shared_ends(same, fits)
+    for name in (name for same in _alike(found) for name in same if not fits(name)):
+        found[name] = _numbered(found[name], fits, {*found.values()})
+    return found
+
+
+def _alike(found: Mapping[str, str]) -> list[list[str]]:
+    """Return the names that look the same."""
+    by_form: dict[str, list[str]] = {}
+    for name, form in found.items():
+        by_form.setdefault(form, []).append(name)
+    return [same for same in by_form.values() if len(same) > 1]
+
+
+def _without_shared_parts(names: Sequence[str], fits: Fits) -> dict[str, str]:
+    split = {name: _BETWEEN.split(name) for name in names}
+    shared = Counter(part for words in split.values() for part in {*words[::2]})
+    return {name: name if fits(name) else _shortened(words[::2], words[1::2], shared, fits) for name, words in split.items()}  # fmt: skip
+
+
+def _shortened(parts: Sequence[str], between: Sequence[str], shared: Mapping[str, int], fits: Fits) -> str:
+    """Return a name without as many of its parts as need be: first those that most names share, of these the inner ones, then the later."""
+    last = len(parts) - 1
+    order = sorted(range(len(parts)), key=lambda i: (-shared[parts[i]], -min(i, last - i), -i))
+    equal = len(parts) > 1 and shared[parts[order[-1]]] == shared[parts[order[-2]]]
+    most = last - equal  # of two that tell as much, both stay
+    kept = list(parts)
+    for i in order[:most]:
+        kept[i] = ""
+        if fits(_joined(kept, between)):
+            return _filled(kept, between, i, parts[i], fits)
+    return _middle(_joined(kept, between), fits)
+
+
+def _joined(parts: Sequence[str], between: Sequence[str]) -> str:
+    """Return the parts as a name, with a gap where one is left out, or ends in one."""
+    text = ""
+    for joint, part in zip(("", *between), parts, strict=True):
+        if not part:
+            text += "" if text.endswith(_GAP) else _GAP
+        else:
+            text += part if text.endswith(_GAP) else f"{joint}{part}"
+    return text
+
+
+def _filled(kept: Sequence[str], between: Sequence[str], i: int, part: str, fits: Fits) -> str:
+    """Return the name with as much of the beginning of the part that was left out last as there is room for."""
+
+    def form(text: str) -> str:
+        return _joined([*kept[:i], text.rstrip() + _GAP, *kept[i + 1 :]], between)
+
+    text = part[: _most(len(part), lambda n: form(part[:n]), fits)]
+    if not part[len(text) :].startswith(" "):
+        text = text.rpartition(" ")[0] or text  # whole words, if there is one
+    return form(text) if len(text) >= _LEAST else _joined(kept, between)
+
+
+def _middle(text: str, fits: Fits) -> str:
+    """Return a text without as many letters in its middle as need be."""
+
+    def form(letters: int) -> str:
+        end = letters // 2
+        return f"{text[: letters - end].rstrip(' ,:')}{_GAP}{text[len(text) - end :].lstrip(' ,:')}"
+
+    return form(_most(len(text), form, fits))
+
+
+def _most(letters: int, form: Callable[[int], str], fits: Fits) -> int:
+    """Return how many letters, fewer than these, may be kept so that their form fits."""
+    return max(0, bisect.bisect_left(range(letters), True, key=lambda n: not fits(form(n))) - 1)
+
+
+def _without_shared_ends(names: Sequence[str], fits: Fits) -> dict[str, str]:
+    """Cut the names that do not fit to the words, or else the letters, in which they differ."""
+    long = [name for name in names if not fits(name)]
+    head, tail = (_shared(ends) for ends in (long, [name[::-1] for name in long]))
+    found = {}
+    for name in long:
+        end = max(len(name) - tail, head + 1)
+        start, stop = name.rfind(" ", 0, head) + 1, name.find(" ", end)
+        words = name[start : len(name) if stop < 0 else stop].rstrip(" ,:")
+        forms = [
+            _GAP * (start > 0) + words + _GAP * (stop >= 0),
+            _GAP * (head > 0) + name[head:end] + _GAP * (end < len(name)),
+        ]
+        found[name] = next(filter(fits, forms), None) or _middle(forms[-1], fits)
+    return found
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Return with how many letters all names begin."""
+    return sum(1 for _ in itertools.takewhile(lambda at: len(set(at)) == 1, zip(*names, strict=False)))
+
+
+def _numbered(form: str, fits: Fits, taken: Container[str]) -> str:
+    """Return a form with the first number at its end that makes it another one than those that are taken."""
+
+    def ending(end: str) -> str:
+        return form[: _most(len(form) + 1, lambda n: form[:n] + end, fits)] + end
+
+    return next(text for n in itertools.count(1) if (text := ending(f"~{n}")) not in taken)
