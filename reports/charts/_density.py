@@ -27,12 +27,13 @@ def body(d: Distribution) -> list[Bucket]:
     return [b for b, seen in zip(d.buckets, shares, strict=True) if seen - b.n < SHARE * d.n]
 
 
-def bins(buckets: Sequence[Bucket], count: int = _BINS) -> list[Bucket]:
-    """Return the samples in so many bins of one width, none narrower than a bucket: a bucket gives to each bin as much as lies in it."""
+def bins(buckets: Sequence[Bucket], count: int = _BINS, *, finest: float = 0.0) -> list[Bucket]:
+    """Return the samples in so many bins of one width, none narrower than a bucket or than `finest`, the step of the clock (ns): a bucket
+    gives to each bin as much as lies in it."""
     low, high = buckets[0].low, buckets[-1].high
     if not high > low:  # all samples are one number
         return [Bucket(low, high, sum(b.n for b in buckets))]
-    width = max((high - low) / count, *(b.high - b.low for b in buckets))
+    width = max((high - low) / count, finest, *(b.high - b.low for b in buckets))
     counts = [0.0] * max(1, math.ceil((high - low) / width - 1e-9))
     for b in buckets:
         first = int((b.low - low) / width)
@@ -47,7 +48,7 @@ def density_panel(d: Distribution, colour: str, *, noun: str = "access") -> Pane
     differ. colour: that of its tail."""
     shown = body(d)
     mean, deviation = formulas.moments(shown)
-    own = bins(shown)
+    own = bins(shown, finest=d.step)
     if d.n < 1000 or len(own) < 8 or deviation <= 0:
         return None
     scale = fmt.scale_to_largest([own[-1].high], "ns")
@@ -60,7 +61,11 @@ def density_panel(d: Distribution, colour: str, *, noun: str = "access") -> Pane
         )
 
     ends = [own[0].low + i * (own[-1].high - own[0].low) / 120 for i in range(121)]
-    whole = axes.from_zero([own[-1].high / scale.factor], f"{fmt.sentence(noun)} time, {scale.unit}")
+    ends_of_x = [end / scale.factor for end in (own[0].low, own[-1].high)]
+    x_axis = (
+        axes.around if ends_of_x[0] > ends_of_x[1] / 2 else axes.from_zero
+    )  # a shape needs room, not a zero
+    whole = x_axis(ends_of_x, f"{fmt.sentence(noun)} time, {scale.unit}")
     y = axes.from_zero([max(b.n for b in own), normal(mean)], f"{many} per bucket")
     bars: Rows = [
         {

@@ -8,10 +8,13 @@ and than the spread of the repeats; further than 10 % where there are fewer than
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs, saturations
 from reports.text import format as fmt
+
+_TAIL: Final = 1.1
+"""How many times the median the 99.9 % are at least where a title tells of them."""
 
 
 def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
@@ -291,19 +294,21 @@ def tail(
     longer: tuple[str, float] | None = None,
 ) -> str:
     """Say "Memory, 1 GB: one access in a thousand takes over 3.11 × the median, the slowest of 100 000 took 1.49 ms"; of several
-    repeats "… in each repeat", whose bound is that of the one with the shortest tail. Needs 10 000 samples a run.
+    repeats "… in each repeat", whose bound is that of the one with the shortest tail. Needs 10 000 samples a run. Of a tail that lies at
+    the median, as that of a timer alone may, "Empty access: the slowest of 300 000 took 48.3 µs".
 
     tails: how many times its median the 99.9 % of each repeat are. longer: which other one has a longer tail, and the shortest of its
     repeats': "(memory, 1 kB: over 9.20 ×)".
     """
     if not tails:
         return "Latency tails"
+    slowest = f"the slowest of {fmt.count(n)} took {fmt.quantity(largest, 'ns')}" if largest else ""
+    if min(tails) < _TAIL and not longer:
+        return f"{name}: {slowest}" if slowest else "Latency tails"
     in_each = " in each repeat" if len(tails) > 1 else ""
     beside = f" ({longer[0]}: over {fmt.number(longer[1], rounding=fmt.DOWN)} ×)" if longer else ""
     text = f"{name}: one {noun} in a thousand takes over {fmt.number(min(tails), rounding=fmt.DOWN)} × the median{in_each}{beside}"
-    if largest:
-        text += f", the slowest of {fmt.count(n)} took {fmt.quantity(largest, 'ns')}"
-    return text
+    return f"{text}, {slowest}" if slowest else text
 
 
 def overview(times: Sequence[tuple[str, Spread, bool]], steps: Sequence[float | None] = ()) -> str:

@@ -46,6 +46,24 @@ def test_bins_hold_all_samples_and_are_not_finer_than_what_was_counted() -> None
     assert math.isclose(found[0].high - found[0].low, 256.0)
 
 
+def test_bins_are_not_finer_than_the_clock() -> None:
+    """A clock in steps of 10 ns: hairlines stood at 20 and 30 ns, with nothing between them."""
+    buckets = [Bucket(at, at + 0.1, 1000) for at in (20.0, 30.0, 40.0, 50.0)]
+
+    assert [round(b.high - b.low, 6) for b in bins(buckets, finest=10.0)] == [10.0] * 4
+
+
+def test_samples_far_from_zero_have_the_axis_for_themselves(make: Any, tmp_path: Path) -> None:
+    dice = random.Random(1)
+    far = of_samples(make, tmp_path / "far.db", [dice.gauss(500, 40) for _ in range(20_000)])
+    near = of_samples(make, tmp_path / "near.db", [dice.gauss(500, 110) for _ in range(20_000)])
+
+    assert [found.panels[-1].wide["encoding"]["x"]["scale"]["domain"][0] > 0 for found in (far, near)] == [
+        True,
+        False,
+    ]
+
+
 def test_samples_that_are_one_number_are_one_bin() -> None:
     """A clock that is too coarse gives 0 again and again."""
     assert bins([Bucket(0.0, 0.0, 7)]) == [Bucket(0.0, 0.0, 7)]

@@ -148,6 +148,8 @@ def test_tails_need_ten_thousand_samples() -> None:
     assert "over 3.11 × the median, the slowest of 100\u202f000 took 1.49 ms" in titles.tail(
         "memory", (840 / 270,), 1.49e6, 100_000
     )
+    assert titles.tail("Empty access", (1.0, 1.5), 48.3e3, 300_000) == "Empty access: the slowest of 300\u202f000 took 48.3 µs"  # fmt: skip
+    assert titles.tail("Empty access", (1.0, 1.5), None, 300_000) == "Latency tails"
 
 
 @pytest.mark.parametrize(
