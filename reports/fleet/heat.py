@@ -187,20 +187,17 @@ def _together(group: Group, report: Report, shown: Sequence[Shown]) -> tuple[lis
             host,
         )
 
+    def folded(key: Callable[[str], Hashable]) -> list[list[str]]:
+        return [*group_by(hosts, lambda host: (report.word_of(host), key(host))).values()]
+
     hosts = sorted(group.hosts, key=rank)
-    rows, alike = [[host] for host in hosts], ""
-    if len(hosts) > FOLD_FROM:
-        keys: dict[str, Callable[[str], Hashable]] = {
-            "that nobody could tell apart": _closely(report, shown),
-            "of one verdict that are worst in the same kind of number, or in none,": _by_worst(shown),
-            "of one verdict": lambda _: None,
-        }
-        for alike, key in keys.items():
-            by_word = group_by(hosts, lambda host: (report.word_of(host), key(host)))  # noqa: B023 (called at once)
-            rows = [*by_word.values()]
-            if len(rows) <= MOST_ROWS:
-                break
-    return rows, alike
+    if len(hosts) <= FOLD_FROM:
+        return [[host] for host in hosts], ""
+    if len(rows := folded(_closely(report, shown))) <= MOST_ROWS:
+        return rows, "that nobody could tell apart"
+    if len(rows := folded(_by_worst(shown))) <= MOST_ROWS:
+        return rows, "of one verdict that are worst in the same kind of number, or in none,"
+    return folded(lambda _: None), "of one verdict"
 
 
 def _closely(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable]:
