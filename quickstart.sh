@@ -20,7 +20,7 @@ scripts/setup.sh
 mkdir -p results
 name="results/quickstart@$(uname -n)-$(date -u +%Y%m%d)"
 status=0
-.venv/bin/pinsweep run experiments/quickstart.yaml -o "$name.db" || status=$?
+PINSWEEP_NO_NEXT=1 .venv/bin/pinsweep run experiments/quickstart.yaml -o "$name.db" || status=$?
 # 1: a run failed; the others are worth a report, which names the one that failed
 ((status <= 1)) || exit "$status"
 .venv/bin/pinsweep report "$name.db" -o "$name.html"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -369,4 +370,5 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         say(line, err=True)
     for line in audit.brief(findings, f"pinsweep audit {named}", {run.cell.sweep for run in results.runs}):
         say(line, fg="yellow", err=True)
-    say(f"next: pinsweep show {named}, or pinsweep report {named} -o report.html", err=True)
+    if not os.environ.get("PINSWEEP_NO_NEXT"):  # of quickstart.sh, which makes the page itself
+        say(f"next: pinsweep show {named}, or pinsweep report {named} -o report.html", err=True)
