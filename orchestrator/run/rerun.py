@@ -80,7 +80,7 @@ class Rerun:
 
     pairs: tuple[Pair, ...]
     interleaved: frozenset[int]  # indexes into `pairs`: both sides are measured, in turns
-    not_repeatable: Mapping[int, str]  # index → why it cannot be measured again; the others: only B is
+    not_repeatable: Mapping[int, str]  # index → why it cannot be measured again
     why_only_b: str  # why A is not measured again where it is not; "" if all are interleaved
     runs: tuple[tuple[Output, PlannedRun], ...]  # in the order in which they start
     outputs: Mapping[Output, Prepared]  # what the fresh file of each will record
@@ -88,6 +88,11 @@ class Rerun:
     seed: int
     warm_ups: tuple[tuple[Output, PlannedRun], ...] = ()  # before all of them
     tune: bool = False
+
+    @property
+    def only_b(self) -> frozenset[int]:
+        """Indexes into `pairs`: of these B alone is measured."""
+        return frozenset(range(len(self.pairs))) - self.interleaved - self.not_repeatable.keys()
 
     @property
     def estimate_s(self) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import secrets
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,14 +25,14 @@ from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
 from reports.compare.comparison import compare, shared, worst_first
 from reports.compare.matching import CellOfSide, Pair
-from reports.compare.model import Again, Ask, Comparison, Row, moment
+from reports.compare.model import Again, Ask, Comparison, NotAgain, Row, Way, moment
 from reports.compare.sides import Side, side
 from reports.results.load import load
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 from reports.text.plain import printable
 from reports.verdicts.confirm import fresh_repeats, screen, settle
-from reports.verdicts.model import VERDICTS, Decision, Sample
+from reports.verdicts.model import Decision, Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,31 +156,14 @@ def confirmed(
 
     `a`: fresh results of the cells that both sides were measured for; for the others A's stored runs stand.
     """
-    stored = tuple(
-        run
-        for index, pair in enumerate(wanted.cells)
-        if index not in rerun.interleaved and index not in rerun.not_repeatable
-        for run in pair.a.runs
-    )
     in_turns = side("A", fmt.words(a.paths), a) if a is not None else None
-    left = dataclasses.replace(
-        in_turns or found.a,
-        runs=(*(in_turns.runs if in_turns else ()), *stored),
-        when={**found.a.when, **(in_turns.when if in_turns else {})},
-    )
     right = side("B", fmt.words(b.paths), b)
-    names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
-    interleaved = {wanted.cells[index].key for index in rerun.interleaved}
-    fresh: dict[Hashable, tuple[Row, Sample]] = {}
-    if left.runs and right.runs:
-        # thresholds named for a metric are in the first comparison's rules; here their metric may be missing
-        again = compare(left, right, dataclasses.replace(ask, thresholds={}), by=found.by)
-        for row in again.rows:
-            key = names.get(_name(again, row))
-            if key is not None:
-                sample = again.samples[_index(row.decision)]
-                both = all(pair.key in interleaved for pair in found.behind[key])
-                fresh[key] = row, dataclasses.replace(sample, key=key, interleaved=both)
+    fresh = _fresh(found, wanted, found.a, right, rerun.only_b, ask)
+    if in_turns is not None:
+        told = _fresh(found, wanted, in_turns, right, rerun.interleaved, ask)
+        fresh |= {
+            key: (row, dataclasses.replace(sample, interleaved=True)) for key, (row, sample) in told.items()
+        }
     families = settle(found.families, [s for _, s in fresh.values()], found.rules, asked=wanted.keys)
     decisions = {d.key: d for family in families for d in family.decisions}
     rows = tuple(
@@ -193,27 +176,73 @@ def confirmed(
         families=families,
         samples=samples,
         shared=shared(rows),
-        confirmed=_conclusion(rows, wanted, rerun),
-        again=_again(found, fresh, interleaved, tuple(one for one in (in_turns, right) if one is not None)),
+        again=_again(found, wanted, rerun, fresh, tuple(one for one in (in_turns, right) if one is not None)),
     )
+
+
+def _fresh(
+    found: Comparison, wanted: Asked, left: Side, right: Side, cells: Collection[int], ask: Ask
+) -> dict[Hashable, tuple[Row, Sample]]:
+    """Return key → the numbers that the fresh runs of some cells give, against those of `left`: fresh ones as well, or A's stored ones. cells:
+    indexes into those that are wanted; of a curve over others, too, nothing is told: half of it would be of another day."""
+    pairs = [wanted.cells[index] for index in cells]
+    a = _of_cells(left, (pair.a for pair in pairs))
+    b = _of_cells(right, (pair.b for pair in pairs))
+    if not a.runs or not b.runs:
+        return {}
+    names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
+    # thresholds named for a metric are in the first comparison's rules; here their metric may be missing
+    again = compare(a, b, dataclasses.replace(ask, thresholds={}), by=found.by)
+    return {
+        key: (row, dataclasses.replace(again.samples[_index(row.decision)], key=key, interleaved=False))
+        for row in again.rows
+        if (key := names.get(_name(again, row))) is not None
+    }
+
+
+def _of_cells(of: Side, cells: Iterable[CellOfSide]) -> Side:
+    """Return a side with its runs of some cells alone."""
+    wanted = {_place_of(run) for cell in cells for run in cell.runs}
+    return dataclasses.replace(of, runs=tuple(run for run in of.runs if _place_of(run) in wanted))
+
+
+def _place_of(run: Run) -> Hashable:
+    """Return what is the same of the runs of a cell, however often it is measured."""
+    return run.record.point_id, run.relation
 
 
 def _again(
-    found: Comparison, fresh: Collection[Hashable], interleaved: Collection[Hashable], sides: tuple[Side, ...]
-) -> Again:
-    """Return what was measured again. fresh: keys of the numbers that have fresh runs; interleaved: the cells whose both sides have."""
+    found: Comparison, wanted: Asked, rerun: Rerun, fresh: Mapping[Hashable, tuple[Row, Sample]], sides: tuple[Side, ...]
+) -> Again:  # fmt: skip
+    """Return what was measured again. fresh: key → the numbers that have fresh runs."""
+    interleaved = {wanted.cells[index].key for index in rerun.interleaved}
     pairs = {pair.key: pair for key in fresh for pair in found.behind[key]}
-    stored = (run for key, pair in pairs.items() for cell in ((pair.a, pair.b) if key in interleaved else (pair.b,)) for run in cell.runs)  # fmt: skip
+    replaced = (run for key, pair in pairs.items() for cell in ((pair.a, pair.b) if key in interleaved else (pair.b,)) for run in cell.runs)  # fmt: skip
     return Again(
         sides=sides,
-        numbers=len(fresh),
-        left=sum(
-            key not in fresh and any(pair.key in pairs for pair in behind)
+        way=_way(rerun),
+        why_only_b=rerun.why_only_b,
+        asked=wanted.keys,
+        in_turns=sum(sample.interleaved for _, sample in fresh.values()),
+        only_b=sum(not sample.interleaved for _, sample in fresh.values()),
+        not_repeatable=tuple(
+            NotAgain(sweep=cell.sweep, cell=cell.name, reason=reason)
+            for index, reason in rerun.not_repeatable.items()
+            for cell in [wanted.cells[index].b]
+        ),
+        stored=sum(
+            key not in wanted.keys and any(pair.key in pairs for pair in behind)
             for key, behind in found.behind.items()
         ),
         moments=frozenset(moment(run) for one in sides for run in one.results.runs),
-        replaced=frozenset((moment(run), run.record.point_id) for run in stored),
+        replaced=frozenset((moment(run), run.record.point_id) for run in replaced),
     )
+
+
+def _way(rerun: Rerun) -> Way:
+    if not rerun.only_b:
+        return "in turns"
+    return "partly in turns" if rerun.interleaved else "B alone"
 
 
 def _name(of: Comparison, row: Row) -> Hashable:
@@ -242,36 +271,21 @@ def announce(wanted: Asked, rerun: Rerun) -> list[str]:
     """Say what will be measured again, before it is, and what cannot be."""
     runs = len(rerun.runs)
     head = f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(wanted.numbers)} may have changed"
-    if not runs:
-        lines = [f"{head}; no cell of them can be measured again"]
-    elif len(rerun.interleaved) == len(rerun.pairs) - len(rerun.not_repeatable):
-        lines = [f"{head}; both sides again, in turns: {fmt.plural(runs, 'run')}"]
-    elif rerun.interleaved:
-        lines = [
-            f"{head}; again: {fmt.plural(runs, 'run')}, of {fmt.plural(len(rerun.interleaved), 'cell')} both sides in turns"
-        ]
-        lines.append(f"of the others only B: {rerun.why_only_b}")
-    else:
-        lines = [
-            f"{head}; B again, against A's stored runs: {fmt.plural(runs, 'run')}",
+    said = {
+        "in turns": [f"both sides again, in turns: {fmt.plural(runs, 'run')}"],
+        "B alone": [
+            f"B again, against A's stored runs: {fmt.plural(runs, 'run')}",
             f"not A: {rerun.why_only_b}",
-        ]
+        ],
+        "partly in turns": [
+            f"again: {fmt.plural(runs, 'run')}, of {fmt.plural(len(rerun.interleaved), 'cell')} both sides in turns",
+            f"of the others only B: {rerun.why_only_b}",
+        ],
+    }
+    first, *rest = said[_way(rerun)] if runs else ["no cell of them can be measured again"]
+    lines = [f"{head}; {first}", *rest]
     for reason in dict.fromkeys(rerun.not_repeatable.values()):
         cells = [wanted.cells[i].b for i, why in rerun.not_repeatable.items() if why == reason]
         more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
         lines.append(f"cannot be measured again: {cells[0].sweep} {cells[0].name}{more}: {reason}")
     return lines
-
-
-def _conclusion(rows: Sequence[Row], wanted: Asked, rerun: Rerun) -> str:
-    """Return "Measured again, both sides in turns: of 12 numbers that looked changed 3 regressed, 8 same, 1 inconclusive."."""
-    words: Sequence[str] = [row.verdict for row in rows if row.decision.key in wanted.keys]
-    counted = ", ".join(f"{words.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in words)
-    how = (
-        "both sides in turns"
-        if len(rerun.interleaved) == len(rerun.pairs) - len(rerun.not_repeatable)
-        else "B, where it could not be both in turns"
-        if rerun.interleaved
-        else "B, against A's stored runs"
-    )
-    return f"Measured again, {how}: of {fmt.plural(len(words), 'number')} that looked changed {counted}."

@@ -42,7 +42,7 @@ def as_json(comparison: Comparison) -> str:
         "a": _side(comparison.a),
         "b": _side(comparison.b),
         "by": comparison.by or None,
-        "again": _again(comparison.again),
+        "again": _again(comparison),
         "across_programs": list(comparison.across),
         "provisional": comparison.provisional,
         "clocks": list(comparison.clocks),
@@ -93,11 +93,19 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _again(again: Again | None) -> dict[str, Any] | None:
-    if again is None:
+def _again(comparison: Comparison) -> dict[str, Any] | None:
+    if (again := comparison.again) is None:
         return None
-    sides = [{"side": side.name, **_side(side)} for side in again.sides]
-    return {"sides": sides, "numbers": again.numbers, "stored": again.left}
+    sides = [
+        {"side": one.name, **_side(one), "paths": sorted(str(path.absolute()) for path in one.files)}
+        for one in again.sides
+    ]
+    return {
+        "way": again.way, "why_only_b": again.why_only_b or None, "sides": sides,
+        "asked": len(again.asked), "counts": comparison.counts_again,
+        "numbers": again.in_turns + again.only_b, "in_turns": again.in_turns, "stored": again.stored,
+        "not_repeatable": [{"sweep": one.sweep, "cell": one.cell, "reason": one.reason} for one in again.not_repeatable],
+    }  # fmt: skip
 
 
 def _row(row: Row, again: Again | None) -> dict[str, Any]:
@@ -111,7 +119,7 @@ def _row(row: Row, again: Again | None) -> dict[str, Any]:
         "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": {**row.labels, **axes}, "metric": row.number.title,
         "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
         "verdict": "no_verdict" if row.once else row.verdict, "provisional": row.provisional,
-        "again": again is not None and any(map(again.holds, row.pair.b.runs)),
+        "asked": again is not None and d.key in again.asked, "again": again is not None and any(map(again.holds, row.pair.b.runs)),
         "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": _listed(row.doubts[0]), "point_ids": _cells(row.pair.a)},
         "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": _listed(row.doubts[1]), "point_ids": _cells(row.pair.b)},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,

@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from parsers.measurement import Direction
 from reports.compare.failures import Failed
@@ -188,13 +189,31 @@ def moment(run: Run) -> Hashable:
     return run.session.host, run.session.started_utc, run.session.seed
 
 
+Way = Literal["in turns", "B alone", "partly in turns"]
+"""How cells were measured again: both sides; B, against A's stored runs; some in one way, some in the other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotAgain:
+    """A cell that looked changed and could not be measured again."""
+
+    sweep: str
+    cell: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
     """What was measured again, and stands for stored runs."""
 
     sides: tuple[Side, ...]
-    numbers: int  # that are of its runs
-    left: int  # numbers of its cells that are of the stored runs: they had not looked changed
+    way: Way
+    why_only_b: str  # why A was not measured again where it was not; "" where it was
+    asked: frozenset[Hashable]  # keys of the numbers that had looked changed
+    in_turns: int  # numbers of which both sides are of the fresh runs
+    only_b: int  # numbers of which B is, against stored runs of A
+    stored: int  # numbers of the same cells that are of the stored runs: they had not looked changed
+    not_repeatable: tuple[NotAgain, ...]
     moments: frozenset[Hashable]  # when its runs were made, and where
     replaced: frozenset[tuple[Hashable, str]]  # the same, and the cell, of what they stand for
 
@@ -227,8 +246,6 @@ class Comparison:
     by: str = ""  # the axis whose levels are compared, "" of files
     sizes: tuple[tuple[float, float, float], ...] = ()
     """Of pairs whose I/Os, or all files together, have different sizes: bytes of one of A, of one of B, and B's bandwidth through A's."""
-    confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
-
     again: Again | None = None  # what was measured again
 
     def covers(self, run: Run) -> bool:
@@ -251,6 +268,13 @@ class Comparison:
     def counts(self) -> dict[Verdict, int]:
         """How many rows have each verdict; rows with a single run on a side have none and are in none."""
         counted = Counter(row.verdict for row in self.rows if not row.once)
+        return {verdict: counted[verdict] for verdict in VERDICTS}
+
+    @property
+    def counts_again(self) -> dict[Verdict, int]:
+        """How many of the numbers that were to be measured again have each verdict."""
+        asked = self.again.asked if self.again else frozenset()
+        counted = Counter(row.verdict for row in self.rows if row.decision.key in asked)
         return {verdict: counted[verdict] for verdict in VERDICTS}
 
     @property

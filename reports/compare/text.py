@@ -20,8 +20,8 @@ from reports.compare.doubted import without
 from reports.compare.failures import Failed
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.matching import Unmatched, became
-from reports.compare.model import Comparison, ModeShift, Row
-from reports.compare.sides import Side
+from reports.compare.model import Comparison, ModeShift, Row, Way
+from reports.compare.sides import Side, session
 from reports.draw.figure import MARK
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
@@ -223,7 +223,7 @@ def sentence(comparison: Comparison) -> str:
     said = [
         *([*verdict, failed] if comparison.counts["regressed"] else [failed, *verdict]),
         _outermost(comparison),
-        comparison.confirmed,
+        _confirmed(comparison),
         of_all,
         _lost(comparison),
         _sized(comparison.sizes),
@@ -347,6 +347,22 @@ def _outermost(comparison: Comparison) -> str:
     return ""
 
 
+_WAYS: Final[dict[Way, str]] = {
+    "in turns": "both sides in turns",
+    "B alone": "B, against A's stored runs",
+    "partly in turns": "B, where it could not be both in turns",
+}
+
+
+def _confirmed(comparison: Comparison) -> str:
+    """Return "Measured again, both sides in turns: of 12 numbers that looked changed 3 regressed, 8 same, 1 inconclusive."; "" where nothing was."""
+    if not (again := comparison.again):
+        return ""
+    counts = comparison.counts_again
+    counted = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+    return f"Measured again, {_WAYS[again.way]}: of {fmt.plural(sum(counts.values()), 'number')} that looked changed {counted}."
+
+
 def _disturbed(comparison: Comparison, judged: int) -> str:
     """Return " Every run of A and B behind 4 numbers was disturbed, in fewer than 5 sessions a side, which decides nothing."; "" where no verdict lacks for that."""
     unsure = [row.decision.unsure for row in comparison.rows if row.decision.unsure and not row.once]
@@ -377,10 +393,10 @@ _SHOW_LESS: Final[dict[TauSource, str]] = {
 }
 
 
-def _shared_sessions(comparison: Comparison) -> str:
-    """Return in which sessions both sides took turns. Fresh runs of both are of one."""
-    n = 1 if comparison.again else len(comparison.a.sessions)
-    return "one session" if n == 1 else f"each of {n} sessions"
+def _shared_sessions(rows: Iterable[Row]) -> str:
+    """Return in how many sessions both sides of some numbers took turns: "one session", "each of 3 sessions"."""
+    counts = sorted({len({session(run) for run in row.pair.b.runs}) for row in rows})
+    return "one session" if counts == [1] else f"each of {fmt.words(map(str, counts), 'or')} sessions"
 
 
 def noise(comparison: Comparison) -> str:
@@ -388,6 +404,7 @@ def noise(comparison: Comparison) -> str:
     if len(comparison.once) == len(comparison.rows):
         return ""
     by_source = group_by(comparison.families, lambda family: family.tau_source)
+    rows = group_by(comparison.rows, lambda row: row.decision.family)
     texts = []
     for source, families in by_source.items():
         taus = [100 * family.tau for family in families]
@@ -395,15 +412,16 @@ def noise(comparison: Comparison) -> str:
         known = fmt.number(taus[0], 2) if min(taus) == max(taus) else f"{low} to {high}"
         size = "" if source == "interleaved" else f"{known} % "
         few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
-        said = f"{size}{_TAU[source].format(_shared_sessions(comparison))}"
+        took_turns = (
+            (row for family in families for row in rows[family.name]) if source == "interleaved" else ()
+        )
+        said = f"{size}{_TAU[source].format(_shared_sessions(took_turns))}"
         if source in _SHOW_LESS and max(taus) <= 100 * TAU_LEAST:
             said = f"{known} %, the least that is taken: {_SHOW_LESS[source]} show no more"
         texts.append(f"{said}{few}")
     if not texts:
         return ""
-    helps = (
-        "Give more sessions, of other days." if comparison.confirmed else "Give more sessions, or --confirm."
-    )
+    helps = "Give more sessions, of other days." if comparison.again else "Give more sessions, or --confirm."
     doubt = (
         f" One session a side cannot show it: machines that share a disk or a CPU may be 10 % off on another day. {helps}"
         if "assumed" in by_source and comparison.provisional
@@ -463,14 +481,18 @@ def measured_again(comparison: Comparison) -> list[str]:
     if not (again := comparison.again):
         return []
     sides = [f"{one.name} measured again: {side(one)}." for one in again.sides]
-    names = fmt.words([one.name for one in again.sides])
-    sides.append(
-        f"Of {fmt.plural(again.numbers, 'number')} these runs stand for {names}, and not the stored ones."
+    both = f"for A and B of {fmt.plural(again.in_turns, 'number')}" if again.in_turns else ""
+    alone = f"for B of {fmt.plural(again.only_b, 'number')}, against stored runs of A" if again.only_b else ""
+    told = (
+        f"stand {'; '.join(filter(None, (both, alone)))}"
+        if both or alone
+        else "gave none of the numbers that looked changed"
     )
-    if again.left:
-        one = again.left == 1
+    sides.append(f"These runs {told}.")
+    if again.stored:
+        one = again.stored == 1
         sides.append(
-            f"{fmt.plural(again.left, 'other number')} of the same cells {'is' if one else 'are'} of the stored runs, since {'it' if one else 'they'} had not looked changed."
+            f"{fmt.plural(again.stored, 'other number')} of the same cells {'is' if one else 'are'} of the stored runs, since {'it' if one else 'they'} had not looked changed."
         )
     return sides
 

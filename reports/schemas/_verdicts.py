@@ -46,8 +46,12 @@ _SIDE: Final = record("One side.", **_OF_ALL)
 
 _AGAIN: Final = record(
     "What --confirm measured again; null: nothing.",
-    sides=listed(record("Fresh runs.", side=one_of("For which side they stand.", "A", "B"), **_OF_ALL)),
-    numbers=integer("Numbers that are of fresh runs."), stored=integer("Other numbers of the same cells, which had not looked changed: of the stored runs."),
+    way=one_of("How: both sides in turns; B alone, against A's stored runs; some cells so, some so.", "in turns", "B alone", "partly in turns"),
+    why_only_b=null(text("Why A was not measured again where it was not.")),
+    sides=listed(record("Fresh runs.", side=one_of("For which side they stand.", "A", "B"), **_OF_ALL, paths=listed(text("Where a result file of theirs lies, absolute.")))),
+    asked=integer("Numbers that had looked changed."), counts=mapped(integer("Numbers."), "Verdict → how many of these have it now."),
+    numbers=integer("Numbers that are of fresh runs."), in_turns=integer("Those of which both sides are."), stored=integer("Other numbers of the same cells, which had not looked changed: of the stored runs."),
+    not_repeatable=listed(record("A cell that could not be measured again; its numbers that had looked changed are inconclusive.", sweep=text("The sweep."), cell=text("The cell."), reason=text("Why."))),
 )  # fmt: skip
 
 _OF_SIDE: Final = record(
@@ -66,7 +70,7 @@ _COMPARED: Final = record(
     metric=text("The number, for people."), row=text('Which row of the tool\'s table; "": it has one.'), unit=UNIT, better=BETTER,
     derived=flag("Computed from a curve, not read."), name=record("The number's name.", **NAME),
     verdict=one_of("B against A. inconclusive: not known yet; no_verdict: each side has but one run.", "regressed", "improved", "same", "inconclusive", "no_verdict"),
-    provisional=flag("Of one session a side: another day may say otherwise."), again=flag("Of the fresh runs of --confirm."),
+    provisional=flag("Of one session a side: another day may say otherwise."), asked=flag("It had looked changed, and --confirm was to measure it again."), again=flag("Its runs of B are of those that --confirm made."),
     a=_OF_SIDE, b=_OF_SIDE, ratio=null(number("B / A.")), low=null(number("Lower end of its 95 % interval.")), high=null(number("Upper end; null: none.")),
     p=null(number("Two-sided; null: no test.")), q=null(number("The same, corrected for how many were tested.")), method=text("How it was decided: docs/verdicts.md."),
     sd=null(number("Standard deviation of the logs of the runs.")), df=null(number("Its degrees of freedom.")),

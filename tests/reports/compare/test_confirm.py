@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from pathlib import Path
@@ -21,14 +22,14 @@ from reports.results.load import load
 
 
 def stream(
-    make: Any, path: Path, factor: float, *, threads: tuple[int, ...] = (1, 2, 3, 4), seed: int = 1
-) -> Path:
-    """Five runs at each number of threads, begun in a minute of their own; `factor` scales those at two threads."""
+    make: Any, path: Path, factor: float, *, threads: tuple[int, ...] = (1, 2, 3, 4), slow: int | None = 2, seed: int = 1
+) -> Path:  # fmt: skip
+    """Five runs at each number of threads, begun in a minute of their own; `factor` scales those at `slow` threads, None: at all."""
     rng, maker = random.Random(seed), make.Maker(path)
     maker.started = f"2026-11-21T09:{seed:02}:02+00:00"
     for n in threads:
         for _ in range(5):
-            rate = 5000.0 * n * (factor if n == 2 else 1.0) * rng.gauss(1, 0.003)
+            rate = 5000.0 * n * (factor if slow in (n, None) else 1.0) * rng.gauss(1, 0.003)
             maker.add("scaling", "stream", {"threads": n}, make.stream_text(rate, n), axes=("threads",))
     written: Path = maker.write()
     return written
@@ -108,7 +109,7 @@ def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Compariso
         if row.decision.key in wanted.keys and not row.derived:
             assert row.a == next(r for r in first.rows if r.decision.key == row.decision.key).a
             assert row.decision.tau > 0
-    assert "B, against A's stored runs" in settled.confirmed
+    assert "Measured again, B, against A's stored runs: of" in comparison_text.sentence(settled)
 
 
 def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path: Path) -> None:
@@ -138,6 +139,26 @@ def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path
     assert len({row.name for row in first.rows}) == len(first.rows) / 2
     verdicts = {(first.behind[row.decision.key][0].a.relation, row.verdict) for row in settled.rows}
     assert verdicts == {("local", "same"), ("remote", "inconclusive")}
+
+
+def test_cells_of_which_a_is_not_measured_again_are_told_apart(make: Any, tmp_path: Path) -> None:
+    """ "Of 8 numbers these runs stand for A and B", where A's fresh runs were of one cell of two."""
+
+    def written(name: str, factor: float, seed: int, *threads: int) -> Path:
+        return stream(make, tmp_path / f"{name}.db", factor, threads=threads, slow=None, seed=seed)
+
+    first = compared(written("a", 1.0, 1, 2, 3), written("b", 0.9, 2, 2, 3))
+    wanted = asked(first)
+    partly = dataclasses.replace(rerun(wanted, interleaved=False), interleaved=frozenset({0}), why_only_b="b.db: gone")  # fmt: skip
+    fresh_a, fresh_b = load([written("fa", 1.0, 3, 2)]), load([written("fb", 0.9, 4, 2, 3)])
+
+    settled = confirmed(first, wanted, partly, fresh_a, fresh_b, Ask())
+
+    assert (settled.again.in_turns, settled.again.only_b) == (4, 4)  # type: ignore[union-attr]
+    said = "These runs stand for A and B of 4 numbers; for B of 4 numbers, against stored runs of A."
+    assert said in comparison_text.measured_again(settled)
+    told = json.loads(as_json(settled))["again"]
+    assert (told["way"], told["numbers"], told["in_turns"], told["why_only_b"]) == ("partly in turns", 8, 4, "b.db: gone")  # fmt: skip
 
 
 def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: Path) -> None:
@@ -208,6 +229,9 @@ def test_the_page_is_of_the_runs_that_its_table_is_of(
     changed = [row for row in settled.rows if row.decision.key in wanted.keys]
     assert {run.file for row in changed for run in row.pair.b.runs} == {"fb.db"}
     told = json.loads(as_json(settled))
+    assert told["again"]["way"] == ("in turns" if turns else "B alone")
+    assert told["again"]["asked"] == sum(cell["asked"] for cell in told["cells"]) == sum(told["again"]["counts"].values()) == len(wanted.keys)  # fmt: skip
+    assert [path for one in told["again"]["sides"] for path in one["paths"]] == [str(path) for path in (fresh_a, files[2]) if path]  # fmt: skip
     assert [(one["side"], one["files"]) for one in told["again"]["sides"]] == ([("A", ["fa.db"])] if turns else []) + [("B", ["fb.db"])]  # fmt: skip
     assert sum(cell["again"] for cell in told["cells"]) == told["again"]["numbers"] == len(changed)
     assert json.loads(as_json(first))["again"] is None
