@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +22,7 @@ from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import drawn
 from reports.numbers.formulas import Spread
+from reports.results import naming
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 
@@ -46,11 +47,28 @@ class Drawn:
 
 def curves(comparison: Comparison) -> list[Drawn]:
     """Return the figures of the main metrics that have a curve, B ÷ A over its axis: sweeps with the worst change first."""
+    place = {key: i for i, key in enumerate(comparison.behind)}
     found: list[Drawn] = []
     for metrics in main_sweeps(comparison):
-        drawn = [_figure(rows[0].sweep, rows, gaps_of(comparison, rows)) for rows in metrics]
-        found += [one for one in drawn if one][:_MOST_OF_A_SWEEP]
+        told = list(filter(None, map(_curves, metrics)))[:_MOST_OF_A_SWEEP]
+        colours = _colours(told, place)
+        found += [_figure(of, gaps_of(comparison, of.rows), colours) for of in told]
     return found[:_MOST_FIGURES]
+
+
+def _colours(told: Sequence[_Curves], place: Mapping[Hashable, int]) -> dict[str, str]:
+    """Return the colour of each curve by its name, in the order of the tables, the same in all panels of a sweep; levels that are numbers rise, and
+    have ordered ones where there are as many. place: where a row stands in its table."""
+    panels = [group for of in told for group in of.groups]
+    first: dict[str, int] = {}
+    for name, rows in (curve for group in panels for curve in group.items()):
+        first[name] = min(first.get(name, len(place)), *(place[row.decision.key] for row in rows))
+    levels = {name: value for of in told for name, value in of.levels.items()}
+    rising = first.keys() <= levels.keys()
+    names = sorted(first, key=(levels if rising else first).__getitem__)
+    if rising and 1 < len(names) <= len(vega.ORDERED):
+        return dict(zip(names, vega.ordered(len(names)), strict=True))
+    return curve_rows.told_apart(names, map(list, panels))
 
 
 def main_sweeps(comparison: Comparison) -> Iterable[list[list[Row]]]:
@@ -85,28 +103,58 @@ def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
     return [rows for *_, rows in sorted(ranked, key=lambda r: r[:2])] or list(metrics)[:1]
 
 
-def _figure(sweep: str, rows: Sequence[Row], gaps: Sequence[Gap]) -> Drawn | None:
-    axis, metric = axis_of(rows), rows[0].number.title
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Curves:
+    """The curves of a metric: those that are drawn, in panels of at most `_MOST_CURVES`, what moved most first."""
+
+    rows: Sequence[Row]
+    axis: str
+    groups: tuple[Mapping[str, Sequence[Row]], ...]  # name → its points; "" of the only curve
+    levels: Mapping[
+        str, float
+    ]  # name → the number that alone tells it from the others; empty where none does
+    left: int  # curves that are not drawn
+    lost: int  # points without a ratio
+
+
+def _curves(rows: Sequence[Row]) -> _Curves | None:
+    """Return the curves that the rows of a metric make; None where they make none."""
+    axis = axis_of(rows)
     if axis is None:
         return None
     known = [row for row in rows if row.decision.ratio]
     varying = _telling(rows, axis)
-    series = group_by(known, lambda row: tuple(row.labels.get(name, "") for name in varying))
+    series = group_by(known, lambda row: ", ".join(filter(None, (_called(row, name) for name in varying))))
     if not series or any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
         return None
     if any(len({float(row.labels[axis]) for row in members}) < len(members) for members in series.values()):
         return None  # two numbers at one place: nothing tells these curves apart
     ranked = sorted(series.items(), key=lambda s: -max(row.decision.shift or 0.0 for row in s[1]))
-    groups = [
+    groups = tuple(
         dict(ranked[i : i + _MOST_CURVES]) for i in range(0, min(len(ranked), 2 * _MOST_CURVES), _MOST_CURVES)
-    ]
-    shown = [row for group in groups for members in group.values() for row in members]
+    )
     left = len(ranked) - sum(map(len, groups))
-    lost = len(rows) - len(known)
+    told = {name: number(members[0].labels.get(varying[0])) for name, members in ranked if len(varying) == 1}
+    levels = {name: value for name, value in told.items() if value is not None}
+    return _Curves(
+        rows=rows, axis=axis, groups=groups, levels=levels if len(levels) == len(series) else {}, left=left, lost=len(rows) - len(known)
+    )  # fmt: skip
+
+
+def _called(row: Row, name: str) -> str:
+    """Return a level as a curve is called by it: "other package"; of a number with what it is, "numjobs 4"."""
+    value = row.labels.get(name, "")
+    return value if number(value) is None else naming.option_value(row.pair.a.tool, name, value)
+
+
+def _figure(of: _Curves, gaps: Sequence[Gap], colours: Mapping[str, str]) -> Drawn:
+    rows, sweep, metric = of.rows, of.rows[0].sweep, of.rows[0].number.title
+    shown = [row for group in of.groups for members in group.values() for row in members]
     y = ratio_axis(shown)
     ends = [end for row in shown if row.interval for end in (row.decision.low, row.decision.high)]
     cut = any(end is not None and not y.low <= end <= y.high for end in ends)
-    panels = tuple(_panel(metric, axis, group, y, gaps) for group in groups)
+    in_order = [{name: group[name] for name in colours if name in group} for group in of.groups]
+    panels = tuple(_panel(metric, of.axis, group, y, gaps, colours) for group in in_order)
     figure = Figure(
         id=f"compare-{sweep}-{metric}",
         title=f"{sweep}: {metric}, {texts.tally(rows, 'point')}",
@@ -114,8 +162,8 @@ def _figure(sweep: str, rows: Sequence[Row], gaps: Sequence[Gap]) -> Drawn | Non
         f"Every tested value has its place. {'Bars: 95 % interval; grey' if ends else 'Grey'} band: changes that do not count."
         + (" Cross on the axis: a cell that is not compared." if _crossed(panels) else "")
         + (" Bars that leave the picture end at its edge." if cut else "")
-        + (f" In the table only: {fmt.plural(left, 'other curve')}." if left > 0 else "")
-        + (f" Without a ratio, in the table only: {fmt.plural(lost, 'point')}." if lost else ""),
+        + (f" In the table only: {fmt.plural(of.left, 'other curve')}." if of.left else "")
+        + (f" Without a ratio, in the table only: {fmt.plural(of.lost, 'point')}." if of.lost else ""),
         panels=panels,
         half=len(panels) == 1,
         doubt=doubts.counted([row.doubt for row in rows], "point"),
@@ -190,8 +238,8 @@ def _times(base: int, power: int) -> str:
 
 
 def _panel(
-    metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: axes.Axis, gaps: Sequence[Gap]
-) -> Panel:
+    metric: str, axis: str, series: Mapping[str, Sequence[Row]], y: axes.Axis, gaps: Sequence[Gap], colours: Mapping[str, str]
+) -> Panel:  # fmt: skip
     open_at = {key: _by_place(gaps, axis, members) for key, members in series.items()}
     measured = {float(row.labels[axis]) for members in series.values() for row in members}
     tested = sorted(measured.union(*open_at.values()))
@@ -199,7 +247,7 @@ def _panel(
     of = {(key, place[float(row.labels[axis])]): row for key, members in series.items() for row in members}
     lines = [
         Curve(
-            name=", ".join(filter(None, key)) or metric,
+            name=key or metric,
             points=tuple((at, Spread(ratio, ratio, ratio, 1)) for at, ratio, *_ in _ratios(of, key, y)),
             ranges=tuple((at, low, high) for at, _, low, high in _ratios(of, key, y)),
         )
@@ -240,8 +288,9 @@ def _panel(
             "band": [{"x": x.low, "x2": x.high, "low": math.exp(-band), "high": math.exp(band)}],
             "same": [{"x": x.low, "x2": x.high, "y": 1.0}],
         }
-        colours = [vega.SERIES[i % len(vega.SERIES)] for i in range(len(lines))]
-        known = [vega.Series(name=line.name, colour=c) for line, c in zip(lines, colours, strict=True)]
+        known = [
+            vega.Series(name=line.name, colour=colours[key]) for line, key in zip(lines, series, strict=True)
+        ]
         of_series = {one.name: one.colour for one in known} if named else None
         data["crosses"] = curve_rows.cross_rows(crosses, plot, of_series)
         data |= curve_rows.end_names(named, plot, 1, data["crosses"])
@@ -304,7 +353,7 @@ _BETWEEN: Final = 6
 
 
 def _ratios(
-    of: Mapping[tuple[tuple[str, ...], float], Row], key: tuple[str, ...], y: axes.Axis
+    of: Mapping[tuple[str, float], Row], key: str, y: axes.Axis
 ) -> Iterable[tuple[float, float, float, float]]:
     """Give (place, ratio, both ends of its interval as far as the axis goes) of a curve; without an interval the ratio is both ends."""
     for at, row in sorted(

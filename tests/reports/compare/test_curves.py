@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from reports.compare.folds import Fold, folded
 from reports.compare.model import Comparison
 from reports.compare.section import delta
 from reports.compare.sides import side
+from reports.draw import vega
 from reports.results.load import load
 
 SIZES = (0, *(16**i for i in range(6)))
@@ -152,6 +154,38 @@ def test_a_title_counts_the_points_of_curves_that_are_not_drawn_too(make: Any, t
 
     assert figure.title == "s: rate, 4 of 48 points regressed, 44 the same"
     assert "In the table only: 4 other curves." in figure.sub
+
+
+@pytest.mark.parametrize(
+    ("axis", "levels", "colours"),
+    [("ioengine", ("psync", "io_uring", "libaio"), vega.SERIES[:3]), ("numjobs", (2, 1, 16), [vega.ordered(3)[i] for i in (1, 0, 2)])],
+)  # fmt: skip
+def test_a_curve_has_one_colour_in_all_panels(
+    axis: str, levels: tuple[Any, ...], colours: Sequence[str], make: Any, tmp_path: Path
+) -> None:
+    """The worst curve was blue, whichever it was: one engine blue for its IOPS, and green for its latency. Numbers have an order."""
+    sides = []
+    for name in "ab":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for (i, level), depth in itertools.product(enumerate(levels), (1, 2, 4)):
+            slow = (
+                (1 + i / 10, 1.2 - i / 10) if name == "b" else (1.0, 1.0)
+            )  # the first has the worst latency, the last the worst IOPS
+            for repeat in range(2):
+                text = make.fio_text({"read": (1e4 * depth / slow[0] + repeat, 100 * slow[1])}, bs="4k", rw="randread", iodepth=depth)  # fmt: skip
+                maker.add("q", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth, axis: level}, text, axes=("iodepth", axis))  # fmt: skip
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+
+    figures = delta(compare(*sides)).curves
+
+    drawn = [figure.panels[0].wide["encoding"]["color"]["scale"] for figure in figures]
+    names = [
+        f"numjobs {level}" if axis == "numjobs" else level for level in levels
+    ]  # "2", "1" and "16" did not say of what
+    assert len(drawn) == 2
+    assert all(dict(zip(of["domain"], of["range"], strict=True)) == dict(zip(names, colours, strict=True)) for of in drawn)  # fmt: skip
+    assert drawn[0]["domain"] == (names if axis == "ioengine" else sorted(names, key=lambda name: int(name.split()[1])))  # fmt: skip
 
 
 @pytest.mark.slow
