@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from reports.draw.grid import Grid
 from reports.draw.lanes import Lanes
@@ -253,12 +253,17 @@ class Figure:
 
     @property
     def doubted_in_short(self) -> str:
-        """What stands in the place of a doubt that would be longer than the figure's other words, to be opened; "" of a short one."""
-        return f"{MARK} Doubtful cells: {self.doubt_counted}" if len(self.doubt) > _LONG_DOUBT else ""
+        """What stands in the place of a doubt that would be longer than the figure's other words, to be opened; "" without one."""
+        return f"{MARK} Doubtful cells: {self.doubt_counted}" if self.doubt else ""
+
+    @property
+    def doubt_folds(self) -> Literal["", "narrow", "always"]:
+        """Where a doubt is too long to be read in one go, and folds to `doubted_in_short`."""
+        return "always" if len(self.doubt) > _LONG else "narrow" if len(self.doubt) > _LONG_ON_A_PHONE else ""
 
 
-_LONG_DOUBT = 300
-"""Characters: three lines of a page, eight of a narrow one."""
+_LONG, _LONG_ON_A_PHONE = 300, 100
+"""Characters of a doubt: three lines of a page, and of a phone, where the first would be eight."""
 
 
 LEAST_SPAN = 1.5

@@ -507,3 +507,13 @@ def test_a_figure_of_numbers_alone_has_them_open() -> None:
 
     assert Figure(id="f", title="t", sub="", numbers=(table,)).bare
     assert not Figure(id="f", title="t", sub="", tables=(table,), numbers=(table,)).bare
+
+
+@pytest.mark.parametrize(
+    ("letters", "folds"), [(0, ""), (100, ""), (101, "narrow"), (300, "narrow"), (301, "always")]
+)
+def test_a_doubt_that_is_long_on_a_phone_folds_there(letters: int, folds: str) -> None:
+    figure = Figure(id="f", title="t", sub="", doubt="x" * letters, doubt_counted="F1 22 of 30 cells")
+
+    assert figure.doubt_folds == folds
+    assert figure.doubted_in_short == ("⚠ Doubtful cells: F1 22 of 30 cells" if letters else "")

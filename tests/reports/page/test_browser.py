@@ -829,6 +829,20 @@ def test_the_drawing_of_a_machine_begins_on_the_first_sheet(
 
 
 @pytest.mark.slow
+def test_a_doubt_of_eight_lines_is_one_on_a_phone_to_be_opened(browser: Browser, full: Path) -> None:
+    """Eight lines in orange stood between a figure's caption and its picture."""
+    with opened(browser, full, viewport={"width": 400, "height": 800}) as page:
+        folded, whole = (page.locator(f"#fio-storage figcaption {of}.un") for of in ("details", "p"))
+        lines = "e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)"
+        assert (whole.is_visible(), round(folded.evaluate(lines))) == (False, 1)
+        folded.locator("summary").click()
+        assert folded.evaluate(lines) > 3
+        assert "asked for (F1, 22 of 30 cells" in folded.inner_text()
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert (whole.is_visible(), folded.is_visible()) == (True, False)
+
+
+@pytest.mark.slow
 def test_a_shift_is_in_sight_on_a_phone(browser: Browser, make: Any, tmp_path: Path) -> None:
     """It lay behind the fade at the right edge of the table."""
     paths = []
