@@ -31,6 +31,7 @@ class Lane:
     sub: str
     line: str
     levels: tuple[tuple[str, str], ...]  # verdict, path
+    crosses: tuple[float, ...]  # where it should have been, and its runs failed
     steps: tuple[tuple[str, str], ...]  # verdict, "−11 % on 2026-10-13"
     note: str  # "now 71.4 GB/s"
     said: str  # for who does not see it

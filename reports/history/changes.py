@@ -14,7 +14,7 @@ from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.draw.timeline import Timeline
-from reports.history.gone import Gone, gone
+from reports.history.gone import Failed, Gone, Tries, gone
 from reports.history.moments import Moment, moments_of, places
 from reports.numbers import conditions, series
 from reports.numbers.series import Series, disturbed_text, failed_text, void_text
@@ -62,6 +62,7 @@ class History:
     regressed: bool  # it did, and is still worse than before that
     drift: Drift | None = None  # it moved little by little: then no change of it is news
     recent: Recent | None = None  # its last sessions lie far outside, and are too few to be called a change
+    failed: tuple[Failed, ...] = ()  # sessions that gave no number, since runs of it failed
 
     @property
     def judged(self) -> bool:
@@ -214,7 +215,10 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
     moments = moments_of(good, names, sessions, when)
     place = places(moments)
     attempts = moments_of(results.runs, names, sessions, when)
-    histories = [history for one in collected for history in _histories(one, moments, place, threshold)]
+    tries = Tries(results.runs, attempts)
+    histories = [
+        history for one in collected for history in _histories(one, moments, place, tries, threshold)
+    ]
     among = sum(history.judged for history in histories)
     histories = [replace(history, recent=_recent(history, threshold, among)) for history in histories]
     return Report(
@@ -238,7 +242,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         ),
         threshold=threshold,
         guilty=guilty,
-        gone=tuple(gone(collected, results.runs, attempts)),
+        gone=tuple(gone(collected, tries)),
         among=among,
     )
 
@@ -275,6 +279,7 @@ def _histories(
     one: Series,
     moments: Mapping[str, Sequence[Moment]],
     place: Mapping[SessionKey, tuple[str, int]],
+    tries: Tries,
     threshold: float,
 ) -> Iterable[History]:
     at = group_by((v for v in one.values if v.session in place), lambda value: place[value.session])
@@ -284,18 +289,20 @@ def _histories(
         medians = tuple(map(statistics.median, values))
         least = max(threshold, STEPS * one.resolution)
         found = changes(medians, one.better, threshold=least) if len(medians) >= LEAST else ()
-        times = [moments[host][i].at for _, i in indexes]
+        own = tuple(moments[host][i] for _, i in indexes)
+        times = [moment.at for moment in own]
         line = drift(medians, times, found, one.better, threshold=least)
         found = () if line and line.straight else found
         yield History(
             host=host,
             series=one,
-            moments=tuple(moments[host][i] for _, i in indexes),
+            moments=own,
             medians=medians,
             runs=tuple(map(len, values)),
             doubts=doubts,
             changes=found,
             drift=line,
+            failed=tries.failed(one, host, own),
             regressed=line.word == "regressed"
             if line
             else any(
@@ -344,9 +351,18 @@ def _what_changed(own: Sequence[Moment], before: int, i: int) -> tuple[Fingerpri
 
 def between(before: Moment, after: Moment) -> Fingerprint:
     """Return what two sessions say differently of the machine, its programs and where these ran."""
-    table = differences.fingerprint(before.sessions, after.sessions)
-    table |= differences.programs(before.runs, after.runs) | _placements(before.runs, after.runs)
-    return differences.compared(table)
+    return differences.compared(of_machine(before, after) | of_programs(before, after))
+
+
+def of_machine(before: Moment, after: Moment) -> dict[str, tuple[str, str]]:
+    """Return what two sessions say of the machine, in whatever way their runs ended."""
+    return differences.fingerprint(before.sessions, after.sessions)
+
+
+def of_programs(before: Moment, after: Moment) -> dict[str, tuple[str, str]]:
+    """Return what the runs of two sessions say of their programs and of where they ran: runs with numbers, without which the version of some is not
+    known."""
+    return differences.programs(before.runs, after.runs) | _placements(before.runs, after.runs)
 
 
 def _placements(before: Iterable[Run], after: Iterable[Run]) -> dict[str, tuple[str, str]]:

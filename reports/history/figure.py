@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from reports.charts.curve_rows import Cross, cross_rows
 from reports.checks.doubts import mark
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
@@ -15,6 +16,7 @@ from reports.draw.timeline import Timeline
 from reports.draw.vega import Frame, Rows, Spec
 from reports.history.changes import History, Report, Step, in_time, line_of
 from reports.history.lanes import MOST, grouped, lanes
+from reports.history.moments import Moment, indexes
 from reports.history.text import (
     counts_text,
     difference_text,
@@ -53,10 +55,11 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         id=f"history-{number}",
         title=_finding(host, report, steps),
         sub=f"A line is a kind of number, of several that which moved most; it spans a tenth of its value at least, so that noise is flat.{_thick(changed)}"
+        f"{' ×: its runs failed.' if any(lane.crosses for lane in drawn_lanes.lanes) else ''}"
         f"{' Numbered: what was recorded differently of the machine.' if drawn_lanes.events else ''}{dropped}",
         lanes=drawn_lanes,
         note=f"{_legend(shown)}{left_out}" if changed else "",
-        panels=tuple(_panel(history, steps) for history in shown),
+        panels=tuple(_panel(history, steps, report.attempts[host]) for history in shown),
         tables=(_steps(steps),) if steps else (),
         numbers=(_numbers(changed),) if changed else (),
         key=(
@@ -84,10 +87,12 @@ def _thick(changed: Sequence[History]) -> str:
 
 
 def _legend(shown: Sequence[History]) -> str:
-    """Say what dots, lines and dashes in the charts of some numbers are."""
+    """Say what dots, lines, dashes and crosses in the charts of some numbers are."""
     told = f"In the charts a dot is the median of a session’s repeats. Line: {_lines(shown)}."
     if any(h.news for h in shown):
         told += " Dashed: before the session from which on it was another; what else was new then is written there, where it was recorded."
+    if any(h.failed for h in shown):
+        told += " Cross on the axis: a session in which its runs failed."
     return told
 
 
@@ -117,40 +122,49 @@ def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
     )
 
 
-def _panel(history: History, steps: Sequence[Step]) -> Panel:
+def _panel(history: History, steps: Sequence[Step], attempts: Sequence[Moment]) -> Panel:
+    """Draw a number from its first session to the last of its host, `attempts`, which may have failed."""
     one = history.series
     scale = fmt.scale_for(history.medians, one.said_unit)
     values = [v / scale.factor for v in history.medians]
     better = {"higher": "more is better", "lower": "less is better"}.get(one.better, "")
     y = axes.around(values, ", ".join(filter(None, (scale.unit, better))))
     at = {(step.moment.key, step.before.key): step for step in steps}
-    along = in_time(history.moments)
+    first, *_ = indexes(history.moments, attempts)
+    every = attempts[first:]
+    along, places = in_time(every), indexes(history.moments, every)
+    days = [along.days[i] for i in places]
+    starts = [along.edges[places[c.index]] for c in history.news]
+    tried = zip(history.failed, indexes((f.moment for f in history.failed), attempts), strict=True)
+    crosses = [
+        Cross(x=along.days[i - first], said=f"{f.moment.date} · no number: {f.reason}", series="failed")
+        for f, i in tried
+        if i > first
+    ]
 
     def build(width: int) -> Spec:
-        x = along.axis([m.date for m in history.moments], 5 if width > 400 else 3)
-        half = (
-            label_placement.text_width(history.moments[0].date) / 2 + 2
-        )  # its middle lies below the first dot
-        left = max(left_margin(y), round(half - x.share(along.days[0]) * (width - 20)))
+        x = along.axis([m.date for m in every], 5 if width > 400 else 3)
+        half = label_placement.text_width(every[0].date) / 2 + 2  # its middle lies below the first dot
+        left = max(left_margin(y), round(half - x.share(days[0]) * (width - 20)))
         frame = Frame(width=width, height=height(width, 250, 230), left=left, right=20)
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
             "points": [
                 {"series": "median", "x": day, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.said_unit, 4, step=one.step)} · {fmt.plural(n, 'run')}{mark(ids)}"}
-                for day, v, m, n, ids in zip(along.days, values, history.moments, history.runs, history.doubts, strict=True)
+                for day, v, m, n, ids in zip(days, values, history.moments, history.runs, history.doubts, strict=True)
             ],
             "levels": [
                 {"series": word, "x": x, "x2": x2, "y": y1 / scale.factor, "y2": y2 / scale.factor}
-                for word, x, x2, y1, y2 in _levels(history, along)
+                for word, x, x2, y1, y2 in _levels(history, along, places)
             ],
-            "changes": [{"series": c.word, "x": along.edges[c.index], "y": y.low, "y2": y.high} for c in history.news],
+            "changes": [{"series": c.word, "x": start, "y": y.low, "y2": y.high} for c, start in zip(history.news, starts, strict=True)],
+            "crosses": cross_rows(crosses, plot),
             "notes": [],
         }  # fmt: skip
-        edges = [x.low, *(along.edges[c.index] for c in history.news), x.high]
         found = [
             (c, at[history.moments[c.index].key, history.moments[c.index - 1].key]) for c in history.news
         ]
-        data["notes"] = _notes(found, edges, plot)
+        data["notes"] = _notes(found, [x.low, *starts, x.high], plot)
         series = [
             vega.Series(name="median", colour=vega.GREY),
             *(vega.Series(name=word, colour=colour) for word, colour in _COLOURS.items()),
@@ -162,21 +176,24 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     )
     if d := history.drift:
         told = f"{d.word}, {fmt.change(d.change)}, little by little"
-    return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
+    lost = f"; {len(crosses)} more in which its runs failed" if crosses else ""
+    return panel(one.name, f"{one.name} over {len(values)} sessions: {told}{lost}.", build)
 
 
-def _levels(history: History, along: Timeline) -> Iterable[tuple[str, float, float, float, float]]:
+def _levels(
+    history: History, along: Timeline, places: Sequence[int]
+) -> Iterable[tuple[str, float, float, float, float]]:
     """Give (series, x, x2, y, y2) of the level between each two changes, in the colour of the verdict that began it; of what drifts the line,
-    from session to session."""
+    from session to session. `places`: where the sessions with the number stand in the timeline."""
     if history.drift and history.drift.straight:
-        points = zip(along.days, line_of(history), strict=True)
+        points = zip((along.days[i] for i in places), line_of(history), strict=True)
         yield from ((history.drift.word, x, x2, y, y2) for (x, y), (x2, y2) in pairwise(points))
         return
     cuts = [0, *(c.index for c in history.changes), len(history.moments)]
     levels = [("median", history.changes[0].before)]
     levels += [(c.word if c.word in _COLOURS else "median", c.after) for c in history.changes]
     yield from (
-        (word, along.edges[a], along.edges[b], y, y)
+        (word, along.edges[places[a]], along.edges[places[b - 1] + 1], y, y)
         for a, b, (word, y) in zip(cuts, cuts[1:], levels, strict=False)
     )
 

@@ -1,4 +1,4 @@
-"""Numbers that the earlier sessions of a host have and the last ones lack: since when, and what became of their runs. Pure."""
+"""What became of the runs of sessions without a number: those that failed, and numbers that the last sessions of a host lack. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from reports.history.moments import Moment, session_of
+from reports.history.moments import Moment, places, session_of
 from reports.numbers.series import Series
 from reports.results import naming
 from reports.results.grouping import group_by
@@ -41,35 +41,62 @@ class Gone:
             return "not run any more"
         if self.why == "not printed":
             return "its runs end well and do not print it"
-        told = Counter(map(_how, self.runs)).most_common(1)[0][0]
-        return f"{'failed' if self.why == 'failed' else 'no run of it can be used'}, {told}"
+        return f"{'failed' if self.why == 'failed' else 'no run of it can be used'}, {_reason(self.runs)}"
 
 
-def gone(
-    collected: Iterable[Series], runs: Sequence[Run], attempts: Mapping[str, Sequence[Moment]]
-) -> list[Gone]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A session of which runs should have given a number, and failed."""
+
+    moment: Moment
+    reason: str  # "exit status 7: memory error"
+
+
+class Tries:
+    """The runs of each cell, with and without a number, by the sessions of their hosts."""
+
+    def __init__(self, runs: Iterable[Run], attempts: Mapping[str, Sequence[Moment]]) -> None:
+        """attempts: host → all sessions that started a run, oldest first."""
+        self.attempts, self.place = attempts, places(attempts)
+        self._of_cell: dict[tuple[str, ...], dict[int, list[Run]]] = {}
+        self._sweeps = set()
+        for run in runs:
+            if at := self.place.get(session_of(run)):
+                host, i = at
+                self._of_cell.setdefault((host, *_cell(run)), {}).setdefault(i, []).append(run)
+                self._sweeps.add((host, i, run.tool, run.cell.sweep))
+
+    def of(self, one: Series, host: str) -> Mapping[int, Sequence[Run]]:
+        """Return index of a session of a host → the runs there of a number's cell."""
+        key = one.key
+        return self._of_cell.get((host, key.tool, key.program, key.sweep, key.point_id), {})
+
+    def ran_sweep(self, one: Series, host: str, i: int) -> bool:
+        return (host, i, one.key.tool, one.key.sweep) in self._sweeps
+
+    def failed(self, one: Series, host: str, had: Iterable[Moment]) -> tuple[Failed, ...]:
+        """Return the sessions of a host that ran a number's cell, of which a run failed, beside those that have the number; oldest first."""
+        with_number = {self.place[key] for moment in had for key in moment.keys}
+        return tuple(
+            Failed(moment=self.attempts[host][i], reason=_reason(filter(_failed, runs)))
+            for i, runs in sorted(self.of(one, host).items())
+            if (host, i) not in with_number and any(map(_failed, runs))
+        )
+
+
+def gone(collected: Iterable[Series], tries: Tries) -> list[Gone]:
     """Return the numbers of each host that LEAST sessions had and none has since.
 
-    `attempts`: host → all sessions that started a run, oldest first. Of a number whose cell is not run any more every session from the first that has
-    it to the last has run the cell, and one since has run its sweep, or there are LEAST since: what is measured once a week, or apart, is not gone in
-    between.
+    Of a number whose cell is not run any more every session from the first that has it to the last has run the cell, and one since has run its sweep, or
+    there are LEAST since: what is measured once a week, or apart, is not gone in between.
     """
-    place = {key: (host, i) for host, own in attempts.items() for i, m in enumerate(own) for key in m.keys}
-    sweeps = {(place[session_of(run)], run.tool, run.cell.sweep) for run in runs if session_of(run) in place}
-    of_cell = group_by((run for run in runs if session_of(run) in place), _cell)
     found = []
     for one in collected:
-        cell = one.key.tool, one.key.program, one.key.sweep, one.key.point_id
-        had = _by_host({v.session for v in one.values}, place)
-        own = group_by(of_cell.get(cell, ()), lambda run: place[session_of(run)][0])
-        for host, sessions in had.items():
-            last, moments = max(sessions), attempts[host]
-            ran = group_by(own.get(host, ()), lambda run: place[session_of(run)][1])
+        for host, sessions in _by_host({v.session for v in one.values}, tries.place).items():
+            last, moments, ran = max(sessions), tries.attempts[host], tries.of(one, host)
             since = sorted(i for i in ran if i > last)
             later = range(last + 1, len(moments))
-            left = (
-                any(((host, i), one.key.tool, one.key.sweep) in sweeps for i in later) or len(later) >= LEAST
-            )
+            left = any(tries.ran_sweep(one, host, i) for i in later) or len(later) >= LEAST
             steady = left and all(i in ran for i in range(min(sessions), last + 1))
             if len(sessions) < LEAST or not later or not (since or steady):
                 continue
@@ -105,6 +132,11 @@ def _why(runs: Sequence[Run]) -> Why:
 def _failed(run: Run) -> bool:
     bad = run.parsed is None and run.record.status not in (*LEFT_OUT, "interrupted")
     return bad or run.void
+
+
+def _reason(runs: Iterable[Run]) -> str:
+    """Say how most of some runs ended."""
+    return Counter(map(_how, runs)).most_common(1)[0][0]
 
 
 def _how(run: Run) -> str:

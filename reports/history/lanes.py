@@ -9,12 +9,11 @@ from typing import Final
 
 from reports.checks.doubts import mark
 from reports.draw.lanes import Event, Lane, Lanes, path, reach
-from reports.draw.timeline import Timeline
-from reports.history.changes import History, Report, between, in_time, line_of
-from reports.history.moments import Moment
+from reports.history.changes import History, Report, in_time, line_of, of_machine, of_programs
+from reports.history.moments import Moment, indexes
 from reports.history.text import blind_to, bound_text, told_from, up_to
 from reports.numbers.families import Family, families
-from reports.results.sessions import SessionKey
+from reports.results.differences import compared
 from reports.text import format as fmt
 from reports.verdicts.fleet import MAD, centre
 
@@ -47,34 +46,41 @@ def _most(history: History, threshold: float) -> tuple[float, float, float]:
 
 
 def lanes(host: str, report: Report, found: Groups, links: Mapping[int, str]) -> Lanes:
-    """Return the lanes of a host. `links`: index in `found` → the chart of that family."""
-    moments = report.moments[host]
-    at = {moment.key: i for i, moment in enumerate(moments)}
-    along = in_time(moments)
+    """Return the lanes of a host, from its first session to its last, also where that has no number. `links`: index in `found` → the chart of that
+    family."""
+    attempts = report.attempts[host]
     return Lanes(
-        events=tuple(_events(moments)),
-        first=moments[0].date,
-        last=moments[-1].date,
+        events=tuple(_events(attempts, report.moments[host])),
+        first=attempts[0].date,
+        last=attempts[-1].date,
         lanes=tuple(
-            _lane(family, own, at, along, links.get(i, ""), report)
+            _lane(family, own, attempts, links.get(i, ""), report)
             for i, (family, own) in enumerate(found[:MOST])
         ),
     )
 
 
-def _events(moments: Sequence[Moment]) -> list[Event]:
-    """Return what was recorded differently from one session to the next: kernel, microcode, firmware, drivers, programs, places."""
-    along = in_time(moments)
+def _events(attempts: Sequence[Moment], moments: Sequence[Moment]) -> list[Event]:
+    """Return what was recorded differently from one session to the next: kernel, microcode, firmware, drivers of all, `attempts`, programs and places of
+    those with numbers, `moments`."""
+    tables = [of_machine(before, after) for before, after in pairwise(attempts)]
+    for i, (before, after) in zip(indexes(moments[1:], attempts), pairwise(moments), strict=True):
+        tables[i - 1] |= of_programs(before, after)
+    along = in_time(attempts)
     found: list[Event] = []
     written = -_NEAR
-    for i, (before, after) in enumerate(pairwise(moments), 1):
-        if differences := between(before, after).differences:
+    for i, table in enumerate(tables, 1):
+        if told := compared(table).differences:
             where = along.percent(along.edges[i])
             near = where - written < _NEAR
             written = written if near else where
-            said = "; ".join(f"{d.what} {d.a} → {d.b}" for d in differences)
+            said = "; ".join(f"{d.what} {d.a} → {d.b}" for d in told)
             found.append(
-                Event(at=where, number="" if near else str(len(found) + 1), said=f"{after.date} {said}")
+                Event(
+                    at=where,
+                    number="" if near else str(len(found) + 1),
+                    said=f"{attempts[i].date} {said}",
+                )
             )
     return found
 
@@ -82,15 +88,14 @@ def _events(moments: Sequence[Moment]) -> list[Event]:
 def _lane(
     family: Family,
     own: Sequence[History],
-    at: Mapping[SessionKey, int],
-    along: Timeline,
+    attempts: Sequence[Moment],
     link: str,
     report: Report,
 ) -> Lane:
     shown, changed = own[0], sum(h.moved > 0 for h in own)
     unit, better = shown.series.said_unit, shown.series.better
-    places = [at[moment.key] for moment in shown.moments]
-    known: list[tuple[float, float] | None] = [None] * len(at)
+    along, places = in_time(attempts), indexes(shown.moments, attempts)
+    known: list[tuple[float, float] | None] = [None] * len(attempts)
     for i, value in zip(places, shown.medians, strict=True):
         known[i] = along.percent(along.days[i]), value
     low, high = reach(shown.medians, LEAST_SPAN)
@@ -115,10 +120,12 @@ def _lane(
     row = ", ".join(filter(None, (cell, shown.series.key.name.row)))
     of = f"; {changed} of {fmt.plural(len(own), 'number')} changed" if changed and len(own) > 1 else ""
     way = {"higher": "more is better", "lower": "less is better"}.get(better, "")
+    failed = indexes((f.moment for f in shown.failed), attempts)
     told = ", ".join(f"{word} {text}" for word, text in steps) or note
+    told += f"; {len(failed)} more in which its runs failed" if failed else ""
     return Lane(
         name=f"{family.title}{mark(_doubts(shown))}", sub="; ".join(filter(None, (f"{row}{of}", way))),
-        line=path(known, low, high), levels=levels, steps=steps, note=note, link=link,
+        line=path(known, low, high), levels=levels, crosses=tuple(along.percent(along.days[i]) for i in failed), steps=steps, note=note, link=link,
         said=f"{shown.series.name} over {fmt.plural(len(shown.moments), 'session')}: {told}.",
         of=shown.all_runs, metric=shown.series.key.name.tells_of,
     )  # fmt: skip

@@ -63,5 +63,11 @@ def places(moments: Mapping[str, Sequence[Moment]]) -> dict[SessionKey, tuple[st
     return {key: (host, i) for host, own in moments.items() for i, m in enumerate(own) for key in m.keys}
 
 
+def indexes(some: Iterable[Moment], every: Sequence[Moment]) -> list[int]:
+    """Return where some sessions of a machine stand among all of them, of which each may have more runs."""
+    place = {key: i for i, moment in enumerate(every) for key in moment.keys}
+    return [place[moment.key] for moment in some]
+
+
 def session_of(run: Run) -> SessionKey:
     return run.file, run.session.session

@@ -507,6 +507,10 @@ def page(case: Case) -> None:
                 continue
             (row,) = [r for r, _ in {r["number"]: (r, c) for r, c in changed}.values() if r["number"] == name]
             assert int(n) == len(row["sessions"])
+            lost = re.search(r"; (\d+) more in which its runs failed$", told)
+            assert int(lost[1] if lost else 0) == failed_since(case.truth, host, number_of(row))
+            assert len(panel.wide["datasets"]["crosses"]) == failed_since(case.truth, host, number_of(row))
+            told = told.removesuffix(lost[0] if lost else "")
             for part, (_, change) in zip(told.split("; "), [(r, c) for r, c in changed if r["number"] == name], strict=True):  # fmt: skip
                 word, moved, start = re.fullmatch(r"(\w+), (\S+ %), on (\S+)", part).groups()  # type: ignore[union-attr]
                 assert (word, start) == (change["word"], day(change["started_utc"]))
@@ -518,6 +522,12 @@ def page(case: Case) -> None:
     assert unfolded(told.get("Hosts") or told["Host"]) == set(sessions)
     dates = sorted(day(s[0]) for own in sessions.values() for s in own)
     assert told["Measured"] == f"{dates[0]} to {dates[-1]}"
+
+
+def failed_since(truth: Truth, host: str, number: Number) -> int:
+    """Return how many sessions behind the first one with a number have none."""
+    there = [bool(values.get(number)) for _, values, _ in truth.sessions[host]]
+    return there[there.index(True) :].count(False)
 
 
 def quiet(case: Case, figure: Any) -> None:
@@ -546,13 +556,9 @@ def quiet(case: Case, figure: Any) -> None:
 def lanes(case: Case, figure: Any, host: str) -> None:
     """The line of each kind of number, what is said beside it, and the events above them all."""
     drawn, truth = figure.lanes, case.truth
-    dated = [(day(start), facts) for start, values, facts in truth.sessions[host] if any(values.values())]
+    dated = [(day(start), facts) for start, _, facts in truth.sessions[host]]
     assert (drawn.first, drawn.last) == (dated[0][0], dated[-1][0])
-    times = [
-        datetime.fromisoformat(start).timestamp()
-        for start, values, _ in truth.sessions[host]
-        if any(values.values())
-    ]
+    times = [datetime.fromisoformat(start).timestamp() for start, *_ in truth.sessions[host]]
     gap = (times[-1] - times[0]) / max(len(times) - 1, 1)
     told = {f"{b} " + part for (_, fa), (b, fb) in pairwise(dated) for part in [*(f"{w} {fa[w]} → {fb[w]}" for w in fa if fa[w] != fb[w])]}  # fmt: skip
     assert {
@@ -582,6 +588,9 @@ def lanes(case: Case, figure: Any, host: str) -> None:
         ]  # type: ignore[index]
         assert most[row["number"]] == max(most.values())
         moved.append(most[row["number"]])
+        without = sum(not values.get(number_of(row)) for _, values, _ in truth.sessions[host])
+        assert len(lane.crosses) == without
+        assert lane.said.endswith(f"; {without} more in which its runs failed.") == (without > 0)
         changed = sum(bool(of) for of in own.values())
         found = re.search(r"; (\d+) of (\d+) numbers changed", lane.sub)
         assert bool(found) == (changed > 0 and len(kind) > 1)

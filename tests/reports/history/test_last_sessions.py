@@ -111,6 +111,43 @@ def test_sessions_without_a_number_are_counted_and_lie_in_the_time_that_was_meas
     assert figure.title.startswith("n1: 2 numbers gone since 2026-01-10; 14 sessions, 9 of them with numbers")
     assert figure.lanes
     assert {lane.note.partition(", ")[2] for lane in figure.lanes.lanes} == {"gone since 2026-01-10"}
+    assert (figure.lanes.first, figure.lanes.last) == ("2026-01-01", "2026-01-14")
+
+
+def test_lines_and_charts_reach_the_last_session_with_a_cross_where_runs_failed(follow: Follow) -> None:
+    """They ended at the last session with a number, on whatever day the others were."""
+    bad: Night = {"a": "failed", "b": 200.0}
+    rows = [
+        *nights(first=6),
+        bad,
+        *nights((6, {"a": 80.0, "b": 200.0}), (2, bad), (1, {"b": 200.0}), first=0),
+    ]
+    page = history_page.build(follow(rows), title="t")
+
+    (figure,) = page.sections[0].blocks[0].figures
+    (panel,) = figure.panels
+    assert figure.lanes
+    for spec in (panel.wide, panel.narrow):
+        assert [row["x"] for row in spec["datasets"]["crosses"]] == [6, 13, 14]
+        assert [(row["x"], row["x2"]) for row in spec["datasets"]["levels"]] == [(-0.5, 5.5), (6.5, 12.5)]
+        assert spec["encoding"]["x"]["scale"]["domain"] == [-0.5, 15.5]
+    assert spec["datasets"]["crosses"][0]["tip"] == "2026-01-07 · no number: failed: memory error"
+    assert "3 more in which its runs failed." in panel.description
+    assert "Cross on the axis: a session in which its runs failed." in figure.note
+    assert [lane.crosses for lane in figure.lanes.lanes] == [pytest.approx([100 * (at + 0.5) / 16 for at in (6, 13, 14)])]  # fmt: skip
+
+
+def test_an_update_of_a_session_that_failed_is_an_event(follow: Follow, tmp_path: Path) -> None:
+    follow(nights((2, {"a": "failed", "b": "failed"})))
+    for path in sorted(tmp_path.glob("*.db"))[9:]:
+        with sqlite3.connect(path) as db:
+            (facts,) = db.execute("SELECT facts FROM session").fetchone()
+            db.execute("UPDATE session SET facts = ?", (json.dumps({**json.loads(facts), "kernel": "6.9"}),))
+    report = history.build(load([*tmp_path.glob("*.db")]))
+
+    (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
+    assert figure.lanes
+    assert [event.said for event in figure.lanes.events] == ["2026-01-10 kernel 6.1.0-18-amd64 → 6.9"]
 
 
 def test_a_host_whose_last_nights_failed_wholly_fails_the_job(follow: Follow) -> None:
