@@ -18,7 +18,7 @@ from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
 from reports.checks._cells import cell_key as cell_key
 from reports.checks._cells import is_captured
 from reports.results import naming
-from reports.results.convicted import CellKey, Guilty, by_metric, doubting
+from reports.results.convicted import CellKey, Guilty, by_metric, checks_of, doubting
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -143,7 +143,7 @@ def doubts(guilty: Guilty, runs: Iterable[Run], metric: str = "") -> str:
 
 def joined(ids: Iterable[str]) -> str:
     """Return the checks of several cells, "F1, F7, F10", each once: of the same checks the same text, in whatever order the cells come."""
-    named = {key for one in ids if one for key in one.split(", ")}
+    named = {key for one in ids for key in checks_of(one)}
     return ", ".join(sorted(named, key=lambda key: (key.rstrip("0123456789"), len(key), key)))
 
 

@@ -12,7 +12,7 @@ from reports.checks.audit import convicted, doubts
 from reports.checks.audited import audit_of
 from reports.draw.figure import MARK, ROW, Figure, Table
 from reports.results import naming
-from reports.results.convicted import OTHER, CellKey, Guilty, doubting
+from reports.results.convicted import OTHER, CellKey, Guilty, checks_of, doubting
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -43,7 +43,7 @@ def counted(ids: Sequence[str], noun: str = "") -> str:
     each, "F1, F7"."""
     if len(ids) == 1:
         return ids[0]
-    found = Counter(key for one in ids if one for key in one.split(", "))
+    found = Counter(key for one in ids for key in checks_of(one))
     of = fmt.plural(len(ids), noun) if noun else fmt.count(len(ids))
     return ", ".join(f"{key} ({n} of {of})" for key, n in found.items())
 
@@ -65,7 +65,7 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
         (key, cell): None
         for cell, metric in told
         if (ids := doubting(guilty, cell, metric))
-        for key in ids.split(", ")
+        for key in checks_of(ids)
     }
     if not found:
         return figure

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from reports.checks.doubts import of_all_numbers
 from reports.compare.model import Comparison, sided
+from reports.results.convicted import but, of_each
 
 OfSides = tuple[tuple[str, ...], tuple[str, ...]]
 """Checks of A, and of B."""
@@ -16,10 +17,7 @@ def of_all(comparison: Comparison) -> OfSides:
     rows = comparison.rows
     if len(rows) < 2:
         return (), ()
-    a, b = (
-        tuple(key for key in _ids(rows[0].doubts[side]) if all(key in _ids(row.doubts[side]) for row in rows))
-        for side in (0, 1)
-    )
+    a, b = (of_each([row.doubts[side] for row in rows]) for side in (0, 1))
     return a, b
 
 
@@ -28,11 +26,10 @@ def without(comparison: Comparison) -> Comparison:
     known = of_all(comparison)
     if not any(known):
         return comparison
-
-    def rest(ids: str, side: int) -> str:
-        return ", ".join(key for key in _ids(ids) if key not in known[side])
-
-    rows = (replace(row, doubts=(rest(row.doubts[0], 0), rest(row.doubts[1], 1))) for row in comparison.rows)
+    rows = (
+        replace(row, doubts=(but(row.doubts[0], known[0]), but(row.doubts[1], known[1])))
+        for row in comparison.rows
+    )
     return replace(comparison, rows=tuple(rows))
 
 
@@ -40,7 +37,3 @@ def said(comparison: Comparison) -> str:
     """Return "⚠ doubtful: all numbers, by D1 of A (runs that something else disturbed)."; "" where no check doubts all."""
     told = of_all_numbers(sided(*of_all(comparison)))
     return f"{told}." if told else ""
-
-
-def _ids(text: str) -> list[str]:
-    return text.split(", ") if text else []

@@ -16,6 +16,7 @@ from reports.compare.doubted import without
 from reports.compare.matching import CellOfSide
 from reports.compare.model import Again, Comparison, Row
 from reports.compare.sides import Side
+from reports.results.convicted import checks_of
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.json_text import json_text
@@ -120,22 +121,18 @@ def _row(row: Row, again: Again | None) -> dict[str, Any]:
         "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
         "verdict": "no_verdict" if row.once else row.verdict, "provisional": row.provisional,
         "asked": again is not None and d.key in again.asked, "again": again is not None and any(map(again.holds, row.pair.b.runs)),
-        "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": _listed(row.doubts[0]), "point_ids": _cells(row.pair.a)},
-        "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": _listed(row.doubts[1]), "point_ids": _cells(row.pair.b)},
+        "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": checks_of(row.doubts[0]), "point_ids": _cells(row.pair.a)},
+        "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": checks_of(row.doubts[1]), "point_ids": _cells(row.pair.b)},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
         "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
         "need_sessions": d.need_sessions, "advice": str(d.advice or ""), "disturbed": list(d.unsure), "matched": row.pair.said,
-        "doubtful": list(dict.fromkeys(key for ids in row.doubts for key in _listed(ids))),
+        "doubtful": list(dict.fromkeys(key for ids in row.doubts for key in checks_of(ids))),
     }  # fmt: skip
 
 
 def _cells(side: CellOfSide) -> list[str]:
     """Return the cells of a number, as every answer names them: of a curve's several."""
     return list(dict.fromkeys(run.record.point_id for run in side.runs))
-
-
-def _listed(ids: str) -> list[str]:
-    return ids.split(", ") if ids else []
 
 
 # --- Markdown ----------------------------------------------------------------------------------------------

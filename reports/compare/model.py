@@ -13,6 +13,7 @@ from reports.compare.failures import Failed
 from reports.compare.matching import Pair, Unmatched
 from reports.compare.sides import Side, SideName
 from reports.numbers import Name
+from reports.results.convicted import checks_of
 from reports.results.differences import Fingerprint
 from reports.results.model import Run
 from reports.results.sessions import clock_warnings, minute, second
@@ -109,7 +110,7 @@ class Row:
     @property
     def doubt(self) -> str:
         """The checks that convict its cell on either side, and which one where it is not both: "F1, G10 of A"."""
-        of_a, of_b = (ids.split(", ") if ids else [] for ids in self.doubts)
+        of_a, of_b = map(checks_of, self.doubts)
         return ", ".join(f"{key}{whose}" for key, whose in sided(of_a, of_b).items())
 
     @property

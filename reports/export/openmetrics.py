@@ -29,6 +29,7 @@ from reports.numbers import Name, series
 from reports.numbers.kept import Kept
 from reports.numbers.series import Series, Value
 from reports.results import naming
+from reports.results.convicted import checks_of
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.sessions import timeline
@@ -115,7 +116,7 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
 def _doubtful(cell: Labels, found: Iterable[tuple[Series, Sequence[Value]]]) -> tuple[Labels, float]:
     """Return how many checks doubt a cell, which they are among its labels."""
     ids = joined(value.doubt for _, values in found for value in values)
-    return ((*cell, (_CHECKS, ids)), len(ids.split(", "))) if ids else (cell, 0)
+    return ((*cell, (_CHECKS, ids)), len(checks_of(ids))) if ids else (cell, 0)
 
 
 def _newest(results: Results) -> dict[tuple[str, str, str], str]:

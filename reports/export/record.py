@@ -19,7 +19,7 @@ from reports.checks import audit
 from reports.checks.audit import Finding
 from reports.numbers import Name
 from reports.results import naming
-from reports.results.convicted import Guilty
+from reports.results.convicted import Guilty, checks_of
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 
@@ -117,7 +117,7 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
         **named(run.cell), "file": run.file, "host": run.host, "place": run.place or None, "relation": run.relation or None,
         "program": run.record.program, "program_version": run.version or None, "stand_in": run.stand_in,
         "runs": [one.record.run_id for one in runs], "disturbed": run.record.status == "disturbed",
-        "doubtful": _listed(audit.doubts(guilty, runs)), "flags": _flags(runs),
+        "doubtful": checks_of(audit.doubts(guilty, runs)), "flags": _flags(runs),
         "headline": numbers.headline(run.tool, *(one.parsed for one in runs)),
         "leading": {"what": leader.words, "better": leader.better, "unit": told[0], "median": told[1]} if told else None,
         "numbers": _numbers(runs, guilty),
@@ -132,7 +132,7 @@ def _numbers(runs: Sequence[Run], guilty: Guilty) -> list[dict[str, Any]]:
     return [
         {
             "number": name.words, **name.fields(), "median": statistics.median(own), "low": min(own), "high": max(own),
-            "runs": [run for run, _ in found], "values": own, "doubtful": _listed(audit.doubts(guilty, runs, name.tells_of)),
+            "runs": [run for run, _ in found], "values": own, "doubtful": checks_of(audit.doubts(guilty, runs, name.tells_of)),
         }
         for name, found in values.items()
         for own in [[value for _, value in found]]
@@ -142,7 +142,3 @@ def _numbers(runs: Sequence[Run], guilty: Guilty) -> list[dict[str, Any]]:
 def _flags(runs: Iterable[Run]) -> list[dict[str, str]]:
     found = ((flag.id, flag.text) for run in runs if run.parsed for flag in run.parsed.flags)
     return [{"id": key, "text": text} for key, text in dict.fromkeys(found)]
-
-
-def _listed(ids: str) -> list[str]:
-    return ids.split(", ") if ids else []

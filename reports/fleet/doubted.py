@@ -11,6 +11,7 @@ from reports.checks.doubts import of_all_numbers
 from reports.draw.figure import MARK
 from reports.fleet.outliers import Report
 from reports.results import convicted
+from reports.results.convicted import but, checks_of, of_each
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import listed
@@ -22,10 +23,9 @@ _WORDED = 3
 
 def of_all(report: Report) -> tuple[str, ...]:
     """Return the checks that doubt each number of each host."""
-    every = [
-        host.doubt.split(", ") for group in report.groups for _, strip in group.strips for host in strip.hosts
-    ]
-    return tuple(key for key in every[0] if key and all(key in ids for ids in every)) if every else ()
+    return of_each(
+        [host.doubt for group in report.groups for _, strip in group.strips for host in strip.hosts]
+    )
 
 
 def without(report: Report, ids: Collection[str]) -> Report:
@@ -33,11 +33,9 @@ def without(report: Report, ids: Collection[str]) -> Report:
     if not ids:
         return report
 
-    def rest(doubt: str) -> str:
-        return ", ".join(key for key in doubt.split(", ") if key not in ids)
-
     def of_strip(strip: Strip) -> Strip:
-        return replace(strip, hosts=tuple(replace(host, doubt=rest(host.doubt)) for host in strip.hosts))
+        hosts = tuple(replace(host, doubt=but(host.doubt, ids)) for host in strip.hosts)
+        return replace(strip, hosts=hosts)
 
     return replace(
         report,
@@ -46,10 +44,10 @@ def without(report: Report, ids: Collection[str]) -> Report:
             for group in report.groups
         ),
         odd=tuple(
-            replace(odd, strip=of_strip(odd.strip), found=replace(odd.found, doubt=rest(odd.found.doubt)))
+            replace(odd, strip=of_strip(odd.strip), found=replace(odd.found, doubt=but(odd.found.doubt, ids)))
             for odd in report.odd
         ),
-        everywhere=tuple(replace(one, doubt=rest(one.doubt)) for one in report.everywhere),
+        everywhere=tuple(replace(one, doubt=but(one.doubt, ids)) for one in report.everywhere),
         guilty=convicted.without(report.guilty, ids),
     )
 
@@ -66,14 +64,14 @@ def doubtful(report: Report, most: int) -> str:
     if not found:
         return ""
     titles = {check.id: check.title for check in checks()}
-    ids = Counter(key for own in found.values() for key in own.split(", "))
+    ids = Counter(key for own in found.values() for key in checks_of(own))
     hosts = listed(found) if len(found) <= most else fmt.plural(len(found), "host")
     if len(ids) > _WORDED:
         first = max(ids, key=lambda key: ids[key])
         return f"{MARK} doubtful: {hosts}, by {len(ids)} checks, among them {titles[first]} ({first})"
 
     def worded(own: str) -> str:
-        return fmt.words([f"{titles[key]}, {key}" for key in own.split(", ")])
+        return fmt.words([f"{titles[key]}, {key}" for key in checks_of(own)])
 
     if len(found) > most:
         return f"{MARK} doubtful: {hosts} ({worded(', '.join(ids))})"

@@ -29,7 +29,7 @@ from reports.fleet.unlike import unlike
 from reports.fleet.unmatched import Unmatched, lacking
 from reports.numbers import conditions, series
 from reports.numbers.series import Key, Series
-from reports.results.convicted import Guilty
+from reports.results.convicted import Guilty, checks_of
 from reports.results.differences import Difference as Differs
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
@@ -550,9 +550,7 @@ def _doubted(judged: Fleet, doubts: Sequence[Mapping[str, str]]) -> Fleet:
 def _doubtful_past(of_past: Iterable[Series]) -> list[str]:
     """Say what a check doubts of the baseline: what hosts are compared with is told nowhere else."""
     doubted = [one for one in of_past if any(v.doubt for v in one.values)]
-    ids = Counter(
-        key for one in doubted for key in {k for v in one.values if v.doubt for k in v.doubt.split(", ")}
-    )
+    ids = Counter(key for one in doubted for key in {k for v in one.values for k in checks_of(v.doubt)})
     if not ids:
         return []
     named = ", ".join(f"{key} ({fmt.count(n)})" for key, n in ids.most_common())

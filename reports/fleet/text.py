@@ -13,6 +13,7 @@ from reports.checks.doubts import LEGEND, mark
 from reports.fleet.doubted import doubtful, of_all, said_of_all, without
 from reports.fleet.outliers import NOT_IN_BASELINE, SAID, Group, Odd, Report, Spread
 from reports.numbers.series import Series
+from reports.results.convicted import checks_of
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import wrapped
@@ -416,7 +417,7 @@ def as_json(report: Report) -> str:
                 "worse": e.worse,
                 "numbers": e.metrics,
                 "confirmed": e.confirmed,
-                "doubtful": _listed(e.doubt),
+                "doubtful": checks_of(e.doubt),
             }
             for e in report.everywhere
         ],
@@ -452,7 +453,7 @@ def _group_json(group: Group) -> dict[str, Any]:
         "numbers": [
             {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.hosts),
              "unseen": strip.unseen, "worse_half": list(strip.worse_half) or None,
-             "doubtful": {host.name: _listed(host.doubt) for host in strip.hosts if host.doubt}}
+             "doubtful": {host.name: checks_of(host.doubt) for host in strip.hosts if host.doubt}}
             for one, strip in group.strips
         ],
     }  # fmt: skip
@@ -463,9 +464,5 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
     return {
         "node": odd.host, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
         "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": odd.reason or None,
-        "doubtful": _listed(found.doubt),
+        "doubtful": checks_of(found.doubt),
     }  # fmt: skip
-
-
-def _listed(ids: str) -> list[str]:
-    return ids.split(", ") if ids else []

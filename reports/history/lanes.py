@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from reports.checks.audit import joined
 from reports.checks.doubts import mark
 from reports.draw.lanes import Event, Lane, Lanes, path, reach
 from reports.history.changes import History, Report, in_time, line_of, of_machine, of_programs
@@ -124,15 +125,11 @@ def _lane(
     told = ", ".join(f"{word} {text}" for word, text in steps) or note
     told += f"; {len(failed)} more in which its runs failed" if failed else ""
     return Lane(
-        name=f"{family.title}{mark(_doubts(shown))}", sub="; ".join(filter(None, (f"{row}{of}", way))),
+        name=f"{family.title}{mark(joined(shown.doubts))}", sub="; ".join(filter(None, (f"{row}{of}", way))),
         line=path(known, low, high), levels=levels, crosses=tuple(along.percent(along.days[i]) for i in failed), steps=steps, note=note, link=link,
         said=f"{shown.series.name} over {fmt.plural(len(shown.moments), 'session')}: {told}.",
         of=shown.all_runs, metric=shown.series.key.name.tells_of,
     )  # fmt: skip
-
-
-def _doubts(history: History) -> str:
-    return ", ".join(dict.fromkeys(key for ids in history.doubts if ids for key in ids.split(", ")))
 
 
 def _nothing(history: History, threshold: float) -> str:

@@ -15,6 +15,7 @@ from reports.history.changes import LEAST, History, Report, Step
 from reports.history.gone import Gone
 from reports.history.moments import Moment
 from reports.numbers.families import families
+from reports.results.convicted import checks_of
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.columns import columns
@@ -478,8 +479,7 @@ def _move_json(moved: Drift | Recent | None) -> dict[str, Any] | None:
 def _sessions_json(history: History) -> Iterable[dict[str, Any]]:
     rows = zip(history.moments, history.medians, history.runs, history.doubts, strict=True)
     for moment, value, runs, ids in rows:
-        doubtful = ids.split(", ") if ids else []
-        yield {"started_utc": _started(moment), "value": value, "runs": runs, "doubtful": doubtful}
+        yield {"started_utc": _started(moment), "value": value, "runs": runs, "doubtful": checks_of(ids)}
 
 
 def _started(moment: Moment) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from reports.results.grouping import group_by
@@ -30,17 +30,31 @@ def doubting(guilty: Guilty, cell: CellKey, metric: str = "") -> str:
 
 def of_all(guilty: Guilty, cells: Collection[CellKey]) -> tuple[str, ...]:
     """Return the checks that doubt each number of each of some cells; none of a single cell."""
-    told = [guilty.get((*cell, OTHER), guilty.get(cell, "")).split(", ") for cell in cells]
-    return tuple(key for key in told[0] if key and all(key in ids for ids in told)) if len(told) > 1 else ()
+    told = [guilty.get((*cell, OTHER), guilty.get(cell, "")) for cell in cells]
+    return of_each(told) if len(told) > 1 else ()
 
 
 def without(guilty: Guilty, checks: Collection[str]) -> Guilty:
     """Return what convicts cells but for some checks: what is told of all numbers is no mark of one."""
     if not checks:
         return guilty
-    return {
-        cell: ", ".join(key for key in ids.split(", ") if key not in checks) for cell, ids in guilty.items()
-    }
+    return {cell: but(ids, checks) for cell, ids in guilty.items()}
+
+
+def checks_of(ids: str) -> list[str]:
+    """Return ["F1", "F7"] of "F1, F7"; [] of ""."""
+    return ids.split(", ") if ids else []
+
+
+def of_each(told: Sequence[str]) -> tuple[str, ...]:
+    """Return the checks that all of some texts name."""
+    first, *others = [checks_of(ids) for ids in told] or [[]]
+    return tuple(key for key in first if all(key in ids for ids in others))
+
+
+def but(ids: str, checks: Collection[str]) -> str:
+    """Return "F1" of "F1, F7" but for F7."""
+    return ", ".join(key for key in checks_of(ids) if key not in checks)
 
 
 def _wholes(metric: str) -> Iterator[str]:
