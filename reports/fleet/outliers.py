@@ -43,9 +43,11 @@ from reports.verdicts.fleet import (
     DISAGREE,
     FEW,
     FLOOR,
+    HALVES,
     LEAST_HOSTS,
     SUSPICIOUS_Z,
     TOLERANCE,
+    ZERO,
     Everywhere,
     Fleet,
     Host,
@@ -306,11 +308,11 @@ class Report:
         reasons = {host: NO_NUMBER for host, status in self.statuses.items() if status == "unknown"}
         for group in self.groups:
             few = "" if group.judged else f"{FEW} of a kind cannot be judged by each other"
-            for found in (
-                found for _, strip in group.strips for found in strip.hosts if found.name in reasons
-            ):
-                why = few or found.reason or reasons[found.name]
-                reasons[found.name] = NOT_IN_BASELINE if self.beside_baseline and why in (few, FEW) else why
+            told = [(one.name, one.reason) for _, strip in group.strips for one in strip.hosts if one.reason]
+            for host, own in group_by((row for row in told if row[0] in reasons), lambda row: row[0]).items():
+                by_number = Counter(reason for _, reason in own)
+                why = few or (HALVES if HALVES in by_number else by_number.most_common(1)[0][0])
+                reasons[host] = NOT_IN_BASELINE if self.beside_baseline and why in (few, FEW) else why
         reasons |= {
             host: f"{LAST_FAILED}: {said}" for host, said in self.last_failed.items() if host in reasons
         }
@@ -318,7 +320,7 @@ class Report:
 
     def helps(self, reason: str) -> str:
         """Return what would help where hosts are not judged for a reason of `unjudged`; "" where nothing is known to, or it was given."""
-        known = self.beside_baseline or reason.startswith((NO_NUMBER, LAST_FAILED))
+        known = self.beside_baseline or reason.startswith((NO_NUMBER, LAST_FAILED, ZERO))
         return "" if known else "; --baseline compares them with past sessions"
 
     def counted(self) -> list[Odd]:

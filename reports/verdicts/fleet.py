@@ -76,7 +76,8 @@ class Metric:
 FLOOR: Final = "beyond the floor"
 TOLERANCE: Final = "beyond the tolerance"
 _RULES: Final = (FLOOR, TOLERANCE)
-_HALVES: Final = "the hosts fall into two groups"
+HALVES: Final = "the hosts fall into two groups"
+ZERO: Final = "the median is 0"
 DISAGREE: Final = "its sessions disagree"
 CHANCE: Final = "may be chance"
 BY_THRESHOLD: Final = "by the threshold alone"
@@ -337,7 +338,7 @@ def _host(
     if reason in _RULES or z is None or worse is None:
         pass
     elif halves:
-        status, reason = "unknown", _HALVES
+        status, reason = "unknown", HALVES
     elif len(runs) >= CONFIRMED and worse > threshold and z > (SLOW_Z if min(off) > far else beyond):
         bad: Status = "broken" if worse > BROKEN else "slow"
         if min(off) <= far:
@@ -365,7 +366,8 @@ def _status(
     if metric.floor is not None and sign * (value - metric.floor) > 0:
         return (bad if runs >= CONFIRMED else "suspicious"), FLOOR
     if z is None or worse is None:
-        return "unknown", FEW if len(metric.values) < LEAST_HOSTS else "the median is 0"
+        few = not metric.baseline and len(metric.values) < LEAST_HOSTS
+        return "unknown", FEW if few else ZERO
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), TOLERANCE
     if runs < CONFIRMED and worse > threshold:

@@ -164,3 +164,31 @@ def test_of_files_without_any_number_all_hosts_are_gaps(hosts: Hosts) -> None:
     assert fleet_page.build(report, title="t", links={}).sentence.startswith(
         "9 hosts, none of which could be judged"
     )
+
+
+@pytest.mark.parametrize(
+    ("count", "beside_itself", "why"),
+    [
+        (
+            8,
+            False,
+            "the hosts fall into two groups",
+        ),  # it was "the median is 0", of the last of their numbers
+        (3, True, "the median is 0"),  # it was "the baseline has none of their numbers"
+    ],
+)
+def test_hosts_are_not_judged_for_the_reason_that_holds(
+    make: Any, tmp_path: Path, count: int, beside_itself: bool, why: str
+) -> None:
+    """A rate of two groups of hosts, if it is not a baseline that they are beside, and errors, of which there are none."""
+    names = {"errors": "lower"} if beside_itself else {"rate": "higher", "errors": "lower"}
+    metrics = {name: {"regex": rf"{name} (\S+)", "unit": "1", "better": better} for name, better in names.items()}  # fmt: skip
+    files = []
+    for n in range(count):
+        maker = make.Maker(tmp_path / f"{n}.db", host=f"n{n}")
+        text = f"rate {100 - n / 100 if 2 * n < count else 80 - n / 100}\nerrors 0\n"
+        files.append(maker.add("s", "command", {"command": ["x"], "metrics": metrics}, text).write())
+    report = outliers.build(load(files), baseline=load(files) if beside_itself else None)
+
+    assert report.unjudged == {why: tuple(f"n{n}" for n in range(count))}
+    assert ("--baseline" in report.helps(why)) == (not beside_itself)
