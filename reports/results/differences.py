@@ -70,20 +70,26 @@ def machines(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str,
 
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
-    """Return tool that both sides ran (a stand-in: its own name) → (the program and its version of A, of B), and, where those are the same, its
-    checksums; those of the files that a user's own commands on both sides run, by their names."""
+    """Return "fio version" of the programs that both sides ran → (its version of A, of B); "program of fio" where these have other
+    names; of a stand-in its own name, twice. Where those are the same, its checksums; those of the files that a user's own commands on both
+    sides run, by their names."""
     left, right = (group_by(naming.by_program(runs), lambda r: r.tool) for runs in (a, b))
     table: dict[str, tuple[str, str]] = {}
     for tool in filter(right.__contains__, left):
-        names = tuple(_listed(naming.program_name(run) for run in side[tool]) for side in (left, right))
-        same = names[0] == names[1]
-        stands_in = same and all(map(naming.stands_in, (*left[tool], *right[tool])))
-        what = names[0] if stands_in else naming.tool_name(tool)
+        sides = [[naming.program_called(run) for run in side[tool]] for side in (left, right)]
+        names = [_listed(called for called, _ in side) for side in sides]
+        versions = [_listed(version for _, version in side) for side in sides]
+        stands_in = all(map(naming.stands_in, (*left[tool], *right[tool])))
         sums = _sums(*([run.program for run in side[tool]] for side in (left, right)), located=not stands_in)
-        if not same or any(sums) or names[0] != naming.tool_name(tool):  # else nothing is recorded of it
-            table[what] = (names[0], names[1])
-        if same and any(sums):
-            table[f"sha256 of {what}"] = sums
+        if names[0] != names[1]:
+            of_a, of_b = (_listed(map(naming.program_name, side[tool])) for side in (left, right))
+            table[f"program of {tool}"] = of_a, of_b
+        elif stands_in:
+            table[names[0]] = names[0], names[0]
+        elif any(versions):
+            table[f"{names[0]} version"] = versions[0], versions[1]
+        if names[0] == names[1] and versions[0] == versions[1] and any(sums):
+            table[f"sha256 of {names[0]}"] = sums
         files = [_files(side[tool]) for side in (left, right)]
         for name in sorted(files[0].keys() & files[1].keys()):
             table[f"sha256 of {name}"] = _sums(files[0][name], files[1][name], located=True)

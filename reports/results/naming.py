@@ -23,7 +23,12 @@ class _Program(NamedTuple):
 
     stands_in: bool
     kind: str
-    name: str
+    called: str  # without its version
+    version: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.called} {self.version}".strip()
 
 
 def _program(run: Run) -> _Program:
@@ -42,13 +47,13 @@ def _program(run: Run) -> _Program:
 def _called(stands_in: bool, program: str, tool: str, tool_named: str, version: str, suite: str) -> _Program:
     if stands_in:
         name = f"pinsweep {program.removeprefix('pinsweep-').removeprefix('pinsweep ')}, not {tool_named}"
-        return _Program(stands_in=True, kind=name, name=name)
+        return _Program(stands_in=True, kind=name, called=name, version="")
     known = program if tool_named == tool else tool_named
     for prefix in (program, known, "v", "-"):
         version = version.removeprefix(prefix).strip()
     if suite:  # whose version it is
         known = f"{known} of {suite}"
-    return _Program(stands_in=False, kind=tool_named, name=f"{known} {version}".strip())
+    return _Program(stands_in=False, kind=tool_named, called=known, version=version)
 
 
 def stands_in(run: Run) -> bool:
@@ -76,6 +81,12 @@ def program_name(run: Run) -> str:
     """
     name = _program(run).name
     return f"{name} ({run.build})" if run.build else name
+
+
+def program_called(run: Run) -> tuple[str, str]:
+    """Return the same as what it is called, and its version: ("fio", "3.33"); "" of one that is not known."""
+    program = _program(run)
+    return program.called, f"{program.version} ({run.build})".strip() if run.build else program.version
 
 
 @functools.cache

@@ -80,3 +80,23 @@ def test_of_long_values_the_words_are_told_in_which_they_differ(
     a: str, b: str, said: tuple[str, str]
 ) -> None:
     assert elided(a, b) == said
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("Checker - v3.9", "Checker - v3.11b", {"Intel MLC version": ("3.9", "3.11b")}),  # “Intel MLC Intel MLC 3.9 → Intel MLC 3.11b”
+        ("Checker - v3.9", "Checker", {"Intel MLC version": ("3.9", "")}),  # not recorded: it may be the same
+    ],
+)  # fmt: skip
+def test_a_program_is_named_once_and_its_versions_are_set_against_one_another(
+    first: str, second: str, said: dict[str, tuple[str, str]], make: Any, tmp_path: Path
+) -> None:
+    sides = []
+    for name, head in (("a", first), ("b", second)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        _, rows = make.mlc_text([(0, 150.0, 2e4)]).split("\n", 1)
+        maker.add("s", "mlc", {"mode": "loaded_latency"}, f"Intel(R) Memory Latency {head}\n{rows}", axes=())
+        sides.append(load([maker.write()]).runs)
+
+    assert programs(*sides) == said
