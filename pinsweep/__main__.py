@@ -76,10 +76,10 @@ def _run() -> int:
     except PinsweepError as error:
         return _told(error)
     except click.ClickException as error:
-        from pinsweep import usage
+        from pinsweep import groups, usage
 
-        if isinstance(error, click.exceptions.NoArgsIsHelpError):
-            _say(error.format_message())
+        if isinstance(error, groups.NoCommand) and error.ctx:
+            _say(error.ctx.get_help())
             _answer(usage.told(error).records())
             return 2
         return _told(usage.told(error))

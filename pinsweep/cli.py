@@ -9,6 +9,7 @@ import pkgutil
 import click
 
 from pinsweep import __version__, commands
+from pinsweep.groups import Group
 
 _ORDER = (
     "doctor", "init", "plan", "run", "status", "show", "parse", "export", "audit", "report", "compare", "baseline", "fleet",
@@ -22,20 +23,13 @@ def _names() -> frozenset[str]:
     return frozenset(name for name in found if not name.startswith("_"))
 
 
-class _Group(click.Group):
+class _Group(Group):
     """Finds each command in the module of its name; nothing but click is imported for `--help`."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return sorted(
             _names(), key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
         )
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in _names() and not ctx.resilient_parsing:
-            raise click.NoSuchCommand(args[0], possibilities=_names(), ctx=ctx)
-        return super().resolve_command(ctx, args)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         if name not in _names():

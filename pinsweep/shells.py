@@ -21,7 +21,6 @@ from click.shell_completion import (
 _SPECIAL: Final = re.compile(r"[^\w./@%+,:=-]")
 
 
-@add_completion_class
 class Bash(BashComplete):
     """bash makes three words of `rw=read` and puts what is offered in the place of the last one; no blank follows `rw=`."""
 
@@ -56,7 +55,6 @@ class _WholeWords(ShellComplete):
         return super().format_completion(CompletionItem(self._before + item.value, item.type, item.help))
 
 
-@add_completion_class
 class Zsh(_WholeWords, ZshComplete):
     """zsh puts a blank behind what it offers, unless the script has it leave that out."""
 
@@ -69,11 +67,14 @@ class Zsh(_WholeWords, ZshComplete):
     )
 
 
-@add_completion_class
 class Fish(_WholeWords, FishComplete):
     """fish's script cuts what is offered at its first comma."""
 
     source_template = FishComplete.source_template.replace('string split "," ', 'string split -m 1 "," ')
+
+
+for _shell in (Bash, Zsh, Fish):
+    add_completion_class(_shell)
 
 
 def _option(word: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from parsers.errors import UserError
+from pinsweep.groups import NoCommand, NoSuchCommand
 from reports.text import format as fmt
 
 
@@ -22,13 +23,13 @@ def told(error: click.ClickException) -> UsageMistake:
     command = call.command_path if call else "pinsweep"
     more = f"`{command} --help` lists them"
     match error:
-        case click.exceptions.NoArgsIsHelpError():
+        case NoCommand():
             return UsageMistake(command, "no command is named", more)
         case click.NoSuchOption():
             return UsageMistake(
                 error.option_name, f"no such option of {command}", f"{_meant(error.possibilities)}{more}"
             )
-        case click.NoSuchCommand():
+        case NoSuchCommand():
             return UsageMistake(error.command_name, "no such command", f"{_meant(error.possibilities)}{more}")
         case click.MissingParameter() if call:
             return UsageMistake(_name(error), "is missing", _form(call))

@@ -166,25 +166,21 @@ cells: Decorator = click.option(
 )  # fmt: skip
 
 
-class _Repeats(click.ParamType[int | str]):
-    """A whole number, or `auto`: what `repeats` of an experiment takes."""
+def _repeats(text: str) -> int | str:
+    """Read a whole number, or `auto`: what `repeats` of an experiment takes."""
+    from orchestrator.experiment import repeats
+    from orchestrator.experiment.quantities import QuantityError
 
-    name = "repeats"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
-        from orchestrator.experiment import repeats
-        from orchestrator.experiment.quantities import QuantityError
-
-        found = int(value) if value.isdecimal() else value
-        try:
-            repeats.settings(found)
-        except QuantityError as error:
-            self.fail(f"{error.what}: {error.hint}", param, ctx)
-        return found
+    found = int(text) if text.isdecimal() else text
+    try:
+        repeats.settings(found)
+    except QuantityError as error:
+        raise click.BadParameter(f"{error.what}: {error.hint}") from None
+    return found
 
 
 repeats: Decorator = click.option(
-    "--repeats", type=_Repeats(), metavar="N|auto",
+    "--repeats", type=_repeats, metavar="N|auto",
     help="Runs of each cell, whatever the experiment says; auto: until its number has settled, 6 to 15.",
 )  # fmt: skip
 

@@ -8,12 +8,14 @@ import click
 
 from pinsweep import complete
 from pinsweep.commands import _options
+from pinsweep.groups import Group
 from pinsweep.terminal import data, say
 
 _NAME = click.argument("name", shell_complete=complete.baselines)
 
 
 @click.group(
+    cls=Group,
     short_help="Keep results under a name, to compare with later.",
     epilog="Example: pinsweep baseline add before-bios node07.db",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,19 +20,15 @@ if TYPE_CHECKING:
 _LEAST = 0.03
 
 
-class _Age(click.ParamType[float]):
-    """How long ago, in s: 7d, 12h, 2w."""
+_AGE_S: Final = {"h": 3600.0, "d": 86400.0, "w": 604800.0}
 
-    name = "age"
-    _UNITS: Final = {"h": 3600.0, "d": 86400.0, "w": 604800.0}
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 (click's own)
-        if isinstance(value, float):
-            return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([hdw])", str(value))
-        if found is None or not float(found[1]):
-            self.fail(f"{value!r} is no age: 7d, 12h or 2w", param, ctx)
-        return float(found[1]) * self._UNITS[found[2]]
+def _age(text: str) -> float:
+    """Read how long ago, in s: 7d, 12h, 2w."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([hdw])", text)
+    if found is None or not float(found[1]):
+        raise click.BadParameter(f"{text!r} is no age: 7d, 12h or 2w")
+    return float(found[1]) * _AGE_S[found[2]]
 
 
 @click.command(
@@ -67,7 +63,7 @@ class _Age(click.ParamType[float]):
 )
 @click.option(
     "--due",
-    type=_Age(),
+    type=_age,
     metavar="AGE",
     help="Hosts whose last session is older are named: 7d, 12h, 2w.",
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from pinsweep.commands import _options
+from pinsweep.groups import Group
 from pinsweep.terminal import data, say
 
 
-@click.group(epilog="Example: srun -N1 -C icelake pinsweep kernels build")
+@click.group(cls=Group, epilog="Example: srun -N1 -C icelake pinsweep kernels build")
 def command() -> None:
     """The C kernels that measure where MLC and STREAM are absent."""
 

@@ -27,7 +27,7 @@ OF_TYPE = {
     "integer range": "3",
     "path": "a b/c.db",
     "text": "x=1,2; $y",
-    "repeats": "auto",
+    "_repeats": "auto",
 }
 OPTIONS = [param for param in command.params if isinstance(param, click.Option)]
 
