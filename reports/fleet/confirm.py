@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.cluster import ticket
-from reports.fleet.outliers import Report
+from reports.fleet.outliers import ACCUSED, Report
 from reports.results.command_lines import without
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -102,10 +102,10 @@ def controls(report: Report, suspects: Sequence[str]) -> list[str]:
 
 
 def _missing(report: Report, hosts: Sequence[str]) -> str:
-    """Say how many sessions hosts lack before one of them is called slow."""
+    """Say how many sessions hosts lack before one of them is called slow; of hosts that have them why none is."""
     lacks = CONFIRMED - min(report.counted_sessions[host] for host in hosts)
     if lacks <= 0:
-        return "their sessions disagree"
+        return f"suspicious and not slow for {report.suspected(hosts)}"
     one = "this one is" if lacks == 1 else f"this one and {fmt.plural(lacks - 1, 'other')} are"
     return f"{one} missing until a host is called slow, and what one boot does within an hour counts as one"
 
@@ -125,9 +125,10 @@ def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
 
 
 def recovered(first: Report, now: Report) -> str:
-    """Return "ok at the 2nd try  node[3,7]": who was suspicious in the first report and is ok with what came after it; "" if nobody."""
+    """Return "ok at the 2nd try  node[3,7]": who was suspicious in the first report and is ok with what came after it, each file one more try; "" if
+    nobody."""
     well = [host for host in first.rerun if now.statuses.get(host) in ("ok", "fast")]
-    tries = group_by(well, lambda host: len(now.files[host]))
+    tries = group_by(well, lambda host: 1 + len(now.files[host]) - len(first.files[host]))
     return "\n".join(
         printable(f"ok at the {_ORDINALS.get(n, f'{n}th')} try  {folded(hosts)}")
         for n, hosts in sorted(tries.items())
@@ -142,10 +143,10 @@ def tickets(report: Report) -> list[str]:
     lines = []
     for host in report.accused:
         name = report.sessions[host][-1].host
-        worst = next((odd for odd in report.odd if odd.host == host), None)
+        worst = next((o for o in report.odd if o.host == host and o.found.status in ACCUSED), None)
         why = "slightly slow everywhere"
         if worst is not None:
-            series = worst.series
-            why = f"{series.name} {fmt.change(worst.change)}, {fmt.plural(worst.found.runs, 'session')}"
+            told = [f"{worst.series.name} {fmt.change(worst.change)}", *filter(None, [worst.reason])]
+            why = ", ".join([*told, fmt.plural(worst.found.runs, "session")])
         lines.append(ticket.drain_line([name], name, why))
     return list(filter(None, lines))

@@ -327,12 +327,11 @@ class Report:
         """Return what is odd without what repeats another number of its host, in the same order."""
         return [one for one in self.odd if (one.host, one.series.key) not in self.repeated]
 
-    @property
-    def suspected(self) -> str:
-        """Say why the hosts of `rerun` are suspicious and not accused: "fewer than three sessions, or ones that disagree"."""
-        odd = [o.found for o in self.odd if o.host in self.rerun and o.found.status == "suspicious"]
+    def suspected(self, hosts: Collection[str]) -> str:
+        """Say why hosts are suspicious and not accused: "fewer than three sessions or sessions that disagree"; "" of none that are."""
+        odd = [o.found for o in self.odd if o.host in hosts and o.found.status == "suspicious"]
         few = any(found.runs < CONFIRMED for found in odd)
-        few = few or any(e.name in self.rerun and not e.confirmed for e in self.everywhere)
+        few = few or any(e.name in hosts and not e.confirmed for e in self.everywhere)
         reasons = {found.reason for found in odd if found.runs >= CONFIRMED}
         told = {
             "fewer than three sessions": few,
@@ -340,7 +339,7 @@ class Report:
             "what may be chance": CHANCE in reasons,
             NOT_RECORDED: any(found.reason == NOT_RECORDED for found in odd),
         }
-        return fmt.words([words for words, true in told.items() if true], "or") or "nobody is suspicious"
+        return fmt.words([words for words, true in told.items() if true], "or")
 
     @property
     def accused(self) -> tuple[str, ...]:

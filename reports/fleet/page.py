@@ -205,7 +205,7 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
         apart += f"; {unknown} not judged" if unknown else ""
         rows += [
             ("Broken or slow", len(report.accused), apart),
-            ("To measure again", len(report.rerun), report.suspected),
+            ("To measure again", len(report.rerun), report.suspected(report.rerun) or "nobody is suspicious"),
         ]
     rows.append(("Numbers", *_compared(report)))
     for rank, (name, value, context) in enumerate(rows):

@@ -34,7 +34,7 @@ from reports.results.load import load
 from reports.text import format as fmt
 from reports.text.hostlist import folded
 from reports.text.screen import Screen
-from reports.verdicts.fleet import Status
+from reports.verdicts.fleet import CHANCE, Status
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -870,6 +870,19 @@ def test_the_sessions_that_a_suspect_lacks_are_counted(some: Fleet) -> None:
     assert "; this one is missing until" in confirm.commands(some.report(), ["r"], WAY)
 
 
+def test_of_suspects_with_three_sessions_it_is_said_why_they_are_not_slow(some: Fleet) -> None:
+    """It was "their sessions disagree" of whoever had three."""
+    some.hosts(range(1, 10), sessions=3).add("node010", 0.2, sessions=2).add("node010")
+    sessions_ran(some.files, ["run", "e.yaml"])
+    report = some.report()
+    (about, *_) = confirm.commands(report, ["r"], WAY).splitlines()
+    assert about.endswith("; suspicious and not slow for sessions that disagree")
+
+    chance = [dataclasses.replace(o, found=dataclasses.replace(o.found, reason=CHANCE)) for o in report.odd]
+    (about, *_) = confirm.commands(dataclasses.replace(report, odd=tuple(chance)), ["r"], WAY).splitlines()
+    assert about.endswith("; suspicious and not slow for what may be chance")
+
+
 @given(
     st.lists(
         st.sampled_from(["-o", "--output", "--seed", "--only", "--retry-failed", "--strict", "a.yaml", "x"])
@@ -908,6 +921,16 @@ def test_who_is_ok_at_the_second_try_is_named(some: Fleet) -> None:
     assert confirm.recovered(first, some.report()) == "ok at the 3rd try  node010"
 
 
+def test_files_of_the_first_time_are_one_try(some: Fleet) -> None:
+    """A host with two files was "ok at the 5th try" when it had been measured again three times."""
+    some.hosts(range(1, 10)).add("node010", 0.09, file="a.db").add("node010", 0.09, file="b.db")
+    first = some.report()
+    for name in "cde":
+        some.add("node010", 0.0, file=f"{name}.db")
+
+    assert confirm.recovered(first, some.report()) == "ok at the 4th try  node010"
+
+
 def test_a_ticket_names_a_slow_host_and_why_and_nothing_in_it_is_a_command(some: Fleet) -> None:
     some.hosts(range(1, 10), sessions=3).add("node010", 0.2, sessions=3).add("$(reboot)", 0.2, sessions=3)
 
@@ -916,6 +939,21 @@ def test_a_ticket_names_a_slow_host_and_why_and_nothing_in_it_is_a_command(some:
     words = shlex.split(line)
     assert words[:4] == ["scontrol", "update", "nodename=node010", "state=drain"]
     assert re.fullmatch(r"reason=pinsweep: scaling, threads 4: \w+ bandwidth -\d\d %, 3 sessions", words[4])
+
+
+def test_a_ticket_says_what_accuses_a_host(some: Fleet) -> None:
+    """A host below a floor was drained for "-0.1 %", one that is slow everywhere for a number in which it is suspicious."""
+    some.hosts(range(1, 10), sessions=3)
+    floor = parse("rules:\n  - {metric: triad bandwidth, where: {threads: 4}, floor: 19.95 GB/s}\n", "r.yaml")
+    report = some.report(rules=floor)
+    line, *_ = confirm.tickets(report)
+    assert re.search(
+        r"threads 4: triad bandwidth -\d\.\d+ %, below the floor of 19.95 GB/s, 3 sessions", line
+    )
+
+    suspected = [dataclasses.replace(o, found=dataclasses.replace(o.found, status="suspicious")) for o in report.odd]  # fmt: skip
+    line, *_ = confirm.tickets(dataclasses.replace(report, odd=tuple(suspected)))
+    assert line.endswith('"pinsweep: slightly slow everywhere"')
 
 
 # --- names, texts, pages -----------------------------------------------------------------------------------
