@@ -221,7 +221,8 @@ def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[li
     along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes)
     for (tool, *_), members in group_by(along, curve_of).items():
         left, right = (_of_curves(cells, read) for cells in ([p.a for p in members], [p.b for p in members]))
-        head = _over(members[0], numbers.curve_axis(tool))
+        axis, first = numbers.curve_axis(tool), members[0]
+        head = dataclasses.replace(first, a=first.a.over(axis), b=first.b.over(axis))
         peaks = [_peaks(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])]
         of_both = [name for name in peaks[0] if name in peaks[1]]
         drafts += [_draft(head, peaks[0][n], peaks[1][n], tuple(members)) for n in of_both]
@@ -261,15 +262,6 @@ def _peaks(cells: Sequence[CellOfSide], read: Read, slo_ns: float | None) -> _Fo
         peak: [(dataclasses.replace(number, name=peak), run) for number, run in by_value[at][name]]
         for peak, (at, name) in numbers.peaks(cells[0].tool, values, slo_ns).items()
     }
-
-
-def _over(pair: Pair, axis: str | None) -> Pair:
-    """Return a pair that stands for all cells of a curve: without the axis that the curve goes over."""
-
-    def without(cell: CellOfSide) -> CellOfSide:
-        return dataclasses.replace(cell, axes=tuple(name for name in cell.axes if name != axis))
-
-    return dataclasses.replace(pair, a=without(pair.a), b=without(pair.b))
 
 
 def _with_steps(drafts: list[Draft]) -> list[Draft]:

@@ -29,9 +29,14 @@ class Fold:
 
     rows: tuple[Row, ...]  # in the order of the comparison; at least three
     axis: str
-    place: str  # sweep and cell, without the axis: "pingpong, place=other-package"
+    cell: str  # without the axis: "place=other-package"
     row: str  # what else tells the curve from others: "traffic read"
     points: str  # "24 of 24 points, 0 B to 4 MiB"
+
+    @property
+    def place(self) -> str:
+        """`pingpong, place=other-package`."""
+        return ", ".join(filter(None, (self.rows[0].sweep, self.cell)))
 
 
 Entry = Row | Fold
@@ -65,16 +70,15 @@ def _curves(rows: Iterable[Row]) -> Iterable[Fold]:
         axis = axis_of(members)
         if axis is None or "to" in dict(members[0].number.part):
             continue
-        for (place, own), points in group_by(members, functools.partial(_beside, axis)).items():
+        for (cell, own), points in group_by(members, functools.partial(_beside, axis)).items():
             if len({row.labels[axis] for row in points}) == len(points):
-                yield Fold(rows=tuple(points), axis=axis, place=place, row=own, points="")
+                yield Fold(rows=tuple(points), axis=axis, cell=cell, row=own, points="")
 
 
 def _beside(axis: str, row: Row) -> tuple[str, str]:
     """Return what a row's cell and its place in the table say beside the axis."""
-    cell = " ".join(row.cell.replace(f"{axis}={row.labels[axis]}", "").split())
     number = dataclasses.replace(row.number, part=tuple(p for p in row.number.part if p[0] != axis))
-    return (f"{row.sweep}, {cell}" if cell else row.sweep), number.row
+    return row.pair.a.over(axis).name, number.row
 
 
 def _points(curve: Fold, members: Sequence[Row]) -> str:

@@ -81,6 +81,10 @@ class CellOfSide:
         """`threads=4 place=local`; "" of the only cell of a sweep."""
         return " ".join(f"{k}={v}" for k, v in self.labels.items())
 
+    def over(self, axis: str | None) -> CellOfSide:
+        """Return what stands for all cells of a curve over an axis: the cell without that."""
+        return dataclasses.replace(self, axes=tuple(name for name in self.axes if name != axis))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:

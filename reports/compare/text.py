@@ -711,8 +711,7 @@ def _numbers(entries: Iterable[Entry]) -> int:
 
 def _of_fold(fold: Fold, need: str) -> tuple[str, ...]:
     doubt = counted_doubts([row.doubt for row in fold.rows], "point")
-    cell = fold.place.partition(", ")[2]
-    said = f"{'; '.join(filter(None, (', '.join(filter(None, (cell, fold.row))), fold.points, need)))}{mark(doubt)}"
+    said = f"{'; '.join(filter(None, (', '.join(filter(None, (fold.cell, fold.row))), fold.points, need)))}{mark(doubt)}"
     return span(fold.rows), interval(outer(fold.rows)), "", "", "", said
 
 

@@ -56,6 +56,25 @@ def test_a_curve_has_one_line_on_the_page_and_each_point_in_the_closed_table(
     assert sum("PingPong time" in name for name in names) >= 2 * len(SIZES) - 2
 
 
+def test_a_curve_is_called_by_its_whole_axes(make: Any, tmp_path: Path) -> None:
+    """ "blocksize=4 size=4" without "size=4" was "block", a curve of its own, and those of other block sizes had two points; a sweep "a, b" lost its end."""
+    spec = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    sides = []
+    for name, factor in (("a", 1.0), ("b", 0.8)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for blocksize, size, repeat in itertools.product((4, 8), (4, 8, 16), range(3)):
+            options = {"command": ["x"], "metrics": spec, "blocksize": blocksize, "size": size}
+            maker.add("a, b", "command", options, f"rate {100 * factor * blocksize * size + repeat:.4f}\n", axes=("blocksize", "size"))  # fmt: skip
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+    found = compare(*sides)
+
+    said = ["blocksize=4; 3 of 3 points, size 4 to 16", "blocksize=8; 3 of 3 points, size 4 to 16"]
+    shown = texts.table(found, screen=Screen(width=120, terminal=True))
+    assert sorted(re.findall(r"blocksize=\d; .*", shown)) == said
+    assert sorted(line.place for line in delta(found).lines) == ["a, b, blocksize=4", "a, b, blocksize=8"]
+
+
 def test_a_terminal_has_a_line_a_curve_and_a_pipe_each_number(make: Any, tmp_path: Path) -> None:
     """Twenty lines of STREAM hid that all of PingPong had regressed, too."""
     found = slower(make, tmp_path)
