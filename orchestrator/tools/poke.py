@@ -42,7 +42,11 @@ def options() -> Mapping[str, Option]:
             required=True,
             help="what is accessed; null is the cost of the timer alone",
         ),
-        "bytes": Option(kind="size", low=0, help="size of the array or file; 0 is the same as target null"),
+        "bytes": Option(
+            kind="size",
+            low=0,
+            help="size of the array or file; 0: the timer alone, as target null, for each op anew",
+        ),
         "op": Option(
             kind="word",
             choices=("read", "write", "write+fence"),
@@ -182,7 +186,12 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     if target == "memory" and memory and size > MEMORY_SHARE * memory:
         room = f"{MEMORY_SHARE:.0%} of the {size_text(memory)} available"
         raise Refused(f"an array of {size_text(size)} needs more than {room}")
+    notes: tuple[str, ...] = ()
     if size == 0 and target in ("memory", "file"):
+        # not one cell with the others of 0 bytes: a curve over size, and a row of the table of sizes, begin with it
+        notes = (
+            f"0 bytes: the timer alone, where the curve of {given.get('op', 'read')} begins; each curve has its own",
+        )
         target = "null"
     argv = [
         *(numactl(placement.groups[0], site.numactl) if placement else ()),
@@ -191,7 +200,6 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     ]
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
-    notes: tuple[str, ...] = ()
     if target == "file":
         path = f"{site.scratch}/poke-{size}.dat"
         scratch = (ScratchFile(path=path, size_bytes=size),)

@@ -356,7 +356,9 @@ class TestFio:
 
 class TestPoke:
     def test_zero_bytes_are_the_timer_alone(self) -> None:
-        assert "--target=null" in build("poke", {"target": "memory", "bytes": 0}).argv
+        empty = build("poke", {"target": "memory", "bytes": 0, "op": "write"})
+        assert "--target=null" in empty.argv
+        assert empty.notes[0].startswith("0 bytes: the timer alone, where the curve of write begins")
 
     def test_an_array_larger_than_memory_is_refused(self) -> None:
         with pytest.raises(Refused, match=r"of 100 GiB needs more than 70% of the [\d.]+ [GM]iB available"):
