@@ -118,7 +118,8 @@ def _methods(report: Report) -> Iterable[str]:
     )
     yield (
         "A number drifts that a straight line over time (the median of the "
-        f"slopes of all pairs of sessions) leaves at most {NEARER:g} of what the levels between the steps leave, in absolute deviations: then no session is named. A step on top of a drift is told as a step, or as several, "
+        f"slopes of all pairs of sessions) leaves at most {NEARER:g} of what the levels between the steps leave, in absolute deviations, and little more than noise, "
+        f"if it moves by {report.threshold * 100:.3g} %; and one whose steps are each below that, and together are not: then no session is named. A step on top of a drift is told as a step, or as several, "
         "with what the drift adds to each in its size: a number is said to drift, or to step, never both. A number that regressed has come back when it is "
         "no longer worse by as much than it was before."
     )
