@@ -46,6 +46,11 @@ def is_captured(run: Run) -> bool:
     return run.captured
 
 
+def sweeps(run: Run, name: str) -> bool:
+    """Is an option an axis that the experiment's author chose: was it to be seen what its values do? Of captured texts every option is an axis."""
+    return not run.captured and name in run.cell.swept
+
+
 def from_table(run: Run) -> bool:
     return bool(run.parsed and run.parsed.has("from_table"))
 

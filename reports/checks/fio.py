@@ -20,6 +20,7 @@ from reports.checks._cells import (
     is_set,
     siblings,
     siblings_key,
+    sweeps,
     typed_options,
 )
 from reports.numbers import fio
@@ -380,7 +381,7 @@ def page_cache(results: Results) -> Iterator[Fault]:
                 level = "error"
             else:
                 text += " through the page cache; how much of it came from the device is not told"
-            if "direct" in run.cell.swept and not is_captured(run):
+            if sweeps(run, "direct"):
                 level = "info"
             yield Fault(level=level, run=run, own=True, text=text, quoted=quoted)
 

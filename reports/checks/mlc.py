@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from parsers import mlc
 from parsers.mlc import TRAFFIC_TEXT
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, cell_key, is_captured, siblings_key
+from reports.checks._cells import by_cell, cell_key, is_captured, siblings_key, sweeps
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
 from reports.numbers.possible import module_peak
@@ -110,7 +110,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     for run in results.good("mlc"):
         peak = module_peak(run)
         most = max((entry.value for entry in entries(run) if entry.metric == "bandwidth"), default=0.0)
-        if peak and most > peak and (is_captured(run) or "b" not in run.cell.swept):
+        if peak and most > peak and not sweeps(run, "b"):
             yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")), metric="bandwidth")  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from reports.checks._cells import (
     is_captured,
     siblings,
     siblings_key,
+    sweeps,
 )
 from reports.numbers.possible import module_peak
 from reports.readings.stream import rates
@@ -62,8 +63,8 @@ def array_too_small(results: Results) -> Iterator[Fault]:
 
     STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a million
     elements, and a loop of at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
-    the ticks; where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep, the caches are what was to be seen: info, and
-    warn where all three arrays fit in them, for the rate is no memory's then. Of a
+    the ticks; where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep (which nothing tells
+    of texts that were taken in), the caches are what was to be seen: info, and warn where all three arrays fit in them, for the rate is no memory's then. Of a
     table that tells no size: info, for nobody can check it then.
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
@@ -83,13 +84,13 @@ def array_too_small(results: Results) -> Iterator[Fault]:
             if size < 4 * caches:
                 swept: Level = "warn" if 3 * size <= caches else "info"
                 yield Fault(
-                    level=swept if "array_size" in run.cell.swept else "error", run=run,
+                    level=swept if sweeps(run, "array_size") else "error", run=run,
                     text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
                 )  # fmt: skip
         elements, _ = _facts(run, "array_size", "bytes_per_element")
         if size and machine is None and elements and elements < _LEAST_ELEMENTS:
             yield Fault(
-                level="info" if "array_size" in _asked_axes(run) else "warn", run=run,
+                level="info" if sweeps(run, "array_size") else "warn", run=run,
                 text=f"arrays of {fmt.count(int(elements))} elements ({fmt.number(size / 1024)} KiB each), a million at least by STREAM's rules",
             )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
@@ -112,9 +113,9 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
     for run in results.good("stream"):
         peak = module_peak(run)
         most = max((row.bandwidth for row in rates(run) if row.kernel in BYTES), default=0.0)
-        if peak and most > peak and "array_size" not in _asked_axes(run):
+        if peak and most > peak and not sweeps(run, "array_size"):
             yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")))  # fmt: skip
-    known = [r for r in results.good("stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
+    known = [r for r in results.good("stream") if _array_bytes(r) and not sweeps(r, "array_size")]
     for alike in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
         by_size = group_by(alike, lambda r: _array_bytes(r) or 0.0)
         for size, same_size in by_size.items():
@@ -127,10 +128,6 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
                         text=f"{fmt.quantity(statistics.median(own), 'B/s')} with arrays of {fmt.size(size)}, "
                         f"{fmt.quantity(statistics.median(larger), 'B/s')} with larger ones",
                     )  # fmt: skip
-
-
-def _asked_axes(run: Run) -> tuple[str, ...]:
-    return () if is_captured(run) else run.cell.swept
 
 
 @check("S3", "error", "warn", flags=("threads_differ",), needs="topology")

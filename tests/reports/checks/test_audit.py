@@ -890,6 +890,17 @@ def test_an_option_that_was_edited_is_no_axis(make: Any, tmp_path: Path) -> None
     assert levels == {"edited": {"error"}, "swept": {"info"}}
 
 
+def test_texts_of_small_arrays_are_no_sweep_over_them(make: Any, tmp_path: Path) -> None:
+    """8 MB of array beside 32 MiB of last-level cache, taken in: a warning at most, as if the caches had been what was to be seen."""
+    text = tmp_path / "stream.txt"
+    text.write_text(make.stream_text(9000.0, 4).replace("20000000 (elements)", "1000000 (elements)"))
+    asked = intake_options(None, (), (), "", "")
+    items = read([str(text), str(FIXTURES / "hwloc/ulysses-2x10.xml")], asked)
+    store((item for item in items if isinstance(item, Captured)), tmp_path / "r.db", asked, version="test")
+
+    assert found(findings(tmp_path / "r.db"), "S1", "error")[0][1].startswith("an array of 8 MB")
+
+
 @pytest.mark.parametrize(("cache", "level"), [("512MB", "warn"), ("64MB", "info")])
 def test_arrays_that_fit_in_the_cache_together_are_doubtful_though_they_are_swept(
     make: Any, tmp_path: Path, cache: str, level: str
