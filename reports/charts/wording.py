@@ -13,7 +13,8 @@ from reports.numbers.formulas import Spread
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
 from reports.results.model import Run, texts_of
-from reports.results.naming import program_name, tool_name
+from reports.results.naming import program_name
+from reports.results.programs import tool_name
 from reports.text import format as fmt
 
 

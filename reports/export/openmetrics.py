@@ -32,6 +32,7 @@ from reports.results import naming
 from reports.results.convicted import checks_of
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
+from reports.results.programs import tool_name
 from reports.results.sessions import timeline
 from reports.text.exposition import Family, Labels, exposition, fit
 
@@ -197,7 +198,7 @@ def _named(one: Series, taken: Collection[str] = ()) -> tuple[str, str, float, s
     stem = _stem(one.key.name, unit)
     while (name := "_".join(filter(None, ("pinsweep", fit(one.key.tool), stem, unit)))) in taken:
         stem = f"value_{stem}".rstrip("_")
-    tool = naming.tool_name(one.key.tool)
+    tool = tool_name(one.key.tool)
     whose = f"{tool}, or what stands in for it (label program)" if naming.has_stand_in(one.key.tool) else tool
     text = f"{whose}: {one.key.name.metric}, the median over the repeats of a cell."
     return name, unit, factor, text

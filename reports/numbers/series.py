@@ -7,9 +7,10 @@ cell, and its name in the run (`reports.numbers`). Between machines of different
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -54,20 +55,19 @@ class Value:
         return self.run.file, self.run.session.session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property keeps its value in __dict__
 class Series:
     """All values of a number, in the order of the results."""
 
     key: Key
     cell: str  # "scaling, place=local threads=4", for people
     values: tuple[Value, ...]
-    step: float | None = field(init=False, compare=False, repr=False)
-    """The last digit that its program prints; None where its values differ in it, or nobody knows it."""
 
-    def __post_init__(self) -> None:
-        # asked for each figure of a page: once, not of all values each time
+    @functools.cached_property
+    def step(self) -> float | None:
+        """The last digit that its program prints; None where its values differ in it, or nobody knows it. Asked for each figure of a page."""
         steps = {value.number.step for value in self.values}
-        object.__setattr__(self, "step", steps.pop() if len(steps) == 1 else None)
+        return steps.pop() if len(steps) == 1 else None
 
     @property
     def unit(self) -> str:

@@ -17,6 +17,7 @@ from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.hardware import layout
 from reports.results.model import Run
+from reports.results.programs import tool_name
 from reports.text.hostlist import listed
 
 SEVERAL: Final = " | "
@@ -176,7 +177,7 @@ def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[
         names = [name for _, name, *_ in own if name]
         alone = len(own) == sum(row[0] == tool for row in every)
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        what = f"{naming.tool_name(tool)} command" + (f", {names[0]}{more}" if names and not alone else "")
+        what = f"{tool_name(tool)} command" + (f", {names[0]}{more}" if names and not alone else "")
         table[what] = _apart(*sides) or (_written(sides[0]), _written(sides[1]))
     return table
 

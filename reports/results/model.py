@@ -33,10 +33,12 @@ from typing import TYPE_CHECKING, Any, Self
 from orchestrator.model import STATUSES, Alias, Cell, Group, RunRecord, Skipped, listed
 from orchestrator.run.outcome import MOST_REPEATS
 from orchestrator.store.result_file import Session, StoredExperiment
+from orchestrator.tools import get_tool, tool_names
 from parsers import get_parser
 from parsers.measurement import Measurement, Parsed
 from reports.results.grouping import group_by
 from reports.results.levels import Levels
+from reports.results.programs import Program, named
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class Machine:
         return self.session.host
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: cached_property keeps its value in __dict__
 class Run:
     """One run with everything the report says about it. It is its own key: equal to itself alone."""
 
@@ -90,7 +92,6 @@ class Run:
     stdout: str = ""  # an excerpt, of a captured text alone
     stderr: str = ""
     most_repeats: int = 0  # of a cell with `repeats: auto`: how many there may be; else 0
-    program_named: Any = field(default=None, init=False, repr=False)  # by `naming`, when first asked
 
     @property
     def slot(self) -> tuple[str, str, int]:
@@ -146,6 +147,14 @@ class Run:
         if own.get("name") == self.record.program:
             return own
         return next((p for p in self.session.programs.values() if p.get("name") == self.record.program), own)
+
+    @functools.cached_property
+    def program_named(self) -> Program:
+        """What its program is called: worked out once, since of a run it is asked a dozen times."""
+        facts = self.parsed.facts if self.parsed else {}
+        program = str(facts.get("program") or self.record.program or self.tool)
+        stands_in = self.stand_in and (self.tool not in tool_names() or bool(get_tool(self.tool).PROGRAMS))
+        return named(stands_in, program, self.tool, self.version, str(facts.get("suite") or ""))
 
     @property
     def captured(self) -> bool:

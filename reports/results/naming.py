@@ -4,61 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from orchestrator.tools import get_tool, tool_names
-from parsers import get_parser, parser_names
+from parsers import get_parser
 from reports.results.model import Run
 from reports.results.traffic import traffic_name
 from reports.text import format as fmt
 
 
-def tool_name(tool: str) -> str:
-    """Return the tool's own name; the word of the experiments for a tool without a parser."""
-    return get_parser(tool).NAME if tool in parser_names() else tool
-
-
-class _Program(NamedTuple):
-    """What the program of a run is called."""
-
-    stands_in: bool
-    kind: str
-    called: str  # without its version
-    version: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.called} {self.version}".strip()
-
-
-def _program(run: Run) -> _Program:
-    """Return what the program of a run is called, worked out the first time only: of a run it is asked a dozen times."""
-    if run.program_named is None:
-        facts = run.parsed.facts if run.parsed else {}
-        program = str(facts.get("program") or run.record.program or run.tool)
-        stands_in = run.stand_in and (run.tool not in tool_names() or bool(get_tool(run.tool).PROGRAMS))
-        words = program, run.tool, tool_name(run.tool), run.version, str(facts.get("suite") or "")
-        object.__setattr__(run, "program_named", _called(stands_in, *words))
-    found: _Program = run.program_named
-    return found
-
-
-@functools.lru_cache(maxsize=512)
-def _called(stands_in: bool, program: str, tool: str, tool_named: str, version: str, suite: str) -> _Program:
-    if stands_in:
-        name = f"pinsweep {program.removeprefix('pinsweep-').removeprefix('pinsweep ')}, not {tool_named}"
-        return _Program(stands_in=True, kind=name, called=name, version="")
-    known = program if tool_named == tool else tool_named
-    for prefix in (program, known, "v", "-"):
-        version = version.removeprefix(prefix).strip()
-    if suite:  # whose version it is
-        known = f"{known} of {suite}"
-    return _Program(stands_in=False, kind=tool_named, called=known, version=version)
-
-
 def stands_in(run: Run) -> bool:
     """Did a kernel of pinsweep's make the numbers in the place of a tool? Where the tool is such a kernel itself, none did."""
-    return _program(run).stands_in
+    return run.program_named.stands_in
 
 
 def by_program(runs: Iterable[Run]) -> list[Run]:
@@ -79,13 +36,13 @@ def program_name(run: Run) -> str:
 
     "fio 3.33", "pinsweep memlat, not Intel MLC"; "fio 3.33 (/opt/fio/bin/fio)" where the file has two of that version.
     """
-    name = _program(run).name
+    name = run.program_named.name
     return f"{name} ({run.build})" if run.build else name
 
 
 def program_called(run: Run) -> tuple[str, str]:
     """Return the same as what it is called, and its version: ("fio", "3.33"); "" of one that is not known."""
-    program = _program(run)
+    program = run.program_named
     return program.called, f"{program.version} ({run.build})".strip() if run.build else program.version
 
 
@@ -97,7 +54,7 @@ def has_stand_in(tool: str) -> bool:
 
 def program_kind(run: Run) -> str:
     """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
-    return _program(run).kind
+    return run.program_named.kind
 
 
 @functools.cache
