@@ -212,8 +212,9 @@ usable() { # can .venv be kept and brought up to date?
 }
 
 environment() { # environment LEVEL
-    local python pip
+    local python pip fetched=320
     ! up_to_date "$1" || return 0
+    [[ $1 != dev ]] || fetched=430
     if ! usable; then
         python=$(find_python)
         say "making .venv with $("$python" --version) ($python)"
@@ -221,7 +222,7 @@ environment() { # environment LEVEL
     fi
     pip=(.venv/bin/python -m pip install --disable-pip-version-check --no-input)
     ! runs uv --version || pip=(uv pip install --python .venv/bin/python)
-    say "installing requirements/$1.txt into .venv: the first time one to three minutes, and about 240 MB to fetch, half of it Intel MPI on x86-64"
+    say "installing requirements/$1.txt into .venv: the first time one to three minutes, and about $fetched MB to fetch, 130 of them Intel MPI on x86-64"
     rm -f .venv/set-up
     quietly "${pip[@]}" --require-hashes -r "requirements/$1.txt"
     say "installing pinsweep itself, from this folder"
