@@ -56,6 +56,7 @@ class History:
     medians: tuple[float, ...]  # of each session, in the number's base unit
     runs: tuple[int, ...]
     doubts: tuple[str, ...]  # of each session, the checks that convict its cell; "" of a sound one
+    least: float  # from where on a step of it is news, relative: what a program prints too few digits of may move by more than the threshold
     changes: tuple[
         Change, ...
     ]  # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
@@ -220,7 +221,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         history for one in collected for history in _histories(one, moments, place, tries, threshold)
     ]
     among = sum(history.judged for history in histories)
-    histories = [replace(history, recent=_recent(history, threshold, among)) for history in histories]
+    histories = [replace(history, recent=_recent(history, among)) for history in histories]
     return Report(
         histories=tuple(histories),
         steps=tuple(_steps(histories, moments, place)),
@@ -247,11 +248,12 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
     )
 
 
-def _recent(history: History, threshold: float, among: int) -> Recent | None:
+def _recent(history: History, among: int) -> Recent | None:
     if not history.judged or history.drift:
         return None
-    least = max(threshold, STEPS * history.series.resolution)
-    return recent(history.medians, history.changes, history.series.better, threshold=least, among=among)
+    return recent(
+        history.medians, history.changes, history.series.better, threshold=history.least, among=among
+    )
 
 
 def _names(
@@ -300,6 +302,7 @@ def _histories(
             medians=medians,
             runs=tuple(map(len, values)),
             doubts=doubts,
+            least=least,
             changes=found,
             drift=line,
             failed=tries.failed(one, host, own),

@@ -18,6 +18,7 @@ from reports.history.changes import History, Report, Step, in_time, line_of
 from reports.history.lanes import MOST, grouped, lanes
 from reports.history.moments import Moment, indexes
 from reports.history.text import (
+    MANY,
     counts_text,
     difference_text,
     drift_text,
@@ -44,7 +45,7 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
     found = grouped(report.of(host), report.threshold)
     drawn = len({h.host for h in report.histories if h.moved})
     shown = [own[0] for _, own in found if own[0].moved][: max(MOST_PANELS // max(drawn, 1), _LEAST_PANELS)]  # fmt: skip
-    if not changed and len(report.moments) > _MANY:
+    if not changed and len(report.moments) > MANY:
         return None
     more = len(changed) - len(shown)
     left_out = f" {fmt.plural(more, 'more number', 'more numbers')} in the table." if more else ""
@@ -99,9 +100,6 @@ def _legend(shown: Sequence[History]) -> str:
 _COLOURS = {"regressed": vega.SERIES[1], "improved": vega.SERIES[0]}
 """A change by its verdict: orange is worse, blue better, as everywhere."""
 
-_MANY = 8
-"""Hosts that have a figure each though nothing changed on them."""
-
 
 def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
     own, drifts = report.of(host), drift_text(report.drifting(host))
@@ -111,7 +109,7 @@ def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
         return f"{host}: {'; '.join(filter(None, (gone_text(report, host), said)))}"
     if not steps:
         kept = quiet(own)
-        calm = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
+        calm = f"{nothing_text(kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
         told = ", ".join(filter(None, (drifts, calm, zero_text(own))))
         return f"{host}: {'; '.join(filter(None, (told, recent_text(own)))) or 'too few sessions to tell'}"
     worst = max(steps, key=lambda s: (s.regressed, s.improved))

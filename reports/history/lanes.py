@@ -12,7 +12,7 @@ from reports.checks.doubts import mark
 from reports.draw.lanes import Event, Lane, Lanes, path, reach
 from reports.history.changes import History, Report, in_time, line_of, of_machine, of_programs
 from reports.history.moments import Moment, indexes
-from reports.history.text import blind_to, bound_text, told_from, up_to
+from reports.history.text import blind_to, bound_text, up_to
 from reports.numbers.families import Family, families
 from reports.results.differences import compared
 from reports.text import format as fmt
@@ -147,7 +147,7 @@ def _nothing(history: History, threshold: float) -> str:
     scatter = (
         f"; scatters by {least}{fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""
     )
-    small = f" of {bound_text(told_from(history, threshold))} or more" if history.changes else ""
+    small = f" of {bound_text(history.least)} or more" if history.changes else ""
     bound = blind_to(history, threshold)
     hidden = f"; {up_to(bound)} may go unseen" if bound else ""
     return f"no change{small}{hidden}{scatter}"

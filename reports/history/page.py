@@ -79,7 +79,7 @@ def sentence(report: Report) -> str:
     drifts = drift_text(report.drifting())
     if not report.steps:
         kept = quiet(judged)
-        found = f"{nothing_text(report, kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
+        found = f"{nothing_text(kept)} in {fmt.plural(len(kept), 'number')}" if kept else ""
         zero = zero_text(judged)
         parts = (
             lost,

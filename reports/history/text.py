@@ -34,7 +34,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
     Of many hosts, those whose changes are all told above in one line for several have one line together, and no list of their numbers.
     """
     blocks = [_lines(together_text(report), screen)]
-    folds = not everything and len(report.moments) > _MANY
+    folds = not everything and len(report.moments) > MANY
     above = {id(step) for own in _together(report) for step in own} if folds else set[int]()
     heads: dict[str, list[str]] = {}  # what is said → the hosts that it is said of
     for host, tried in report.attempts.items():
@@ -42,7 +42,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
             continue
         own = report.of(host)
         steps = [step for step in report.steps if step.host == host]
-        found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
+        found = fmt.plural(len(steps), "change") if steps else nothing_text(own)
         zero, drifts = zero_text(own), drift_text(report.drifting(host))
         lost, new = gone_text(report, host), recent_text(own)
         found += " of the others" if (zero or drifts or lost or new) and found and not steps else ""
@@ -81,8 +81,8 @@ def _lines(texts: Iterable[str], screen: Screen) -> str:
     return "\n".join(line for text in texts for line in prose(text, screen, rest="  "))
 
 
-_MANY: Final = 8
-"""Hosts that have a block each."""
+MANY: Final = 8
+"""Hosts that have a block each, and a figure, also where nothing changed on them."""
 
 
 def _each(said: str) -> str:
@@ -156,11 +156,11 @@ def short_text(report: Report) -> list[str]:
     return [f"{listed(own)}: {_each(said) if len(own) > 1 else said}" for said, own in alike.items()]
 
 
-def nothing_text(report: Report, own: Iterable[History]) -> str:
+def nothing_text(own: Iterable[History]) -> str:
     """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged, or all that was
     left 0, or are told as gone or as too new."""
     judged = quiet(own)
-    small = [told_from(h, report.threshold) for h in judged if h.changes]
+    small = [h.least for h in judged if h.changes]
     return "" if not judged else f"no change of {bound_text(max(small))} or more" if small else "no change"
 
 
@@ -198,11 +198,6 @@ def recent_text(own: Iterable[History]) -> str:
     since = history.moments[-new.sessions].date
     more = f" and {fmt.plural(len(found) - 1, 'more number')}" if len(found) > 1 else ""
     return f"far outside since {since}: {history.series.name} {fmt.change(new.change)}{more}, too new to be called a change"
-
-
-def told_from(history: History, threshold: float) -> float:
-    """Return from where on a step of a number is news, relative: what a program prints too few digits of may move by more."""
-    return max(threshold, STEPS * history.series.resolution)
 
 
 def bound_text(share: float) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from reports.verdicts.model import LEAST_SESSIONS, Advice, Sample
+from reports.verdicts.model import LEAST_SESSIONS, STEPS, Advice, Sample
 
 POWER = 2.8
 """z(.975) + z(.80): a change of δ is found in 80 % of the cases where the standard error is δ through this."""
@@ -60,7 +60,7 @@ def advise(
                 (LEAST_SESSIONS,),
             )
         )
-    if sample.resolution + abs(shift) >= delta and 1.5 * sample.resolution > max(delta, abs(shift)):
+    if sample.resolution + abs(shift) >= delta and STEPS * sample.resolution > max(delta, abs(shift)):
         return Need(
             advice=Advice(
                 "its values come in steps of {} %, which are printed digits or ticks of a clock",
