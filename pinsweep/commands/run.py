@@ -112,6 +112,8 @@ def command(
             "--events and --format json both write to standard output: name a file with --events-to"
         )
     output = _options.result_file(output, experiments)
+    if events_to:
+        _refuse_events_to(events_to, output, experiments)
     with (
         emitted(bool(events), events_to) as emit,
         _told_if_stopped_early(quiet, emit) as begin,
@@ -158,6 +160,17 @@ def command(
         _print(finished, status)
     _end(finished, click.get_current_context(), home, quiet)
     return status
+
+
+def _refuse_events_to(file: Path, output: Path | None, experiments: tuple[Path, ...]) -> None:
+    """Raise UserError where the file of events would replace a result file, this sweep's own too, or an experiment."""
+    from parsers.errors import UserError
+    from reports.results.write import refuse_output
+
+    hint = "name another file with --events-to"
+    refuse_output(file, experiments, hint=hint)
+    if output is not None and os.path.realpath(file) == os.path.realpath(output):
+        raise UserError(str(file), "is to be the result file", hint)
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from orchestrator.cluster.folder import Sweep, digest, make
 from orchestrator.model import Cell, PlannedRun, RunRecord
 from orchestrator.run.exclusive import Holder
 from orchestrator.run.execute import Ended
+from orchestrator.store.result_file import MAGIC
 from pinsweep import __version__
 from pinsweep.cli import cli
 from reports import schemas
@@ -358,6 +359,20 @@ def test_events_go_to_a_file_and_the_summary_to_standard_output(pinsweep: Cli, h
 
     assert events((here / "e.ndjson").read_text())[-1]["exit_status"] == done.returncode == 0
     assert checked("run", done.stdout)["counts"] == {"ok": 1}
+
+
+@pytest.mark.parametrize("name", ["old.db", "sweep.yaml", "link", "new.db"])
+def test_events_replace_no_results_and_no_experiment(pinsweep: Cli, here: Path, name: str) -> None:
+    """The file was opened unlooked at: a result file that was named by mistake was empty then."""
+    (here / "old.db").write_bytes(MAGIC + b"results")
+    (here / "link").symlink_to("old.db")
+    before = {path: path.read_bytes() for path in here.iterdir() if path.is_file()}
+
+    done = pinsweep("run", "sweep.yaml", "-o", "new.db", "--events", "ndjson", "--events-to", name)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith("hint: name another file with --events-to\n")
+    assert {path: path.read_bytes() for path in here.iterdir() if path.is_file()} == before
 
 
 def test_a_mistake_is_an_event(pinsweep: Cli, here: Path) -> None:
