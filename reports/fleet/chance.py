@@ -66,12 +66,12 @@ def chance(strips: Iterable[Strip], suspicious: Iterable[Host], hosts: int) -> C
     """Return what chance makes of `strips`. `suspicious`: what is found so, a host as often as in numbers; `hosts`: how many there are."""
     every = list(strips)
     found = [one for one in suspicious if not one.of_rule]
-    often = any(host.runs >= CONFIRMED for strip in every for host in strip.hosts)
+    often = any(host.sessions >= CONFIRMED for strip in every for host in strip.hosts)
     return Chance(
         looks=sum(strip.looks for strip in every),
-        found=sum(one.runs < CONFIRMED for one in found),
+        found=sum(one.sessions < CONFIRMED for one in found),
         expected=sum(strip.by_chance for strip in every),
         hosts=len({one.name for one in found}),
         of=hosts,
-        confirmed=sum(one.runs >= CONFIRMED for one in found) if often else None,
+        confirmed=sum(one.sessions >= CONFIRMED for one in found) if often else None,
     )

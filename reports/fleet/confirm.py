@@ -147,6 +147,6 @@ def tickets(report: Report) -> list[str]:
         why = "slightly slow everywhere"
         if worst is not None:
             told = [f"{worst.series.name} {fmt.change(worst.change)}", *filter(None, [worst.reason])]
-            why = ", ".join([*told, fmt.plural(worst.found.runs, "session")])
+            why = ", ".join([*told, fmt.plural(worst.found.sessions, "session")])
         lines.append(ticket.drain_line([name], name, why))
     return list(filter(None, lines))

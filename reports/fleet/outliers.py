@@ -330,9 +330,9 @@ class Report:
     def suspected(self, hosts: Collection[str]) -> str:
         """Say why hosts are suspicious and not accused: "fewer than three sessions or sessions that disagree"; "" of none that are."""
         odd = [o.found for o in self.odd if o.host in hosts and o.found.status == "suspicious"]
-        few = any(found.runs < CONFIRMED for found in odd)
+        few = any(found.sessions < CONFIRMED for found in odd)
         few = few or any(e.name in hosts and not e.confirmed for e in self.everywhere)
-        reasons = {found.reason for found in odd if found.runs >= CONFIRMED}
+        reasons = {found.reason for found in odd if found.sessions >= CONFIRMED}
         told = {
             "fewer than three sessions": few,
             "sessions that disagree": DISAGREE in reasons,

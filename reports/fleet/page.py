@@ -408,7 +408,7 @@ def _numbers(own: Sequence[Odd]) -> Table:
             (
                 o.series.name, o.found.status + (f", {o.reason}" if o.reason else ""),
                 o.value, fmt.quantity(o.strip.middle, o.series.said_unit, step=o.series.step),
-                fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
+                fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.sessions),
             )
             for o in own
         ),

@@ -34,7 +34,7 @@ def repeated(strips: Iterable[Known]) -> frozenset[tuple[str, Key]]:
 def once(row: Known, again: Collection[tuple[str, Key]]) -> Strip:
     """Return the strip of a number without the looks of hosts of which it repeats another number."""
     one, strip = row
-    left_out = sum((host.name, one.key) in again and host.runs < CONFIRMED for host in strip.hosts)
+    left_out = sum((host.name, one.key) in again and host.sessions < CONFIRMED for host in strip.hosts)
     if not left_out or not strip.looks:
         return strip
     looks = strip.looks - left_out

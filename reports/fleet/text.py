@@ -175,7 +175,7 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
             rows.append(
                 (
                     odd.host, report.statuses[odd.host], f"slightly slow everywhere: {on_average(whole)}{mark(whole.doubt)}", "", "", "",
-                    fmt.number(whole.z, 2), str(whole.runs),
+                    fmt.number(whole.z, 2), str(whole.sessions),
                 )
             )  # fmt: skip
         unit, found = odd.series.said_unit, odd.found
@@ -184,7 +184,7 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
                 odd.host if shown[odd.host] == 1 and not whole else "", found.status,
                 odd.series.name + (f" ({odd.reason})" if odd.reason else "") + mark(found.doubt),
                 odd.value, fmt.quantity(odd.strip.middle, unit, step=odd.series.step), fmt.change(odd.change),
-                fmt.number(found.z, 2), str(found.runs),
+                fmt.number(found.z, 2), str(found.sessions),
             )
         )  # fmt: skip
     lines = table(rows, screen, right=frozenset({3, 4, 5, 6, 7}), give=2, spare=(6, 7, 4, 3))
@@ -463,6 +463,6 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
     found = odd.found
     return {
         "node": odd.host, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
-        "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": odd.reason or None,
+        "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.sessions, "reason": odd.reason or None,
         "doubtful": checks_of(found.doubt),
     }  # fmt: skip

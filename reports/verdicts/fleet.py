@@ -1,10 +1,10 @@
 """Which hosts of a group of equal machines are slow. Section 3 of the measurement guide.
 
 The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow host and accuse good ones), asks of one
-group at a time, and gives one `Metric` for each cell and metric. Two stages: one run a host shows who is *suspicious*; two more runs of
-those say who is slow. One run of 1000 good hosts accuses ten or more; the second stage brings that to about one.
+group at a time, and gives one `Metric` for each cell and metric. Two stages: one session a host shows who is *suspicious*; two more sessions of
+those say who is slow. One session of 1000 good hosts accuses ten or more; the second stage brings that to about one.
 
-A fault is there in every run, a disturbance is not: slow is a host whose every run is worse by the threshold. Where one run
+A fault is there in every session, a disturbance is not: slow is a host whose every session is worse by the threshold. Where one session
 in 20 is slowed by something (8 %), that takes the good hosts accused from 4.2 in 1000 to 0.3, and of hosts that are 5 % slow
 finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated, slow by z above 3: 1000 hosts, sd 1.2 %, 20 slow).
 
@@ -26,13 +26,13 @@ from parsers.measurement import Direction
 from reports.verdicts.model import STEPS, relative
 
 Status = Literal["ok", "suspicious", "slow", "broken", "fast", "unknown"]
-"""suspicious: too few runs to accuse, or runs that disagree; slow, broken: 3 % and 10 % worse, beyond the spread of the others; fast: better by
+"""suspicious: too few sessions to accuse, or sessions that disagree; slow, broken: 3 % and 10 % worse, beyond the spread of the others; fast: better by
 as much (other DIMMs, turbo); unknown: nothing to compare with."""
 
 LEAST_HOSTS = 8
 FEW = f"fewer than {LEAST_HOSTS} hosts"
 CONFIRMED = 3
-"""So many runs make a verdict; fewer, a suspicion."""
+"""So many sessions make a verdict; fewer, a suspicion."""
 
 SUSPICIOUS_Z, SLOW_Z, EVERYWHERE_Z = 2.5, 3.0, 3.5
 SEEN_MARGIN = 2.0
@@ -59,7 +59,7 @@ class Metric:
 
     key: Hashable
     better: Direction
-    values: Mapping[str, Sequence[float]]  # host → its runs
+    values: Mapping[str, Sequence[float]]  # host → the value of each of its sessions
     resolution: float = 0.0  # last printed digit, relative
     baseline: Sequence[
         float
@@ -92,8 +92,8 @@ class Host:
 
     name: str
     status: Status
-    value: float  # median of its runs
-    runs: int
+    value: float  # median of its sessions
+    sessions: int
     z: float | None  # robust, above 0 is worse; None: nothing to compare with
     worse: float | None  # relative distance from the median, above 0 is worse
     reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
@@ -133,13 +133,13 @@ class Everywhere:
     z: float  # robust z of the mean of its z, among the hosts of the group
     worse: float  # mean relative distance
     metrics: int
-    runs: int  # of its metrics, the median
+    sessions: int  # of its metrics, the median
     doubt: str = ""  # as of a Host, of all its metrics
 
     @property
     def confirmed(self) -> bool:
         """Was it measured so often that what is said of it is more than a suspicion?"""
-        return self.runs >= CONFIRMED
+        return self.sessions >= CONFIRMED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Flee
 def comparisons(metrics: Sequence[Metric]) -> float:
     """Return how many independent comparisons of a host with the others there are: hosts × numbers that do not move together.
 
-    What puts the same runs in the same order (a rate and the time of the same work) is one number. Of others those that
+    What puts the same sessions in the same order (a rate and the time of the same work) is one number. Of others those that
     correlate count as less: 1 + (m - 1)(1 - mean r²), as Nyholt has it (Am. J. Hum. Genet. 74, 2004).
     """
     import numpy as np
@@ -179,16 +179,16 @@ def comparisons(metrics: Sequence[Metric]) -> float:
     alike: dict[tuple[tuple[str, int], ...], set[tuple[int, ...]]] = defaultdict(set)
     for metric in metrics:
         sign = 1.0 if metric.better == "lower" else -1.0
-        runs = tuple((name, i) for name, own in sorted(metric.values.items()) for i in range(len(own)))
-        values = [sign * metric.values[name][i] for name, i in runs]
-        ranks = [0] * len(runs)
-        for rank, i in enumerate(sorted(range(len(runs)), key=values.__getitem__)):
+        sessions = tuple((name, i) for name, own in sorted(metric.values.items()) for i in range(len(own)))
+        values = [sign * metric.values[name][i] for name, i in sessions]
+        ranks = [0] * len(sessions)
+        for rank, i in enumerate(sorted(range(len(sessions)), key=values.__getitem__)):
             ranks[i] = rank
-        alike[runs].add(tuple(ranks))
+        alike[sessions].add(tuple(ranks))
     total = 0.0
-    for runs, rows in alike.items():
-        m, n = len(rows), len(runs)
-        hosts = len({name for name, _ in runs})
+    for sessions, rows in alike.items():
+        m, n = len(rows), len(sessions)
+        hosts = len({name for name, _ in sessions})
         if m > 1 and n > 2:
             r = np.corrcoef(np.array(sorted(rows), dtype=float))
             chance = 1 / (n - 1)
@@ -207,7 +207,7 @@ def centre(values: Sequence[float], resolution: float = 0.0) -> tuple[float, flo
 
 
 def _strip(metric: Metric, threshold: float, false: float) -> Strip:
-    of_host = {name: median(runs) for name, runs in metric.values.items() if runs}
+    of_host = {name: median(sessions) for name, sessions in metric.values.items() if sessions}
     threshold = max(threshold, STEPS * metric.resolution)
     if not all(map(math.isfinite, of_host.values())):
         raise ValueError(f"{metric.key!r}: values must be finite")
@@ -234,7 +234,7 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
     if middle and spread and not worse_half:
         looks, by_chance = _by_chance(metric, abs(middle), spread, noise, threshold)
     if middle and spread:
-        confirmed = any(host.runs >= CONFIRMED for host in hosts)
+        confirmed = any(host.sessions >= CONFIRMED for host in hosts)
         own = max(spread, noise * _of_median(CONFIRMED)) / abs(middle) if confirmed else 0.0
         unseen = max(threshold, (beyond / 2 + SEEN_MARGIN) * own)
     return Strip(
@@ -251,13 +251,15 @@ def _by_chance(
 
     if metric.better == "neither":
         return 0, 0.0
-    by_runs = Counter(len(runs) for runs in metric.values.values() if 0 < len(runs) < CONFIRMED)
+    by_sessions = Counter(
+        len(sessions) for sessions in metric.values.values() if 0 < len(sessions) < CONFIRMED
+    )
     expected = 0.0
-    for runs, hosts in by_runs.items():
-        beyond = SUSPICIOUS_Z * max(spread, noise * _of_median(runs)) / middle
+    for sessions, hosts in by_sessions.items():
+        beyond = SUSPICIOUS_Z * max(spread, noise * _of_median(sessions)) / middle
         least = min(threshold, max(beyond, _half(metric, threshold)))
         expected += hosts * float(stdtr(len(metric.baseline or metric.values), -least * middle / spread))
-    return by_runs.total(), expected
+    return by_sessions.total(), expected
 
 
 def _half(metric: Metric, threshold: float) -> float:
@@ -292,17 +294,19 @@ def scatter(hosts: Iterable[Sequence[float]], least: int = LEAST_HOSTS) -> tuple
     what it takes where noise is not normal (a time is 1/rate: its worse side reaches further).
     """
     squares, df = [], 0.0
-    for runs in hosts:
-        if len(runs) > 1:
-            mean, own = fmean(runs), len(runs) - 1
-            squares.append(math.fsum((run - mean) ** 2 for run in runs) / own / (1 - 2 / (9 * own)) ** 3)
+    for sessions in hosts:
+        if len(sessions) > 1:
+            mean, own = fmean(sessions), len(sessions) - 1
+            squares.append(
+                math.fsum((session - mean) ** 2 for session in sessions) / own / (1 - 2 / (9 * own)) ** 3
+            )
             df += own / 4
     return (math.sqrt(median(squares)), df) if len(squares) >= least else (0.0, 0.0)
 
 
-def _of_median(runs: int) -> float:
+def _of_median(sessions: int) -> float:
     """Return the sd of the median of some sessions, in sd of one."""
-    return math.sqrt(math.pi / 2 / (runs + math.pi / 2 - 1))
+    return math.sqrt(math.pi / 2 / (sessions + math.pi / 2 - 1))
 
 
 def _beyond(false: float, values: int, df: float) -> float:
@@ -325,21 +329,21 @@ def _host(
     *,
     halves: bool,
 ) -> Host:
-    runs = metric.values[name]
+    sessions = metric.values[name]
     sign = {"higher": -1.0, "lower": 1.0, "neither": 0.0}[metric.better]
     z = worse = None
     off, far = [0.0], threshold  # of each session; what each must be off by
     if middle is not None and spread:
-        own = max(spread, noise * _of_median(len(runs)))
+        own = max(spread, noise * _of_median(len(sessions)))
         z, worse = sign * (value - middle) / own, sign * relative(value, middle)
-        off = [sign * relative(run, middle) for run in runs]
+        off = [sign * relative(session, middle) for session in sessions]
         far = max(threshold, beyond * own / abs(middle) / 2)
-    status, reason = _status(metric, value, len(runs), z, worse, sign, threshold)
+    status, reason = _status(metric, value, len(sessions), z, worse, sign, threshold)
     if reason in _RULES or z is None or worse is None:
         pass
     elif halves:
         status, reason = "unknown", HALVES
-    elif len(runs) >= CONFIRMED and worse > threshold and z > (SLOW_Z if min(off) > far else beyond):
+    elif len(sessions) >= CONFIRMED and worse > threshold and z > (SLOW_Z if min(off) > far else beyond):
         bad: Status = "broken" if worse > BROKEN else "slow"
         if min(off) <= far:
             status, reason = "suspicious", DISAGREE
@@ -349,13 +353,15 @@ def _host(
         status = "fast"
     if metric.unsure and reason not in _RULES and status in ("slow", "broken", "fast"):
         status, reason = "suspicious" if status != "fast" else "ok", metric.unsure
-    return Host(name=name, status=status, value=value, runs=len(runs), z=z, worse=worse, reason=reason)
+    return Host(
+        name=name, status=status, value=value, sessions=len(sessions), z=z, worse=worse, reason=reason
+    )
 
 
 def _status(
     metric: Metric,
     value: float,
-    runs: int,
+    sessions: int,
     z: float | None,
     worse: float | None,
     sign: float,
@@ -364,15 +370,15 @@ def _status(
     """Return what is said of a host before its sessions are asked: by the rules of a site, and by too few sessions."""
     bad: Status = "broken" if worse is not None and worse > BROKEN else "slow"
     if metric.floor is not None and sign * (value - metric.floor) > 0:
-        return (bad if runs >= CONFIRMED else "suspicious"), FLOOR
+        return (bad if sessions >= CONFIRMED else "suspicious"), FLOOR
     if z is None or worse is None:
         few = not metric.baseline and len(metric.values) < LEAST_HOSTS
         return "unknown", FEW if few else ZERO
     if metric.tolerance is not None and worse > metric.tolerance:
-        return (bad if runs >= CONFIRMED else "suspicious"), TOLERANCE
-    if runs < CONFIRMED and worse > threshold:
+        return (bad if sessions >= CONFIRMED else "suspicious"), TOLERANCE
+    if sessions < CONFIRMED and worse > threshold:
         return "suspicious", "" if z > SUSPICIOUS_Z else BY_THRESHOLD
-    if runs < CONFIRMED and z > SUSPICIOUS_Z and worse > _half(metric, threshold):
+    if sessions < CONFIRMED and z > SUSPICIOUS_Z and worse > _half(metric, threshold):
         return "suspicious", BY_SPREAD
     return "ok", ""
 
@@ -385,14 +391,14 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
     """
     of_host: dict[str, list[tuple[list[float], float]]] = defaultdict(
         list
-    )  # of each number: z of each run, spread
+    )  # of each number: z of each session, spread
     for strip in strips:
         if strip.metric.better == "neither" or strip.metric.unsure or not strip.middle or not strip.spread:
             continue
         sign = 1.0 if strip.metric.better == "lower" else -1.0
-        for name, runs in strip.metric.values.items():
-            if runs:
-                z = [sign * (run - strip.middle) / strip.spread for run in runs]
+        for name, own in strip.metric.values.items():
+            if own:
+                z = [sign * (value - strip.middle) / strip.spread for value in own]
                 of_host[name].append((z, strip.spread / abs(strip.middle)))
     means = {
         name: fmean(median(z) for z, _ in seen)
@@ -420,7 +426,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
                     z=(mean - middle) / spread,
                     worse=fmean(median(z) * s for z, s in seen),
                     metrics=len(seen),
-                    runs=median_low(len(z) for z, _ in seen),
+                    sessions=median_low(len(z) for z, _ in seen),
                 )
             )
     return tuple(sorted(found, key=lambda e: -e.z))
@@ -428,5 +434,5 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
 
 def _sessions(numbers: Sequence[Sequence[float]]) -> list[float]:
     """Return the mean of each session over the numbers that as many sessions gave as most did."""
-    runs = median_low(map(len, numbers))
-    return [fmean(session) for session in zip(*(one for one in numbers if len(one) == runs), strict=True)]
+    most = median_low(map(len, numbers))
+    return [fmean(session) for session in zip(*(one for one in numbers if len(one) == most), strict=True)]

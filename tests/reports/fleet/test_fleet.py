@@ -662,7 +662,7 @@ def test_the_page_counts_pieces_of_evidence_and_tells_sound_times(some: Fleet) -
         db.execute("UPDATE session SET started_utc = '2015-01-01T00:00:00+00:00'")
     report = some.report()
     page = fleet_page.build(report, title="t", links={})
-    assert len(report.sessions["node009"]) == max(o.found.runs for o in report.odd) == 2
+    assert len(report.sessions["node009"]) == max(o.found.sessions for o in report.odd) == 2
     assert dict(page.provenance)["Sessions"] == "10 in 11 result files"
     assert "2015" not in dict(page.provenance)["Measured"]
 

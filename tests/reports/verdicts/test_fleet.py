@@ -56,7 +56,7 @@ def test_slow_broken_and_fast_hosts_are_named() -> None:
     assert not statuses(found, "suspicious")
     host = next(n for n in found.strips[0].hosts if n.name == "n17")
     assert host.worse == pytest.approx(0.2, abs=0.02)
-    assert host.runs == 3
+    assert host.sessions == 3
 
 
 def test_one_run_is_a_suspicion_and_two_more_are_a_verdict() -> None:
