@@ -72,8 +72,7 @@ def ladder_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         title=_title(ladders[0]) if len(ladders) == 1 else _SUBJECT,
         sub=f"Idle latency, {wording.ran(drawn, program_name)}; each load needs the one before."
         f"{' Bands: the caches of that core.' if known else _unknown(drawn)}"
-        f"{' Bars: lowest to highest of the repeats.' if any(s.n > 1 for one in shown for c in one.curves for _, s in c.points) else ''}"
-        f"{wording.hollow(pictures, drawn)}{wording.not_drawn(len(ladders), len(shown))}{wording.of_texts(drawn)}",
+        f"{wording.repeats(pictures, drawn)}{wording.hollow(pictures, drawn)}{wording.not_drawn(len(ladders), len(shown))}{wording.of_texts(drawn)}",
         panels=pictures,
         key=tuple(Key(name=n, colour=c) for n, c in colours.items()) if len(colours) > 1 else (),
         numbers=tuple(_table(one) for one in ladders),

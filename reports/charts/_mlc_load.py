@@ -52,18 +52,18 @@ def loaded_figures(
     on = sheet(seen, (one for of in shown for one in known[of]), colours, scale)
     drawn = {load.name for load in seen}
     key = tuple(Key(name=name, colour=colour) for name, colour in colours.items() if name in drawn)
-    notes = []
-    if len(panels) > len(shown):
-        notes.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
-    if load := load_words(runs):
-        notes.append(f"{fmt.sentence(load)} beside the one that is timed.")
+    load = load_words(runs)
+    notes = [
+        wording.not_drawn(len(panels), len(shown)).strip(),
+        f"{fmt.sentence(load)} beside the one that is timed." if load else "",
+    ]
     pictures = tuple(loaded_panel(of, curves, known[of], on) for of, curves in shown.items())
     beside, family = bounds.table(panels, known, scale), bounds.family_table(panels, known, scale)
     figure = Figure(
         id=f"loaded-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=titles.loaded_latency(offers, noise, load_words(runs)) if offers else "Latency over bandwidth",
+        title=titles.loaded_latency(offers, noise, load) if offers else "Latency over bandwidth",
         sub=f"Loaded latency, {wording.ran(_cells(shown), program_name)}. {_one_traffic(every)}One point per injection delay, least load at left"
         f"{_marks(seen, [one for of in shown for one in known[of]], on.y.high)}"
         f"{f' Bars: lowest to highest {wording.over(runs)}.' if any(row.latency.n > 1 for load in seen for row in load.rows) else ''}"
@@ -77,7 +77,7 @@ def loaded_figures(
             *([beside] if beside else []),
             _loaded_numbers_table(panels, scale),
         ),
-        note=" ".join(notes),
+        note=" ".join(filter(None, notes)),
         half=len(panels) == 1,
     )
     mixed = {
@@ -283,7 +283,7 @@ def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale
             fmt.number(formulas.lines_in_flight(offers.peak, offers.latency_at_peak)),
         )
 
-    caption = "Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic"
+    caption = f"Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × {formulas.LINES_A_CORE}, the latency is not that of the traffic (M4)"
     columns = {
         f"{scale.unit} within 1.5 × unloaded": "",
         "Delay 0 ÷ peak": "bandwidth",

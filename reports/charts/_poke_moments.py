@@ -8,7 +8,7 @@ from typing import Final
 from parsers.units import size_bytes
 from reports.charts import _poke_sizes, wording
 from reports.charts._tails import Distribution, over_repeats, runs_of
-from reports.draw.figure import MOST_ROWS, ROW, Figure, Runs, Table
+from reports.draw.figure import MOST_ROWS, ROW, Figure, Runs, Table, cut_caption
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_name
@@ -46,7 +46,7 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
         sweep=title if len(one) == 1 else "",
         title=f"{'Percentiles, mean' if panels else 'Mean'} and standard deviation of one access, by size",
         sub=f"{wording.ran(runs_of(accesses), program_name)}. {'The median of the repeats, and their range. ' if several else ''}"
-        f"In brackets: the bytes that an access moves. {'0 B: the timer alone. ' if any(d.target == 'null' for d in accesses) else ''}A mean and a deviation do not describe a tail: its quantiles do."
+        f"{'In brackets: the bytes that an access moves. ' if any(map(_moved, blocks.values())) else ''}{'0 B: the timer alone. ' if any(d.target == 'null' for d in accesses) else ''}A mean and a deviation do not describe a tail: its quantiles do."
         f"{wording.repeats(panels, runs_of(accesses))}{wording.hollow(panels, runs_of(accesses))}"
         f"{_in_the_table_alone(by_size) if panels else ''}",
         panels=tuple(panels),
@@ -57,6 +57,7 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
                 numeric=frozenset((0, *range(2, 2 + len(heads)))),
                 of=tuple(_whose(own, targets) for _, own in ordered),
                 metrics={ROW: ""} | {i: f"latency/{_STATISTICS[i % 2][0]}" for i in range(2, 2 + len(heads))},
+                caption=cut_caption("", len(same)),
             ),
         ),
     )  # fmt: skip

@@ -156,7 +156,7 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
     missing = Missing.of(tool, lost, axis, short, apart)
     levels = levels_of(points, [name for name in short if name not in apart])
     panels, grey = curve_panels(drawn, over, missing, levels) if over else (rows_panels(drawn, missing), "")
-    left = len(metrics) - len(drawn)
+
     metric, whose = _effects_of_each(points, [*([axis] if axis else []), *names])
     found = [effect for own in whose.values() for effect in own]
     single = max(map(len, whose.values()), default=0) == 1
@@ -165,9 +165,7 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
         wording.repeats(panels, runs),
         curve_rows.crossed(panels) if over else "",
         " Ring: the best cell." if any(p.wide["datasets"].get("rings") for p in panels) else "",
-        f" {fmt.plural(left, 'more panel' if apart else 'more metric')} in the numbers only."
-        if left > 0
-        else "",
+        wording.not_drawn(len(metrics), len(drawn), "panel" if apart else "metric"),
         f" {effects.rule(found)}" if found else "",
         " Messages of 0 B are in the numbers only." if over == SIZE and any(p.x == 0 for p in points) else "",
         _without_size(metrics) if over == SIZE else "",

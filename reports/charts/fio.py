@@ -165,7 +165,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         else findings.modes(name, subject.steady_modes)
         or findings.tail(name, subject.tails, subject.largest, subject.n, noun="I/O")
     )
-    left = len(every) - len(chosen)
+
     rows = (
         replace(curves[t], name=t.listed) if t in curves else t.drawn(t.listed) for t in every[:MOST_ROWS]
     )
@@ -180,7 +180,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         title=title,
         sub=f"{wording.ran(_tails.runs_of(chosen), program_name)}{'; ' + where if where else ''}; {latency} of {_tails.counted(chosen)} "
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
-        f"standard deviation of “{subject.name}”.{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{f' {left} more in the numbers.' if left else ''}",
+        f"standard deviation of “{subject.name}”.{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{wording.not_drawn(len(every), len(chosen), 'curve')}",
         panels=panels,
         numbers=(_tails.numbers(rows, noun=noun, of=len(every), metric=latency),),
         runs=tuple(dict.fromkeys(binned["run"])), metric=latency,

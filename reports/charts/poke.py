@@ -227,7 +227,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     ]
     body = _density.density_panel(subject, colours.get(subject.name, vega.GREY), noun=noun)
     panels += [body] if body else []
-    left_out = len(found) - len(chosen)
+
     shown = list({d.name: d for d in (*chosen, *beside)}.values())
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
@@ -239,8 +239,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     if timer is not None:
         sub += " Dotted in the tail: the timer alone."
     sub += wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)
-    if left_out > 0:
-        sub += f" {fmt.plural(left_out, 'more curve')} {'is' if left_out == 1 else 'are'} in the numbers."
+    sub += wording.not_drawn(len(found), len(chosen), "curve")
     sub += _without_histogram(subject, beside, found)
     return Figure(
         id=f"tail-{sweep}",

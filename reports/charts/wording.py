@@ -18,10 +18,10 @@ from reports.results.programs import tool_name
 from reports.text import format as fmt
 
 
-def not_drawn(panels: int, drawn: int) -> str:
-    """Say how many panels a figure leaves to its table, if any."""
-    left = panels - drawn
-    more = fmt.plural(left, "more panel")
+def not_drawn(of: int, drawn: int, noun: str = "panel") -> str:
+    """Say how many panels, or whatever the noun is, a figure leaves to its table: " 3 more panels are in the numbers only."; "" of none."""
+    left = of - drawn
+    more = fmt.plural(left, f"more {noun}")
     return f" {more} {'is' if left == 1 else 'are'} in the numbers only." if left > 0 else ""
 
 

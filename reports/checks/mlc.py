@@ -28,9 +28,6 @@ FAMILY = (1, "Memory (MLC, memlat)")
 LINE = 64
 """Bytes of a cache line: what one access of the latency thread moves."""
 
-LINES_A_CORE = 48
-"""Lines that a core can wait for at a time: 10 to 16 of its own (fill buffers), and what its L2 asks for ahead, 32 to 48 in all."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
@@ -155,9 +152,10 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
         limit, said, short = 0.0, "", ""
         if machine is not None:
             cores = sum(1 for core in machine.cores if not placed or not placed.isdisjoint(core.cpus))
-            limit = LINES_A_CORE * cores
-            said = f"at most {fmt.count(LINES_A_CORE * cores)} can be waited for, {LINES_A_CORE} a core"
-            short = f"the cores can wait for {fmt.count(LINES_A_CORE * cores)}"
+            most = formulas.LINES_A_CORE * cores
+            limit = float(most)
+            said = f"at most {fmt.count(most)} can be waited for, {formulas.LINES_A_CORE} a core"
+            short = f"the cores can wait for {fmt.count(most)}"
         elif machine_key(curve.run) in reads:
             every = reads[machine_key(curve.run)]
             limit = 2 * max(every)
@@ -166,12 +164,19 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
         row = max(curve.rows, key=lambda r: r.bandwidth * r.latency)
         lines = formulas.lines_in_flight(row.bandwidth, row.latency)
         if limit and lines > limit:
+            told = _above(lines, limit)
             yield Fault(
                 level="info", run=curve.run,
                 text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')} × {_ns(row.latency)} ÷ 64 B = "
-                f"{fmt.number(lines)} lines, {said}",
-                title=f"{fmt.number(lines)} lines in flight, {short}",
+                f"{told} lines, {said}",
+                title=f"{told} lines in flight, {short}",
             )  # fmt: skip
+
+
+def _above(value: float, limit: float) -> str:
+    """Return a number with as many digits as tell that it is above a limit: "96.2" of 96, "3 075" of 3 072 and not "3 070"."""
+    digits = next(n for n in range(3, 17) if round(value, n - 1 - math.floor(math.log10(value))) > limit)
+    return fmt.number(value, digits)
 
 
 @check("M5", "warn", flags=("no_msr", "random_access"))

@@ -251,10 +251,14 @@ def family(curves: Sequence[tuple[LoadedLatency, Sequence[Load]]]) -> Family | N
     )
 
 
+LINES_A_CORE: Final = 48
+"""Lines that a core can wait for at a time: 10 to 16 of its own (fill buffers), and what its L2 asks for ahead, 32 to 48 in all."""
+
+
 def lines_in_flight(bandwidth: float, latency: float, line: int = 64) -> float:
     """Return bandwidth (B/s) × latency (ns) ÷ line (B): cache lines on their way, by Little's law.
 
-    Above cores × fill buffers (10 to 16 a core) the latency is not that of the traffic.
+    Above cores × LINES_A_CORE the latency is not that of the traffic.
     """
     return bandwidth * latency * 1e-9 / line
 

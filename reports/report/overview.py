@@ -57,7 +57,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else "")
         + wording.hollow([picture], [t.run for t in shown])
         + (f" Of {fmt.plural(len(texts), 'text')}: nothing says that they are of one machine." if unlike else "")
-        + _left_out(len(known) - len(shown)),
+        + wording.not_drawn(len(known), len(shown), "row"),
         panels=(picture,),
         numbers=(_table(known),),
         half=True,
@@ -95,12 +95,6 @@ def _some(known: Sequence[AccessTime]) -> list[AccessTime]:
         step = (len(same) - 1) / max(1, most - 1)
         chosen |= {id(same[round(at * step)]) for at in range(most)}
     return [t for t in known if id(t) in chosen][:_MOST_ROWS]
-
-
-def _left_out(rows: int) -> str:
-    return (
-        f" {fmt.plural(rows, 'more row')} {'is' if rows == 1 else 'are'} in the numbers only." if rows else ""
-    )
 
 
 _TICK = 48

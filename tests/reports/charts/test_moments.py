@@ -106,11 +106,13 @@ def test_a_way_of_access_of_one_size_is_no_picture(make: Any, tmp_path: Path) ->
     )
 
 
-def test_an_access_to_nothing_has_its_row_and_its_place(make: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", ["block", "unsaid"])
+def test_an_access_to_nothing_has_its_row_and_its_place(make: Any, tmp_path: Path, block: str) -> None:
     """A sweep from 0 B on began at 1 kB."""
     maker = make.Maker(tmp_path / "r.db")
     for target, size, takes in (("null", 0, 16.0), ("memory", 1000, 50.0), ("memory", 10**6, 100.0)):
         text = make.poke_text([takes - 1, takes + 1] * 50, target=target, size=size)
+        text = text.replace('"block"', f'"{block}"')
         maker.add("s", "poke", {"target": "memory", "bytes": size, "op": "read"}, text, axes=("bytes",))
 
     (found,) = [f for f in poke.chapter(load([maker.write()])).figures if f.id == "moments"]
@@ -119,6 +121,7 @@ def test_an_access_to_nothing_has_its_row_and_its_place(make: Any, tmp_path: Pat
         ("0 B", "read", "16 ns"), ("1 kB", "read", "50 ns"), ("1 MB", "read", "100 ns"),
     ]  # fmt: skip
     assert "0 B: the timer alone." in found.sub
+    assert ("In brackets:" in found.sub) == any("(" in head for head in found.tables[0].columns)
     (panel,) = found.panels
     tips = [row["tip"] for row in panel.wide["datasets"]["points"] if row["series"] == "p50"]
     assert [tip.split(" · ")[0] for tip in tips] == ["0 B", "1 kB", "1 MB"]

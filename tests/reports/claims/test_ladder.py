@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,13 +51,14 @@ def ladder(
     huge: Mapping[int, float] | None = None,
     *,
     topology: bool = True,
+    repeats: int = 3,
 ) -> Figure | None:
     maker = two_nodes(make, path)
     if not topology:
         maker.topology = "…"
     for pages, line in ((False, small), (True, huge or {})):
         for size, latency in line.items():
-            for wobble in (1.0, 1.01, 1.02):
+            for wobble in (1.0, 1.01, 1.02)[:repeats]:
                 options = {"mode": "idle_latency", "b": f"{size >> 10}k", "L": pages, "D": 0}
                 maker.add("ws", "mlc", options, text(size, latency * wobble, huge=pages), axes=("b", "L"), place="local", relation="local")  # fmt: skip
     built = build.build(load.load([maker.write()]))
@@ -113,6 +115,18 @@ def test_a_title_says_on_which_pages_where_it_matters(
 
     assert found is not None
     assert found.title.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "said"),
+    [(1, ""), (2, " Two dots: both repeats."), (3, " Bars: lowest to highest of the repeats.")],
+)
+def test_a_caption_says_how_repeats_are_drawn(repeats: int, said: str, make: Any, tmp_path: Path) -> None:
+    """Two repeats are two dots, and "Bars: lowest to highest of the repeats." stood below them."""
+    found = ladder(make, tmp_path / "r.db", STEPS, repeats=repeats)
+
+    assert found is not None
+    assert re.findall(" (?:Two dots|Bars): [^.]*\\.", found.sub) == [said] * bool(said)
 
 
 def test_pages_that_cost_the_same_are_told_apart_all_the_same(make: Any, tmp_path: Path) -> None:
