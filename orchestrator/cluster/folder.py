@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from orchestrator.cluster import nodeset
+from orchestrator.store import folders
 from parsers.errors import PinsweepError, UserError
 
 NAME: Final = "sweep.json"
@@ -231,8 +232,10 @@ def keep_refused(sweep: Sweep, reasons: Mapping[str, str]) -> None:
 
 
 def put(path: Path, data: bytes) -> None:
-    """Write a file that is whole at any moment. Raises OSError."""
+    """Write a file that is whole at any moment, and on the disk when this returns, as far as its file system can. Raises OSError."""
     _put(path, data)
+    with contextlib.suppress(OSError):  # file systems of a network need not be able to
+        folders.sync(path.parent)
 
 
 def _put(path: Path, text: str | bytes, *, mode: int = 0o644, once: bool = False) -> None:

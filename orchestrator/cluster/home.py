@@ -1,7 +1,7 @@
 """On one host of a sweep: its results lie on a disk of its own, and are sent home to the shared folder between runs. I/O.
 
 SQLite never works on the shared file system. Home is whole at any moment: a copy is made here (SQLite's backup), written beside it,
-synced, and renamed. One process of a host at a time sends to one file: it has a name that the kernel lends to one (an abstract socket),
+synced, and renamed, before the host's own is removed. One process of a host at a time sends to one file: it has a name that the kernel lends to one (an abstract socket),
 and that is gone with it.
 """
 
@@ -22,6 +22,7 @@ from typing import Final, Self
 
 from orchestrator.machine.file_system import ELSEWHERE, file_system_of
 from orchestrator.run.execute import Ended, Event, Started
+from orchestrator.store import folders
 from orchestrator.store.result_file import open_begun
 from parsers.errors import PinsweepError, UserError
 
@@ -71,8 +72,9 @@ class Home:
                 self._say_why(error)
             if self.local.exists() and self.local.stat().st_size:
                 self._last()
-            with suppress(OSError):
-                self.local.with_name(IS_HOME).touch()
+            if not self._aside.exists():
+                with suppress(OSError):
+                    self.local.with_name(IS_HOME).touch()
         finally:
             self._name.close()
 
@@ -106,6 +108,8 @@ class Home:
                 target.flush()
                 os.fsync(target.fileno())
             part.replace(self.home)
+            with suppress(OSError):  # file systems of a network need not be able to
+                folders.sync(self.home.parent)
         except BaseException:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
@@ -155,13 +159,25 @@ class Home:
             raise UserError(str(self.home), error.cause, "move it away; the host then begins anew") from None
         try:
             here = _runs(self.local) if self.local.exists() else -1
-        except PinsweepError:
+        except PinsweepError as error:
+            self._put_aside(error)
             here = -1
         if there >= here:
             self.local.with_name(f"{self.local.name}-journal").unlink(missing_ok=True)
             copy.replace(self.local)
         else:
             copy.unlink()
+
+    @property
+    def _aside(self) -> Path:
+        """What could not be read here, and may hold more than what is home: as long as it is there, the job removes nothing."""
+        return self.local.with_name(f"{self.local.name}.unreadable")
+
+    def _put_aside(self, error: PinsweepError) -> None:
+        for end in ("", "-journal"):
+            with suppress(FileNotFoundError):
+                Path(f"{self.local}{end}").replace(f"{self._aside}{end}")
+        self._on_problem(f"{error}; it is kept as {self._aside}, and {self.home} is gone on with")
 
     def _say_why(self, error: PinsweepError) -> None:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The folder that a result file is made in. I/O."""
+"""The folder that a result file is made in, or is put into. I/O."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ def make(folder: Path) -> None:
         return
     make(folder.parent)
     folder.mkdir(exist_ok=True)
-    parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    sync(folder.parent)
+
+
+def sync(folder: Path) -> None:
+    """Have the entries of a folder on the disk: what was made, renamed and removed there."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(parent)
+        os.fsync(descriptor)
     finally:
-        os.close(parent)
+        os.close(descriptor)
 
 
 def refused(path: Path, folder: Path) -> tuple[str, str]:

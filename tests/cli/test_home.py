@@ -75,6 +75,28 @@ def test_what_could_not_come_home_stays_and_is_taken_by_the_next_job(pinsweep: C
     assert found.complete
 
 
+def test_what_cannot_be_read_here_is_kept_and_the_rest_is_gone_on_with(pinsweep: Cli, tmp_path: Path) -> None:
+    """It may hold more than what is home, and the reason may pass; it was overwritten."""
+    local, shared = tmp_path / "local" / "n1.db", tmp_path / "n1.db"
+    local.parent.mkdir()
+    words = ["run", experiment(tmp_path), "-o", local, "--home", shared]
+    assert pinsweep(*words, "--cells", "x=1").returncode == 0
+    whole = local.read_bytes()
+    local.write_bytes(whole[: len(whole) // 2])
+    (local.parent / "is-home").unlink()  # as a job does first
+
+    done = pinsweep(*words)
+
+    assert done.returncode == 0, done.stderr
+    aside = local.with_name("n1.db.unreadable")
+    assert aside.read_bytes() == whole[: len(whole) // 2]
+    assert f"it is kept as {aside}, and {shared} is gone on with" in done.stderr
+    assert not (local.parent / "is-home").exists()  # nothing is removed here
+    found = kept.read(shared)
+    assert found is not None
+    assert found.complete
+
+
 def test_a_run_that_fails_is_told_by_the_tool_s_own_reason(pinsweep: Cli, tmp_path: Path) -> None:
     shared = tmp_path / "n1.db"
     local = tmp_path / "local" / "n1.db"
