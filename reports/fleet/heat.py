@@ -132,13 +132,8 @@ def heat(group: Group, report: Report, of: Chosen, links: Mapping[str, str]) -> 
 
 def _compared(group: Group) -> list[Known]:
     """Return the numbers that have a median; of hosts too few to be judged that of their own values."""
-    known = [
-        (one, strip)
-        for one, strip in group.strips
-        if strip.middle and (len(strip.hosts) > 1 or group.baseline)
-    ]
-    if known or group.judged:
-        return known
+    if group.compared or group.judged:
+        return group.compared
     several = [row for row in group.strips if len(row[1].hosts) > 1]
     medians = [
         (one, replace(strip, middle=statistics.median(h.value for h in strip.hosts)))

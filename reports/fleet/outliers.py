@@ -170,6 +170,11 @@ class Group:
         return self.baseline > 0 or len(self.hosts) >= LEAST_HOSTS
 
     @property
+    def compared(self) -> list[tuple[Series, Strip]]:
+        """Return the numbers that have a median, of enough hosts or of a baseline, of which something is a share."""
+        return [row for row in self.strips if row[1].middle]
+
+    @property
     def spreads(self) -> list[Spread]:
         """Return the numbers in which its hosts differ, those in which they are furthest apart first."""
         found = []

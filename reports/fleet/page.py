@@ -15,7 +15,7 @@ from reports.draw.figure import ROW, Table
 from reports.fleet.doubted import doubtful, of_all, said_of_all, without
 from reports.fleet.gaps import Gap, Lack
 from reports.fleet.heat import choose
-from reports.fleet.outliers import ACCUSED, WORDS, Odd, Report, against
+from reports.fleet.outliers import ACCUSED, NOT_RECORDED, WORDS, Odd, Report, against
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
 from reports.fleet.text import on_average
@@ -27,7 +27,7 @@ from reports.results.sessions import minute
 from reports.results.write import write_whole
 from reports.text import format as fmt
 from reports.text.hostlist import listed
-from reports.verdicts.fleet import ASSUMED_SPREAD, LEAST_HOSTS, SUSPICIOUS_Z
+from reports.verdicts.fleet import ASSUMED_SPREAD, BROKEN, HALF, LEAST_HOSTS, SUSPICIOUS_Z
 
 _MOST_SUSPECTS = 60
 _NAMED = 12
@@ -148,6 +148,8 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
     elif len(unknown) == total:
         which = "which could not be judged" if total == 1 else "none of which could be judged"
         parts.append(f"{fmt.plural(total, 'host')}, {which}")
+    elif total == 1:
+        parts.append(f"{next(iter(report.statuses))} is not known to be slow")
     else:
         parts.append(f"None of {fmt.plural(total, 'host')} is known to be slow")
     if report.rerun:
@@ -186,7 +188,9 @@ def _accused(report: Report) -> str:
     for word in ("broken", "slow"):
         if hosts := by_status[word]:
             named = listed(hosts) if len(report.accused) <= _NAMED else fmt.count(len(hosts))
-            of = "" if said else f" of {fmt.plural(len(report.statuses), 'host')}"
+            of = (
+                "" if said or len(report.statuses) == 1 else f" of {fmt.plural(len(report.statuses), 'host')}"
+            )
             said.append(f"{named}{of} {'is' if len(hosts) == 1 else 'are'} {word}")
     return ", ".join(said)
 
@@ -325,14 +329,14 @@ def _methods(report: Report) -> Iterable[str]:
         f"{ASSUMED_SPREAD * 100:.3g} % where that has fewer than {LEAST_HOSTS} sessions of the number); z is the distance in such spreads, above 0 worse."
     )
     yield (
-        f"Slow: {least} worse in three sessions or more, by more than chance makes of equal hosts in 5 of "
-        "100 fleets (a t value for as many comparisons as there are hosts times numbers that do not move together), and each session by half "
-        "of that; broken: 10 %."
+        f"Slow: {least} worse in each of three sessions or more (of few printed digits 1.5 of the last, where that is more), and by more than chance makes of equal "
+        "hosts in 5 of 100 fleets (a t value for as many comparisons as there are hosts times numbers that do not move together), each session by half of that; "
+        f"broken: likewise, and the median {BROKEN * 100:.3g} % worse."
     )
     yield (
         "Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
         f"other hosts, and by more than chance makes of equal hosts in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average, half of the numbers by half of that. "
-        "Two groups of hosts: apart by more than twice what either spans, the smaller with more than 40 % of the hosts; there nobody is judged."
+        f"Two groups of hosts: apart by more than {least} and than twice what either spans, the smaller with more than {HALF * 100:.3g} % of the hosts; there nobody is judged."
     )
     yield (
         f"Unseen: two spreads more than chance asks of each of three sessions (of 40 hosts with 54 numbers, for example, 4.5 spreads in all), at least {least}; of "
@@ -344,17 +348,22 @@ def _rules(report: Report) -> str:
     """Say how hosts are ordered, and by which rule one is suspicious or fast: what stands in the table, once on the page."""
     least, half = (f"{share * 100:.3g} %" for share in (report.threshold, report.threshold / 2))
     there = {odd.found.status for odd in report.odd} | {report.statuses[e.name] for e in report.everywhere}
+    blind = any(odd.found.reason == NOT_RECORDED for odd in report.odd)
     order = "The worst number of each, of a fast host the best; in the order of the rows above"
     said = [order]
     if "suspicious" in there:
         said.append(
             f"Suspicious is, in fewer than three sessions, who is {least} worse than the median, even inside the spread of the hosts, or beyond that spread (z above {SUSPICIOUS_Z}) "
             f"and {half} worse, even below the threshold of {least}: where it is one of the two alone, that is said. Of three sessions or more, it is who would be slow but for chance, "
-            "or for a session that disagrees"
+            f"or for a session that disagrees{', or since it is not recorded on which PUs it ran' if blind else ''}"
         )
     if there & ACCUSED:
         said.append(
             "Slow is who is worse than the median by the threshold, in each of three sessions, and by more than chance makes"
+        )
+    if any(odd.found.of_rule for odd in report.odd):
+        said.append(
+            "Who is beyond a floor or a tolerance of the rules is slow in three sessions, suspicious in fewer, whatever the others have"
         )
     if "fast" in there:
         said.append("Fast is who is as much better in each session: other memory modules, or another clock?")

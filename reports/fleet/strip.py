@@ -62,7 +62,7 @@ def heat_map(
     if of is None:
         return None
     heated = heat(group, report, of, links)
-    known = _known(group)
+    known = group.compared
     if known:
         title = _finding(group, report, several)
     else:
@@ -73,14 +73,9 @@ def heat_map(
     )  # fmt: skip
 
 
-def _known(group: Group) -> list[tuple[Series, Strip]]:
-    """Return the numbers of hosts that can be beside each other."""
-    return [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
-
-
 def figure(group: Group, report: Report, number: int, several: bool) -> Figure | None:
     """Draw the numbers of a group of hosts; None where there is nothing to compare."""
-    known = _known(group)
+    known = group.compared
     if not known:
         return None
     hosts = f"{fmt.plural(len(group.hosts), 'host')}{_kind(group, report, several)}"
@@ -178,6 +173,8 @@ def _kind(group: Group, report: Report, several: bool) -> str:
 
 def _finding(group: Group, report: Report, several: bool) -> str:
     """Return the figure's title: what is true of its hosts."""
+    if len(group.hosts) == 1:
+        return _of_one(group, report)
     members = {*group.hosts}
     of = {word: [n for n in names if n in members] for word, names in report.by_status().items()}
     accused = [(len(of[word]), word) for word in ("broken", "slow") if of[word]]
@@ -199,6 +196,18 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     if unseen := group.unseen(report.threshold):
         return f"None{where} is known to be slow; {unseen}"
     return f"None{where} is known to be slow"
+
+
+def _of_one(group: Group, report: Report) -> str:
+    """Return what is true of the only host of a group: beside a baseline, without which it is not judged."""
+    (host,) = group.hosts
+    status = report.statuses[host]
+    if status == "unknown":
+        return f"{host} could not be judged"
+    if status in ACCUSED:
+        return f"{host} is {status}"
+    more = "it is to be measured again" if host in report.rerun else group.unseen(report.threshold)
+    return "; ".join(filter(None, [f"{host} is not known to be slow", more]))
 
 
 def _at(strip: Strip, host: Host) -> float:

@@ -355,6 +355,21 @@ def test_few_hosts_are_judged_by_a_baseline(some: Fleet, past: Fleet) -> None:
     assert report.groups[0].baseline == 6
 
 
+@pytest.mark.parametrize(("slower", "said"), [(0.0, "is not known to be slow"), (0.2, "is broken")])
+def test_one_host_beside_a_baseline_is_judged_on_its_page(
+    slower: float, said: str, some: Fleet, past: Fleet
+) -> None:
+    """ "1 host that could not be judged: furthest apart in copy bandwidth, −17 to −17 %" stood above "node001 of 1 host is broken"."""
+    past.hosts(range(1, 4), sessions=2)
+    page = fleet_page.build(some.add("node001", slower, sessions=3).report(baseline=load(past.files)), title="t", links={})  # fmt: skip
+
+    assert page.sentence.startswith(f"node001 {said}")
+    heated, strips = (section.blocks[0].figures[0] for section in page.sections)
+    assert heated.title.startswith(f"node001 {said}")
+    assert heated.numbers[0].columns[0] == "Kind"
+    assert strips.panels
+
+
 def test_whom_the_baseline_does_not_know_is_not_told_to_give_one(some: Fleet, past: Fleet) -> None:
     some.hosts([1, 2])
     alone = some.report()
@@ -1047,7 +1062,7 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     one = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures[0]
     assert one.title == "One of 13 hosts is broken"
     strict = fleet_page.build(some.report(threshold=0.05), title="t", links={})
-    assert "Slow: 5 % worse in three sessions" in " ".join(strict.methods)
+    assert "Slow: 5 % worse in each of three sessions" in " ".join(strict.methods)
 
 
 def test_a_thousand_hosts_fit_a_page(some: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
