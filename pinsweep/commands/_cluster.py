@@ -160,17 +160,21 @@ def _words() -> tuple[str, ...]:
 
 def plan(asked: Asked, values: dict[str, Any]) -> None:
     """Print the job and the submissions; write nothing."""
+    import dataclasses
+
     from orchestrator.cluster import begin, folder, submit
     from orchestrator.cluster.script import job_script
 
     engine_of = functools.partial(submit.engine_of, patient=False)
+    wanted = _wanted(asked, values)
     if folder.is_sweep(values["output"]):
         before = folder.read(values["output"])
-        wanted = _wanted(asked, {**values, "experiments": ()})
+        if set(wanted.words) <= set(before.words):  # `plan` has not all options of `run`
+            wanted = dataclasses.replace(wanted, words=before.words)
         begin.refuse_other(before, wanted)
         sweep = begin.going_on(before, wanted)
     else:
-        sweep, _ = begin.described(_wanted(asked, values), engine_of)
+        sweep, _ = begin.described(wanted, engine_of)
     view = submit.look(sweep, engine_of(sweep), patient=True)
     if values["form"] == "json":
         from pinsweep.terminal import data

@@ -201,6 +201,32 @@ def test_a_thousand_hosts_are_two_questions(
     assert sorted(asked.read_text().split()) == ["sinfo", "squeue"]
 
 
+def test_a_plan_for_the_folder_of_another_sweep_is_refused_as_the_run_is(
+    called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """It showed what that sweep would do, and nothing of what was asked for."""
+    begun(
+        tmp_path / "acc",
+        ["n1"],
+        "--no-warm-up",
+        "--repeats",
+        "3",
+        "--allow-disturbed",
+        user=pwd.getpwuid(os.getuid()).pw_name,
+    )
+    slurm("", "n1|idle|1:2:1|(null)|main*|infinite|none\n")
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    (tmp_path / "other.yaml").write_text(EXPERIMENT)
+
+    def said(name: str, *words: str) -> str:
+        return called("plan", name, "--nodes", "n1", "-o", "acc/", *words).stderr.partition("\n")[0]
+
+    assert said("other.yaml").endswith("is a sweep of another experiment, or it was edited since")
+    assert said("rate.yaml", "--repeats", "7").endswith("is a sweep with other options")
+    assert not said("rate.yaml", "--repeats", "3")  # which has no --allow-disturbed
+    assert not said("rate.yaml")
+
+
 def test_where_slurm_does_not_answer_what_has_come_home_is_shown_and_no_host_is_called_lost(
     pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
