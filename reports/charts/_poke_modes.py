@@ -34,7 +34,9 @@ PAGE_CACHE: Final = "page cache"
 class Known:
     """What other cells tell of the places where data can be: their medians (ns)."""
 
-    levels: dict[str, float] = field(default_factory=dict)  # "L2" → of the largest array that fits
+    levels: dict[tuple[str, str], float] = field(
+        default_factory=dict
+    )  # "read", "L2" → of the largest array that fits
     device: float | None = None  # of reads past the page cache
 
 
@@ -62,25 +64,41 @@ def reach(run: Run) -> int:
 
 def known(runs: Iterable[Run]) -> Known:
     """Return what the cells tell of which it is sure where their data lay."""
-    levels: dict[str, tuple[int, list[float]]] = {}
+    largest: dict[tuple[str, str], tuple[int, list[float]]] = {}
     direct: list[float] = []
     for run in runs:
         target, size = run.options.get("target"), reach(run)
-        own = [told["p50"] for told in latencies(run).values() if "p50" in told]
-        if target == "file" and run.options.get("direct"):
-            direct += own
-        elif target == "memory" and own and (level := _fits(size, caches_above(run))):
-            largest, _ = levels.get(level, (0, []))
-            if size >= largest:
-                levels[level] = (size, own if size > largest else [*levels[level][1], *own])
+        level = _fits(size, caches_above(run)) if target == "memory" else ""
+        for part, told in latencies(run).items():
+            op, median = str(dict(part)["op"]), told.get("p50")
+            if median is None:
+                continue
+            if target == "file" and run.options.get("direct") and op == "read":
+                direct.append(median)
+            elif level and size >= (known := largest.get((op, level), (0, [])))[0]:
+                largest[op, level] = size, [*(known[1] if size == known[0] else ()), median]
     return Known(
-        levels={level: statistics.median(own) for level, (_, own) in levels.items()},
+        levels={of: statistics.median(own) for of, (_, own) in largest.items()},
         device=statistics.median(direct) if direct else None,
     )
 
 
 def _fits(size: int, caches: Sequence[tuple[int, int]]) -> str:
-    return next((f"L{level}" for level, room in caches if 0 < size <= FITS * room), "")
+    """Return the cache that most of some data is in; "" where that is not sure."""
+    places = _places(size, caches) if size else ()
+    return places[0] if len(places) == 1 and places[0] != MEMORY else ""
+
+
+def _places(size: int, caches: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """Return where most of some data is: the smallest cache with room for it, or memory; before it the next smaller one, where that may hold
+    half of it."""
+    at = next((i for i, (_, room) in enumerate(caches) if size <= FITS * room), len(caches))
+    own = f"L{caches[at][0]}" if at < len(caches) else MEMORY
+    level, room = caches[at - 1] if at else (0, 0)
+    return (f"L{level}", own) if size <= 2 * room else (own,)
+
+
+MEMORY: Final = "memory"
 
 
 TIMER: Final = "not told from the timer"
@@ -100,25 +118,27 @@ def _memory(d: Distribution, others: Known) -> list[Told]:
     caches, size, main = caches_above(d.runs[0]), reach(d.runs[0]), _main(d)
     if not caches or not size:
         return [Told(mode, "", "") for mode in d.modes]
-    home = _fits(size, caches) or ("memory" if size * FITS >= caches[-1][1] else "")
-    last = others.levels.get(f"L{caches[-1][0]}", 0.0)
+    places = _places(size, caches)
+    home = places[0] if len(places) == 1 else ""
+    levels = {level: median for (op, level), median in others.levels.items() if op == d.op}
+    last = levels.get(f"L{caches[-1][0]}", 0.0)
 
     def what(mode: Mode) -> str:
         if timed_by_the_timer(d, mode.at):
             return TIMER
-        near = min(others.levels, key=lambda level: _apart(others.levels[level], mode.at), default="")
-        if mode is main and home:
-            return home
+        near = min(levels, key=lambda level: _apart(levels[level], mode.at), default="")
+        if mode is main:
+            return " or ".join(places)
         if mode.at >= max(INTERRUPTED_NS, 5 * main.at):
             return "interrupted, by a page fault or by other work on this CPU"
-        if near and _apart(others.levels[near], mode.at) <= ALIKE:
+        if near and _apart(levels[near], mode.at) <= ALIKE:
             return near
         if mode.at > main.at:
-            slower = {"memory": "memory, after a walk through the page tables", f"L{caches[-1][0]}": "memory"}
-            return slower.get(home, "a larger cache, or memory")
-        if home == "memory":
+            slower = {MEMORY: "memory, after a walk through the page tables", f"L{caches[-1][0]}": MEMORY}
+            return slower.get(home, MEMORY if places[-1] == MEMORY else "a larger cache, or memory")
+        if home == MEMORY:
             return "memory, its page’s translation at hand" if last and mode.at > last else "a cache, or its page’s translation at hand"  # fmt: skip
-        return f"L{caches[-1][0]} or memory" if not home else "a smaller cache"
+        return "a cache" if places[-1] == MEMORY else "a smaller cache"
 
     found = [(mode, what(mode)) for mode in d.modes]
     return [Told(mode, word, word if word[:1] == "L" and word[1:].isdigit() else "") for mode, word in found]

@@ -30,8 +30,8 @@ RANK = 40
 METHODS = (
     "Tails: the repeats’ buckets are added up for the picture and its modes; buckets are at most 1 % wide. A quantile is the "
     "median over the repeats of what poke prints of each run; it is given where at least ten samples lie beyond it. The time per "
-    "turn of a loop is the median sample through its turns. What a mode most likely is: of an array of at most 3/4 of a cache, that "
-    "cache; what takes within a fifth of as long, the same; a buffered read of a file below 20 µs and half of the median direct one, the page cache; within "
+    "turn of a loop is the median sample through its turns. What a mode most likely is: of an array of at most 3/4 of a cache, of which "
+    "the next smaller one holds less than half, that cache; what takes the same operation within a fifth of as long, the same; a buffered read of a file below 20 µs and half of the median direct one, the page cache; within "
     "3 × of the median direct read, the device."
 )
 

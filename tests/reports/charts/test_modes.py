@@ -107,6 +107,36 @@ def test_a_mode_of_memory_is_the_cache_that_smaller_arrays_show(make: Any, tmp_p
     assert found.title == "Memory, 1 GiB: 2.5 % of the reads hit L3, so it held 25 MiB"
 
 
+def test_where_a_smaller_cache_may_hold_half_of_an_array_no_mode_has_a_place_of_its_own(
+    make: Any, tmp_path: Path
+) -> None:
+    """1 MB beside an L2 of 1 MiB: its 45 ns were called L3, its 160 ns memory, and those of 256 MB nothing that a cache is."""
+    cells = [
+        ({"target": "memory", "bytes": 10**6}, {45.0: 790, 160.0: 210}),
+        ({"target": "memory", "bytes": 256 * 10**6}, {175.0: 130, 340.0: 870}),
+    ]
+    found = figure(make, tmp_path / "r.db", cells)
+
+    assert [row[3] for row in found.tables[0].rows] == [
+        "L2 or L3", "a larger cache, or memory", "a cache, or its page’s translation at hand", "memory",
+    ]  # fmt: skip
+
+
+def test_a_read_is_told_by_reads(make: Any, tmp_path: Path) -> None:
+    """A median of reads and writes in L3 together, 115 ns, was what a read of 175 ns had to be like."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = XML
+    for op, size, times in (("read", 2**24, [170.0] * 1000), ("write", 2**24, [60.0] * 1000), ("read", 2**27, [175.0] * 200 + [350.0] * 800)):  # fmt: skip
+        for _ in range(2):
+            maker.add("s", "poke", {"target": "memory", "bytes": size, "op": op}, make.poke_text(times, size=size, op=op), axes=("bytes", "op"), place="all")  # fmt: skip
+    (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
+
+    assert [row[3] for row in found.tables[0].rows if row[0].startswith("memory, 128 MiB")] == [
+        "L3",
+        "memory",
+    ]
+
+
 @pytest.mark.parametrize(("size", "hits"), [(2**30, 50), (2**24, 600)])
 def test_no_cache_is_said_to_hold_what_its_size_speaks_against(
     make: Any, tmp_path: Path, size: int, hits: int
