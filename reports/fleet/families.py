@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from parsers.measurement import Direction
 from reports.checks.audit import joined
+from reports.fleet.outliers import Against, against
 from reports.numbers.families import families as by_family
 from reports.numbers.series import Series
 from reports.text import format as fmt
@@ -90,10 +91,10 @@ def _halves(one: Series) -> Iterable[float]:
 
 def middle_of(numbers: Iterable[Known]) -> str:
     """Return what the median is of that some numbers are compared with."""
-    past = {bool(strip.metric.baseline) for _, strip in numbers}
-    if past == {True}:
-        return "the baseline"
-    return "the baseline (of what it lacks, of all)" if True in past else "all"
+    middles: Mapping[Against, str] = {
+        "baseline": "the baseline", "both": "the baseline (of what it lacks, of all)", "hosts": "all",
+    }  # fmt: skip
+    return middles[against(strip for _, strip in numbers)]
 
 
 def families(known: Sequence[Known]) -> list[Family]:
