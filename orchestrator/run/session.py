@@ -130,7 +130,6 @@ def run_experiments(
             return Finished(path=path, prepared=prepared, summary=Summary(stopped=True))
         on_begin(path, prepared)
         session = None if todo else _again(result, prepared)
-        idle = session is not None
         if session is None:
             session = begin(
                 result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes), cache=cache
@@ -148,8 +147,7 @@ def run_experiments(
             drop_caches=drop_caches,
             on_event=on_event,
         )
-        if not idle:
-            result.end_session(session, now_utc())
+        result.end_session(session, now_utc())  # of the one before, too, that was killed behind its last run
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)
 

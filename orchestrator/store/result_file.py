@@ -168,8 +168,12 @@ class ResultFile:
         return int(cursor.lastrowid or 0)
 
     def end_session(self, session: int, ended_utc: str) -> None:
+        """Record that a session came to its end; of one that has, nothing is changed."""
         with self._transaction() as db:
-            db.execute("UPDATE session SET ended_utc = ? WHERE session = ?", (ended_utc, session))
+            db.execute(
+                "UPDATE session SET ended_utc = ? WHERE session = ? AND ended_utc IS NULL",
+                (ended_utc, session),
+            )
 
     def add_plan(
         self,

@@ -97,6 +97,25 @@ def test_what_cannot_be_read_here_is_kept_and_the_rest_is_gone_on_with(pinsweep:
     assert found.complete
 
 
+def test_who_was_killed_behind_the_last_run_is_done_when_the_next_job_finds_nothing_to_do(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    """Its session never came to an end, so that each job "ended well, but its results are not here"."""
+    local, shared = tmp_path / "local" / "n1.db", tmp_path / "n1.db"
+    local.parent.mkdir()
+    words = ["run", experiment(tmp_path), "-o", local, "--home", shared]
+    assert pinsweep(*words).returncode == 0
+    for path in (local, shared):
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE session SET ended_utc = NULL")
+
+    assert pinsweep(*words).returncode == 0
+
+    found = kept.read(shared)
+    assert found is not None
+    assert (found.sessions, found.complete) == (1, True)
+
+
 def test_a_run_that_fails_is_told_by_the_tool_s_own_reason(pinsweep: Cli, tmp_path: Path) -> None:
     shared = tmp_path / "n1.db"
     local = tmp_path / "local" / "n1.db"
