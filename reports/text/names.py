@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -25,11 +24,19 @@ def of_letters(most: int) -> Fits:
 
 
 def cut_apart(names: Iterable[str], fits: Fits) -> dict[str, str]:
-    """Return name → its form that fits: where the name does not, without the parts that most names share; at last cut in its middle. Forms
-    are as different as the names are, if need be by a number."""
-    found = _without_shared_parts(list(dict.fromkeys(names)), fits)
-    for same in _alike(found):
-        found |= _without_shared_parts(same, fits)
+    """Return name → its form that fits: where the name does not, without the parts that most names share and that tell it from none; at last
+    with parts that are cut. Forms are as different as the names are, if need be by a number."""
+    split = {name: _BETWEEN.split(name) for name in names}
+    parts = {name: tuple(words[::2]) for name, words in split.items()}
+    having: dict[str, list[tuple[str, ...]]] = {}
+    for own in parts.values():
+        for part in dict.fromkeys(own):
+            having.setdefault(part, []).append(own)
+    cores = _cores([own for name, own in parts.items() if not fits(name)])
+    found = {
+        name: name if fits(name) else _shortened(parts[name], words[1::2], having, cores, fits)
+        for name, words in split.items()
+    }
     for same in _alike(found):
         found |= _without_shared_ends(same, fits)
     for name in (name for same in _alike(found) for name in same if not fits(name)):
@@ -45,24 +52,54 @@ def _alike(found: Mapping[str, str]) -> list[list[str]]:
     return [same for same in by_form.values() if len(same) > 1]
 
 
-def _without_shared_parts(names: Sequence[str], fits: Fits) -> dict[str, str]:
-    split = {name: _BETWEEN.split(name) for name in names}
-    shared = Counter(part for words in split.values() for part in {*words[::2]})
-    return {name: name if fits(name) else _shortened(words[::2], words[1::2], shared, fits) for name, words in split.items()}  # fmt: skip
+def _cores(names: Sequence[Sequence[str]]) -> Mapping[tuple[int, str], str]:
+    """Return place and part → its words that the parts at that place of other names do not have at their ends, too: "zstandard" of "alg compress
+    with zstandard" beside "alg compress with lz4"; nothing of names that have different numbers of parts."""
+    if len({*map(len, names)}) > 1:
+        return {}
+    found = {}
+    for i, column in enumerate(zip(*names, strict=True)):
+        of = {part: part.split(" ") for part in column}
+        head, tail = (_shared([words[::way] for words in of.values()]) for way in (1, -1))
+        for part, words in of.items():
+            found[i, part] = " ".join(words[head : len(words) - tail]) or part
+    return found
 
 
-def _shortened(parts: Sequence[str], between: Sequence[str], shared: Mapping[str, int], fits: Fits) -> str:
-    """Return a name without as many of its parts as need be: first those that most names share, of these the inner ones, then the later."""
+def _shortened(
+    parts: tuple[str, ...],
+    between: Sequence[str],
+    having: Mapping[str, Sequence[tuple[str, ...]]],
+    cores: Mapping[tuple[int, str], str],
+    fits: Fits,
+) -> str:
+    """Return a name without as many of its parts as need be: first those that most names share, of these the inner ones, then the later; none
+    without which another name might be meant. having: part → the parts of each name that has it."""
     last = len(parts) - 1
-    order = sorted(range(len(parts)), key=lambda i: (-shared[parts[i]], -min(i, last - i), -i))
-    equal = len(parts) > 1 and shared[parts[order[-1]]] == shared[parts[order[-2]]]
-    most = last - equal  # of two that tell as much, both stay
+    shared = [len(having[part]) for part in parts]
+    order = sorted(range(len(parts)), key=lambda i: (-shared[i], -min(i, last - i), -i))
+    equal = len(parts) > 1 and shared[order[-1]] == shared[order[-2]]
     kept = list(parts)
-    for i in order[:most]:
+    for i in order[: last - equal]:  # of two that tell as much, both stay
+        rest = {part for at, part in enumerate(kept) if part and at != i}
+        rarest = min(rest, key=lambda part: len(having[part]))
+        if any(rest <= {*other} for other in having[rarest] if other != parts):
+            continue
         kept[i] = ""
         if fits(_joined(kept, between)):
             return _filled(kept, between, i, parts[i], fits)
-    return _middle(_joined(kept, between), fits)
+    told = [part and cores.get((i, part), part) for i, part in enumerate(kept)]
+    return _capped(told, between, fits)
+
+
+def _capped(parts: Sequence[str], between: Sequence[str], fits: Fits) -> str:
+    """Return a name whose longest parts are cut in their middles to as many letters as there is room for."""
+
+    def form(letters: int) -> str:
+        return _joined([part if len(part) <= letters else _cut(part, letters - 1) for part in parts], between)
+
+    most = _most(max(map(len, parts)) + 1, form, fits)
+    return form(most) if most >= _LEAST or len(parts) == 1 else _middle(_joined(parts, between), fits)
 
 
 def _joined(parts: Sequence[str], between: Sequence[str]) -> str:
@@ -90,12 +127,13 @@ def _filled(kept: Sequence[str], between: Sequence[str], i: int, part: str, fits
 
 def _middle(text: str, fits: Fits) -> str:
     """Return a text without as many letters in its middle as need be."""
+    return _cut(text, _most(len(text), lambda letters: _cut(text, letters), fits))
 
-    def form(letters: int) -> str:
-        end = letters // 2
-        return f"{text[: letters - end].rstrip(' ,:')}{_GAP}{text[len(text) - end :].lstrip(' ,:')}"
 
-    return form(_most(len(text), form, fits))
+def _cut(text: str, letters: int) -> str:
+    """Return so many letters of a text, and a gap in its middle."""
+    end = max(letters, 0) // 2
+    return f"{text[: max(letters, 0) - end].rstrip(' ,:')}{_GAP}{text[len(text) - end :].lstrip(' ,:')}"
 
 
 def _most(letters: int, form: Callable[[int], str], fits: Fits) -> int:
@@ -120,8 +158,8 @@ def _without_shared_ends(names: Sequence[str], fits: Fits) -> dict[str, str]:
     return found
 
 
-def _shared(names: Sequence[str]) -> int:
-    """Return with how many letters all names begin."""
+def _shared(names: Sequence[Sequence[str]]) -> int:
+    """Return with how many letters, or words, all names begin."""
     return sum(1 for _ in itertools.takewhile(lambda at: len(set(at)) == 1, zip(*names, strict=False)))
 
 

@@ -182,7 +182,7 @@ def test_the_caption_counts_what_its_histograms_have_and_names_what_has_none(mak
 
     assert "1 to 3 repeats a cell with numbers; 500 to 1\u202f500 single accesses a curve" in found.sub
     assert (
-        "4 more curves are in the numbers. Without a histogram: memory, 4 KiB and memory, 32 KiB."
+        "4 more curves are in the numbers only. Without a histogram: memory, 4 KiB and memory, 32 KiB."
         in found.sub
     )
 

@@ -219,7 +219,7 @@ def test_of_two_files_of_four_axes_panels_are_drawn_and_not_72_lines_in_one(
 
     assert len(figure.panels) == 12
     assert {len({p["series"] for p in panel.wide["datasets"]["points"]}) for panel in figure.panels} == {4}
-    assert " 6 more panels in the numbers only." in figure.sub
+    assert " 6 more panels are in the numbers only." in figure.sub
 
 
 def sweep(make: Any, path: Path, threads: dict[int, str]) -> Path:

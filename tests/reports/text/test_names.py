@@ -33,6 +33,9 @@ def test_names_that_are_cut_stay_apart(names: list[str], width: int) -> None:
         # "scaling, pl…ad bandwidth" stood for each
         ([f"scaling, place=local threads={n}: triad bandwidth" for n in (4, 8)], 30, ["scaling…threads=4: triad…", "scaling…threads=8: triad…"]),
         ([f"scaling, place={p} threads={n}: triad bandwidth" for p in ("local", "remote") for n in (4, 8)], 26, [f"…place={p} threads={n}…" for p in ("local", "remote") for n in (4, 8)]),
+        # each part tells some apart: "…reading from…~1" told none of them
+        ([f"alg use {a}, kind {k}, mode {m} memory" for a in ("lz4", "zstd") for k in ("s", "l") for m in ("read", "write")], 18, [f"{a}, {k}, {m}" for a in ("lz4", "zstd") for k in ("s", "l") for m in ("read", "write")]),
+        ([f"alg {a}, mode {m}" for a in ("compress", "decompress") for m in ("from memory", "to memory")], 12, ["com…ss, from", "compress, to", "dec…ss, from", "deco…ess, to"]),
         # of a single one nothing tells what it shares: its ends stay
         (["File, 8 GB, first 8 GB, direct"], 20, ["File, 8 GB…direct"]),
         (["walk over a buffer of one size"], 16, ["walk ove…ne size"]),
