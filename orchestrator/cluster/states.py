@@ -5,10 +5,11 @@ The results decide, never a scheduler's word: a host is done when its file holds
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Literal, get_args
 
 from orchestrator.cluster.engine import IN_TURN, Host, Job
 from orchestrator.cluster.kept import Kept
@@ -48,59 +49,49 @@ class State:
         return self.reason in IN_TURN
 
 
-class _Found(Protocol):
-    """Makes the State of one host."""
-
-    def __call__(
-        self, word: Word, reason: str = "", *, stuck: bool = False, retry: bool = False, blocked: bool = False
-    ) -> State: ...
-
-
 def state(
     host: str, *, kept: Kept | None, log: Log | None, job: Job | None, node: Host | None, refused: str = "", jobs_known: bool = True
 ) -> State:  # fmt: skip
     """Return what became of a host. `node`: None if nobody could be asked; `refused`: why it got no job at the last attempt; `jobs_known`: it has
     a job only if there is one here."""
     total, done = (kept.total, kept.done) if kept else (0, 0)
-
-    def found(
-        word: Word, reason: str = "", *, stuck: bool = False, retry: bool = False, blocked: bool = False
-    ) -> State:
-        return State(
-            host=host, word=word, reason=reason, done=done, total=total, job=job.id if job else log.job if log else "",
-            stuck=stuck, retry=retry, blocked=blocked,
-        )  # fmt: skip
-
+    found = functools.partial(
+        State, host=host, done=done, total=total, job=job.id if job else log.job if log else ""
+    )
     if kept and kept.complete:
-        return found("done")
+        return found(word="done")
     if job and job.phase == "runs":
-        return found("running")
+        return found(word="running")
     if job and job.phase == "waits":
         if node and node.problem:
             waits = f"{_for_ever(job)}; {_MENDED}" if job.hopeless else "its job waits for it"
-            return found("skipped", f"{node.problem}; {waits}", stuck=True)
+            return found(word="skipped", reason=f"{node.problem}; {waits}", stuck=True)
         if job.hopeless:
             return found(
-                "failed", f"{_for_ever(job)}; `run -o` takes it back, and submits another", stuck=True
+                word="failed",
+                reason=f"{_for_ever(job)}; `run -o` takes it back, and submits another",
+                stuck=True,
             )
-        return found("queued", job.reason)
+        return found(word="queued", reason=job.reason)
     if kept and kept.problem:
         return found(
-            "failed", f"{kept.problem}; move it away, and `run -o` begins the host anew", blocked=True
+            word="failed",
+            reason=f"{kept.problem}; move it away, and `run -o` begins the host anew",
+            blocked=True,
         )
     if not jobs_known and (log is None or log.rc is None):
-        return found("unknown")
+        return found(word="unknown")
     if job and log and int(log.job) < int(job.id):
         log = None  # of an earlier job
     if log and log.never_began and node and node.problem:
-        return found("skipped", f"{node.problem}; {_never_began(log)}; {_MENDED}")
-    never_began = log is None and (kept is None or job is None or job.state == "CANCELLED")
-    if never_began and node and node.problem:
-        return found("skipped", node.problem)
+        return found(word="skipped", reason=f"{node.problem}; {_never_began(log)}; {_MENDED}")
+    nothing_ran = log is None and (kept is None or job is None or job.state == "CANCELLED")
+    if nothing_ran and node and node.problem:
+        return found(word="skipped", reason=node.problem)
     if log is None and job is None:
-        return found("lost", "no log") if kept else found("not submitted", refused)
+        return found(word="lost", reason="no log") if kept else found(word="not submitted", reason=refused)
     if refused and job and log is None:
-        return found("not submitted", refused)  # it was taken back before it began
+        return found(word="not submitted", reason=refused)  # it was taken back before it began
     return _ended(found, kept, log, job, node)
 
 
@@ -109,29 +100,35 @@ def depends_on_host(kept: Kept | None, job: Job | None) -> bool:
     return not (kept and kept.complete) and not (job and job.phase == "runs")
 
 
-def _ended(found: _Found, kept: Kept | None, log: Log | None, job: Job | None, node: Host | None) -> State:
+def _ended(
+    found: Callable[..., State], kept: Kept | None, log: Log | None, job: Job | None, node: Host | None
+) -> State:
     """Return the state of a host whose job is over, or forgotten."""
     if kept and kept.failed and not kept.pending:
-        return found("failed", f"{kept.failure} ({kept.failed} of {kept.total})", retry=True)
+        return found(word="failed", reason=f"{kept.failure} ({kept.failed} of {kept.total})", retry=True)
     if kept and kept.nothing:
-        return found("failed", kept.nothing, retry=True)
+        return found(word="failed", reason=kept.nothing, retry=True)
     if log and log.rc is not None:
         killed = job and job.state not in ("COMPLETED", "FAILED")
         if job and killed:
-            return found("failed", f"job {job.id} {job.state}")
+            return found(word="failed", reason=f"job {job.id} {job.state}")
         tool = f"{kept.failure} ({kept.failed} of {kept.total})" if kept and kept.failed else ""
         if log.rc == 0:
-            return found("failed", f"job {log.job} ended well, but its results are not here")
-        return found("failed", tool or _rc_words(log))
+            return found(word="failed", reason=f"job {log.job} ended well, but its results are not here")
+        return found(word="failed", reason=tool or _rc_words(log))
     if log and log.never_began:
-        return found("failed", f"{_never_began(log)}; `run -o` submits another")
+        return found(word="failed", reason=f"{_never_began(log)}; `run -o` submits another")
     if node and node.problem:
-        return found("lost", node.problem)
+        return found(word="lost", reason=node.problem)
     if job and job.state == "NODE_FAIL":
-        return found("lost", f"job {job.id} NODE_FAIL: Slurm lost the host, or what watched the job there")
+        return found(
+            word="lost", reason=f"job {job.id} NODE_FAIL: Slurm lost the host, or what watched the job there"
+        )
     if job and job.state != "COMPLETED":
-        return found("failed", f"job {job.id} {job.state}{f' ({job.reason})' if job.reason else ''}")
-    return found("lost", "its job ended without a last word")
+        return found(
+            word="failed", reason=f"job {job.id} {job.state}{f' ({job.reason})' if job.reason else ''}"
+        )
+    return found(word="lost", reason="its job ended without a last word")
 
 
 _MENDED: Final = "once that is mended and the host resumed, `run -o` submits another"

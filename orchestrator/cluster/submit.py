@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -114,8 +116,6 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
 
 
 def _is_full(sweep: Sweep) -> bool:
-    import os
-
     try:
         space = os.statvfs(sweep.folder)
     except OSError:
@@ -169,8 +169,6 @@ def canaries(view: View, todo: Iterable[Submission]) -> tuple[dict[str, str], li
 
 def start(view: View, engine: Engine, todo: Sequence[Submission]) -> tuple[dict[str, str], dict[str, str]]:
     """Start jobs: (host → its job, host → why it got none), and keep the second for `status`."""
-    import dataclasses
-
     if not view.sweep.canary:
         taken, refused = engine.submit(todo)
     else:
