@@ -18,6 +18,7 @@ GLANCE_S: Final = 10.0
 """For who only looks: a question is asked once. It is the MessageTimeout that Slurm has by default."""
 _TIMEOUT_S: Final = 30.0
 _SETTLES_S: Final = 3.0  # in which a job that was taken without an answer is seen
+_LONGEST_WORD: Final = 100_000  # of a command line; Linux takes none of 128 KiB
 _SAME: Final = 3
 """So many refusals in the same words, and the other hosts are not tried: it is not about the host."""
 _IN_FLIGHT: Final = 4
@@ -43,7 +44,8 @@ class Slurm:
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
         # --all: else hosts of hidden partitions are unknown, to those who may use them, too
-        asked = ["sinfo", "-h", "-a", "-N", "-n", ",".join(names), "-o", slurm_text.SINFO]
+        these = ["-n", text] if len(text := ",".join(names)) < _LONGEST_WORD else []  # else all are listed
+        asked = ["sinfo", "-h", "-a", "-N", *these, "-o", slurm_text.SINFO]
         partitions = os.environ.get("SBATCH_PARTITION") or slurm_text.option(
             self._sweep.sbatch, "-p", "--partition"
         )

@@ -105,6 +105,16 @@ def test_who_waits_for_slurm_is_told_so(program: Program) -> None:
     ]
 
 
+def test_ten_thousand_hosts_are_no_word_that_linux_refuses(program: Program) -> None:
+    program("sinfo", "echo 'frontier00007|idle|1:64:2|(null)|batch*|infinite|none'")
+    names = tuple(f"frontier{number:05}" for number in range(10_000))
+    sweep = Sweep(id="3f9a12bc", folder="/acc", via="slurm", hosts=names, experiments={}, words=())
+
+    hosts = Slurm(sweep, patience_s=0).hosts(names)
+
+    assert [name for name, host in hosts.items() if not host.problem] == ["frontier00007"]
+
+
 def test_who_only_looks_waits_for_no_answer(program: Program) -> None:
     program("squeue", "exec sleep 60")
     sweep = Sweep(id="3f9a12bc", folder="/acc", via="slurm", hosts=("n1",), experiments={}, words=())
