@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from reports.compare.matching import CellOfSide, Matching, cells, why_it_failed
+from reports.compare.matching import CellOfSide, Matching, cells, reason_of
 from reports.compare.sides import Side, SideName
 
 
@@ -18,7 +18,7 @@ class Failed:
     cell: str
     a: tuple[int, int]  # runs that failed, of how many: those that count and the failed ones
     b: tuple[int, int]
-    why: str  # ": exit status 1", "" where nothing is known of it
+    reason: str  # "exit status 1", "" where nothing is known of it
 
     @property
     def here(self) -> tuple[int, int]:
@@ -44,6 +44,11 @@ class Failed:
         where = ", ".join(filter(None, (self.sweep, self.cell)))
         return f"{self.here[0]} of {self.here[1]} runs of {where} ({self.other}: {self.there[0]} of {self.there[1]})"
 
+    @property
+    def with_reason(self) -> str:
+        """Return "3 of 6 runs of prog, n=6 (A: 0 of 6): exit status 1"."""
+        return f"{self.text}{self.reason and f': {self.reason}'}"
+
 
 def failures(matching: Matching, a: Side, b: Side, ignore: Collection[str]) -> tuple[Failed, ...]:
     """Return the cells of which more failed on one side, those of A first, of a side those without a number; `ignore`: as of `cells`."""
@@ -63,7 +68,7 @@ def failures(matching: Matching, a: Side, b: Side, ignore: Collection[str]) -> t
             side: SideName = "A" if of_a > of_b else "B"
             runs = bad[0][pair.a.key].runs if side == "A" else bad[1][pair.b.key].runs
             found.append(
-                Failed(side=side, sweep=pair.a.sweep, cell=pair.a.name, a=counted[0], b=counted[1], why=why_it_failed(runs))
+                Failed(side=side, sweep=pair.a.sweep, cell=pair.a.name, a=counted[0], b=counted[1], reason=reason_of(runs))
             )  # fmt: skip
     return tuple(sorted(found, key=lambda one: (one.side, not one.wholly, -one.here[0] / one.here[1])))
 

@@ -66,7 +66,7 @@ def as_json(comparison: Comparison) -> str:
             {"side": u.side, "sweep": u.sweep, "cell": u.cell, "reason": u.reason} for u in comparison.unmatched
         ],
         "failures": [
-            {"side": f.side, "sweep": f.sweep, "cell": f.cell, "reason": f.why.removeprefix(": "), **{name: {"failed": failed, "runs": runs} for name, (failed, runs) in (("a", f.a), ("b", f.b))}}
+            {"side": f.side, "sweep": f.sweep, "cell": f.cell, "reason": f.reason, **{name: {"failed": failed, "runs": runs} for name, (failed, runs) in (("a", f.a), ("b", f.b))}}
             for f in comparison.failures
         ],
         "modes": [
@@ -237,7 +237,7 @@ def as_junit(comparison: Comparison) -> str:
         for one in comparison.broken:
             case = _case(suite, ", ".join(filter(None, (one.sweep, one.cell))), "runs")
             ElementTree.SubElement(
-                case, "error", {"message": _xml(f"failed in B: {one.text}{one.why}"), "type": "failed"}
+                case, "error", {"message": _xml(f"failed in B: {one.with_reason}"), "type": "failed"}
             )
         _count(suite)
     lost = {(one.sweep, one.cell) for one in comparison.broken if one.wholly}
@@ -291,7 +291,7 @@ def as_github(comparison: Comparison) -> str:
     names what a check doubts, a notice with the verdict."""
     regressed = comparison.of("regressed")
     out = [
-        f"::error title={_property(f'failed: {one.sweep}')}::{_data(f'{one.text}{one.why}')}" for one in comparison.broken
+        f"::error title={_property(f'failed: {one.sweep}')}::{_data(one.with_reason)}" for one in comparison.broken
     ] + [
         f"::error title={_property(f'regressed: {row.name}')}::"
         + _data(f"{texts.from_to(row)}, {texts.moved(row, '95 %: ')}, {texts.runs(row)}{texts.provisional(row)}{texts.doubtful(row)}")

@@ -502,18 +502,19 @@ def gave_no_number(side: str, runs: Sequence[Run]) -> str:
     words = sorted(set(map(became, runs)))
     head = {1: "its only run", 2: "both runs"}.get(len(runs), f"all {len(runs)} runs")
     if words == ["failed"]:
-        return f"{head} failed in {side}{why_it_failed(runs)}"
+        why = reason_of(runs)
+        return f"{head} failed in {side}{why and f': {why}'}"
     left_out = all(r.void or r.record.status in LEFT_OUT for r in runs)
     return f"{head} {'left out' if left_out else 'gave no number'} in {side} ({fmt.words(words)})"
 
 
-def why_it_failed(runs: Sequence[Run]) -> str:
-    """Return ": exit status 1: no space left", of several reasons the first and how many others there are; "" where none is known."""
+def reason_of(runs: Sequence[Run]) -> str:
+    """Return why runs failed, "exit status 1: no space left", of several reasons the first and how many others there are; "" where none is known."""
     reasons = list(dict.fromkeys(reason for run in runs if (reason := run.record.reason)))
     if not reasons:
         return ""
     more = f" (and {fmt.plural(len(reasons) - 1, 'other reason')})" if len(reasons) > 1 else ""
-    return f": {reasons[0]}{more}"
+    return f"{reasons[0]}{more}"
 
 
 def became(run: Run) -> str:

@@ -405,11 +405,12 @@ def _ranked(rows: Sequence[Row]) -> list[Row]:
 def _changed(rows: Sequence[Row]) -> str:
     """Return "4 of 12 regressed, 1 improved": what the best cell alone does not tell; "" where none is known to have changed."""
     judged = [row for row in rows if not row.once]
-    counts = [(sum(row.verdict == word for row in judged), word) for word in ("regressed", "improved")]
-    told = [f"{fmt.count(n)} {word}" for n, word in counts if n]
+    counts = {word: sum(row.verdict == word for row in judged) for word in ("regressed", "improved")}
+    told = [(fmt.count(n), word) for word, n in counts.items() if n]
     if not told or len(judged) < 2:
         return ""
-    return ", ".join([told[0].replace(" ", f" of {fmt.count(len(judged))} ", 1), *told[1:]])
+    (n, word), *others = told
+    return ", ".join([f"{n} of {fmt.count(len(judged))} {word}", *(f"{n} {word}" for n, word in others)])
 
 
 def _changed_beside(first: Sequence[Row], comparison: Comparison) -> str:

@@ -264,7 +264,7 @@ def failed(comparison: Comparison) -> list[str]:
     found = comparison.failures
     if max(Counter(one.side for one in found).values(), default=0) < 2 and all(one.wholly for one in found):
         return []
-    return [f"{one.side}: {one.text}{'' if one.wholly else one.why}" for one in found]
+    return [f"{one.side}: {one.text if one.wholly else one.with_reason}" for one in found]
 
 
 def _lost(comparison: Comparison) -> str:

@@ -18,6 +18,7 @@ from reports.report import build
 from reports.results.convicted import Guilty
 from reports.results.load import load
 from reports.results.model import Results
+from reports.text import format as fmt
 
 LATEXMKRC = b"# Plain `latexmk` makes a PDF.\n$pdf_mode = 1;\n@default_files = ('report.tex');\n"
 
@@ -116,7 +117,7 @@ def _counted(files: Iterable[str]) -> str:
     for place, word in (("figures", "figure"), ("tables", "table"), ("assets", "other file")):
         n = len({n.rsplit(".", 1)[0] for n in names if n.startswith(f"{place}/")})
         if n:
-            said.append(f"{n} {word}{'s' if n > 1 else ''}")
+            said.append(fmt.plural(n, word))
     return ", ".join(said)
 
 

@@ -32,7 +32,7 @@ def numbers(run: Run) -> Iterator[Number]:
     for row in lines:
         if name := stands_for(row):
             metric, part = imb.METRICS[name], _part(row, "message_size")
-            two = (("nprocs", 2),) if row.benchmark.startswith("Ping") else ()
+            two = _TWO if row.benchmark.startswith("Ping") else ()
             yield Number(
                 name=Name(
                     metric=name,
@@ -49,6 +49,10 @@ def numbers(run: Run) -> Iterator[Number]:
     for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
         if len(_times(curve)) >= 4:
             yield from _pingpong(part, curve)
+
+
+_TWO: Final = (("nprocs", 2),)
+"""What goes without saying of a benchmark between two processes."""
 
 
 def stands_for(row: Timing) -> str:
@@ -75,15 +79,24 @@ def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
     fitted = formulas.fit(times)
     start = next((b for b in fitted.quotable if b.start == min(times)), None) if fitted else None
     if start and start.alpha > 0:
-        yield Number.derived("α", "ns", "lower", start.alpha, part, made_of="PingPong/time")
+        yield Number.derived("α", "ns", "lower", start.alpha, part, unsaid=_TWO, made_of="PingPong/time")
     if figures.peak is not None:
         digit = next(row.time_step or 0.0 for row in curve if row.message_size == figures.peak_size)
         step = figures.peak * (digit / times[figures.peak_size or 0])
         yield Number.derived(
-            "peak bandwidth", "B/s", "higher", figures.peak, part, step, made_of="PingPong/bandwidth"
+            "peak bandwidth",
+            "B/s",
+            "higher",
+            figures.peak,
+            part,
+            step,
+            unsaid=_TWO,
+            made_of="PingPong/bandwidth",
         )
     if figures.half_size is not None:  # smaller is only better while the peak stays: no direction of its own
-        yield Number.derived("n½", "B", "neither", figures.half_size, part, made_of="PingPong/bandwidth")
+        yield Number.derived(
+            "n½", "B", "neither", figures.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth"
+        )
 
 
 STATISTICS: Final = {

@@ -178,11 +178,20 @@ class Number:
         part: Part,
         step: float | None = None,
         *,
+        unsaid: Part = (),
         made_of: str = "",
     ) -> Self:
         """Return what a curve offers."""
         return cls(
-            name=Name(metric=metric, unit=unit, better=better, part=part, derived=True, made_of=made_of),
+            name=Name(
+                metric=metric,
+                unit=unit,
+                better=better,
+                part=part,
+                derived=True,
+                unsaid=unsaid,
+                made_of=made_of,
+            ),
             value=value,
             step=step,
         )
