@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from reports.charts._tails import Distribution, bucket_tip
+from reports.charts._tails import Distribution, bucket_tip, plural_of
 from reports.draw import axes, vega
 from reports.draw.figure import Panel, panel
 from reports.draw.plot import height, left_margin
@@ -53,7 +53,7 @@ def density_panel(d: Distribution, colour: str, *, noun: str = "access") -> Pane
         return None
     scale = fmt.scale_to_largest([own[-1].high], "ns")
     n, width = sum(b.n for b in shown), own[0].high - own[0].low
-    many = fmt.sentence(f"{noun}{'es' if noun.endswith('s') else 's'}")
+    many = fmt.sentence(plural_of(noun))
 
     def normal(at: float) -> float:
         return (

@@ -383,7 +383,7 @@ def _window_figure(sweep: str, runs: Sequence[Run], windows: Sequence[_Window]) 
         "Drawn: one repeat of each cell." if repeats > 1 else "",
         wording.hollow(panels, members).strip(),
     ]
-    words = fmt.words(panel.title.partition(",")[0] if i == 0 else panel.title.partition(",")[0].lower().replace("iops", "IOPS") for i, panel in enumerate(panels))  # fmt: skip
+    words = fmt.words(p.title if p.title == "IOPS" or p is panels[0] else p.title.lower() for p in panels)
     return Figure(
         id=f"fio-windows-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=f"{words} over time", sub=" ".join(filter(None, said)),
         panels=tuple(panels), numbers=(_window_table(windows),), runs=tuple(members), half=len(panels) == 1,

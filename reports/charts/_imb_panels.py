@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from parsers import imb
 from reports.charts import curve_rows, wording
@@ -111,7 +112,11 @@ def without_bytes(panels: Iterable[Sequence[Curve]]) -> str:
 
 def _positive(line: Curve) -> Curve:
     return Curve(
-        name=line.name, label=line.label, points=tuple(p for p in line.points if p[0] > 0), hollow=line.hollow
+        name=line.name,
+        label=line.label,
+        dimmed=line.dimmed,
+        points=tuple(p for p in line.points if p[0] > 0),
+        hollow=line.hollow,
     )
 
 
@@ -163,7 +168,7 @@ def _free(at: float, ink: Iterable[float], way: int) -> float:
 def rate_panel(times: Sequence[Line], panels: Sequence[Sequence[Line]], title: str) -> Panel:
     """panels: the times of all panels of its figure, which share their y axis."""
     colours = curve_rows.colours(panels)
-    lines = [line.rates for line in times]
+    lines = [replace(line.rates, dimmed=line.dimmed) for line in times]
     everything = [v for own in panels for line in own for _, y in line.rates.points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(everything, "B/s")
     y = axes.decades(

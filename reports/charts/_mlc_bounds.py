@@ -18,8 +18,6 @@ from reports.results.model import Results, Run
 from reports.results.naming import stands_in
 from reports.text import format as fmt
 
-KERNELS = ("triad", "add", "scale", "copy")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
@@ -43,7 +41,7 @@ class Elsewhere:
     def of(cls, results: Results) -> Elsewhere:
         """Return of each place the cell with the highest median, of Triad where it was measured; only of sound runs."""
         found = rates.frame([run for run in results.good("stream") if run.sound and spot(run)])
-        kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
+        kernel = next((k for k in reversed(stream.KERNELS) if (found["kernel"] == k).any()), "")
         own = found[found["kernel"] == kernel]
         cells = group_by(zip(own["run"], own["bandwidth"], strict=True), lambda p: facets.cell(p[0]))
         best: dict[Spot, Beside] = {}

@@ -326,12 +326,12 @@ def _percent_below(share: float) -> str:
 
 def bucket_tip(bucket: Bucket, noun: str) -> str:
     """Return what is read at a bar: "220 to 242 ns · 9 000 accesses"."""
-    counted = fmt.plural(bucket.n, noun, _many(noun))
+    counted = fmt.plural(bucket.n, noun, plural_of(noun))
     low, high = (fmt.quantity(end, "ns", step=0.0) for end in (bucket.low, bucket.high))
     return f"{low} to {high} · {counted}"
 
 
-def _many(noun: str) -> str:
+def plural_of(noun: str) -> str:
     return f"{noun}{'es' if noun.endswith('s') else 's'}"
 
 
@@ -355,7 +355,7 @@ def histogram_panel(
     axis of time it is drawn, if not on its own."""
     buckets = formulas.merge(d.buckets)
     modes = d.modes if len(d.modes) > 1 else ()
-    many = fmt.sentence(_many(noun))
+    many = fmt.sentence(plural_of(noun))
     x = _time_axis(like or [d], f"{fmt.sentence(noun)} time (log buckets, 24 a decade)")
     y = _count_axis(max(b.n for b in buckets) * (_ROOM if modes else 1.3), f"{many} per bucket (log scale)")
     bars: Rows = [
@@ -525,7 +525,7 @@ def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access",
         ))
         for d in found  # one after the other: the buckets of all of them are large
     ]  # fmt: skip
-    many = _many(noun)
+    many = plural_of(noun)
     several = any(len(runs) > 1 for runs, _ in told)
     own = "Quantiles, mean and SD: the median over the repeats of each run’s own; longest and modes: of all repeats together. "
     return Table(

@@ -27,6 +27,7 @@ class Curve:
     points: tuple[tuple[float, Spread], ...]  # by rising x
     label: str = ""  # at the line's end; the name if not given
     dashed: bool = False
+    dimmed: bool = False  # grey, without a name beside it
     ranges: tuple[tuple[float, float, float], ...] | None = None  # x, low, high; else from the repeats
     turns: tuple[Mapping[float, float], ...] = field(default=(), compare=False)
     """x → y of each repeat, where they are known."""
@@ -147,7 +148,6 @@ def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) 
 
 
 MOST_SERIES = 6
-_DIMMED = " "
 
 
 C = TypeVar("C", bound=Curve)
@@ -166,19 +166,19 @@ def highlight(panels: Sequence[Sequence[C]], badness: Callable[[C], float]) -> l
             continue
         ranked = sorted(curves, key=badness)
         named = worst & {c.name for c in curves} or {c.name for c in ranked[-3:]}
-        grey = [replace(c, label=_DIMMED) for c in ranked if c.name not in named]
+        grey = [replace(c, dimmed=True) for c in ranked if c.name not in named]
         drawn.append([*grey, *(c for c in ranked if c.name in named)])
     return drawn
 
 
 def highlighted(curves: Sequence[C]) -> list[C]:
     """Return the curves that have a name beside them."""
-    return [c for c in curves if c.label != _DIMMED]
+    return [c for c in curves if not c.dimmed]
 
 
 def dimmed(panels: Sequence[Sequence[Curve]], by: str) -> str:
     """Say what grey lines are, if there are any, and by what the others are the worst."""
-    grey = any(len(highlighted(curves)) < len(curves) for curves in panels)
+    grey = any(c.dimmed for curves in panels for c in curves)
     return f" Grey: all but the worst three by {by}." if grey else ""
 
 
@@ -211,7 +211,7 @@ def series_of(curves: Sequence[Curve], named: Mapping[str, str]) -> list[Series]
     return [
         Series(
             name=c.name,
-            colour=named.get(c.name, vega.GREY) if c.label != _DIMMED else vega.GREY,
+            colour=vega.GREY if c.dimmed else named.get(c.name, vega.GREY),
             dashed=c.dashed,
         )
         for c in curves
@@ -267,9 +267,9 @@ def failed(what: str, run: Run) -> str:
 
 
 def crossed(panels: Iterable[Panel]) -> str:
-    """Say what crosses are, and how many cells they are of; "" without one."""
-    counts = [len(p.wide["datasets"].get("crosses", ())) for p in panels]
-    return " Cross on the axis: a cell without a number." if any(counts) else ""
+    """Say what crosses are; "" without one."""
+    drawn = any(p.wide["datasets"].get("crosses") for p in panels)
+    return " Cross on the axis: a cell without a number." if drawn else ""
 
 
 def saturates(line: Curve) -> float | None:

@@ -606,6 +606,6 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
 
 def _size(d: Distribution) -> float | None:
     """Return the bytes of memory whose accesses were timed, where they are told: of a buffer its window."""
-    options = d.runs[0].options
-    told = [size_bytes(str(options[name])) for name in ("bytes", "window") if options.get(name) is not None]
-    return min(told) if d.target == "memory" and options.get("bytes") is not None else None
+    run = d.runs[0]
+    told = d.target == "memory" and run.options.get("bytes") is not None
+    return _poke_modes.reach(run) if told else None

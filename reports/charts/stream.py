@@ -39,8 +39,8 @@ METHODS = (
     "it writes is not counted. A curve is full at the first thread count with 95 % of its maximum, where all repeats agree."
 )
 
-KERNELS = ("triad", "add", "scale", "copy")
-"""The kernel that is drawn: the first of these that was measured. All are in the numbers."""
+KERNELS = stream.KERNELS[::-1]
+"""The kernel that is drawn: the first of these that was measured, the triad if it was. All are in the numbers."""
 
 
 def chapter(results: Results, tool: str = "stream") -> Chapter:

@@ -257,6 +257,20 @@ def test_beside_lines_stands_what_tells_them_apart(tmp_path: Path) -> None:
         assert [row["text"] for row in curve_rows.end_names(lines, plot, 1.0)["names"]] == told
 
 
+def test_the_same_lines_are_grey_in_both_panels_of_messages(make: Any, tmp_path: Path) -> None:
+    """Beside the bandwidths stood the names of all eight places, of which the times beside them had five in grey."""
+    maker = make.Maker(tmp_path / "r.db")
+    for i in range(8):
+        text = make.imb_text({size: (i + 1) * (1 + size / 1000) for size in (0, 64, 4096, 65536)})
+        maker.add("s", "imb", {}, text, axes=("place",), place=f"pair {i}")
+
+    (figure,) = chart_module("imb").chapter(load([maker.write()])).figures
+
+    assert "Grey: all but the worst three by time." in figure.sub
+    for panel in figure.panels:
+        assert [row["series"] for row in panel.wide["datasets"]["names"]] == ["pair 5", "pair 6", "pair 7"]
+
+
 def test_an_axis_has_the_number_and_its_unit_alone(make: Any, tmp_path: Path) -> None:
     """The benchmark stands in the panel's title; behind it the unit was cut off on a narrow page."""
     maker = make.Maker(tmp_path / "a.db")
