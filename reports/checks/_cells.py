@@ -42,10 +42,6 @@ def siblings(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run
     ]
 
 
-def is_captured(run: Run) -> bool:
-    return run.captured
-
-
 def sweeps(run: Run, name: str) -> bool:
     """Is an option an axis that the experiment's author chose: was it to be seen what its values do? Of captured texts every option is an axis."""
     return not run.captured and name in run.cell.swept
@@ -62,7 +58,7 @@ _MOST_WORDS = 2000
 def command_text(run: Run) -> str:
     """The command line as one text; of a captured run as it was typed, "" where nobody tells it."""
     words = run.record.argv[:_MOST_WORDS]
-    return " ".join(words) if is_captured(run) else shlex.join(words)
+    return " ".join(words) if run.captured else shlex.join(words)
 
 
 def own_command(run: Run) -> str:

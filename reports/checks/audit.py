@@ -16,7 +16,6 @@ from orchestrator.tools import tool_names
 from parsers.measurement import Scalar
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
 from reports.checks._cells import cell_key as cell_key
-from reports.checks._cells import is_captured
 from reports.results import naming
 from reports.results.convicted import CellKey, Guilty, by_metric, checks_of, doubting
 from reports.results.grouping import group_by
@@ -74,7 +73,9 @@ def audit(results: Results) -> tuple[Finding, ...]:
     seen as far as `load.load` keeps it: the first and last CAPTURED ÷ 2 characters."""
     good = [run for tool in results.tools for run in results.good(tool)]
     repeats = Counter(map(cell_key, good))
-    groups = group_by(good, _sweep) | group_by(filter(is_captured, good), lambda r: (*_sweep(r), r.text))
+    groups = group_by(good, _sweep) | group_by(
+        (run for run in good if run.captured), lambda r: (*_sweep(r), r.text)
+    )
     told_apart = {of: _varying(runs) for of, runs in groups.items()}
     texts = {cell: {run.text for run in runs} for cell, runs in group_by(good, cell_key).items()}
     names = _Names(

@@ -16,7 +16,6 @@ from reports.checks._cells import (
     by_cell,
     from_table,
     in_bytes,
-    is_captured,
     is_set,
     siblings,
     siblings_key,
@@ -188,7 +187,7 @@ def number_of_jobs(results: Results) -> Iterator[Fault]:
     for run in results.good("fio"):
         typed, row = whole(typed_options(run).get("numjobs")), whole(run.options.get("numjobs"))
         depth, flight = whole(run.options.get("iodepth")), fio.in_flight(run)
-        if is_captured(run) and typed and row and depth and flight and typed != row:
+        if run.captured and typed and row and depth and flight and typed != row:
             found.setdefault((run.file, run.cell.sweep, typed, row), []).append((run, flight / depth))
     for (_, _, said, held), members in found.items():
         if len(members) < 3:
@@ -221,7 +220,7 @@ def block_size(results: Results) -> Iterator[Fault]:
         if size is None:
             continue
         typed, machine = in_bytes(typed_options(run).get("bs", "?")), machine_key(run)
-        if is_captured(run) and typed is not None and typed != size:
+        if run.captured and typed is not None and typed != size:
             typed_wrong.setdefault((machine, run.cell.sweep, typed, size), []).append(run)
         else:
             key = machine, run.cell.sweep, str(run.options.get("rw"))

@@ -22,7 +22,6 @@ from reports.checks._cells import (
     by_cell,
     command_text,
     in_bytes,
-    is_captured,
     own_command,
     siblings_key,
     typed_options,
@@ -108,7 +107,7 @@ def _told(run: Run) -> dict[str, object]:
 
 def _printed(run: Run, name: str) -> bool:
     """Does what the tool printed tell the option's value? Then it arrived."""
-    if is_captured(run):
+    if run.captured:
         return True  # what tells captured cells apart is what was printed, or what the user says of them
     asked = run.cell.options[name]
     if any(row.get(name) == asked for row in itertools.islice(run.measured(), 1000)):
@@ -156,10 +155,10 @@ def command_and_result(results: Results) -> Iterator[Fault]:
     """
     firsts = [runs[0] for tool in results.tools for runs in by_cell(results.good(tool)).values()]
     for run in firsts:
-        for name, asked, printed in () if is_captured(run) else _contradictions(run):
+        for name, asked, printed in () if run.captured else _contradictions(run):
             text = f"{name}={asked} was asked for, {run.tool} says {name}={printed}"
             yield Fault(level="error", run=run, text=text)
-    written = (run for run in firsts if is_captured(run) and run.record.argv)
+    written = (run for run in firsts if run.captured and run.record.argv)
     for (_, tool, command), members in group_by(written, lambda r: (r.file, r.tool, command_text(r))).items():
         cells = members[0].cell.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
         short = command if len(command) <= 90 else command[:89] + "…"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reports.checks import Fault, Level, check
-from reports.checks._cells import by_cell, command_text, is_captured
+from reports.checks._cells import by_cell, command_text
 from reports.readings.imb import Timing, pins, timings
 from reports.results.grouping import group_by
 from reports.results.machines import source
@@ -94,7 +94,7 @@ def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
     between it and its table: it is that of the next table."""
     found = {run: [command_text(run)] for run in runs}
     for parts in group_by(
-        filter(is_captured, runs), lambda r: (r.file, r.session.session, source(r))
+        (run for run in runs if run.captured), lambda r: (r.file, r.session.session, source(r))
     ).values():
         waiting: list[str] = []
         for run in sorted(parts, key=lambda r: r.record.run_id):
@@ -130,7 +130,7 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
                     column = f"{benchmark}/mbytes_per_sec" if benchmark else ""
                     yield Fault(level="warn" if unclear else "error", run=run, text=flag.text, metric=column)
         top = max((row.bandwidth or 0.0 for row in timings(run) if row.message_size), default=0.0)
-        if top and is_captured(run) and run.parsed.facts.get("megabyte") == 2**20:
+        if top and run.captured and run.parsed.facts.get("megabyte") == 2**20:
             yield Fault(
                 level="info", run=run,
                 text=f"the column’s {top / 2**20:.2f} “Mbytes/sec” are {fmt.quantity(top, 'B/s', 4)}, not {fmt.quantity(top / 2**20 * 1e6, 'B/s', 4)}",

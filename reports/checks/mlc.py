@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from parsers import mlc
 from parsers.mlc import TRAFFIC_TEXT
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, cell_key, is_captured, siblings_key, sweeps
+from reports.checks._cells import by_cell, cell_key, siblings_key, sweeps
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
 from reports.numbers.possible import module_peak
@@ -124,7 +124,7 @@ def kind_of_writes(results: Results) -> Iterator[Fault]:
     """
     for curve in curves(results):
         said = TRAFFIC_TEXT.get(curve.traffic, "")
-        if is_captured(curve.run) and "non-temporal" in said:
+        if curve.run.captured and "non-temporal" in said:
             text = f"{said}; the latency is the reader’s"
             yield Fault(level="info", run=curve.run, text=text)
 

@@ -16,7 +16,6 @@ from reports.checks._cells import (
     by_cell,
     command_text,
     from_table,
-    is_captured,
     siblings,
     siblings_key,
     sweeps,
@@ -159,7 +158,7 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
             text = f"{threads:g} threads on {left[0]}, there are {left[1]}"
             yield Fault(level="error", run=run, text=text)
         command = command_text(run)
-        if is_captured(run) and "OMP_NUM_THREADS" in command and not _BINDS.search(command):
+        if run.captured and "OMP_NUM_THREADS" in command and not _BINDS.search(command):
             unbound.append(run)
     for members in group_by(unbound, lambda r: (r.file, command_text(r))).values():
         cell = fmt.plural(len(members), "cell") if len(members) > 1 else ""
@@ -231,7 +230,7 @@ def _slit(run: Run, results: Results) -> float | None:
     if machine is not None and machine.distances:
         pairs = [(a, b, float(d)) for (a, b), d in machine.distances.items()]
     else:
-        sessions = [m.session for m in results.machines if m.file == run.file] if is_captured(run) else []
+        sessions = [m.session for m in results.machines if m.file == run.file] if run.captured else []
         told = [s.facts["numa_distances"] for s in (run.session, *sessions) if s.facts.get("numa_distances")]
         pairs = [(int(a), int(b), float(d)) for a, b, d in (told[0] if told else ())]
     own = [d for a, b, d in pairs if a == b and d]

@@ -64,6 +64,17 @@ class NumbersModule(Protocol):
         """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
         ...
 
+    LEADS: str
+    """The metric that `leading` is of where another number of the run has the same value."""
+
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+        """Return the `leading` number of each repeat that has it, where the repeats together tell which one that is."""
+        ...
+
+    def undirected(self, run: Run) -> list[str]:
+        """Return the metrics of a run that are not compared, for its experiment does not say which direction is better."""
+        ...
+
     def moved(self, parsed: Parsed) -> tuple[float, float] | None:
         """Return the bandwidth (B/s) behind `leading`, where that counts things or times a number of bytes, and the size of one, or that
         number (B)."""
