@@ -113,7 +113,7 @@ class _Draft:
         return [*([self.figure] if self.figure else []), *self.here]
 
     def found(self) -> Iterable[Finding]:
-        refs = (*self.items(), *(t for t in self.end if t.number))
+        refs = (*self.items(), *self.end)
         return (Finding(text=text, refs=refs) for text in self.findings)
 
 

@@ -70,6 +70,11 @@ class Table:
     kind: Literal["table"] = "table"
 
     @property
+    def file(self) -> str:
+        """Where it stands in the folder, printed or not."""
+        return f"tables/{self.label}.csv"
+
+    @property
     def long(self) -> bool:
         """Must it be allowed to break over pages?"""
         return self.turned or len(self.rows) > 30

@@ -65,7 +65,7 @@ def make(results: Results, made: Document, guilty: Guilty, template: Path | None
         files[f"report.{suffix}"] = language.report(made)
     files["latexmkrc"] = LATEXMKRC
     for table in (*made.tables, *made.filed):
-        files[f"tables/{table.label}.csv"] = texts.table_csv(table)
+        files[table.file] = texts.table_csv(table)
         for suffix in ("md", "tex"):
             files[f"tables/{table.label}.{suffix}"] = languages[suffix].table(table)
     for figure in made.figures:

@@ -240,6 +240,23 @@ def test_all_files_are_there(files: dict[str, bytes], made: Document) -> None:
     assert len({t.label for t in (*made.tables, *made.filed)}) == len(made.tables) + len(made.filed)
 
 
+def test_a_finding_names_the_file_of_numbers_that_are_not_printed(
+    made: Document, files: dict[str, bytes]
+) -> None:
+    """ "over 21.0 × the median in each repeat (Figure 3)", whose numbers are in no printed table."""
+    finding = made.findings[0]
+    filed = replace(made.numbers[0], number=0, label="a-tail")
+    section = replace(made.sections[0], findings=(replace(finding, refs=(made.figures[0], filed)),))  # fmt: skip
+    told = replace(made, sections=(section, *made.sections[1:]))
+
+    said = {suffix: language.report(told).decode() for suffix, language in texts.languages().items()}
+    assert "(Figure 1, `tables/a-tail.csv`)" in said["md"]
+    assert r"\texttt{tables/\allowbreak{}a-tail.csv})" in said["tex"]
+    assert '#raw("tables/a-tail.csv"))' in said["typ"]
+    assert all(ref.number or ref in made.filed for one in made.findings for ref in one.refs)
+    assert {table.file for table in made.filed} <= files.keys()
+
+
 def test_the_three_texts_have_the_same_figures_tables_and_gaps(
     files: dict[str, bytes], made: Document
 ) -> None:
