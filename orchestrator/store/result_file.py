@@ -33,7 +33,17 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from orchestrator.machine.near_files import near_files
-from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Skipped, Tried
+from orchestrator.model import (
+    AS_NEW,
+    Alias,
+    Cell,
+    Placement,
+    PlannedRun,
+    RunRecord,
+    Skipped,
+    Tried,
+    canonical_json,
+)
 from orchestrator.store import answers, bounds, cache, claims, database, folders, rows
 from orchestrator.store.bounds import Bounds, Rows, TooMuch
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
@@ -43,6 +53,9 @@ from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed
 
 T = TypeVar("T")
+
+_NEVER = Tried(attempts=0, status="")
+_GOOD = ("ok", "disturbed", "misplaced")
 
 _PARSED_AT_ONCE = 500  # rows of the cache in one commit; few enough that a sweep that runs waits for none
 _PARSED_BYTES_AT_ONCE = 4 << 20
@@ -213,6 +226,7 @@ class ResultFile:
                         stored.repeats, stored.experiment, stored.most_repeats,
                     ),
                 )  # fmt: skip
+            self._ask_no_more(db, cells)
             sweeps = {(item.sweep,) for item in skipped} | {(stored.cell.sweep,) for stored in cells}
             db.executemany("DELETE FROM skipped WHERE sweep = ?", sorted(sweeps))
             db.execute(database.ALIAS)
@@ -225,6 +239,25 @@ class ResultFile:
                 "INSERT OR REPLACE INTO skipped (sweep, point, reason, session) VALUES (?,?,?,?)",
                 [(item.sweep, _json(dict(item.cell)), item.reason, session) for item in skipped],
             )
+
+    def _ask_no_more(self, db: sqlite3.Connection, planned: Iterable[StoredCell]) -> None:
+        """Where a cell began anew (AS_NEW), ask for those runs alone that are measured in the way that is planned now: no command starts the others,
+        and they would lack for ever."""
+        if (
+            db.execute("SELECT 1 FROM point WHERE instr(options, ?) LIMIT 1", (f'"{AS_NEW}":',)).fetchone()
+            is None
+        ):
+            return
+        now = {_apart_from_its_way(stored.cell): stored.cell.point_id for stored in planned if stored.repeats}
+        attempts = self.attempts()
+        for held in self.cells():
+            point_id = held.cell.point_id
+            if held.repeats and now.get(_apart_from_its_way(held.cell), point_id) != point_id:
+                good = (
+                    attempts.get((point_id, n), _NEVER).status in _GOOD for n in range(1, held.repeats + 1)
+                )
+                done = sum(1 for _ in itertools.takewhile(bool, good))
+                db.execute("UPDATE point SET repeats = ? WHERE point_id = ?", (done, point_id))
 
     def add_run(
         self,
@@ -554,6 +587,12 @@ def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:
     """Return (parser, context) for a run's output: the tool's own and the cell's options, but for what a capture says."""
     reading = record.capture.reading if record.capture else {}
     return str(reading.get("parser", cell.tool)), {**cell.options, **reading}
+
+
+def _apart_from_its_way(cell: Cell) -> str:
+    """Return what cells have in common that differ in the way they are measured alone (AS_NEW)."""
+    options = {name: value for name, value in cell.options.items() if name != AS_NEW}
+    return canonical_json({**cell.canonical(), "options": options})
 
 
 def _insert_run(

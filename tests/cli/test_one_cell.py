@@ -113,6 +113,31 @@ def test_other_cpus_are_refused_or_begin_a_cell_of_their_own(pinsweep: Cli, tmp_
     assert "\n  no " in shown
 
 
+def test_what_began_anew_asks_for_no_more_runs_of_before(pinsweep: Cli, tmp_path: Path) -> None:
+    """They lacked for ever, "to go on" did nothing, and a host of a sweep of many was never done."""
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho 7; [ $1 = 1 ] || [ -e good ]\n")
+    tool.chmod(0o755)
+    text = f"schema: 1\ntool: command\nfixed: {{command: '{tool} {{x}}', metrics: {{n: {{regex: '([0-9]+)'}}}}}}\nmatrix: {{x: [1, 2]}}\nrepeats: 2\n"
+    (tmp_path / "a.yaml").write_text(text)
+    assert pinsweep("run", "a.yaml", "-o", "r.db").returncode == 1  # x=2 fails
+    before = tool.read_text()
+    tool.write_text(f"{before}exit 0\n")
+    asked = (
+        "SELECT instr(options, 'as-new') > 0, json_extract(options, '$.x'), repeats FROM point ORDER BY 1, 2"
+    )
+
+    assert pinsweep("run", "a.yaml", "-o", "r.db", "--as-new").returncode == 0
+    then = rows(tmp_path / "r.db", asked)
+    tool.write_text(before)
+    (tmp_path / "good").touch()
+    assert pinsweep("run", "a.yaml", "-o", "r.db", "--retry-failed").returncode == 0
+
+    assert then == [(0, 1, 2), (0, 2, 0), (1, 1, 2), (1, 2, 2)]
+    assert rows(tmp_path / "r.db", asked) == [(0, 1, 2), (0, 2, 2), (1, 1, 2), (1, 2, 2)]
+    assert "still lack" not in pinsweep("show", "r.db").stdout
+
+
 @TWO_CPUS
 def test_a_cell_without_a_place_is_of_the_cpus_that_it_was_free_to_run_on(
     pinsweep: Cli, tmp_path: Path
