@@ -66,7 +66,7 @@ def loaded_figures(
         title=titles.loaded_latency(offers, noise, load) if offers else "Latency over bandwidth",
         sub=f"Loaded latency, {wording.ran(_cells(shown), program_name)}. {_one_traffic(every)}One point per injection delay, least load at left"
         f"{_marks(seen, [one for of in shown for one in known[of]], on.y.high)}"
-        f"{f' Bars: lowest to highest {wording.over(runs)}.' if any(row.latency.n > 1 for load in seen for row in load.rows) else ''}"
+        f"{wording.repeats(pictures, runs)}"
         f"{wording.hollow(pictures, _cells(shown))}"
         f"{wording.of_texts(_cells(shown))}",
         panels=pictures,

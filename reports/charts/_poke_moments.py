@@ -8,7 +8,7 @@ from typing import Final
 from parsers.units import size_bytes
 from reports.charts import _poke_sizes, wording
 from reports.charts._tails import Distribution, over_repeats, runs_of
-from reports.draw.figure import MOST_ROWS, ROW, Figure, Runs, Table, cut_caption
+from reports.draw.figure import ROW, Figure, Runs, Table
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_name
@@ -29,7 +29,7 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
     same = {key: {_target(d): d for d in own} for key, own in rows.items()}
     if len(rows) < 2 or any(len(own) > len(same[key]) for key, own in rows.items()):
         return None
-    ordered = sorted(same.items(), key=lambda row: row[0])[:MOST_ROWS]
+    ordered = sorted(same.items(), key=lambda row: row[0])
     heads = [
         f"{fmt.sentence(target)}{_moved(blocks[target])}, {word}"
         for target in targets
@@ -57,7 +57,6 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
                 numeric=frozenset((0, *range(2, 2 + len(heads)))),
                 of=tuple(_whose(own, targets) for _, own in ordered),
                 metrics={ROW: ""} | {i: f"latency/{_STATISTICS[i % 2][0]}" for i in range(2, 2 + len(heads))},
-                caption=cut_caption("", len(same)),
             ),
         ),
     )  # fmt: skip

@@ -237,6 +237,17 @@ def tail_panel(
     return panel("Tail (1 − CDF)", f"Share that takes longer, on log axes. {described}", build)
 
 
+def dashed(tail: Panel, subject: Distribution) -> str:
+    """Say " Dashed: a normal distribution with the mean and standard deviation of “memory, 1 GB”."; "" of samples that are all the same, which
+    have none."""
+    drawn = tail.wide["datasets"]["normal"]
+    return (
+        f" Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
+        if drawn
+        else ""
+    )
+
+
 def _tail_data(
     lines: Mapping[str, list[tuple[float, float]]], subject: Distribution, timer: float | None, plot: Plot
 ) -> dict[str, Rows]:  # fmt: skip

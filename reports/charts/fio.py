@@ -179,8 +179,8 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         of=sweep, sweep=runs[0].sweep_title,
         title=title,
         sub=f"{wording.ran(_tails.runs_of(chosen), program_name)}{'; ' + where if where else ''}; {latency} of {_tails.counted(chosen)} "
-        f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
-        f"standard deviation of “{subject.name}”.{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{wording.not_drawn(len(every), len(chosen), 'curve')}",
+        f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins.{_tails.dashed(panels[0], subject)}"
+        f"{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{wording.not_drawn(len(every), len(chosen), 'curve')}",
         panels=panels,
         numbers=(_tails.numbers(rows, noun=noun, of=len(every), metric=latency),),
         runs=tuple(dict.fromkeys(binned["run"])), metric=latency,

@@ -232,7 +232,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
         f"{wording.ran(_tails.runs_of(shown), program_name)}; {_tails.counted(shown)} {many} a curve{_tails.together(shown)}, each timed, the timer’s "
-        f"own cost in it{_clock(_tails.runs_of(shown))}. {_moved(read.blocks)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
+        f"own cost in it{_clock(_tails.runs_of(shown))}.{_moved(read.blocks)}{_tails.dashed(panels[0], subject)}"
     )
     if body:
         sub += " In the linear histogram: a normal distribution with the mean and standard deviation of the part that it shows."
@@ -279,12 +279,12 @@ def _clock(runs: Sequence[Run]) -> str:
 
 
 def _moved(blocks: Mapping[str, set[int]]) -> str:
-    """Say how many bytes an access moves: "An access moves 1 B of memory, 4 KiB of a file. "; names tell them where they differ."""
+    """Say how many bytes an access moves: " An access moves 1 B of memory, 4 KiB of a file."; names tell them where they differ."""
     of = {"memory": "of memory", "file": "of a file"}
     said = [
         f"{fmt.size(next(iter(sizes)))} {of[target]}" for target, sizes in blocks.items() if len(sizes) == 1
     ]
-    return f"An access moves {', '.join(said)}. " if said else ""
+    return f" An access moves {', '.join(said)}." if said else ""
 
 
 def _subject(found: list[Distribution]) -> Distribution:

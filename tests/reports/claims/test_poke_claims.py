@@ -12,7 +12,7 @@ import pytest
 from orchestrator.model import Group
 from parsers import poke as parser
 from reports import numbers, show
-from reports.charts import poke
+from reports.charts import chart_module, poke
 from reports.checks import poke as checks
 from reports.checks import repeats
 from reports.draw.figure import Figure, Table
@@ -349,3 +349,23 @@ def test_a_title_tells_of_a_tail_that_is_longer_than_that_of_the_largest_array(
         f"Memory, 1 GB: one access in a thousand takes over 2.00 × the median in each repeat{beside}"
     )
     assert ("(" in figure.title) == bool(beside)
+
+
+def test_samples_that_are_all_the_same_are_no_normal_distribution(make: Any, tmp_path: Path) -> None:
+    """A dashed line was explained that was not there, and a histogram told "from 100 ns to 100 ns"."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "poke", {"target": "memory", "bytes": 10**6}, make.poke_text([100.0] * 1000, size=10**6))
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    document = json.loads(text)
+    document["jobs"][0]["read"]["lat_ns"]["bins"] = {"100096": 20_000}
+    maker.add("d", "fio", {"rw": "randread", "bs": "4k", "iodepth": 1}, json.dumps(document))
+    results = load([maker.write()])
+
+    for tool, noun in (("poke", "Accesses"), ("fio", "I/Os")):
+        found = [f for f in chart_module(tool).chapter(results, tool).figures if "tail-" in f.id]
+        (figure,) = found
+        assert "Dashed" not in figure.sub
+        (said,) = (p.description for p in figure.panels if p.title.startswith("Histogram"))
+        assert re.fullmatch(
+            rf"{noun} per logarithmic bucket: [\d\u202f]+ in all, [\d.]+ [nµ]s( to [\d.]+ [nµ]s)?\.", said
+        )
