@@ -906,3 +906,7 @@ def test_the_map_of_a_fleet_is_whole_on_a_phone(make: Any, browser: Browser, tmp
         assert min(sizes) >= 10
         assert grid.locator("tbody th").first.evaluate("e => getComputedStyle(e, '::after').content") == '"suspicious"'  # fmt: skip
         expect(grid.locator("tbody td:nth-child(2)").first).to_be_hidden()
+        ends = page.locator("#suspects td").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect().right)"
+        )
+        assert max(ends) <= 400 - 16  # how far off they are lay behind the fade
