@@ -19,8 +19,8 @@ from pinsweep.progress import SweepProgress
 from pinsweep.terminal import data, say, screen, tell
 
 if TYPE_CHECKING:
+    from reports.compare.given import Given
     from reports.compare.model import Comparison
-    from reports.compare.sides import Side
     from reports.results.model import Run
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
@@ -130,6 +130,7 @@ def command(
     from reports.compare.comparison import compare
     from reports.compare.model import Ask
     from reports.results.write import refuse_output
+    from reports.text.screen import PLAIN
 
     default, named = _thresholds(thresholds)
     ask = Ask(
@@ -139,11 +140,11 @@ def command(
     _refuse_idle(again, {"--into": into, "--scratch": scratch, "--allow-write": allow_write, "--tune": tune})
     if output is not None:
         refuse_output(output)
-    a, b, axis, files = _sides(sides, more_a, more_b, by, only)
+    given = _given(sides, more_a, more_b, by, only)
     if output is not None:
-        refuse_output(output, files)
+        refuse_output(output, given.files)
     with progress.doing("comparing"):
-        first = found = compare(a, b, ask, by=axis)
+        first = found = compare(given.a, given.b, ask, by=given.by)
     if again:
         from orchestrator.run.outcome import Rules
         from reports.compare.confirm import confirm
@@ -154,9 +155,10 @@ def command(
             warm_up=not no_warm_up, tune=tune,
             say=functools.partial(say, err=True), on_event=SweepProgress(),
         )  # fmt: skip
-    from reports.text.screen import PLAIN
-
-    files += [path for one in (found.again.sides if found.again else ()) for path in one.files]
+    files = [
+        *given.files,
+        *(path for one in (found.again.sides if found.again else ()) for path in one.files),
+    ]
     where = screen() if output is None or output.suffix.lower() in (".html", ".htm") else PLAIN
     if form == "table":
         text = (
@@ -241,62 +243,20 @@ def _write(
         say(f"wrote  {output}", err=True)
 
 
-def _sides(
+def _given(
     sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
-) -> tuple[Side, Side, str, list[Path]]:
-    """Return both sides, the axis of --by ("" without), and the files that were read."""
-    from reports.checks.audited import audit_large
-    from reports.compare.sides import levels, refuse_sweeps, refuse_twice, side
-    from reports.results.baselines import resolve_any
-    from reports.results.load import load
+) -> Given:
+    """Return what is to be compared."""
+    from reports.compare.given import two_levels, two_sides
 
-    def files(words: Sequence[str]) -> list[Path]:
-        paths = [path for word in words for path in resolve_any(word)]
-        return list({os.path.realpath(path): path for path in paths}.values())
-
-    if by is not None:
-        if more_a or more_b:
-            raise UserError(
-                "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"
-            )
-        axis, _, wanted = (part.strip() for part in by.partition("="))
-        listed = files(sides)
-        results = load(listed, watched=progress.files)
-        refuse_sweeps(only, results)
-        return *levels(results, axis, wanted, only), axis, listed
-    words_a, words_b = _two(sides, more_a, more_b)
-    paths_a, paths_b = files(words_a), files(words_b)
-    both = {*map(os.path.realpath, paths_a)} & {*map(os.path.realpath, paths_b)}
-    if both:
+    if by is None:
+        a, b = _two(sides, more_a, more_b)
+        return two_sides(a, b, only, watched=progress.files, auditing=progress.auditing)
+    if more_a or more_b:
         raise UserError(
-            min(both),
-            "is on both sides",
-            "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
+            "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"
         )
-    audit_large([*paths_a, *paths_b], progress.auditing)
-    results_a, results_b = (load(paths, watched=progress.files) for paths in (paths_a, paths_b))
-    refuse_twice(results_a, results_b)
-    refuse_sweeps(only, results_a, results_b)
-    called = _called([*words_a, *words_b])
-    a_side = side("A", _title([called[word] for word in words_a]), results_a, only)
-    b_side = side("B", _title([called[word] for word in words_b]), results_b, only)
-    return a_side, b_side, "", [*paths_a, *paths_b]
-
-
-def _called(words: Sequence[str]) -> dict[str, str]:
-    """Return for each word on the command line, a file, say, the shortest end that tells it from the others."""
-    from reports.results.model import short_names
-
-    paths = {word: Path(word).absolute() for word in words}
-    different = list(dict.fromkeys(paths.values()))
-    short = dict(zip(different, short_names(different), strict=True))
-    return {word: short[path] for word, path in paths.items()}
-
-
-def _title(words: Sequence[str]) -> str:
-    """Return "mon.db, tue.db, wed.db and 4 more"."""
-    known = list(dict.fromkeys(words))
-    return ", ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")
+    return two_levels(sides, by, only, watched=progress.files)
 
 
 def _two(
