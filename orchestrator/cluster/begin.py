@@ -86,7 +86,7 @@ def described(
     nodes = engine_of(sweep).hosts(sweep.hosts)
     kinds = dict.fromkeys(host.kind for host in nodes.values() if host.kind)
     takes = {kind: limits.takes(kind, wanted.experiments, wanted.plan) for kind in kinds}
-    if not kinds:
+    if not any(takes.values()):
         limits.takes("1:1:1", wanted.experiments, wanted.plan)  # its mistakes are told now
     sweep = dataclasses.replace(
         sweep,

@@ -16,7 +16,7 @@ from orchestrator.plan.duration import duration
 from orchestrator.plan.prepare import PlanOptions, prepare
 
 LEAST_MIN: Final = 5  # a venv on a shared file system, kernels to compile
-_SHAPE: Final = re.compile(r"(\d+):(\d+):(\d+)")
+_SHAPE: Final = re.compile(r"([1-9]\d*):([1-9]\d*):([1-9]\d*)(?!\S)")  # 0: a host that does not tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from orchestrator.cluster import limits, slurm
 from orchestrator.cluster.engine import Host, Submission
 from orchestrator.cluster.folder import Sweep
+from orchestrator.plan.prepare import PlanOptions
 
 TAKES = "reckoned to take 12 min, 40 with its margin"
 GOES_ON = "where it ends too early `run -o` goes on"
@@ -40,6 +43,22 @@ def test_a_job_that_may_be_ended_or_never_begun_is_told(
     found = limits.short(jobs, hosts, sweep, lambda job: slurm.asked_min(sweep, job))
 
     assert {why.text: names for why, names in found.items()} == ({said: ["n1", "n2"]} if said else {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [("1:2:1", True), ("2:32:2 icelake", True), ("0:0:0", False), ("0:16:1", False), ("", False)],
+)
+def test_how_long_a_host_takes_is_known_where_its_shape_is(kind: str, known: bool, tmp_path: Path) -> None:
+    """A host without lscpu, or with one of Arm that knows no sockets, ended the sweep: "pack:0 numa:1 …: how many?"."""
+    (tmp_path / "e.yaml").write_text(
+        "schema: 1\ntool: command\nfixed: {command: echo 1, metrics: {n: {regex: '([0-9]+)'}}, seconds: 600}\nrepeats: 2\n"
+    )
+
+    takes = limits.takes(kind, [tmp_path / "e.yaml"], PlanOptions())
+
+    assert (takes is not None) == known
+    assert takes is None or (takes.estimate_min, takes.limit_min) == (20, 62)
 
 
 def test_what_the_user_s_own_variable_says_wins(monkeypatch: pytest.MonkeyPatch) -> None:
