@@ -22,8 +22,6 @@ from reports.numbers import formulas
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 
-MOST_ROWS = 24
-
 
 def levels_of(points: Sequence[Point], names: Sequence[str]) -> dict[str, float]:
     """Return the value of each line, where a numeric option of three levels or more alone tells the lines apart; else nothing."""
@@ -215,14 +213,21 @@ def rows_panels(metrics: Metrics, missing: Sequence[Missing]) -> list[Panel]:
     return [_rows_panel(metric, unit, points, missing) for (metric, unit), points in metrics.items()]
 
 
+def rows_left_out(metrics: Metrics, missing: Sequence[Missing]) -> str:
+    """Say how many rows the longest of `rows_panels` leaves to the numbers; "" of none."""
+    lost = {one.line for one in missing if one.line}
+    rows = max(len({p.line for p in points} | lost) for points in metrics.values())
+    return wording.not_drawn(rows, dot_rows.MOST_ROWS, "row")
+
+
 def _rows_panel(metric: str, unit: str, points: Sequence[Point], missing: Sequence[Missing]) -> Panel:
     lines = {
         name or own[0].run.sweep_title or own[0].run.cell.sweep: spread_of(own)
         for name, own in group_by(points, lambda p: p.line).items()
     }
     lost = {one.line: one.run for one in missing if one.line}
-    shown = dict(list(lines.items())[:MOST_ROWS])
-    crosses = dict(list(lost.items())[: MOST_ROWS - len(shown)])
+    shown = dict(list(lines.items())[: dot_rows.MOST_ROWS])
+    crosses = dict(list(lost.items())[: dot_rows.MOST_ROWS - len(shown)])
     return dot_rows.rows_panel(
         metric,
         shown,

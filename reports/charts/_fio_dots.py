@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from reports.charts import dot_rows, facets
 from reports.charts._fio_cells import THOUSANDS, colours, ios
@@ -12,19 +11,17 @@ from reports.draw import vega
 from reports.draw.figure import Panel
 from reports.text import format as fmt
 
-MOST_ROWS: Final = 24
-
 Cells = Mapping[facets.Facet, Mapping[str, Sequence[Curve]]]
 """Panel → what is measured → a curve of one point for each series."""
 
 
 def few(cells: Cells) -> Cells:
-    """Return those of the first MOST_ROWS."""
+    """Return those of the first `dot_rows.MOST_ROWS`."""
     rows = 0
     kept: dict[facets.Facet, Mapping[str, Sequence[Curve]]] = {}
     for of, by in cells.items():
         rows += len(by["iops"])
-        if kept and rows > MOST_ROWS:
+        if kept and rows > dot_rows.MOST_ROWS:
             break
         kept[of] = by
     return kept

@@ -9,7 +9,7 @@ from reports.charts import facets, wording
 from reports.charts._imb_curves import KEY, RATE, TIME, Line, Panels, lines_of, with_names
 from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows
-from reports.draw.figure import ROW, Figure, Table, row_of
+from reports.draw.figure import MOST_OPEN, ROW, Figure, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Branch
 from reports.numbers.imb import STATISTICS
@@ -17,9 +17,6 @@ from reports.readings import groups
 from reports.results.model import Run
 from reports.results.naming import program_name
 from reports.text import format as fmt
-
-MOST_ROWS = 32
-"""A longer table is closed."""
 
 
 def undrawn_tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
@@ -55,8 +52,8 @@ def undrawn_tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
                 title=f"{benchmark}: {fmt.words(_metric(name).lower() for name in metrics)}",
                 sub=f"IMB {benchmark}, {wording.ran(list(dict.fromkeys(own['run'])), program_name)}."
                 f"{wording.of_texts(own['run'])}",
-                tables=(table,) if len(rows) <= MOST_ROWS else (),
-                numbers=(table,) if len(rows) > MOST_ROWS else (),
+                tables=(table,) if len(rows) <= MOST_OPEN else (),
+                numbers=(table,) if len(rows) > MOST_OPEN else (),
                 half=True,
             )
         )

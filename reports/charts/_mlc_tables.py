@@ -16,7 +16,7 @@ from reports.charts.chapter import Spot
 from reports.charts.core_pairs import pairs_figure
 from reports.charts.heat_map import MOST_NUMBERS, WIDE, matrix_panel, shades_table
 from reports.charts.soundness import counted_rows, is_hollow
-from reports.draw.figure import ROW, Figure, Panel, Table, row_of
+from reports.draw.figure import MOST_OPEN, ROW, Figure, Panel, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.readings import groups
@@ -411,10 +411,6 @@ def peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     )
 
 
-MOST_ROWS = 32
-"""A longer table is closed."""
-
-
 def others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     """Return tables of what no other figure shows: caches of one socket, matrices by CPU, loads of which only one figure is told."""
     found = entries.frame(runs)
@@ -463,8 +459,8 @@ def others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         sweep=runs[0].sweep_title,
         title=fmt.sentence(said) or "Further latencies and bandwidths",
         sub=f"{wording.ran(list(dict.fromkeys(found['run'])), program_name)}.{wording.of_texts(found['run'])}",
-        tables=tuple(table for table in tables if len(table.rows) <= MOST_ROWS),
-        numbers=tuple(table for table in tables if len(table.rows) > MOST_ROWS),
+        tables=tuple(table for table in tables if len(table.rows) <= MOST_OPEN),
+        numbers=tuple(table for table in tables if len(table.rows) > MOST_OPEN),
         half=True,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from parsers import get_parser
 from parsers.measurement import Scalar
 from reports.charts import curve_rows, effects, facets, wording
-from reports.charts._command_panels import MOST_ROWS, curve_panels, levels_of, rows_panels
+from reports.charts._command_panels import curve_panels, levels_of, rows_left_out, rows_panels
 from reports.charts._command_points import (
     MOST_SAMPLES,
     SIZE,
@@ -26,6 +26,7 @@ from reports.charts._command_points import (
     told_labels,
 )
 from reports.charts.chapter import Chapter
+from reports.charts.dot_rows import MOST_ROWS
 from reports.charts.effects import Effect
 from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas
@@ -163,7 +164,7 @@ def _figure(tool: str, sweep: str, read: Read, lost: Sequence[Run]) -> Figure | 
     seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
     said = [
         wording.repeats(panels, runs),
-        curve_rows.crossed(panels) if over else "",
+        curve_rows.crossed(panels) if over else rows_left_out(drawn, missing),
         " Ring: the best cell." if any(p.wide["datasets"].get("rings") for p in panels) else "",
         wording.not_drawn(len(metrics), len(drawn), "panel" if apart else "metric"),
         f" {effects.rule(found)}" if found else "",

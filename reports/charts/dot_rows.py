@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from reports.charts import curve_rows, wording
 from reports.draw import axes, label_placement, vega
@@ -12,6 +13,9 @@ from reports.numbers.formulas import Spread
 from reports.results.model import Run
 from reports.text import format as fmt
 from reports.text.names import cut_apart
+
+MOST_ROWS: Final = 24
+"""A picture of more is a wall: the rest is in the numbers."""
 
 
 def rows_panel(

@@ -57,6 +57,9 @@ Runs = tuple[Any, ...]
 MOST_ROWS = 200
 """Rows that a page shows of a table: nobody reads ten thousand, and a page of them has 16 MB."""
 
+MOST_OPEN = 32
+"""Rows of a table that says what no picture does: a longer one is closed."""
+
 _FITS = 6
 """Columns; a table of more is cut off in half of the page's width."""
 

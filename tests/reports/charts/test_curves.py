@@ -271,6 +271,29 @@ def test_the_same_lines_are_grey_in_both_panels_of_messages(make: Any, tmp_path:
         assert [row["series"] for row in panel.wide["datasets"]["names"]] == ["pair 5", "pair 6", "pair 7"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [(24, ""), (25, " 1 more row is in the numbers only."), (30, " 6 more rows are in the numbers only.")],
+)
+def test_rows_that_no_picture_has_are_said(cells: int, said: str, make: Any, tmp_path: Path) -> None:
+    """Of thirty cells a picture has 24, and nothing said so."""
+    maker = make.Maker(tmp_path / "r.db")
+    for i in range(cells):
+        maker.add(
+            "s",
+            "command",
+            {"command": "x", "metrics": METRICS, "alg": f"a{i}"},
+            f"v {i + 1}.0\n",
+            axes=("alg",),
+        )
+
+    (figure,) = chapter(load([maker.write()])).figures
+
+    assert len(figure.panels[0].wide["datasets"]["rows"]) == 24
+    assert (" more row" in figure.sub) == bool(said)
+    assert said in figure.sub
+
+
 def test_an_axis_has_the_number_and_its_unit_alone(make: Any, tmp_path: Path) -> None:
     """The benchmark stands in the panel's title; behind it the unit was cut off on a narrow page."""
     maker = make.Maker(tmp_path / "a.db")
