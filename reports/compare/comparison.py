@@ -48,25 +48,18 @@ from reports.verdicts.decide import judge
 from reports.verdicts.model import VERDICTS, Decision, Rules, Sample, Verdict
 
 
-def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Comparison:
-    """Compare two sides. `by`: the axis whose levels they are, which then does not tell cells apart.
+def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: bool = False) -> Comparison:
+    """Compare two sides. `by`: the axis whose levels they are, which then does not tell cells apart. `is_part`: they are parts of sides that were
+    compared, so that nothing is refused.
 
     Raises UserError where a side has no numbers, where a tool would be compared with its stand-in and that was not asked for,
     where an option to be ignored tells cells of a side apart, or is none of any run, and where a side is of several machines of one name.
     """
     ask = ask or Ask()
-    for one in (a, b):
-        if not one.runs and not (one.failed and (a.runs or b.runs)):  # what ran in vain failed there
-            disturbed = one.results.disturbed
-            raise UserError(
-                one.title,
-                f"has no {'undisturbed runs' if disturbed else 'runs'} that give numbers",
-                what_helps(one.results) if disturbed else "`pinsweep show FILE` says what became of them",
-            )
-        refuse_machines(one)
+    if not is_part:
+        _refuse(a, b, ask)
     across = other_programs(a, b, allowed=ask.across_programs or by == "program")
     ignore = (*ask.ignore, *((by,) if by else ()))
-    refuse_axes(a, b, ask.ignore)
     matching = match(
         cells(a.runs, ignore),
         cells(b.runs, ignore),
@@ -107,6 +100,20 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         by=by,
         sizes=tuple(_sizes(matching.pairs)),
     )
+
+
+def _refuse(a: Side, b: Side, ask: Ask) -> None:
+    """Raise UserError for what `compare` names, but for programs."""
+    for one in (a, b):
+        if not one.runs and not (one.failed and (a.runs or b.runs)):  # what ran in vain failed there
+            disturbed = one.results.disturbed
+            raise UserError(
+                one.title,
+                f"has no {'undisturbed runs' if disturbed else 'runs'} that give numbers",
+                what_helps(one.results) if disturbed else "`pinsweep show FILE` says what became of them",
+            )
+        refuse_machines(one)
+    refuse_axes(a, b, ask.ignore)
 
 
 def _sizes(pairs: Iterable[Pair]) -> Iterator[tuple[float, float, float]]:

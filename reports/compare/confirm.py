@@ -192,7 +192,7 @@ def _fresh(
         return {}
     names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
     # thresholds named for a metric are in the first comparison's rules; here their metric may be missing
-    again = compare(a, b, dataclasses.replace(ask, thresholds={}), by=found.by)
+    again = compare(a, b, dataclasses.replace(ask, thresholds={}), by=found.by, is_part=True)
     return {
         key: (row, dataclasses.replace(again.samples[_index(row.decision)], key=key, interleaved=False))
         for row in again.rows
