@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from reports.results.grouping import group_by
 from reports.results.model import LEFT_OUT, Results, Run
-from reports.results.sessions import minute
+from reports.results.sessions import SessionKey, minute
 from reports.text import format as fmt
 from reports.text.hostlist import listed
 
@@ -32,17 +32,20 @@ class Gap:
 
 
 def gaps(
-    results: Results, wanted: Collection[str] = (), unreadable: Sequence[tuple[str, str]] = ()
+    results: Results,
+    known: Mapping[str, Lacks],
+    wanted: Collection[str] = (),
+    unreadable: Sequence[tuple[str, str]] = (),
 ) -> tuple[Gap, ...]:
     """Return what the hosts of some results lack, each said once for all hosts that lack it alike.
 
-    `wanted`: hosts that should have a result. `unreadable`: files that are no result files, and why. Runs that were disturbed are a gap of a host
+    `known`: of each host, as `lacks` has them; `wanted`: hosts that should have a result. `unreadable`: files that are no result files, and why. Runs that were disturbed are a gap of a host
     that has no others: elsewhere they are told apart.
     """
     hosts = {machine.host for machine in results.machines}
     rows: list[tuple[What, str, str]] = [("no result", "", name) for name in wanted if name not in hosts]
     rows += [("unreadable", reason, name) for name, reason in unreadable]
-    for host, own in lacks(results).items():
+    for host, own in known.items():
         rows.append(("incomplete" if own.sound else "no number", own.reason, host))
     return tuple(
         Gap(what=what, of=tuple(sorted(name for *_, name in alike)), reason=reason)
@@ -122,18 +125,27 @@ class Lacks:
         return "; ".join(said) or "nothing was run"
 
 
-def lacks(results: Results) -> dict[str, Lacks]:
+Names = Mapping[SessionKey, str]
+"""Session → what its host is called, which may be one of several of a name."""
+
+
+def lacks(results: Results, names: Names) -> dict[str, Lacks]:
     """Return host → the runs that it lacks, of hosts that lack any, or have no run that gave a number."""
-    where = {name: m.host for m in results.measured for name in (m.host, f"{m.host}, {m.file}")}
-    void = group_by((run for run in results.runs if run.void), lambda run: run.host)
-    failed = group_by(
-        (run for run in results.failed if run.record.status not in LEFT_OUT), lambda run: run.host
-    )
+
+    def host_of(run: Run) -> str:
+        return names.get((run.file, run.session.session), run.host)
+
+    where = {
+        place: names.get((m.file, m.session.session), m.host)
+        for m in results.measured
+        for place in (m.host, f"{m.host}, {m.file}")
+    }
+    void = group_by((run for run in results.runs if run.void), host_of)
+    failed = group_by((run for run in results.failed if run.record.status not in LEFT_OUT), host_of)
     not_run = Counter(where[place] for place, *_ in results.missing if place in where)
-    sound = Counter(run.host for run in results.runs if run.parsed is not None and not run.void)
+    sound = Counter(host_of(run) for run in results.runs if run.parsed is not None and not run.void)
     left_out = group_by(
-        (run for run in results.runs if run.record.status in LEFT_OUT and not sound[run.host]),
-        lambda run: run.host,
+        (run for run in results.runs if run.record.status in LEFT_OUT and not sound[host_of(run)]), host_of
     )
     hosts = {*where.values()}
     of = {
@@ -160,11 +172,11 @@ def last_failures(runs: Sequence[Run]) -> str:
     return "; ".join(_failures(bad))
 
 
-def failures(results: Results) -> frozenset[tuple[str, str]]:
+def failures(results: Results, names: Names) -> frozenset[tuple[str, str]]:
     """Return (host, sweep) of each run that gave no number, or none that holds."""
     bad = [run for run in results.runs if run.void]
     bad += [run for run in results.failed if run.record.status not in LEFT_OUT]
-    return frozenset((run.host, run.cell.sweep) for run in bad)
+    return frozenset((names.get((run.file, run.session.session), run.host), run.cell.sweep) for run in bad)
 
 
 def _failures(runs: Iterable[Run]) -> Iterable[str]:

@@ -294,9 +294,7 @@ class Report:
     gaps: tuple[Gap, ...]  # what is not there to be judged
     lacks: Mapping[str, Lacks]  # host of which runs gave no number → these
     failed: frozenset[tuple[str, str]]  # host, a sweep of which it has runs that gave no number
-    screened: Mapping[
-        str, float
-    ]  # host, by its own name → when its last session with a number began, s since 1970
+    screened: Mapping[str, float]  # host → when its last session with a number began, s since 1970
     counted_sessions: Mapping[str, int]  # host → its sessions that gave a number: what is behind its verdict
     last_failed: Mapping[str, str]  # host of whose last session all runs failed → how
 
@@ -434,6 +432,7 @@ def build(
         ),
         len(statuses),
     )
+    lacking_runs = lacks(results, hosts.names)
     return Report(
         groups=tuple(groups),
         statuses=statuses,
@@ -460,10 +459,10 @@ def build(
         threshold=threshold,
         guilty=guilty,
         beside_baseline=baseline is not None,
-        gaps=gaps(results, wanted, unreadable),
-        lacks=lacks(results),
-        failed=failures(results),
-        screened=screened(results),
+        gaps=gaps(results, lacking_runs, wanted, unreadable),
+        lacks=lacking_runs,
+        failed=failures(results, hosts.names),
+        screened=screened(results, hosts.names),
         counted_sessions=hosts.counted,
         last_failed=hosts.last_failed,
     )  # fmt: skip

@@ -8,8 +8,8 @@ from reports.results.model import Results
 from reports.results.sessions import SessionKey, of_hosts, timeline
 
 
-def screened(results: Results) -> Mapping[str, float]:
-    """Return host → when its last session with a number began, s since 1970; without hosts that gave none. By the clock that is most
+def screened(results: Results, names: Mapping[SessionKey, str]) -> Mapping[str, float]:
+    """Return host, as it is called, → when its last session with a number began, s since 1970; without hosts that gave none. By the clock that is most
     likely right, not by what was typed into a file's name."""
     machines, _ = of_hosts(results)
     when = timeline(machines)
@@ -18,7 +18,8 @@ def screened(results: Results) -> Mapping[str, float]:
     for machine in machines:
         key = machine.file, machine.session.session
         if key in sound and key in when:
-            last[machine.host] = max(when[key].at, last.get(machine.host, 0.0))
+            name = names.get(key, machine.host)
+            last[name] = max(when[key].at, last.get(name, 0.0))
     return last
 
 

@@ -185,3 +185,28 @@ def test_runs_without_a_number_are_called_what_they_are(make: Any, tmp_path: Pat
         for n, not_run in ((2, 0), (0, 1), (2, 1))
     ]
     assert said == ["2 of 4 runs failed", "1 of 3 runs not run", "3 of 5 runs without a valid number"]
+
+
+def test_of_two_machines_of_one_name_that_lacks_numbers_of_which_runs_failed(
+    make: Any, tmp_path: Path
+) -> None:
+    """Both were ok, "None of 10 hosts is known to be slow" said no more, and its cells of the map were "not measured"."""
+    files = []
+    for host, card, bad in [*((f"n{i}", f"a{i}", False) for i in range(8)), ("x", "b1", False), ("x", "b2", True)]:  # fmt: skip
+        maker = make.Maker(tmp_path / f"{card}.db", host=host)
+        maker.facts = {**make.FACTS, "network_cards": card, "boot_id": card}
+        maker.add("s", "stream", {"threads": 4}, make.stream_text(2e4, 4))
+        again = {"status": "failed", "reason": "exit status 1"} if bad else {}
+        maker.add("t", "stream", {"threads": 2}, "" if bad else make.stream_text(1e4, 2), **again)
+        files.append(maker.write())
+    report = outliers.build(load(files))
+
+    assert report.word_of("x (b2.db)") == "ok, 1 of 2 runs failed"
+    assert report.word_of("x (b1.db)") == "ok"
+    assert [gap.of for gap in report.gaps] == [("x (b2.db)",)]
+    assert {*report.screened} == {*report.statuses}
+    page = fleet_page.build(report, title="t", links={})
+    assert "; runs of x (b2.db) failed" in page.sentence
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.grid
+    assert any(cell.failed for row in figure.grid.rows for cell in row.cells if row.name == "x (b2.db)")
