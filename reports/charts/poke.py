@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -498,10 +499,14 @@ class _Pair(NamedTuple):
     ]  # ns, of few files and of many: each repeat, in the order in which they ran
 
     @property
-    def ratio(self) -> float:
-        """How often as long the many take; 0 where that may not be said."""
+    def ratios(self) -> tuple[float, ...]:
+        """How many times as long the many take: of repeats that are far apart the least and the most it may be; () where that may not be said."""
         few, many = map(formulas.spread, self.times)
-        return many.median / few.median if formulas.differs(few, many) else 0.0
+        if not formulas.differs(few, many):
+            return ()
+        if few.unsteady or many.unsteady:
+            return (many.low / few.high, many.high / few.low)
+        return (many.median / few.median,)
 
     @property
     def order(self) -> str:
@@ -530,7 +535,7 @@ def _no_ratio(found: Iterable[tuple[Run, Number]]) -> str:
     """Say "No ratio to write: 1 file takes 2.51 to 2.91 ms, 1 000 files 13.9 to 293 ms, rising over the repeats; all longer, how many times is
     open." of the first operation whose ratio `_split` may not tell; "" where there is none."""
     pairs = _pairs(found)
-    open_ = next((pair for pair in pairs if pair.few < pair.many and not pair.ratio), None)
+    open_ = next((pair for pair in pairs if pair.few < pair.many and not pair.ratios), None)
     if open_ is None or len({(pair.total, pair.few, pair.many) for pair in pairs}) != 1:
         return ""
     one, other = (
@@ -541,25 +546,23 @@ def _no_ratio(found: Iterable[tuple[Run, Number]]) -> str:
 
 
 def _split(found: Iterable[tuple[Run, Number]]) -> str:
-    """Say "10 MB as 1 000 files takes 15.7 × to write, 8.10 to 9.30 × to read, of what 1 file takes" of cells that differ in nothing but
-    that, or in pairs; "" where they differ otherwise, or the repeats of a pair do not agree."""
+    """Say "10 MB as 1 000 files takes 15.7 × as long to write, 8.10 to 9.30 × as long to read as 1 file" of cells that differ in nothing but
+    that, or in pairs, whose ratios are a range, as that of repeats far apart is; "" where they differ otherwise, or the repeats of a pair do not
+    agree.
+    """
     pairs = _pairs(found)
     ends = {(pair.total, pair.few, pair.many) for pair in pairs}
     if len(ends) != 1:
         return ""
     ((total, few, many),) = ends
-    ratios = {op: [pair.ratio for pair in own] for op, own in group_by(pairs, lambda pair: pair.op).items()}
+    ratios = {op: [pair.ratios for pair in own] for op, own in group_by(pairs, lambda pair: pair.op).items()}
     said = [
-        f"{fmt.number(min(own))}{f' to {fmt.number(max(own))}' if len(own) > 1 else ''} × to {op}"
+        f"{fmt.ends(*(fmt.number(end(itertools.chain(*own))) for end in (min, max)))} × as long to {op}"
         for op, own in ratios.items()
         if all(own)
     ]
-    one = fmt.plural(few, "file")
-    return (
-        f"{fmt.size(total)} as {fmt.plural(many, 'file')} takes {fmt.words(said)} of what {one} takes"
-        if said and few < many
-        else ""
-    )
+    told = f"{fmt.size(total)} as {fmt.plural(many, 'file')} takes {fmt.words(said)} as {fmt.plural(few, 'file')}"
+    return told if said and few < many else ""
 
 
 def _all_but_files(run: Run, number: Number) -> tuple[str, int, Hashable]:
@@ -571,7 +574,7 @@ def _all_but_files(run: Run, number: Number) -> tuple[str, int, Hashable]:
     return str(dict(number.name.part).get("op")), total, (number.name.metric, rest)
 
 
-PICKED: Final = "“Access” is of the largest array, whatever is best."
+PICKED: Final = "“Access” is of the largest array of its sweep, whatever is best."
 """Which of several its key number is, where that is not the best."""
 
 

@@ -203,6 +203,7 @@ def _peak(parsed: Parsed) -> float | None:
 
 
 def peak_at(offers: Iterable[formulas.MessageCurve]) -> str:
-    """Return the size of the peak; of repeats that have it at different sizes "256 KiB to 4 MiB"."""
+    """Return the size of the peak; of repeats that have it at different sizes "256 KiB to 4 MiB by run": no flat top, a point of each."""
     sizes = [one.peak_size for one in offers if one.peak_size is not None]
-    return fmt.ends(*(fmt.size(end(sizes, default=None)) for end in (min, max)))
+    by_run = " by run" if len({*sizes}) > 1 else ""
+    return f"{fmt.ends(*(fmt.size(end(sizes, default=None)) for end in (min, max)))}{by_run}"

@@ -168,7 +168,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     once = [
         tool
         for tool in results.tools
-        if max(Counter(r.record.point_id for r in results.good(tool)).values()) == 1
+        if max(Counter(r.record.point_id for r in results.shown(tool)).values()) == 1
     ]
     if once:
         yield Check(

@@ -68,7 +68,7 @@ def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> Non
     assert column(table, "Median")[:2] == [fmt.NOTHING] * 2  # ten beyond it, says the caption
     assert (
         totals.title
-        == "10 MB as 1\u202f000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes"
+        == "10 MB as 1\u202f000 files takes 50.0 × as long to write and 50.0 × as long to read as 1 file"
     )
     assert column(totals.tables[0], "Median over repeats") == [
         "12.0 ms", "1.2 ns", "4.00 ms", "0.4 ns", "600 ms", "60 ns", "200 ms", "20 ns",
@@ -81,7 +81,12 @@ def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> Non
         (
             (4e5, 4e5, 4e5),
             True,
-            "10 MB as 1\u202f000 files takes 50.0 × to write and 50.0 × to read of what 1 file takes",
+            "10 MB as 1\u202f000 files takes 50.0 × as long to write and 50.0 × as long to read as 1 file",
+        ),
+        (
+            (4e5, 8e5, 4e5),
+            False,
+            "10 MB as 1\u202f000 files takes 50.0 to 100 × as long to write and 50.0 to 100 × as long to read as 1 file",
         ),
         (
             (4e5, 4e6, 1e5),

@@ -83,7 +83,7 @@ def test_peaks_at_different_sizes_have_no_one_size(make: Any, tmp_path: Path) ->
     path = pingpong(make, tmp_path / "r.db", *(("near", "", one) for one in runs))
 
     offers = figures(path)[0].numbers[0]
-    assert offers.rows[0][offers.columns.index("at")] == "512 KiB to 4 MiB"
+    assert offers.rows[0][offers.columns.index("at")] == "512 KiB to 4 MiB by run"
 
 
 @pytest.mark.parametrize(("first", "doubt"), [("1048576", ""), ("0", "P3")])
@@ -283,7 +283,9 @@ def test_a_peak_is_one_number(make: Any, tmp_path: Path) -> None:
     (ring,) = rate.wide["datasets"]["rings"]
 
     assert "peak 6.93 GB/s" in rate.description
-    assert "Peaks, of each run its own, of several the median: 6.93 GB/s at 4 KiB to 16 KiB" in figure.sub
+    assert (
+        "Peaks, of each run its own, of several the median: 6.93 GB/s at 4 KiB to 16 KiB by run" in figure.sub
+    )
     assert ring["y"] == pytest.approx(6.93 / 2, rel=2e-3)
 
 

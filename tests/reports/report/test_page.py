@@ -1213,7 +1213,7 @@ def test_the_page_says_what_was_placed_and_which_access_its_number_is_of(
     page = build.build(load([maker.write()]))
 
     assert any(text.startswith(said) for text in page.methods)
-    assert page.machines[0].picked == "“Access” is of the largest array, whatever is best."
+    assert page.machines[0].picked == "“Access” is of the largest array of its sweep, whatever is best."
 
 
 def test_hosts_of_one_shape_without_numbers_are_drawn_once(make: Any, tmp_path: Path) -> None:
