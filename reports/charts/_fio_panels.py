@@ -419,7 +419,7 @@ def _tradeoff(
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=268, left=left_margin(y), right=20)
         plot = Plot(frame=frame, x=x, y=y)
-        data: dict[str, Rows] = {"points": [], "notes": [], "names": [], "leads": []}
+        data: dict[str, Rows] = {"points": [], "notes": []}
         named: list[tuple[list[label_placement.Point], str]] = []
         strokes: list[tuple[label_placement.Point, label_placement.Point]] = []
         for rate, points in lines:
@@ -451,23 +451,11 @@ def _tradeoff(
                 data["notes"].append(
                     {"series": row["series"], "x": row["x"], "y": row["y"], "text": text, "dx": place.dx, "dy": place.dy, "align": "left"}
                 )  # fmt: skip
-        for name, (places, text), (rate, points) in zip(
-            label_placement.along(named, boxes, bounds, prefer=frame.plot_height * 0.3),
-            named,
-            lines,
-            strict=True,
-        ):
-            _, v, w = points[0]
-            (x0, y0) = places[0]
-            data["names"].append(
-                {
-                    "series": rate.name, "x": v.median / x_factor, "y": w.median, "text": text,
-                    "dx": round(name.x - x0, 1), "dy": round(name.y - y0, 1), "align": "left",
-                }
-            )  # fmt: skip
-            if name.lead:
-                (x1, y1), (x2, y2) = name.lead
-                data["leads"].append({"series": rate.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+        begins = [
+            {"series": rate.name, "x": v.median / x_factor, "y": w.median} for rate, ((_, v, w), *_) in lines
+        ]
+        placed = label_placement.along(named, boxes, bounds, prefer=frame.plot_height * 0.3)
+        data["names"], data["leads"] = label_placement.rows_along(placed, named, begins)
         series = [vega.Series(name=r.name, colour=colours[r.name], dashed=r.dashed) for r, _ in lines]
         return vega.fill("tradeoff", frame=frame, x=x, y=y, series=series, data=data)
 

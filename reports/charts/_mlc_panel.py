@@ -356,21 +356,16 @@ def _names(curves: Sequence[LoadCurve], plot: Plot, on: Sheet, boxes: Sequence[B
     placed = label_placement.along(
         named, [*boxes, *whiskers], bounds, prefer=plot.frame.plot_height * 0.3, starts=starts
     )
-    names: Rows = []
-    leads: Rows = []
-    for load, at, (places, text) in zip(curves, placed, named, strict=True):
-        first = load.rows[0]
-        px, py = places[0]
-        names.append(
-            {
-                "series": load.name, "x": first.bandwidth.median / on.scale.factor, "y": min(first.latency.median, on.y.high),
-                "text": text, "dx": round(at.x - px, 1), "dy": round(at.y - py, 1), "align": "left",
-            }
-        )  # fmt: skip
-        if at.lead:
-            (x1, y1), (x2, y2) = at.lead
-            leads.append({"series": load.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
-    return names, leads
+    first = [load.rows[0] for load in curves]
+    begins = [
+        {
+            "series": load.name,
+            "x": row.bandwidth.median / on.scale.factor,
+            "y": min(row.latency.median, on.y.high),
+        }
+        for load, row in zip(curves, first, strict=True)
+    ]
+    return label_placement.rows_along(placed, named, begins)
 
 
 def _leaves(load: LoadCurve, on: Sheet) -> int:

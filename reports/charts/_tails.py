@@ -278,32 +278,24 @@ def _tail_names(
     plot: Plot,
 ) -> dict[str, Rows]:
     """Put names along the lines, past what is `taken`: the data sets `names` and `leads`, and the normal distribution's in `notes`."""
-    named: list[
-        tuple[list[label_placement.Point], str, dict[str, Any]]
-    ] = []  # line in px, name, where it begins
+    named: list[tuple[list[label_placement.Point], str]] = []  # line in px, name
+    begins: list[dict[str, Any]] = []
     for name, points in drawn.items():
         corners = [plot.at(*points[0])]
         for (a, _), (b, pb) in itertools.pairwise(points):  # down at a, then on to b: as the line is drawn
             corners += [plot.at(a, pb), plot.at(b, pb)]
-        named.append((corners, name, {"x": points[0][0], "y": points[0][1], "series": name}))
+        named.append((corners, name))
+        begins.append({"x": points[0][0], "y": points[0][1], "series": name})
     if normal:
         text = "normal, same mean and SD" if plot.frame.width > 400 else "normal"
-        start = {name: normal[0][name] for name in ("x", "y", "series")}
-        named.append(([plot.at(r["x"], r["y"]) for r in normal], text, start))
+        named.append(([plot.at(r["x"], r["y"]) for r in normal], text))
+        begins.append({name: normal[0][name] for name in ("x", "y", "series")})
     bounds = (2.0, 0.0, plot.frame.plot_width + 10, plot.frame.plot_height - 2)
-    places = label_placement.along(
-        [(corners, text) for corners, text, _ in named], taken, bounds, prefer=plot.frame.plot_height * 0.45
-    )
-    out: dict[str, Rows] = {"names": [], "leads": [], "notes": []}
-    for i, (place, (corners, text, at)) in enumerate(zip(places, named, strict=True)):
-        dx, dy = place.x - corners[0][0], place.y - corners[0][1]
-        out["names" if i < len(drawn) else "notes"].append(
-            {**at, "text": text, "dx": round(dx, 1), "dy": round(dy, 1), "align": "left"}
-        )
-        if i < len(drawn) and place.lead:
-            (x1, y1), (x2, y2) = place.lead
-            out["leads"].append({"series": text, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
-    return out
+    placed = label_placement.along(named, taken, bounds, prefer=plot.frame.plot_height * 0.45)
+    n = len(drawn)
+    names, leads = label_placement.rows_along(placed[:n], named[:n], begins[:n])
+    notes, _ = label_placement.rows_along(placed[n:], named[n:], begins[n:])
+    return {"names": names, "leads": leads, "notes": notes}
 
 
 def _thinned(points: list[tuple[float, float]], plot: Plot) -> list[tuple[float, float]]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -252,6 +252,28 @@ def along(
             )
         )
     return out
+
+
+def rows_along(
+    placed: Sequence[Named], curves: Sequence[tuple[Sequence[Point], str]], at: Sequence[Mapping[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return names that were put `along` curves as rows of the data sets `names` and `leads`. at: series, x and y where each curve begins."""
+    names, leads = [], []
+    for name, (points, text), begins in zip(placed, curves, at, strict=True):
+        px, py = points[0]
+        names.append(
+            {
+                **begins,
+                "text": text,
+                "dx": round(name.x - px, 1),
+                "dy": round(name.y - py, 1),
+                "align": "left",
+            }
+        )
+        if name.lead:
+            (x1, y1), (x2, y2) = name.lead
+            leads.append({"series": begins["series"], "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+    return names, leads
 
 
 def _nearest(box: Box, to: Point) -> Point:
