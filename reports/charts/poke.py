@@ -365,7 +365,7 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
     found = [(run, number) for run, number in sums if number.name.metric in _TOTALS]
     if not found:
         return None
-    rows, whose, metrics = [], [], []
+    rows, whose, metrics, bounded = [], [], [], False
     cells = group_by(found, lambda f: facets.cell(f[0])).values()
     names = facets.names_apart([(own[0][0].cell.describe(), own[0][0]) for own in cells])
     for cell, own in zip(names, cells, strict=True):
@@ -378,8 +378,10 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
                 str(word) for word in (_TOTALS[name.metric], _SAID.get(str(statistic), statistic)) if word
             )
             ends = f"{fmt.quantity(value.low, 'ns')} to {fmt.quantity(value.high, 'ns')}"
+            bound = _is_walk(*same[0]) and any(_is_its_timer(run, number.value) for run, number in same)
+            bounded = bounded or bound
             rows.append(
-                (cell, str(labels.get("target", "")), str(labels.get("op", "write")), what, fmt.quantity(value.median, "ns"),
+                (cell, str(labels.get("target", "")), str(labels.get("op", "write")), what, f"{'≤ ' * bound}{fmt.quantity(value.median, 'ns')}",
                  ends if value.n > 1 else fmt.NOTHING)
             )  # fmt: skip
             whose.append(row_of(run for run, _ in same))
@@ -403,6 +405,7 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
                 (
                     f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
                     _in_order(found),
+                    "≤: more than half of it is the timer." if bounded else "",
                     _no_ratio(found) if told == {"total_time"} else "",
                 ),
             )
@@ -423,13 +426,7 @@ def _in_order(found: Iterable[tuple[Run, Number]]) -> str:
     """Say of the largest array that time per byte is bandwidth, and how much longer an access anywhere in it takes; "" where there is no
     array, the repeats are far apart, or the timer is more than half of an access."""
 
-    def is_walk(run: Run, number: Number) -> bool:
-        walked = (
-            number.name.metric == "time_per_byte" and dict(number.name.part).get("statistic") == "sequential"
-        )
-        return walked and "bytes" in run.options and "window" not in run.options
-
-    cells = group_by(filter(lambda f: is_walk(*f), found), lambda f: f[0].cell.point_id).values()
+    cells = group_by(filter(lambda f: _is_walk(*f), found), lambda f: f[0].cell.point_id).values()
     if not cells:
         return ""
     own = max(cells, key=lambda own: (_bytes(own[0][0]), own[0][0].options.get("op", "read") == "read"))
@@ -448,6 +445,18 @@ def _in_order(found: Iterable[tuple[Run, Number]]) -> str:
         f"{fmt.quantity(1e9 / byte.median, 'B/s')}, and no latency. {op} anywhere in it takes {fmt.quantity(access.median, 'ns')}, "
         f"as long as {fmt.number(access.median / byte.median)} bytes in order."
     )
+
+
+def _is_walk(run: Run, number: Number) -> bool:
+    """Is it the time of a byte of all that is accessed, written in order?"""
+    name = number.name
+    walked = name.metric == "time_per_byte" and dict(name.part).get("statistic") == "sequential"
+    return walked and "bytes" in run.options and "window" not in run.options
+
+
+def _is_its_timer(run: Run, per_byte: float) -> bool:
+    """Is more than half of what all bytes of a walk take the timer? per_byte: ns."""
+    return (first(run, "timer_overhead") or 0.0) > per_byte * _bytes(run) / 2
 
 
 _ANYWHERE: Final = {"read": "A read", "write": "A write", "write+fence": "A write with its fence"}

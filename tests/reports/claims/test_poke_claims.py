@@ -84,6 +84,21 @@ def test_time_per_byte_is_called_bandwidth(timer: float, said: str, make: Any, t
     assert re.sub(r"\s", " ", figure.sub.partition("cell. ")[2]) == said
 
 
+def test_a_walk_that_is_mostly_its_timer_is_a_bound(make: Any, tmp_path: Path) -> None:
+    """1 kB in order took 30 ns, of which the timer takes 20: "0.03 ns" a byte."""
+    maker = make.Maker(tmp_path / "a.db")
+    for size in ("1kB", "1GB"):
+        text = document(make.poke_text([200.0] * 1000), sequential_ns_per_byte=0.03)
+        text = text.replace('"overhead_ns": ', '"overhead_ns": 20, "was": ')
+        maker.add("s", "poke", {"target": "memory", "bytes": size}, text, axes=("bytes",))
+
+    (figure,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("totals"))
+
+    walks = {row[0]: row[4] for row in figure.tables[0].rows if row[3] == "per byte, written in order"}
+    assert sorted(walks.values()) == ["0.03 ns", "≤ 0.03 ns"]
+    assert "≤: more than half of it is the timer." in figure.sub
+
+
 def test_a_loop_that_takes_less_than_its_timer_is_doubtful(make: Any, loops: Path) -> None:
     """ "per turn, median 26 ns" of a sine of 6 ns: most of it was the timer, and nothing said so."""
     results = load([loops])
