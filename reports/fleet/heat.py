@@ -173,7 +173,7 @@ def _together(group: Group, report: Report, shown: Sequence[Shown]) -> tuple[lis
 
     def rank(host: str) -> tuple[int, int, bool, float, str]:
         own = [(one.worse(t.change) / one.quiet) for one in shown if (t := one.typical.get(host))]
-        lacking = -sum((host, one.family.sweep) in report.failed for one in shown if host not in one.typical)
+        lacking = -sum(_has_failed(report, host, one) for one in shown if host not in one.typical)
         return (
             WORDS.index(report.statuses[host]),
             lacking,
@@ -200,8 +200,7 @@ def _closely(report: Report, shown: Sequence[Shown]) -> Callable[[str], Hashable
 
     def key(host: str) -> Hashable:
         return tuple(
-            _level(one, one.typical.get(host), failed=(host, one.family.sweep) in report.failed)
-            for one in shown
+            _level(one, one.typical.get(host), failed=_has_failed(report, host, one)) for one in shown
         )
 
     return key
@@ -235,15 +234,29 @@ def _row(
     doubted: Sequence[bool],
     links: Mapping[str, str],
 ) -> Row:
+    first, *others = hosts
+    listed_below = any(links.get(host, "").startswith("#") for host in hosts)
     return Row(
-        name=hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), "host"),
-        word=report.word_of(hosts[0]),
+        name=fmt.plural(len(hosts), "host") if others else first,
+        word=report.word_of(first),
         cells=tuple(
-            _cell(one, [t for host in hosts if (t := one.typical.get(host))], told, failed=any((host, one.family.sweep) in report.failed for host in hosts))
+            _cell(
+                one,
+                [t for host in hosts if (t := one.typical.get(host))],
+                told,
+                failed=any(_has_failed(report, host, one) for host in hosts),
+            )
             for one, told in zip(shown, doubted, strict=True)
         ),
-        of=listed(hosts) if len(hosts) > 1 else "", bad=report.statuses[hosts[0]] in ACCUSED, link=links.get(hosts[0], "") if len(hosts) == 1 else SUSPECTS if any(links.get(host, "").startswith("#") for host in hosts) else "",
-    )  # fmt: skip
+        of=listed(hosts) if others else "",
+        bad=report.statuses[first] in ACCUSED,
+        link=(SUSPECTS if listed_below else "") if others else links.get(first, ""),
+    )
+
+
+def _has_failed(report: Report, host: str, one: Shown) -> bool:
+    """Has a host runs of the sweep of a family that gave no number?"""
+    return (host, one.family.sweep) in report.failed
 
 
 def _cell(one: Shown, own: Sequence[Typical], told: bool, *, failed: bool) -> Cell:
