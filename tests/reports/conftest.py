@@ -15,6 +15,7 @@ import math
 import os
 import re
 import shutil
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,8 +73,17 @@ def _templates_are_compiled_once() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_test_of_a_page_outlives_a_power_cut() -> Iterator[None]:
+    """A commit waits for no disk, and keeps its journal in memory: to make and remove a file for each of them is a tenth of the CPU time."""
+    real = database.connect
+
+    def connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
+        connection = real(path, mode, immutable=immutable)
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        return connection
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "SYNCHRONOUS", "OFF")
+        patch.setattr(database, "connect", connect)
         yield
 
 
