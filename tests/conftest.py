@@ -80,16 +80,20 @@ def pytest_make_collect_report(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Workers run first what takes longest (the documentation, a cluster, changed inputs), then what starts programs and draws pages, and of
-    each the files of many tests: what they end with is short."""
+    """Workers run first what takes longest (the documentation, clusters, changed inputs, browsers, machines, environments), then what starts programs and
+    draws pages, and of each the files of many tests: what they end with is short."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
-    slow = ("docs", "cluster", "test_fuzz.py", "cli", "kernels", "faults", "reports", "orchestrator")
+    slow = (
+        "docs", "cluster", "test_fuzz.py", "test_accessible.py", "test_browser.py", "numa_vm", "test_packaging.py", "test_setup_scripts.py",
+        "cli", "kernels", "faults", "reports", "orchestrator",
+    )  # fmt: skip
     numbers = Counter(item.path for item in items)
 
     def place(item: pytest.Item) -> tuple[int, int, Path]:
-        folder = item.path.relative_to(ROOT / "tests").parts[0]
-        return slow.index(folder) if folder in slow else len(slow), -numbers[item.path], item.path
+        parts = {*item.path.relative_to(ROOT / "tests").parts}
+        first = next((i for i, name in enumerate(slow) if name in parts), len(slow))
+        return first, -numbers[item.path], item.path
 
     items.sort(key=place)
 
