@@ -39,7 +39,7 @@ for _folder in Path(__file__).resolve().parents[1:3]:
         os.environ.setdefault("PINSWEEP_CORPUS", str(_folder / "shared" / "corpus"))
 
 settings.register_profile("quick", deadline=None, max_examples=15, derandomize=True)  # no test is about time
-settings.register_profile("slow", deadline=None, max_examples=50, derandomize=True)
+settings.register_profile("slow", deadline=None, max_examples=30, derandomize=True)
 settings.register_profile(
     "search",
     deadline=None,
