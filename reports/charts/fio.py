@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -159,16 +159,26 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     name = fmt.sentence(of_title.listed)
     where, latency = facets.facet_title(first, "fio"), latency_words(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
+    tails: dict[str, tuple[float, ...]] = {}
+
+    def rows() -> Iterator[Distribution]:
+        for tail in every[:MOST_ROWS]:
+            own = replace(curves[tail], name=tail.listed) if tail in curves else tail.drawn(tail.listed)
+            tails[tail.listed] = () if tail.hollow else own.tails
+            yield own
+
+    table = _tails.numbers(rows(), noun=noun, of=len(every), metric=latency)
+    further = [
+        (of, own[0]) for of, own in tails.items() if own and subject.tails and own[0] > subject.tails[-1]
+    ]
+    longer = max(further, key=lambda one: one[1], default=None)
     title = (
         "How long single I/Os took"
         if subject.hollow
         else findings.modes(name, subject.steady_modes)
-        or findings.tail(name, subject.tails, subject.largest, subject.n, noun="I/O")
+        or findings.tail(name, subject.tails, subject.largest, subject.n, noun="I/O", longer=longer)
     )
 
-    rows = (
-        replace(curves[t], name=t.listed) if t in curves else t.drawn(t.listed) for t in every[:MOST_ROWS]
-    )
     colours = series_colours({tail.name: tail.direction for tail in picked}, [[tail.name for tail in picked]])
     panels = (
         _tails.tail_panel(chosen, subject, [colours[tail.name] for tail in picked], noun=noun),
@@ -182,7 +192,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins.{_tails.dashed(panels[0], subject)}"
         f"{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{wording.not_drawn(len(every), len(chosen), 'curve')}",
         panels=panels,
-        numbers=(_tails.numbers(rows, noun=noun, of=len(every), metric=latency),),
+        numbers=(table,),
         runs=tuple(dict.fromkeys(binned["run"])), metric=latency,
     )  # fmt: skip
 

@@ -545,6 +545,21 @@ def test_the_title_is_of_the_longest_tail_that_is_drawn(make: Any, tmp_path: Pat
     assert [p.title for p in tails.panels] == ["Tail (1 − CDF)", "Histogram, write, depth 1"]
 
 
+def test_a_title_tells_of_a_tail_that_is_longer_than_those_that_are_drawn(make: Any, tmp_path: Path) -> None:
+    """Of a block size that is in the numbers alone one I/O in a thousand took 40 × the median."""
+    maker = make.Maker(tmp_path / "f.db")
+    for bs, longest in (("4k", 100_000), ("64k", 2_000_000)):
+        document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs=bs, rw="randread", iodepth=1))
+        document["jobs"][0]["read"]["lat_ns"]["bins"] = {"50000": 19_900, str(longest): 100}
+        maker.add("s", "fio", {"rw": "randread", "bs": bs, "iodepth": 1}, json.dumps(document), axes=("bs",))
+
+    (tails,) = [f for f in figures(maker.write(), "fio") if f.id.startswith("fio-tail")]
+
+    assert re.match(
+        r"Randread, depth 1, 4 KiB blocks: one I/O in a thousand takes over [12]\.\d+ × the median \(randread, depth 1, 64 KiB blocks: over (39|40)", tails.title
+    )  # fmt: skip
+
+
 def test_a_key_number_is_named_by_what_it_is_the_best_of(make: Any, tmp_path: Path) -> None:
     """The highest of 3 texts of "4 KiB reads" was the highest of the two with random reads."""
     for n, (rw, iops) in enumerate((("randread", 1e4), ("randread", 2e4), ("read", 9e4))):
