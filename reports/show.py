@@ -318,6 +318,9 @@ def _cells(
         rows = [tuple(cell for i, cell in enumerate(row) if i not in same) for row in rows]
         axes = [axis for i, axis in enumerate(axes) if i not in same]
     fitted = _width(rows) > width and len(cells) > 1
+    if fitted and not each:  # how many runs stands behind their number, which goes on below
+        counts = ["", *(f"; n={len(members)}" for members in cells[:_MOST_LINES])]
+        rows = [(*row[:-2], f"{row[-2]}{count}") for row, count in zip(rows, counts, strict=True)]
     if fitted:
         rows, axes, left_out = _fitted(
             rows, axes, [members[0].text for members in cells[:_MOST_LINES]], width
@@ -343,7 +346,7 @@ def _cells(
     return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    ", width=width, whole=True), *lines]
 
 
-_LEAST_NUMBER = 36
+_LEAST_NUMBER = 30
 _LEAST_NAME = 20
 
 
@@ -423,7 +426,7 @@ def _trouble(results: Results, width: int) -> Iterable[str]:
         if not bad:
             continue
         yield f"{fmt.plural(len(bad), 'run')} {why}:"
-        yield from _by_reason(bad)
+        yield from _by_reason(bad, width)
     if results.failed or results.disturbed:
         yield ""
     if results.repeated:
@@ -476,18 +479,20 @@ def _to_go_on(results: Results, path: Path) -> Iterator[str]:
         yield f"To go on, unless it still runs: {command}"
 
 
-def _by_reason(bad: Sequence[Run]) -> Iterator[str]:
+def _by_reason(bad: Sequence[Run], width: int) -> Iterator[str]:
     """Yield a line of each sweep and reason: which cells are of it, and a run to look at."""
     reasons = group_by(bad, lambda run: (run.cell.sweep, run.state, run.record.reason or run.unreadable))
     for (sweep, state, reason), runs in itertools.islice(reasons.items(), _MOST_LINES):
         cells = list(dict.fromkeys(run.cell.describe() for run in runs))
         first = runs[0].record.run_id
         if len(runs) == 1:
-            yield cut(f"  {first:>4} {state}  {sweep} {cells[0]}: {reason}")
+            yield from wrapped(
+                f"  {first:>4} {state}  {sweep} {cells[0]}: {reason}", rest="       ", width=width
+            )
             continue
         more = f" and {fmt.plural(len(cells) - 1, 'more cell')}" if len(cells) > 1 else ""
         said = f"  {fmt.count(len(runs)):>4} runs {state}  {sweep} {cells[0]}{more}: {reason} (the first is run {first})"
-        yield from wrapped(said, rest="       ")
+        yield from wrapped(said, rest="       ", width=width)
     if (left := len(reasons) - _MOST_LINES) > 0:
         yield f"       and {left} more; show --runs lists all"
 

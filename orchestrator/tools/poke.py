@@ -184,7 +184,7 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     size = size_bytes(str(given.get("bytes", 0)))
     memory = site.memory_for(placement)
     if target == "memory" and memory and size > MEMORY_SHARE * memory:
-        room = f"{MEMORY_SHARE:.0%} of the {size_text(memory)} available"
+        room = f"{MEMORY_SHARE * 100:.0f} % of the {size_text(memory)} available"
         raise Refused(f"an array of {size_text(size)} needs more than {room}")
     notes: tuple[str, ...] = ()
     if size == 0 and target in ("memory", "file"):

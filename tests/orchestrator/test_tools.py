@@ -361,7 +361,7 @@ class TestPoke:
         assert empty.notes[0].startswith("0 bytes: the timer alone, where the curve of write begins")
 
     def test_an_array_larger_than_memory_is_refused(self) -> None:
-        with pytest.raises(Refused, match=r"of 100 GiB needs more than 70% of the [\d.]+ [GM]iB available"):
+        with pytest.raises(Refused, match=r"of 100 GiB needs more than 70 % of the [\d.]+ [GM]iB available"):
             build("poke", {"target": "memory", "bytes": "100G"})
 
     def test_options_of_another_target_are_mistakes(self) -> None:

@@ -286,6 +286,30 @@ def test_what_all_cells_share_stands_above_a_table_that_is_too_wide(make: Any, t
     assert "  1  zeta 11 ms ±9.1 %" in said
 
 
+def test_in_a_narrow_terminal_no_number_and_no_reason_is_cut(make: Any, tmp_path: Path) -> None:
+    """At 60 columns the ± and the column of runs were gone, below a line that explains the ±."""
+    maker = make.Maker(tmp_path / "r.db")
+    for n, values in enumerate((("10", "12"), ("20",)), 1):
+        for value in values:
+            options = {
+                "command": "x",
+                "metrics": METRICS,
+                "an_axis_of_some_length": f"a_value_of_some_length_{n}",
+            }
+            maker.add(
+                "s", "command", options, f"zeta {value} alpha {value}", axes=("an_axis_of_some_length",)
+            )
+    maker.add("t", "command", {"command": "x", "metrics": METRICS}, "", status="failed", reason=f"exit status 1{', again' * 9}")  # fmt: skip
+
+    lines = show.show_result(maker.write(), width=60).splitlines()
+    said = " ".join(" ".join(lines).split())
+
+    assert "zeta 11 ms ±9.1 %, alpha 11 ms; n=2" in said
+    assert "zeta 20 ms, alpha 20 ms; n=1" in said
+    assert f"exit status 1{', again' * 9}" in said
+    assert max(map(len, lines)) <= 60
+
+
 def test_every_line_of_a_wide_table_has_its_number_and_what_tells_it_apart(make: Any, tmp_path: Path) -> None:
     """Texts of many options and long names: rows were alike, and had no numbers."""
     maker = make.Maker(tmp_path / "r.db")

@@ -141,7 +141,7 @@ def test_a_remote_that_had_to_be_guessed_is_warned_of(
         ("tool: mlc\n    fixed: {mode: loaded_latency, b: 400M}", "8 buffers of 400M need 3200 MiB"),
         ("tool: mlc\n    fixed: {mode: idle_latency, b: 400M}", ""),
         ("tool: mlc\n    fixed: {mode: idle_latency, b: 2G}", "1 buffer of 2G need"),
-        ("tool: poke\n    fixed: {target: memory, bytes: 900MiB}", "needs more than 70%"),
+        ("tool: poke\n    fixed: {target: memory, bytes: 900MiB}", "needs more than 70 %"),
         ("tool: stream\n    fixed: {array_size: 50000000}", "need 1144 MiB, there are 1024 MiB"),
     ],
 )
