@@ -438,7 +438,7 @@ def build(
         statuses=statuses,
         odd=tuple(odd),
         everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
-        differing=_differing(groups, hosts.sessions, {o.host for o in odd} | {e.name for e in everywhere}),
+        differing=_differing(groups, hosts.sessions, statuses, {o.host for o in odd} | {e.name for e in everywhere}),
         unlike=unlike([group.hosts for group in groups], hosts.sessions),
         unmatched=tuple(u for of in judged for u in of.unmatched),
         missing=tuple(m for of in judged for m in of.missing),
@@ -634,13 +634,15 @@ def _halved(group: Group) -> Iterable[str]:
 
 
 def _differing(
-    groups: Sequence[Group], sessions: Mapping[str, Sequence[Session]], odd: set[str]
+    groups: Sequence[Group],
+    sessions: Mapping[str, Sequence[Session]],
+    statuses: Mapping[str, Status],
+    odd: Collection[str],
 ) -> dict[str, tuple[str, ...]]:
-    """Return odd host → facts that more than half of its group share and it does not."""
-    out: dict[str, tuple[str, ...]] = {}
+    """Return odd host → facts that more than half of its group share and it does not. What more hosts have that are ok than odd
+    is no mark of these; what fewer have is said with their number."""
+    out: dict[str, list[str]] = {}
     for group in groups:
-        suspects = [name for name in group.hosts if name in odd]
-        found: dict[str, list[str]] = {name: [] for name in suspects}
         for fact in FACTS:
             if fact.hardware:
                 continue
@@ -648,11 +650,20 @@ def _differing(
             common, n = Counter(said.values()).most_common(1)[0]
             if not common or 2 * n <= len(group.hosts):
                 continue
-            for name in suspects:
-                if said[name] != common:
-                    found[name].append(f"{fact.words} {said[name] or 'not recorded'}, not {common}")
-        out |= {name: tuple(words) for name, words in found.items() if words}
-    return out
+            for value, hosts in group_by(
+                (name for name in said if said[name] != common), said.__getitem__
+            ).items():
+                suspects = [name for name in hosts if name in odd]
+                well = sum(statuses[name] == "ok" for name in hosts)
+                if well > len(suspects):
+                    continue
+                are = "is" if well == 1 else "are"
+                too = f", as {fmt.plural(well, 'host')} that {are} ok" if well else ""
+                for name in suspects:
+                    out.setdefault(name, []).append(
+                        f"{fact.words} {value or 'not recorded'}, not {common}{too}"
+                    )
+    return {name: tuple(out[name]) for group in groups for name in group.hosts if name in out}
 
 
 def _rerun(

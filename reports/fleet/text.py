@@ -371,15 +371,11 @@ def _differing(report: Report) -> str:
 
 
 def _unlike(report: Report) -> str:
-    """Say who was measured with something else; not of odd hosts what is special about them, which is told above."""
+    """Say who was measured with something else; not what only odd hosts have, and most do not: that is special about them, and told above."""
     lines = [
-        f"  {listed(hosts)}: {one.text}"
+        f"  {listed(one.hosts)}: {one.text}"
         for one in report.unlike
-        if (
-            hosts := [
-                host for host in one.hosts if not (one.is_fact and not one.share and host in report.differing)
-            ]
-        )
+        if not (one.is_fact and not one.share and report.differing.keys() >= {*one.hosts})
     ]
     return "\n".join(["measured with something else", *map(printable, lines)]) if lines else ""
 

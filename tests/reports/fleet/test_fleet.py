@@ -386,13 +386,27 @@ def test_whom_the_baseline_does_not_know_is_not_told_to_give_one(some: Fleet, pa
     ]
 
 
-def test_of_odd_hosts_what_is_special_is_told_once(some: Fleet) -> None:
-    text = fleet_text.as_text(
-        some.hosts(range(1, 10)).add("node010", 0.1, facts={"kernel": "6.9.1"}).report()
-    )
+@pytest.mark.parametrize(
+    ("also", "special", "unlike"),
+    [
+        ([], "  node010: kernel 6.9.1, not 6.8.0", ""),
+        ([8], "  node010: kernel 6.9.1, not 6.8.0, as 1 host that is ok", "  node[008,010]: kernel 6.9.1, others 6.8.0"),
+        ([7, 8], "", "  node[007-008,010]: kernel 6.9.1, others 6.8.0"),  # most that have it are ok
+    ],
+)  # fmt: skip
+def test_what_ok_hosts_have_too_is_no_mark_of_an_odd_one(
+    some: Fleet, also: list[int], special: str, unlike: str
+) -> None:
+    some.hosts([i for i in range(1, 10) if i not in also], facts={"kernel": "6.8.0"})
+    some.hosts(also, facts={"kernel": "6.9.1"}).add("node010", 0.1, facts={"kernel": "6.9.1"})
 
-    assert "node010: kernel 6.9.1, not " in text
-    assert "measured with something else" not in text
+    text = fleet_text.as_text(some.report())
+
+    for head, line in (
+        ("what else is special about these hosts", special),
+        ("measured with something else", unlike),
+    ):
+        assert (f"{head}\n{line}\n" in f"{text}\n") if line else (head not in text)
 
 
 def test_files_that_cannot_be_read_are_no_hosts(some: Fleet) -> None:
