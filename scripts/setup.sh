@@ -48,7 +48,7 @@ have() { # have NEED
         python) find_python >/dev/null ;;
         compiler) openmp_compiles ;;
         hwloc) runs command -v lstopo-no-graphics lstopo ;;
-        chromium) runs command -v chromium chromium-browser google-chrome ;;
+        chromium) runs command -v chromium-headless-shell chromium chromium-browser google-chrome ;;
         *) runs command -v "$1" ;;
     esac
 }
@@ -98,7 +98,8 @@ packages() { # packages MANAGER PLATFORM NEED
         "apt-get python "*) echo python3 python3-venv ;;
         "apt-get compiler "*) echo gcc libc6-dev ;;
         "apt-get hwloc "*) echo hwloc-nox ;;
-        "apt-get chromium debian:"*) echo chromium ;;
+        "apt-get chromium debian:bullseye") echo chromium ;;
+        "apt-get chromium debian:"*) echo chromium-headless-shell ;;
         "apt-get chromium "*) ;; # Ubuntu's is a snap
         "dnf python platform:el8" | "dnf python platform:el9") echo python3.12 ;;
         "dnf python platform:al2023") echo python3.11 ;;

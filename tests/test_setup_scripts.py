@@ -143,7 +143,8 @@ def test_help_is_the_head_of_the_script(name: str) -> None:
     [
         ("apt-get", "debian:bookworm", "python", "python3 python3-venv"),
         ("apt-get", "debian:trixie", "compiler", "gcc libc6-dev"),
-        ("apt-get", "debian:bookworm", "chromium", "chromium"),
+        ("apt-get", "debian:bookworm", "chromium", "chromium-headless-shell"),
+        ("apt-get", "debian:bullseye", "chromium", "chromium"),
         ("apt-get", "debian:bullseye", "python", ""),  # 3.9, and no newer one
         ("apt-get", "ubuntu:jammy", "python", "python3.11 python3.11-venv"),
         ("apt-get", "ubuntu:noble", "python", "python3 python3-venv"),

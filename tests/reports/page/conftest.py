@@ -10,7 +10,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.waits import PATIENCE_S
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# the first has no window: half of the CPU time
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @pytest.fixture(scope="module")
