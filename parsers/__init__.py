@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from parsers.errors import ParseError, UserError
+from parsers import extensions
+from parsers.errors import ParseError, PinsweepError, UserError
 
 if TYPE_CHECKING:  # errors are of this package: what prints a message must not load all of the vocabulary
     from parsers.measurement import Metric, Parsed, Taken
@@ -20,11 +21,7 @@ if TYPE_CHECKING:  # errors are of this package: what prints a message must not 
 DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 """Parsers of what is printed about a machine, not by a run on it."""
 
-_VOCABULARY = frozenset({"errors", "expressions", "measurement", "units", "text"})
-
-
-extensions: list[str] = []
-"""Folders of other distributions whose modules are found as ours are (`pinsweep.extensions`)."""
+_VOCABULARY = frozenset({"errors", "expressions", "extensions", "measurement", "units", "text"})
 
 
 class Parser(Protocol):
@@ -52,8 +49,25 @@ def parser_names() -> tuple[str, ...]:
 def get_parser(name: str) -> Parser:
     """Return the parser of a tool. Raises UserError if there is none of that name."""
     if name not in parser_names():
-        raise UserError(name, "no parser of that name", f"parsers: {', '.join(parser_names())}")
+        known = f"parsers: {', '.join(parser_names())}"
+        raise UserError(name, "no parser of that name", extensions.why_not(name) or known)
     return cast("Parser", importlib.import_module(f"{__name__}.{name}"))
+
+
+def parse_text(name: str, text: str, context: Mapping[str, Any]) -> Parsed:
+    """Return what the parser of that name reads. Raises ParseError, also where an extension's parser breaks down: its mistake costs
+    what it reads, and nothing else."""
+    try:
+        return get_parser(name).parse(text, context)
+    except PinsweepError:
+        raise
+    except Exception as error:
+        found = extensions.of_error(error)
+        if not found:
+            raise
+        raise ParseError(
+            "", f"the parser of {found[0]} broke down: {extensions.what_is_wrong(error)}"
+        ) from error
 
 
 def taken(name: str) -> Taken:

@@ -44,9 +44,16 @@ def told() -> tuple[str, str]:
     import tempfile
     import traceback
 
+    from parsers import extensions
+
     with tempfile.NamedTemporaryFile("w", prefix="pinsweep-bug-", suffix=".txt", delete=False) as file:
         file.write(f"{sys.argv!r}\n{traceback.format_exc()}")
     kind, value, _ = sys.exc_info()
+    if value and (found := extensions.of_error(value)):
+        return (
+            f"error: {found[0]}: broke down in {extensions.what_is_wrong(value)}",
+            f"hint: tell those who make {found[0].name}, with {file.name}; without it: pip uninstall {found[0].name}",
+        )
     return (
         f"error: a bug in pinsweep: {kind.__name__ if kind else '?'}: {value}",
         f"hint: please report it with {file.name}",

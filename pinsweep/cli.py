@@ -48,5 +48,7 @@ class _Group(Group):
 def cli() -> None:
     """Sweep fio, Intel MLC, STREAM and Intel MPI Benchmarks over this machine's topology, pinned and proven."""
     from pinsweep import extensions
+    from pinsweep.terminal import say
 
-    extensions.load()
+    for line in extensions.load():
+        say(line, fg="yellow", err=True)

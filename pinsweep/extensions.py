@@ -2,11 +2,13 @@
 
 A distribution whose name begins with `pinsweep-` names a package by the entry point group `pinsweep.tools`. The package has the folders
 of CONTRIBUTING.md's four steps (`parsers/foo.py`, `orchestrator/tools/foo.py`, `reports/charts/foo.py` …), and what lies there is found as
-pinsweep's own modules are: by the tool's name.
+pinsweep's own modules are: by the tool's name. What cannot be loaded is left out, its tools alone: the mistake of one distribution
+costs nobody else's.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import os
@@ -14,31 +16,52 @@ import pkgutil
 import sys
 from pathlib import Path
 
+from parsers import extensions
 from parsers.errors import UserError
 
+TYPE_CHECKING = False  # that of `typing` is another import
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from importlib.metadata import EntryPoint
+
 GROUP = "pinsweep.tools"
+PREFIX = "pinsweep-"
 ROOMS = (
     "parsers", "orchestrator.tools", "reports.readings", "reports.numbers", "reports.checks", "reports.charts",
 )  # fmt: skip
+_LOADED = {"parsers": "Parser", "orchestrator.tools": "ToolModule"}
+"""What every command may ask for, and what names the members of each module there."""
 
 
-def load() -> None:
-    """Have the tools of other distributions found. Raises UserError for one that cannot be, or bears a name that is taken."""
+def load() -> list[str]:
+    """Have the tools of other distributions found; return what is to be said of those that are left out. Raises UserError for one
+    that bears a name that is taken."""
     if not _some():
-        return
-    from importlib.metadata import (
-        entry_points,
-    )  # a tenth of a start, which nobody without extensions waits for
+        return []
+    for point in _points():
+        if _name(point).startswith(PREFIX):
+            _extend(point)
+    return [
+        f"warning  {one} is left out, with {', '.join(one.tools)}: {one.broken}"
+        for one in extensions.known
+        if one.broken
+    ]
 
-    for point in entry_points(group=GROUP):
-        spec = importlib.util.find_spec(point.module)
-        if spec is None or not spec.submodule_search_locations:
-            raise UserError(
-                point.module,
-                f"is no package, and brings the tool {point.name}",
-                f"pip uninstall {_of(point.dist)}",
-            )
-        _extend(Path(spec.submodule_search_locations[0]), _of(point.dist))
+
+def not_looked_for() -> list[tuple[str, str]]:
+    """Return (tool, distribution) of those that name a package and are not called as they must be."""
+    return [(point.name, _name(point)) for point in _points() if not _name(point).startswith(PREFIX)]
+
+
+def _points() -> list[EntryPoint]:
+    # a tenth of a start, which nobody without extensions waits for
+    from importlib.metadata import entry_points
+
+    return list(entry_points(group=GROUP))
+
+
+def _name(point: EntryPoint) -> str:
+    return str(point.dist.name if point.dist else "").lower().replace("_", "-")
 
 
 def _some() -> bool:
@@ -53,26 +76,62 @@ def _some() -> bool:
     return False
 
 
-def _extend(folder: Path, distribution: str) -> None:
-    import parsers
-
-    if str(folder) in parsers.extensions:
+def _extend(point: EntryPoint) -> None:
+    name, version = _name(point), point.dist.version if point.dist else ""
+    folder = _folder(point)
+    if not folder:
+        why = f"its entry point names {point.module}, which is no package"
+        extensions.known.append(
+            extensions.Extension(name=name, version=version, folder="", tools=(point.name,), broken=why)
+        )
         return
-    parsers.extensions.append(str(folder))
-    for room in ROOMS:
-        own = folder.joinpath(*room.split("."))
-        if not own.is_dir():
-            continue
-        package = importlib.import_module(room)
+    if any(one.folder == str(folder) for one in extensions.known):  # it brings several tools
+        return
+    own = {room: folder.joinpath(*room.split(".")) for room in ROOMS}
+    brings = {
+        room: {module.name for module in pkgutil.iter_modules([str(path)])} for room, path in own.items()
+    }
+    tools = sorted(tool for room in _LOADED for tool in brings[room] if not tool.startswith("_"))
+    found = extensions.Extension(
+        name=name, version=version, folder=str(folder), tools=tuple(dict.fromkeys([*tools, point.name]))
+    )
+    extensions.known.append(found)
+    packages = {room: importlib.import_module(room) for room in ROOMS if brings[room]}
+    for room, package in packages.items():
         taken = {module.name for module in pkgutil.iter_modules(package.__path__)}
-        if twice := taken & {module.name for module in pkgutil.iter_modules([str(own)])}:
-            raise UserError(
-                distribution,
-                f"brings {min(twice)} for {room}, which is there already",
-                f"pip uninstall {distribution}",
-            )
-        package.__path__.append(str(own))
+        if twice := taken & brings[room]:
+            what = f"brings {min(twice)} for {room}, which is there already"
+            raise UserError(name, what, f"pip uninstall {name}")
+    for room, package in packages.items():
+        package.__path__.append(str(own[room]))
+    if why := _why_broken(brings):
+        for room, package in packages.items():
+            package.__path__.remove(str(own[room]))
+        extensions.known[-1] = dataclasses.replace(found, broken=why)
 
 
-def _of(distribution: object) -> str:
-    return str(getattr(distribution, "name", "the distribution"))
+def _folder(point: EntryPoint) -> Path | None:
+    """Return the folder of the package that an entry point names."""
+    try:
+        spec = importlib.util.find_spec(point.module)
+    except Exception:  # a package above it, which is a stranger's
+        return None
+    folders = spec.submodule_search_locations if spec else None
+    return Path(folders[0]) if folders else None
+
+
+def _why_broken(brings: Mapping[str, Collection[str]]) -> str:
+    """Return why the modules that every command asks for cannot be loaded, or lack what each has; "" where nothing is wrong."""
+    for room, what in _LOADED.items():
+        for tool in sorted(name for name in brings[room] if not name.startswith("_")):
+            at = f"{room.replace('.', '/')}/{tool}.py"
+            try:
+                module = importlib.import_module(f"{room}.{tool}")
+            except Exception as error:  # whatever a stranger's module does
+                return extensions.what_is_wrong(error)
+            package = importlib.import_module(room)
+            contract, may_lack = getattr(package, what), getattr(package, "MAY_LACK", ())
+            needed = {*contract.__annotations__, *vars(contract)}.difference(may_lack)
+            if lacks := sorted(n for n in needed if not n.startswith("_") and not hasattr(module, n)):
+                return f"{at} has no {', '.join(lacks)}"
+    return ""

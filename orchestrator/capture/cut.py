@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from orchestrator.tools import get_tool, tool_names
-from parsers import get_parser, parser_names, taken
+from parsers import parse_text, parser_names, taken
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 from parsers.text import clean, decode
@@ -52,7 +52,7 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
         for starts in _starts(tool, view):
             at = [lines[view.count("\n", 0, start)] for start in starts]
             pieces = [data[a:b] for a, b in zip(at, [*at[1:], len(data)], strict=True)]
-            each = (get_parser(tool).parse(decode(piece), {}) for piece in pieces)  # one in memory at a time
+            each = (parse_text(tool, decode(piece), {}) for piece in pieces)  # one in memory at a time
             with contextlib.suppress(ParseError):
                 if all(a == b for a, b in zip_longest(_figures(each), _figures([parsed]))):
                     return pieces

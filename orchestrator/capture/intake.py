@@ -17,7 +17,7 @@ from orchestrator.capture.sources import Source, sources
 from orchestrator.machine.cpulist import named_cpus
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.machine.synthetic import XML_HINT, is_console
-from parsers import DESCRIPTIONS, get_parser, guess_parsers, parser_names, table, taken
+from parsers import DESCRIPTIONS, get_parser, guess_parsers, parse_text, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed, Scalar, Table
 from parsers.text import by_host, decode
@@ -135,9 +135,7 @@ def _figures(text: str, own: IntakeOptions) -> object:
     try:
         if own.columns:
             return [table.parse(text, reading).tables for reading in _readings(str(own.tool), own)]
-        return (
-            get_parser(str(own.tool)).parse(text, dict(own.settings)).tables if own.tool != "hwloc" else None
-        )
+        return parse_text(str(own.tool), text, dict(own.settings)).tables if own.tool != "hwloc" else None
     except ParseError:
         return None
 
@@ -214,7 +212,7 @@ def _read(source: Source, asked: IntakeOptions) -> Captured:
             raise ParseError("", "lstopo's text for people, which does not say all", XML_HINT)
         return Captured(name=source.name, tool=tool, data=source.data, parsed=_hwloc(text, source.name))
     return Captured(
-        name=source.name, tool=tool, data=source.data, parsed=get_parser(tool).parse(text, dict(asked.settings))
+        name=source.name, tool=tool, data=source.data, parsed=parse_text(tool, text, dict(asked.settings))
     )  # fmt: skip
 
 

@@ -30,7 +30,8 @@ from orchestrator.experiment.yaml_nodes import (
     shown,
 )
 from orchestrator.model import Experiment, Mark, Sweep
-from orchestrator.tools import get_tool, tool_names
+from orchestrator.tools import get_tool, tool_names, tools_known
+from parsers import extensions
 from parsers.errors import UserError, called, nearest
 
 __all__ = ["ExperimentError", "Mistake", "load_experiment", "parse_experiment"]
@@ -203,8 +204,8 @@ class _FileReader(NodeReader):
         name = self.text(node, path)
         if name is None or (name := called(name, tool_names())) in tool_names():
             return name or ""
-        known = f"tools: {', '.join(tool_names())}"
-        self.wrong(node, path, f"no tool {shown(name)}", nearest(name, tool_names()) or known)
+        hint = extensions.why_not(name) or nearest(name, tool_names()) or tools_known()
+        self.wrong(node, path, f"no tool {shown(name)}", hint)
         return ""
 
     def _requires(self, node: Node, path: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.model import Outcome, Plan, PlannedRun, Status, Tried
 from orchestrator.tools import get_tool
-from parsers import get_parser, text_to_parse
+from parsers import parse_text, text_to_parse
 from parsers.errors import ParseError
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def judge(
     )
     try:
         text = text_to_parse(run.tool, outcome.stdout, outcome.stderr, outcome.logs)
-        parsed = get_parser(run.tool).parse(text, run.cell.options)
+        parsed = parse_text(run.tool, text, run.cell.options)
         complaint = verdict(parsed, run, stdout, stderr)
     except ParseError as error:
         return "failed", how + (words(stderr, stdout) if how else str(error)), None

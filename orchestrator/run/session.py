@@ -31,6 +31,7 @@ from orchestrator.run.page_cache import KEPT
 from orchestrator.run.settle import Leading, unknown, with_begun
 from orchestrator.store.bounds import too_many_runs
 from orchestrator.tools import Program
+from parsers import extensions
 from parsers.errors import PinsweepError, UserError
 
 if TYPE_CHECKING:
@@ -223,6 +224,7 @@ def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
             "sha256": p.sha256,
             "stand_in": p.stand_in,
             **{name: text for name, text in p.notes.items() if name != "cmdhelp"},
+            **({"extension": str(brings)} if (brings := extensions.of_tool(tool)) else {}),
             **({"files": files[tool]} if tool in files else {}),
         }
         for tool, p in prepared.machine.programs.items()

@@ -48,7 +48,7 @@ from orchestrator.store import answers, bounds, cache, claims, database, folders
 from orchestrator.store.bounds import Bounds, Rows, TooMuch
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
-from parsers import get_parser, reads_stderr, text_to_parse
+from parsers import Parser, extensions, get_parser, parse_text, parser_names, reads_stderr, text_to_parse
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed
 
@@ -491,7 +491,7 @@ class ResultFile:
         Raises ParseError if it cannot be read. The cache is written where the file can be written.
         """
         name, _ = _how(record, cell)
-        parser, damaged = get_parser(name), functools.partial(Damaged, self.path)
+        parser, damaged = self._parser(name, record), functools.partial(Damaged, self.path)
         self._bounds.refuse(record.run_id)
         if record.run_id in self._unsaved:
             self._save_parsed()
@@ -513,13 +513,22 @@ class ResultFile:
     def parsed_anew(self, record: RunRecord, cell: Cell) -> Parsed:
         """Return what a run's output says, whatever is cached of it. Raises ParseError if it cannot be read."""
         name, context = _how(record, cell)
+        self._parser(name, record)
         self._bounds.refuse(record.run_id)
         logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
         there = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
         streams = (self._to_parse(record.run_id, of) if read else b"" for of, read in there.items())
         text = text_to_parse(cell.tool, *streams)
         with self._bounds.timed(len(text)):
-            return get_parser(name).parse(text, context)
+            return parse_text(name, text, context)
+
+    def _parser(self, name: str, record: RunRecord) -> Parser:
+        """Return what reads a run's output. Raises ParseError where nothing here does: its extension is not installed."""
+        if name in parser_names():
+            return get_parser(name)
+        (programs,) = self._first("SELECT programs FROM session WHERE session = ?", record.session)
+        recorded = rows.programs(programs, f"session {record.session}, programs").get(name, {})
+        raise ParseError("", extensions.lacking(name, str(recorded.get("extension", ""))))
 
     def _to_parse(self, run_id: int, stream: str) -> bytes:
         """Return what a run printed. Raises ParseError for more than is parsed, without unpacking it: a KB may stand for 256 MB."""

@@ -316,7 +316,7 @@ def session(row: Sequence[Any]) -> Session:
     return Session(
         session=row[0], started_utc=_word(row[1], f"{name}, started_utc"), ended_utc=row[2], pinsweep_version=_word(row[3], name),
         argv=_words(row[4], f"{name}, argv"), seed=row[5], host=_host(row[6], f"{name}, host"), facts=_facts(row[7], f"{name}, facts"),
-        topology_text=row[8], programs=_programs(row[9], f"{name}, programs"),
+        topology_text=row[8], programs=programs(row[9], f"{name}, programs"),
     )  # fmt: skip
 
 
@@ -359,10 +359,10 @@ def _facts(text: object, name: str) -> dict[str, Any]:
     return facts
 
 
-def _programs(text: object, name: str) -> dict[str, dict[str, Any]]:
+def programs(text: object, name: str) -> dict[str, dict[str, Any]]:
     """Return tool → what is recorded of its program: texts, but for `files`, name → path and sum, and notes of one value."""
-    programs = _object(text, name)
-    for tool, own in programs.items():
+    found = _object(text, name)
+    for tool, own in found.items():
         if not isinstance(own, dict):
             raise Strange(f"{name}, {tool!r:.40} is not a JSON object")
         for key, value in own.items():
@@ -374,7 +374,7 @@ def _programs(text: object, name: str) -> dict[str, dict[str, Any]]:
                 raise Strange(f"{name}, {tool!r:.40}: files is not name → path and sum")
             if key != "files" and isinstance(value, dict | list):
                 raise Strange(f"{name}, {tool!r:.40}: {key!r:.40} is not one value")
-    return programs
+    return found
 
 
 def experiment(row: Sequence[Any]) -> StoredExperiment:

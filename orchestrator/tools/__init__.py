@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from orchestrator.placement.place import Threads
+from parsers import extensions
 from parsers.errors import UserError
 from parsers.units import size_bytes
 
@@ -172,9 +173,14 @@ Problem = tuple[str, str] | tuple[str, str, str]
 """An option, what is wrong with it, and what to write instead."""
 
 
+MAY_LACK = frozenset(
+    {"STARTER", "MEMORY_BOUND", "computing", "probe", "told", "defaults", "chosen", "meant", "command_meant"}
+)
+"""What a tool's module may leave out."""
+
+
 class ToolModule(Protocol):
-    """What every module of this package provides. STARTER, MEMORY_BOUND, `computing`, `probe`, `told`, `defaults`, `chosen`,
-    `meant` and `command_meant` may be left out."""
+    """What every module of this package provides, but for what MAY_LACK names."""
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
@@ -266,8 +272,13 @@ def tool_names() -> tuple[str, ...]:
 def get_tool(name: str) -> ToolModule:
     """Return the tool of that name. Raises UserError if there is none."""
     if name not in tool_names():
-        raise UserError(name, "no tool of that name", f"tools: {', '.join(tool_names())}")
+        raise UserError(name, "no tool of that name", extensions.why_not(name) or tools_known())
     return cast("ToolModule", importlib.import_module(f"{__name__}.{name}"))
+
+
+def tools_known() -> str:
+    """Return which tools there are, for a hint."""
+    return f"tools: {', '.join(tool_names())}; {extensions.OTHERS}"
 
 
 def meant(tool: str, options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -110,8 +110,26 @@ def _parts() -> Iterator[Part]:
     from orchestrator.tools import tool_names
 
     yield from map(_tool, sorted(name for name in tool_names() if name != "command"))
+    yield from _left_out()
     yield from map(_helper, _HELPERS)
     yield from map(_described, _DESCRIBES)
+
+
+def _left_out() -> Iterator[Part]:
+    """Yield the tools of distributions that cannot be used, or are not called as one must be that is looked for."""
+    from parsers.extensions import known
+    from pinsweep.extensions import PREFIX, not_looked_for
+    from reports.health.doctor import Part
+
+    for one in known:
+        for tool in one.tools if one.broken else ():
+            yield Part(
+                name=tool, kind="tool", usable=False, problem=f"{one}: {one.broken}",
+                hint=f"tell those who make it, or: pip uninstall {one.name}",
+            )  # fmt: skip
+    for tool, distribution in not_looked_for():
+        problem = f"{distribution} is not looked for: its name does not begin with {PREFIX}"
+        yield Part(name=tool, kind="tool", usable=False, problem=problem, hint="its author can rename it")
 
 
 def _tool(tool: str) -> Part:

@@ -15,6 +15,7 @@ from reports.numbers.series import disturbed_text, void_text, what_helps
 from reports.results import model
 from reports.results.convicted import Guilty
 from reports.results.load import Watched, load
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +92,9 @@ def _left_out(results: model.Results, tool: str | None, form: str = "") -> str:
     void = void_text(
         (run for run in results.runs if tool in (None, run.tool) and run not in there), "exported"
     )
-    return "; ".join(filter(None, [f"{text}: {what_helps(results)}" if text else "", void]))
+    unread = [run.unreadable for run in results.runs if tool in (None, run.tool) and run.unreadable]
+    cannot = f"the output of {fmt.plural(len(unread), 'run')} cannot be read: {unread[0]}" if unread else ""
+    return "; ".join(filter(None, [f"{text}: {what_helps(results)}" if text else "", void, cannot]))
 
 
 def table(

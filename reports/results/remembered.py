@@ -15,6 +15,7 @@ import orchestrator
 import parsers
 import reports
 from orchestrator.store.result_file import ResultFile, open_result
+from parsers import extensions
 from parsers.errors import PinsweepError
 
 T = TypeVar("T")
@@ -98,7 +99,7 @@ def _program() -> str:
             package.__name__: Path(str(package.__file__)).parent
             for package in (parsers, orchestrator, reports)
         }
-        for name, folder in (own | {path: Path(path) for path in parsers.extensions}).items():
+        for name, folder in (own | {one.folder: Path(one.folder) for one in extensions.known}).items():
             for file in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json")):
                 data = file.read_bytes()
                 found.update(f"{name} {file.relative_to(folder)} {len(data)}\n".encode() + data)

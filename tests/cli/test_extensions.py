@@ -146,3 +146,47 @@ def test_a_name_that_is_taken_is_refused(environment: Path, beside: Pinsweep) ->
         "error: pinsweep-sysbench: brings fio for parsers, which is there already",
         "hint: pip uninstall pinsweep-sysbench",
     ]
+
+
+PARSER = """\
+NAME, VERSION, LABELS, PRINTED, METRICS = "foo", 1, (), {}, {}
+def recognise(text): return text.startswith("foo")
+def parse(text, context=None): return 1 / 0
+"""
+TOOL = """\
+from orchestrator.tools._plain import FATAL, KERNEL, complaint, default_place, problems, version_argv
+PROGRAMS, SIGNATURE, INSTALL = ("foo",), b"foo", "make foo"
+def options(): return {}
+def shape(options): return 1, 1
+def command(cell, placement, site, program): return None
+def version(text): return text
+"""
+SAYS = {
+    "module": (f"import nosuch\n{PARSER}", TOOL, "parsers/foo.py, line 1: ModuleNotFoundError: No module named 'nosuch'"),
+    "syntax": (PARSER, f"{TOOL}x = (", "orchestrator/tools/foo.py, line 7: SyntaxError: '(' was never closed"),
+    "lacks": (PARSER, TOOL.replace("def shape", "def shapes"), "orchestrator/tools/foo.py has no shape"),
+    "parser": (PARSER, TOOL, "the parser of pinsweep-foo 1.0 broke down: parsers/foo.py, line 3: ZeroDivisionError: division by zero"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SAYS)
+def test_the_mistake_of_an_extension_is_its_own(case: str, tmp_path: Path, home: Mapping[str, str]) -> None:
+    parser, tool, says = SAYS[case]
+    info = "Metadata-Version: 2.1\nName: pinsweep-foo\nVersion: 1.0\n"
+    for path, text in {
+        "pinsweep_foo-1.0.dist-info/METADATA": info,
+        "pinsweep_foo-1.0.dist-info/entry_points.txt": "[pinsweep.tools]\nfoo = pinsweep_foo\n",
+        "pinsweep_foo/__init__.py": "", "pinsweep_foo/parsers/foo.py": parser, "pinsweep_foo/orchestrator/tools/foo.py": tool,
+        "old.txt": "foo 1\n", "sysbench.txt": "Copy: 1\n",
+    }.items():  # fmt: skip
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pinsweep", "parse", "old.txt"], cwd=tmp_path, text=True, capture_output=True, check=False,
+        env={**os.environ, **home, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"},
+    )  # fmt: skip
+
+    assert says in " ".join(done.stderr.split())
+    assert "a bug in pinsweep" not in done.stderr
+    assert ("warning  pinsweep-foo 1.0 is left out, with foo: " in done.stderr) == (case != "parser")
