@@ -152,6 +152,8 @@ def _summary(plan: Plan, done: int, *, another_order: bool) -> None:
                 f"writes  {write.path}  ({size_text(write.size_bytes)}, made and removed by pinsweep)",
                 err=True,
             )
+    if not plan.runs and not done:  # what is said then stands alone
+        return
     costs = {run.cell.point_id: run.estimate_s for run in plan.runs}
     least, most = dict[str, float](), dict[str, float]()  # sweep → seconds
     for run in plan.runs:

@@ -25,6 +25,7 @@ from reports.health.troubles import ORDER, WRONG, Trouble, named, troubles
 from reports.results.load import load
 from reports.results.model import Results
 from reports.results.write import copy_result
+from reports.text import format as fmt
 
 _TO_COMPARE: Final = 2
 """So many repeats at least a verdict asks for on each side."""
@@ -72,7 +73,10 @@ class Check:
             if isinstance(why, str)
         ]
         if not finished.prepared.plan.runs:
-            return tuple(unknown) or (Trouble(kind="unknown", id="no-cell", text="no cell can run here"),)
+            reasons = list(dict.fromkeys(one.reason for one in finished.prepared.plan.skipped))
+            more = f" (and {fmt.plural(len(reasons) - 1, 'other reason')})" if len(reasons) > 1 else ""
+            text = "no cell can run here" + (f": {reasons[0]}{more}" if reasons else "")
+            return tuple(unknown) or (Trouble(kind="unknown", id="no-cell", text=text),)
         results = load([path])
         found, unjudged = self._compared(results, baseline, threshold)
         every = [

@@ -120,6 +120,12 @@ def test_what_could_not_be_found_out_is_no_error(pinsweep: Cli, number: Path, tm
     status, said = check(pinsweep, "--baseline", "good.db")
     assert (status, said.split()[:2]) == (3, ["UNKNOWN", "baseline"])
 
+    (tmp_path / "check.yaml").write_text(NUMBER.replace("cat {number}", "no-such-program"))
+    assert check(pinsweep, "-o", "none.db") == (
+        3,
+        "UNKNOWN no-cell no cell can run here: no-such-program: no program of that name can be started here; kept in none.db\n",
+    )
+
     (tmp_path / "check.yaml").write_text(NUMBER.replace("cat {number}", "sleep 60"))
     status, said = check(pinsweep, "--within", "1")
     assert (status, said.count("\n")) == (3, 1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from orchestrator.experiment.load import ExperimentError, load_experiment, parse_experiment
 from orchestrator.model import Experiment, Mark, Place, Sweep
-from orchestrator.tools import get_tool, tool_names
+from orchestrator.tools import get_tool, tool_names, tools_known
 from parsers.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -285,7 +285,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         ("schema: 2\ntool: nonsense\nfoo: 1", "1:9: schema: 2 is newer than 1, which this pinsweep reads | update pinsweep"),
         ("schema: 1", "1:1: tool: is missing | one of " + ", ".join(tool_names())),
         ("schema: 1\ntool: fi0", "2:7: tool: no tool 'fi0' | did you mean 'fio'?"),
-        ("schema: 1\ntool: sysbench", "2:7: tool: no tool 'sysbench' | tools: " + ", ".join(tool_names())),
+        ("schema: 1\ntool: sysbench", f"2:7: tool: no tool 'sysbench' | {tools_known()}"),
         ("schema: 1\ntool: [fio]", "2:7: tool: a list where one value belongs"),
         ("schema: 1\ntool:", "2:6: tool: has no value"),
         ("schema: 1\ntool: fio\ntool: mlc", "3:1: tool: is there twice; the first is in line 2"),
