@@ -15,7 +15,8 @@ A JSON path is keys with dots between, `[0]` or `[-1]` for one element, `[*]` fo
 or blanks. JSON is looked for in the whole text, then from each line that begins with { or [ (documents one after the
 other, JSON lines, a document between other lines): every number found counts.
 
-A metric that is not found is a flag `missing:NAME`; if none is, that is a ParseError. METRICS is empty: what a text
+A regular expression that matches several times, and not as often as samples do, is a flag `several:NAME`: it may match more than it was
+meant to. A metric that is not found is a flag `missing:NAME`; if none is, that is a ParseError. METRICS is empty: what a text
 holds is known only with its context, see `metrics_of`.
 """
 
@@ -41,7 +42,7 @@ from parsers.units import to_base
 
 NAME: Final = "command"
 READS_STDERR = True
-VERSION: Final = 3
+VERSION: Final = 4
 PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("index",)
 METRICS: Final[Mapping[str, Metric]] = {}
@@ -56,6 +57,9 @@ _LONGEST_WORD: Final = 8
 
 MOST: Final = MOST_NUMBERS
 """Numbers that are taken from one text."""
+
+_MOST_TOLD: Final = 20
+"""Matches of one metric that are told of: more are samples, which its regular expression was written for."""
 
 _MOST_POWER: Final = 290
 """Of ten, for a last digit in base units that is a float."""
@@ -131,6 +135,14 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_shown(unread[0])} is not a number"))
         if len(finite) + len(unread) < len(words):
             flags.append(Flag(id="not_finite", text=f"{name}: inf or nan, left out"))
+        if "regex" in spec and 1 < len(finite) <= _MOST_TOLD:
+            each = f"each match is a number of its own, index 0 to {len(finite) - 1}"
+            flags.append(
+                Flag(
+                    id=f"several:{name}",
+                    text=f"{name} is in the output {len(finite)} times ({_sought(spec)}): {each}",
+                )
+            )
         if not finite:
             flags.append(Flag(id=f"missing:{name}", text=f"{name} is not in the output ({_sought(spec)})"))
     if not series:

@@ -95,9 +95,11 @@ def _opened(file: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         stream = file.open("w", encoding="ascii")
     except OSError as error:
-        raise UserError("--events-to", f"{file}: cannot be written: {error.strerror}") from None
+        hint = "name another file with --events-to"
+        raise UserError("--events-to", f"{file}: cannot be written: {error.strerror}", hint) from None
     try:
         yield stream
     finally:

@@ -33,6 +33,7 @@ class SweepProgress:
     def __init__(self, *, quiet: bool = False) -> None:
         self._begun = time.monotonic()
         self._quiet = quiet
+        self._told: set[tuple[str, str]] = set()  # (sweep, what is said of its runs once)
         self._bar = _Bar() if sys.stderr.isatty() and not quiet else None
 
     def __call__(self, event: Event) -> None:
@@ -61,6 +62,10 @@ class SweepProgress:
         if isinstance(event, Ended) and event.record.status not in ("ok", "disturbed"):
             run, record = event.run, event.record
             say(f"{run.sweep}  {run.cell.describe()}  {record.status}: {record.reason}", fg="red", err=True)
+        elif isinstance(event, Ended):
+            for flag in event.parsed.flags if event.parsed else ():
+                if flag.id.startswith("missing:"):
+                    say(f"{event.run.sweep}  {event.run.cell.describe()}  {flag.text}", fg="yellow", err=True)
 
     def _print(self, event: Ended) -> None:
         from reports.numbers import headline
@@ -73,8 +78,12 @@ class SweepProgress:
             by_whom = f", disturbed: {record.reason}" if record.status == "disturbed" else ""
             say(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s{by_whom}", err=True)
             for flag in event.parsed.flags if event.parsed else ():
-                if flag.id.startswith("missing:"):
+                once = (event.run.sweep, flag.text)
+                if flag.id.startswith("missing:") or (
+                    flag.id.startswith("several:") and once not in self._told
+                ):
                     say(f"  {flag.text}", fg="yellow", err=True)
+                    self._told.add(once)
         else:
             say(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
 

@@ -438,7 +438,7 @@ def _trouble(results: Results, width: int) -> Iterable[str]:
         for tool in results.tools
         for run in results.good(tool)
         for flag in (run.parsed.flags if run.parsed else ())
-        if flag.id.startswith("missing:")
+        if flag.id.startswith(("missing:", "several:"))
     )
     for (sweep, text), count in lacks.items():
         yield from wrapped(

@@ -355,9 +355,9 @@ def test_each_run_is_told_when_it_starts_and_ends(pinsweep: Cli, here: Path) -> 
 def test_events_go_to_a_file_and_the_summary_to_standard_output(pinsweep: Cli, here: Path) -> None:
     words = ("run", "sweep.yaml", "--cells", "level=1", "--repeats", "1", "-o", "e.db", "--allow-disturbed")
 
-    done = pinsweep(*words, "--events", "ndjson", "--events-to", "e.ndjson", "--format", "json")
+    done = pinsweep(*words, "--events", "ndjson", "--events-to", "new/e.ndjson", "--format", "json")
 
-    assert events((here / "e.ndjson").read_text())[-1]["exit_status"] == done.returncode == 0
+    assert events((here / "new/e.ndjson").read_text())[-1]["exit_status"] == done.returncode == 0
     assert checked("run", done.stdout)["counts"] == {"ok": 1}
 
 

@@ -302,3 +302,13 @@ def test_all_metrics_of_a_text_together_have_a_time(monkeypatch: pytest.MonkeyPa
     command.parse("v 1\n", {"metrics": specs})
 
     assert given == [5, 5, 2]
+
+
+@pytest.mark.parametrize(("times", "told"), [(1, []), (2, ["several:a"]), (20, ["several:a"]), (21, [])])
+def test_a_regular_expression_that_matches_more_than_once_is_told_unless_it_takes_samples(
+    times: int, told: list[str]
+) -> None:
+    parsed = command.parse("a 1\n" * times, {"metrics": {"a": {"regex": "a ([0-9]+)"}}})
+
+    assert [flag.id for flag in parsed.flags] == told
+    assert all(f"index 0 to {times - 1}" in flag.text for flag in parsed.flags)
