@@ -116,6 +116,11 @@ def continued(
         if _named(a.sweep, a.cell) not in elsewhere
     )
     warnings = [*plan.warnings, *([_stale(held.path, tuple(stale))] if stale else [])]
+    if sweeps := _read_otherwise(plan, first.values()):
+        warnings.append(
+            f"{held.path}: the `metrics` of {', '.join(sweeps)} were others before: what they read stays as it is, and with the `metrics` of"
+            " now each cell begins anew beside it; for tables of these alone name another file with -o"
+        )
     measured = {number for of in of_sweep.values() for number in of}
     builds = {
         difference.said: None
@@ -129,6 +134,20 @@ def continued(
             f"{held.path}: other sweeps there were measured with another build: {_first_of(tuple(builds))}; what differs from them may be that (G19)"
         )
     return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases), warnings=tuple(warnings))
+
+
+def _read_otherwise(plan: Plan, cells: Iterable[Cell]) -> list[str]:
+    """Return the sweeps in which a cell of the plan is, but for what is looked for in its output, one that is held, and not that one."""
+
+    def measured(cell: Cell) -> tuple[str, str, str]:
+        options = {name: value for name, value in cell.options.items() if name != "metrics"}
+        return cell.sweep, canonical_json(options), cell.place.name if cell.place else ""
+
+    with_metrics = [cell for cell in cells if "metrics" in cell.options]
+    known = {measured(cell) for cell in with_metrics}
+    there = {cell.point_id for cell in with_metrics}
+    new = (cell for cell in plan.cells if "metrics" in cell.options and cell.point_id not in there)
+    return sorted({cell.sweep for cell in new if measured(cell) in known})
 
 
 def _refuse_other_hosts(held: Held, now: Setting) -> None:

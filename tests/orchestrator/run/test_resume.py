@@ -350,3 +350,25 @@ def test_runs_that_are_there_cost_next_to_nothing(monkeypatch: pytest.MonkeyPatc
 
     assert done.runs is plan.runs
     assert calls == {"changed": 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ({"command": "x", "metrics": {"a": {"regex": "a (.)"}}}, True),
+        ({"command": "x", "metrics": {"a": {"regex": "a (..)"}}}, False),
+        ({"command": "y", "metrics": {"a": {"regex": "a (.)"}}}, False),
+    ],
+    ids=["other metrics", "the same", "another command"],
+)
+def test_other_metrics_begin_cells_and_that_is_told(before: dict[str, Any], said: bool) -> None:
+    now = {"command": "x", "metrics": {"a": {"regex": "a (..)"}}}
+    old, new = (
+        Cell(sweep="s", tool="command", options=options, place=None, axes=()) for options in (before, now)
+    )
+    plan = Plan(runs=(run(new, tool="command"),), cells=(new,), skipped=(), seed=1)
+    setting = Setting(host="n1", facts=FACTS, programs={"imb": IMB})
+
+    done = continued(plan, held(old), setting, is_pending=lambda _: True, as_new=True)
+
+    assert any("the `metrics` of s were others before" in warning for warning in done.warnings) == said
