@@ -79,8 +79,8 @@ def _typical(own: Sequence[tuple[Series, Strip, Host]], worst: Sequence[str]) ->
 
 def _change(row: tuple[Series, Strip, Host]) -> float:
     _, strip, host = row
-    assert strip.middle
-    return relative(host.value, strip.middle)
+    assert strip.base
+    return relative(host.value, strip.base)
 
 
 def _halves(one: Series) -> Iterable[float]:

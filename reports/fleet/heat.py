@@ -139,7 +139,7 @@ def _compared(group: Group) -> list[Known]:
         (one, replace(strip, middle=statistics.median(h.value for h in strip.hosts)))
         for one, strip in several
     ]
-    return [(one, strip) for one, strip in medians if strip.middle]
+    return [(one, strip) for one, strip in medians if strip.base]
 
 
 def _shown(family: Family, judged: bool) -> Shown:

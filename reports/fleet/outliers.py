@@ -57,7 +57,7 @@ from reports.verdicts.fleet import (
     judge_fleet,
     worst,
 )
-from reports.verdicts.model import relative
+from reports.verdicts.model import base, relative
 
 WORDS: Final[tuple[Status, ...]] = ("broken", "slow", "suspicious", "fast", "ok", "unknown")
 """The words of a verdict, the worst first."""
@@ -93,9 +93,8 @@ class Odd:
 
     @property
     def change(self) -> float | None:
-        """Relative distance from the median in the number's own sign; None: there is no median."""
-        middle = self.strip.middle
-        return relative(self.found.value, middle) if middle else None
+        """Distance from the median as a share of it; None: it has none."""
+        return relative(self.found.value, self.strip.base) if self.strip.base else None
 
     @property
     def value(self) -> str:
@@ -172,7 +171,7 @@ class Group:
     @property
     def compared(self) -> list[tuple[Series, Strip]]:
         """Return the numbers that have a median, of enough hosts or of a baseline, of which something is a share."""
-        return [row for row in self.strips if row[1].middle]
+        return [row for row in self.strips if row[1].base]
 
     @property
     def spreads(self) -> list[Spread]:
@@ -180,12 +179,10 @@ class Group:
         found = []
         for one, strip in self.strips:
             by_value = sorted(strip.hosts, key=lambda host: host.value)
-            middle = statistics.median(host.value for host in by_value) if by_value else 0.0
+            middle = base(statistics.median(host.value for host in by_value)) if by_value else None
             if middle and by_value[0].value < by_value[-1].value:
                 low, high = by_value[0], by_value[-1]
-                found.append(
-                    Spread(series=one, low=low, high=high, share=(high.value - low.value) / abs(middle))
-                )
+                found.append(Spread(series=one, low=low, high=high, share=(high.value - low.value) / middle))
         return sorted(found, key=lambda spread: -spread.share)
 
     @property
@@ -217,13 +214,13 @@ class Group:
 
     @property
     def of_zero(self) -> str:
-        """Say of how many numbers the median is 0, of which nothing is a share: they are not compared; "" of none."""
-        zeros = [one for one, strip in self.strips if strip.middle == 0]
+        """Say of how many numbers the median is 0 or below, of which nothing is a share: they are not compared; "" of none."""
+        zeros = [one for one, strip in self.strips if strip.middle is not None and not strip.base]
         if not zeros:
             return ""
         their = "its" if len(zeros) == 1 else "their"
         of = fmt.plural(len(self.strips), "number")
-        return f"{len(zeros)} of {of} not compared, since {their} median is 0: {zeros[0].name}" + (
+        return f"{len(zeros)} of {of} not compared, since {their} median is 0 or below: {zeros[0].name}" + (
             f" and {len(zeros) - 1} more" if len(zeros) > 1 else ""
         )
 

@@ -219,9 +219,9 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
 def _compared(report: Report) -> tuple[int, str]:
     """Return how many numbers were compared, and what was done with the others; of none all."""
     every = [strip for group in report.groups for _, strip in group.strips]
-    compared = sum(bool(strip.middle) for strip in every)
+    compared = sum(bool(strip.base) for strip in every)
     whole = all(
-        len(s.hosts) == len(g.hosts) for g in report.groups for _, s in g.strips if s.middle or not compared
+        len(s.hosts) == len(g.hosts) for g in report.groups for _, s in g.strips if s.base or not compared
     )
     if not compared:
         return len(every), "on all hosts, none of them compared" if whole else "none of them compared"
@@ -229,7 +229,7 @@ def _compared(report: Report) -> tuple[int, str]:
     if len(report.groups) > 1:
         kinds = "compared, all kinds of host together"
     more = len(every) - compared
-    unjudged = all(s.middle or not g.judged for g in report.groups for _, s in g.strips)
+    unjudged = all(s.base or not g.judged for g in report.groups for _, s in g.strips)
     of_kinds = " of kinds of host too few to be judged" if unjudged else ""
     rest = f"{fmt.count(more)} more{of_kinds} {'is' if more == 1 else 'are'} not" if more else ""
     return compared, "; ".join(filter(None, (kinds, rest)))

@@ -212,8 +212,8 @@ def _of_one(group: Group, report: Report) -> str:
 
 def _at(strip: Strip, host: Host) -> float:
     """Return where a host lies: per cent of the median, better above 0. What is written is the number's own change."""
-    assert strip.middle
-    return (1.0 if strip.metric.better == "higher" else -1.0) * relative(host.value, strip.middle) * 100
+    assert strip.base
+    return (1.0 if strip.metric.better == "higher" else -1.0) * relative(host.value, strip.base) * 100
 
 
 def _rank(host: Host) -> tuple[int, float]:
@@ -320,7 +320,7 @@ def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> st
     """Return the names of hosts, with the change of those beyond the axis; in fewer words where there is no room for that."""
     if len(hosts) > _MOST_NAMED:
         return fmt.plural(len(hosts), "host")
-    middle = strip.middle or 1.0
+    middle = strip.base or 1.0
     each = ", ".join(
         f"{n.name} {fmt.change(relative(n.value, middle))}" if abs(_at(strip, n)) > reach + 1e-9 else n.name
         for n in hosts
@@ -376,11 +376,11 @@ def _said(strip: Strip, mild: Mapping[str, Status]) -> str:
 
 def _spread(strip: Strip) -> str:
     """Return what the hosts differ by, or the sessions of a baseline scatter by; "≤ 0.30 %" where that is less than can be told."""
-    if not strip.spread or not strip.middle:
+    if not strip.spread or not strip.base:
         return fmt.NOTHING
     values = strip.metric.baseline or [host.value for host in strip.hosts]
-    seen = MAD * statistics.median(abs(value - strip.middle) for value in values)
-    said = fmt.percent(strip.spread / abs(strip.middle))
+    seen = MAD * statistics.median(abs(value - strip.base) for value in values)
+    said = fmt.percent(strip.spread / strip.base)
     return f"≤ {said}" if seen < strip.spread * (1 - 1e-9) else said
 
 
@@ -398,9 +398,9 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         told = [f"{n.name} {scale.number(n.value, step=one.step)}" for n in ends]
         if ends[0].value == ends[1].value:  # of equal hosts none is the worst
             told = [fmt.NOTHING, fmt.NOTHING]
-        assert strip.middle
+        assert strip.base
         marked = [
-            f"{n.name} {fmt.change(relative(n.value, strip.middle))}"
+            f"{n.name} {fmt.change(relative(n.value, strip.base))}"
             for n in strip.hosts
             if _word(n, mild) != "others"
         ]

@@ -34,7 +34,7 @@ from reports.results.sessions import (
 )
 from reports.text import format as fmt
 from reports.verdicts.history import MATTERS, Change, Drift, Recent, changes, drift, is_worse, recent
-from reports.verdicts.model import STEPS
+from reports.verdicts.model import STEPS, base
 
 LEAST = 10
 """Sessions that it takes to tell a step from day-to-day noise: of a step of 8 % at 0.5 % noise, 5 sessions on either side are found
@@ -86,9 +86,12 @@ class History:
         )
 
     @property
-    def left_zero(self) -> bool:
-        """Did it change from 0, and is no other change of it news? No change is a share of 0: `regressed` and `improved` are not asked."""
-        return not self.news and any(not change.before for change in self.changes)
+    def origin(self) -> str:
+        """Return from where it changed, of which no change is a share, if no other change of it is news: "0", "below 0", "0 or below"; else ""."""
+        befores = [change.before for change in self.changes if not base(change.before)]
+        if self.news or not befores:
+            return ""
+        return "0" if not any(befores) else "below 0" if all(befores) else "0 or below"
 
     @property
     def moved(self) -> float:

@@ -136,17 +136,17 @@ def _nothing(history: History, threshold: float) -> str:
     """Say that a number did not change, or what is true of it; by how much it scatters."""
     if not history.judged:
         return "too few sessions to tell"
-    if history.left_zero:
-        return "left 0: no change from 0 is judged"
+    if history.origin:
+        return (
+            f"{'left 0' if history.origin == '0' else 'changed'}: no change from {history.origin} is judged"
+        )
     if new := history.recent:
         since = history.moments[-new.sessions].date
         return f"{fmt.change(new.change)} since {since}, too new to be called a change"
     middle, sd = centre(history.medians)
     seen = MAD * statistics.median(abs(value - middle) for value in history.medians)
     least = "≤ " if seen < sd * (1 - 1e-9) else ""
-    scatter = (
-        f"; scatters by {least}{fmt.percent(sd / abs(middle))}" if middle and not history.changes else ""
-    )
+    scatter = f"; scatters by {least}{fmt.percent(sd / middle)}" if middle > 0 and not history.changes else ""
     small = f" of {bound_text(history.least)} or more" if history.changes else ""
     bound = blind_to(history, threshold)
     hidden = f"; {up_to(bound)} may go unseen" if bound else ""

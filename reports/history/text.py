@@ -177,7 +177,7 @@ def drift_text(drifting: Iterable[History]) -> str:
 
 def quiet(own: Iterable[History]) -> list[History]:
     """Return the judged numbers of which nothing else is told: they did not change, or a step of each is."""
-    return [h for h in own if h.judged and not h.left_zero and not h.drift and not h.recent]
+    return [h for h in own if h.judged and not h.origin and not h.drift and not h.recent]
 
 
 def gone_text(report: Report, host: str) -> str:
@@ -206,10 +206,13 @@ def bound_text(share: float) -> str:
 
 
 def zero_text(own: Iterable[History]) -> str:
-    """Say which numbers changed from 0, of which no change is a share; "" of none."""
-    left = [h.series.name for h in own if h.left_zero]
-    more = f" and {fmt.plural(len(left) - 1, 'more number')}" if len(left) > 1 else ""
-    return f"{left[0]}{more} left 0, and no change from 0 is judged" if left else ""
+    """Say which numbers changed from 0 or below, of which no change is a share; "" of none."""
+    texts = []
+    for origin, left in sorted(group_by((h for h in own if h.origin), lambda h: h.origin).items()):
+        more = f" and {fmt.plural(len(left) - 1, 'more number')}" if len(left) > 1 else ""
+        left_it = "left 0" if origin == "0" else "changed"
+        texts.append(f"{left[0].series.name}{more} {left_it}, and no change from {origin} is judged")
+    return "; ".join(texts)
 
 
 def few_text(report: Report, own: Iterable[History]) -> str:
@@ -251,7 +254,7 @@ def blind_to(history: History, threshold: float) -> float:
 
 def _is_quiet(history: History) -> bool:
     """Is it said of a number that it did not change?"""
-    told = history.news or history.drift or history.left_zero or history.recent
+    told = history.news or history.drift or history.origin or history.recent
     return history.judged and not told
 
 

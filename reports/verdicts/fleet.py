@@ -23,7 +23,7 @@ from statistics import fmean, median, median_low
 from typing import Final, Literal
 
 from parsers.measurement import Direction
-from reports.verdicts.model import STEPS, relative
+from reports.verdicts.model import STEPS, base, relative
 
 Status = Literal["ok", "suspicious", "slow", "broken", "fast", "unknown"]
 """suspicious: too few sessions to accuse, or sessions that disagree; slow, broken: 3 % and 10 % worse, beyond the spread of the others; fast: better by
@@ -77,7 +77,7 @@ FLOOR: Final = "beyond the floor"
 TOLERANCE: Final = "beyond the tolerance"
 _RULES: Final = (FLOOR, TOLERANCE)
 HALVES: Final = "the hosts fall into two groups"
-ZERO: Final = "the median is 0"
+ZERO: Final = "the median is 0 or below"
 DISAGREE: Final = "its sessions disagree"
 CHANCE: Final = "may be chance"
 BY_THRESHOLD: Final = "by the threshold alone"
@@ -123,6 +123,11 @@ class Strip:
     worse_half: tuple[str, ...] = ()  # where the hosts fall into two groups, those of the worse one
     looks: int = 0  # hosts of fewer than three sessions that were compared
     by_chance: float = 0.0  # so many of them are suspicious on average where all hosts are equal
+
+    @property
+    def base(self) -> float | None:
+        """Return the median, where a host's distance from it is a share of it."""
+        return base(self.middle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,22 +225,23 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
             spread = max(spread, ASSUMED_SPREAD * abs(middle))
     elif len(of_host) >= LEAST_HOSTS:
         middle, spread = centre(list(of_host.values()), metric.resolution)
-        worse_half = _worse_half(metric, of_host, threshold * abs(middle)) if middle else ()
+        worse_half = _worse_half(metric, of_host, threshold * middle) if base(middle) else ()
     noise, df = scatter(metric.values.values(), 1 if metric.baseline else LEAST_HOSTS)
     if spread is not None and metric.baseline:  # whose median is of few sessions, too
         spread = max(spread, noise)
     beyond = _beyond(false, len(metric.baseline or of_host), df)
     hosts = tuple(
-        _host(metric, name, value, middle or None, spread, noise, beyond, threshold, halves=bool(worse_half))
+        _host(metric, name, value, base(middle), spread, noise, beyond, threshold, halves=bool(worse_half))
         for name, value in of_host.items()
     )
     unseen = None
     looks, by_chance = 0, 0.0
-    if middle and spread and not worse_half:
-        looks, by_chance = _by_chance(metric, abs(middle), spread, noise, threshold)
-    if middle and spread:
+    of = base(middle)
+    if of and spread and not worse_half:
+        looks, by_chance = _by_chance(metric, of, spread, noise, threshold)
+    if of and spread:
         confirmed = any(host.sessions >= CONFIRMED for host in hosts)
-        own = max(spread, noise * _of_median(CONFIRMED)) / abs(middle) if confirmed else 0.0
+        own = max(spread, noise * _of_median(CONFIRMED)) / of if confirmed else 0.0
         unseen = max(threshold, (beyond / 2 + SEEN_MARGIN) * own)
     return Strip(
         metric=metric, middle=middle, spread=spread, hosts=hosts, unseen=unseen, worse_half=worse_half,
@@ -337,7 +343,7 @@ def _host(
         own = max(spread, noise * _of_median(len(sessions)))
         z, worse = sign * (value - middle) / own, sign * relative(value, middle)
         off = [sign * relative(session, middle) for session in sessions]
-        far = max(threshold, beyond * own / abs(middle) / 2)
+        far = max(threshold, beyond * own / middle / 2)
     status, reason = _status(metric, value, len(sessions), z, worse, sign, threshold)
     if reason in _RULES or z is None or worse is None:
         pass
@@ -393,13 +399,13 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
         list
     )  # of each number: z of each session, spread
     for strip in strips:
-        if strip.metric.better == "neither" or strip.metric.unsure or not strip.middle or not strip.spread:
+        if strip.metric.better == "neither" or strip.metric.unsure or not strip.base or not strip.spread:
             continue
         sign = 1.0 if strip.metric.better == "lower" else -1.0
         for name, own in strip.metric.values.items():
             if own:
-                z = [sign * (value - strip.middle) / strip.spread for value in own]
-                of_host[name].append((z, strip.spread / abs(strip.middle)))
+                z = [sign * (value - strip.base) / strip.spread for value in own]
+                of_host[name].append((z, strip.spread / strip.base))
     means = {
         name: fmean(median(z) for z, _ in seen)
         for name, seen in of_host.items()

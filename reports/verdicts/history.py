@@ -16,7 +16,7 @@ from typing import Literal
 from parsers.errors import UserError
 from parsers.measurement import Direction
 from reports.verdicts.fleet import centre
-from reports.verdicts.model import relative
+from reports.verdicts.model import base, relative
 
 SHORTEST = 3  # sessions between two changes
 LASTING = 5  # sessions on either side of a step that one session hides
@@ -33,8 +33,8 @@ class Move:
 
     @property
     def change(self) -> float:
-        """Relative to the size of `before`, above 0 where it rose; NaN where `before` is 0."""
-        return relative(self.after, self.before) if self.before else math.nan
+        """As a share of `before`, above 0 where it rose; NaN where nothing is a share of that: at or below 0."""
+        return relative(self.after, self.before) if base(self.before) else math.nan
 
     @property
     def ratio(self) -> float | None:
@@ -127,18 +127,18 @@ def unseen(values: Sequence[float], found: Sequence[Change]) -> float:
     between the steps that were found; and no less than what the levels on either side of any session differ by, SHORTEST sessions or more
     on each side: a step that is there and was not found is never larger than what is said."""
     middle, parts = median(values), _parts(values, [change.index for change in found])
-    if not middle:
+    if not base(middle):
         return 0.0
     levels = [median(part) for part in parts]
     _, sd = centre([middle + v - level for part, level in zip(parts, levels, strict=True) for v in part])
-    return max([UNSEEN * sd / abs(middle), *(gap for part in parts for gap in _gaps(part))])
+    return max([UNSEEN * sd / middle, *(gap for part in parts for gap in _gaps(part))])
 
 
 def _gaps(values: Sequence[float]) -> Iterable[float]:
     """Yield by what share of the level before each session the level from it on is another."""
     first, last = _medians(values), _medians(values[::-1])[::-1]
     for i in range(SHORTEST, len(values) - SHORTEST + 1):
-        if before := first[i - 1]:
+        if before := base(first[i - 1]):
             yield abs(relative(last[i], before))
 
 
@@ -185,7 +185,9 @@ def recent(
 def unseen_recently(values: Sequence[float], found: Sequence[Change], *, among: int = 1) -> float:
     """Return how large a step in the last RECENT sessions may be that `recent` does not tell, relative: two standard deviations more than it asks."""
     level, sd, most = _level(values, found)
-    return max((_beyond(len(values), among) + 2) * sd, OUTSIDE * most + 2 * sd) / abs(level) if level else 0.0
+    return (
+        max((_beyond(len(values), among) + 2) * sd, OUTSIDE * most + 2 * sd) / level if base(level) else 0.0
+    )
 
 
 def _level(values: Sequence[float], found: Sequence[Change]) -> tuple[float, float, float]:
@@ -292,8 +294,8 @@ def _change(index: int, before: float, after: float, better: Direction, threshol
 
 
 def is_worse(before: float, after: float, better: Direction, threshold: float) -> bool:
-    """Is a level worse than another by the threshold? Never where neither direction is better, or nothing was before."""
-    if better == "neither" or not before:
+    """Is a level worse than another by the threshold? Never where neither direction is better, or no change from it is a share."""
+    if better == "neither" or not base(before):
         return False
     moved = relative(after, before)
     return (-moved if better == "higher" else moved) >= threshold

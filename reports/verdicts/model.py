@@ -24,9 +24,14 @@ STEPS = 1.5
 
 
 def relative(value: float, of: float) -> float:
-    """Return how far a value is from another, as a share of that one's size, with the value's own sign: `relative(-26.0, -20.0)` is -0.3,
-    for it is less. `of` is not 0. Of positive values it is their ratio - 1."""
-    return (value - of) / abs(of)
+    """Return how far a value is from another, as a share of that one, which is above 0: their ratio - 1."""
+    return (value - of) / of
+
+
+def base(value: float | None) -> float | None:
+    """Return what changes from a value are a share of: itself, where it is above 0; else None. Of 0 nothing is a share, and what lies below
+    has another zero (-20 dB) or none: a gain of -24 dB is not 20 % less than one of -20 dB."""
+    return value if value is not None and value > 0 else None
 
 
 Method = Literal["t", "moderated t", "mann-whitney", "none"]

@@ -712,7 +712,7 @@ def terminal(case: Case) -> None:
         ):
             by_chance(case, *found.groups())
         elif found := re.fullmatch(
-            r"not judged (\S+): (no run of it gave a number|the median is 0|the hosts fall into two groups|fewer than 8 hosts)(?:; --baseline compares them with past sessions)?",
+            r"not judged (\S+): (no run of it gave a number|the median is 0 or below|the hosts fall into two groups|fewer than 8 hosts)(?:; --baseline compares them with past sessions)?",
             line,
         ):
             assert unfolded(found[1]) <= case.hosts("unknown")

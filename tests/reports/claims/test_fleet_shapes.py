@@ -199,7 +199,7 @@ def counts(shape: Shape, report: outliers.Report, page: Any, text: str) -> None:
     assert keys["Numbers"][0] == len(compared)
     assert keys["Numbers"][1].startswith("compared on each host" if whole else "compared, not each on every")
     zero = [number for number in shape.values if shape.middle(number) == 0]
-    found = re.search(r"(\d+) of (\d+) numbers not compared, since (?:its|their) median is 0", text)
+    found = re.search(r"(\d+) of (\d+) numbers not compared, since (?:its|their) median is 0 or below", text)
     assert (int(found[1]), int(found[2])) == (len(zero), len(shape.values)) if found else not zero
     again = [o.found for o in report.odd if o.host in report.rerun and o.found.status == "suspicious"]
     few = any(len(shape.values["s", "rate"][host]) < 3 for host in report.rerun)

@@ -162,7 +162,7 @@ def test_equal_values_are_no_division_by_zero() -> None:
     found = judge_fleet([Metric(key=0, better="lower", values=same)])
 
     assert set(found.statuses.values()) == {"unknown"}
-    assert found.strips[0].hosts[0].reason == "the median is 0"
+    assert found.strips[0].hosts[0].reason == "the median is 0 or below"
 
 
 def test_two_stages_accuse_one_good_host_of_a_thousand() -> None:
