@@ -45,7 +45,7 @@ MUTANTS = (
     Mutant("fleet: what goes unseen is rounded down", "reports/fleet/outliers.py", "blind[0][1] * 100, 2, fmt.UP", "blind[0][1] * 100, 2, fmt.DOWN", "fleet"),
     Mutant("fleet: the least of what goes unseen, not the most", "reports/fleet/outliers.py", "fmt.number(blind[0][1]", "fmt.number(blind[-1][1]", "fleet"),
     Mutant("fleet: best and worst of a table are exchanged", "reports/fleet/strip.py", "for end in (min, max)]", "for end in (max, min)]", "fleet"),
-    Mutant("fleet: a change has the sign of worse", "reports/fleet/outliers.py", "return relative(self.found.value, middle) if middle else None", "return self.found.worse if middle else None", "fleet"),
+    Mutant("fleet: a change has the sign of worse", "reports/fleet/outliers.py", "return relative(self.found.value, self.strip.base) if self.strip.base else None", "return self.found.worse if self.strip.base else None", "fleet"),
     Mutant("fleet: slow counts broken once more", "reports/fleet/page.py", '("Broken or slow", len(report.accused), apart)', '("Broken or slow", len(report.accused) + sum(s == "broken" for s in report.statuses.values()), apart)', "fleet"),
     Mutant("fleet: one session less", "reports/fleet/page.py", "fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.sessions)", "fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.sessions - 1)", "fleet"),
     Mutant("fleet: the first group's median for all", "reports/fleet/outliers.py", "hosts.of(one, kind) for one in collected", "one for one in collected", "fleet"),
