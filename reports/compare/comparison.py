@@ -24,7 +24,7 @@ from reports.checks.doubts import of_results
 from reports.compare.drafts import Draft, drafts_of
 from reports.compare.failures import failures, silent
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
-from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
+from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared, Sizes
 from reports.compare.sides import (
     Side,
     SideName,
@@ -116,7 +116,7 @@ def _refuse(a: Side, b: Side, ask: Ask) -> None:
     refuse_axes(a, b, ask.ignore)
 
 
-def _sizes(pairs: Iterable[Pair]) -> Iterator[tuple[float, float, float]]:
+def _sizes(pairs: Iterable[Pair]) -> Iterator[Sizes]:
     """Give of the pairs whose I/Os or files have different sizes what `Comparison.sizes` says."""
     for pair in pairs:
         one, other = pair.a.runs[0], pair.b.runs[0]
@@ -125,7 +125,9 @@ def _sizes(pairs: Iterable[Pair]) -> Iterator[tuple[float, float, float]]:
         told = numbers.moved(pair.a.tool, [[run.parsed for run in side.runs] for side in (pair.a, pair.b)])
         size_a, size_b = numbers.one_moves(one), numbers.one_moves(other)
         if told and size_a and size_b:
-            yield size_a, size_b, statistics.median(told[1]) / statistics.median(told[0])
+            faster = statistics.median(told[1]) / statistics.median(told[0])
+            timed = numbers.leaders(pair.a.tool, one.parsed)[0][0] == "ns"
+            yield Sizes(files=timed, a=size_a, b=size_b, faster=faster)
 
 
 class _Told:

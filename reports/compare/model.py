@@ -228,6 +228,16 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """A pair of which one side's I/Os, or all its files together, are of another size than the other's."""
+
+    files: bool  # not I/Os
+    a: float  # B
+    b: float
+    faster: float  # B's bandwidth through A's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     a: Side
     b: Side
@@ -245,8 +255,7 @@ class Comparison:
     failures: tuple[Failed, ...] = ()  # cells of which more runs failed on one side
     undirected: tuple[str, ...] = ()  # metrics of both sides whose better direction nobody told: no rows
     by: str = ""  # the axis whose levels are compared, "" of files
-    sizes: tuple[tuple[float, float, float], ...] = ()
-    """Of pairs whose I/Os, or all files together, have different sizes: bytes of one of A, of one of B, and B's bandwidth through A's."""
+    sizes: tuple[Sizes, ...] = ()  # of pairs whose I/Os, or all files together, have different sizes
     again: Again | None = None  # what was measured again
 
     def covers(self, run: Run) -> bool:

@@ -20,7 +20,7 @@ from reports.compare.doubted import without
 from reports.compare.failures import Failed
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.matching import Unmatched, became
-from reports.compare.model import Comparison, ModeShift, Row, Way
+from reports.compare.model import Comparison, ModeShift, Row, Sizes, Way
 from reports.compare.sides import Side, session
 from reports.draw.figure import MARK
 from reports.results.grouping import group_by
@@ -279,20 +279,24 @@ def _lost(comparison: Comparison) -> str:
     return " ".join(filter(None, (alone, lost)))
 
 
-def _sized(sizes: Sequence[tuple[float, float, float]]) -> str:
+def _sized(sizes: Sequence[Sizes]) -> str:
     """Return what must be known of IOPS and times of I/Os or files of different sizes; "" where they are alike."""
     if not sizes:
         return ""
     of_a, of_b = (
         " to ".join(dict.fromkeys(fmt.size(round(end)) for end in (min(own), max(own))))
-        for own in ([one[side] for one in sizes] for side in (0, 1))
+        for own in ([one.a for one in sizes], [one.b for one in sizes])
     )
-    ratios = [one[2] for one in sizes]
+    ratios = [one.faster for one in sizes]
     factor = " to ".join(dict.fromkeys(fmt.number(end) for end in (min(ratios), max(ratios))))
-    return (
-        f"IOPS and latencies are of one I/O, times of files of all together: {of_a} in A and {of_b} in B; "
-        f"B moves {factor} × the bytes per second of A."
+    kinds = {one.files for one in sizes}
+    said = {False: "IOPS and latencies are of one I/O", True: "Times of files are of all together"}
+    of_what = (
+        "IOPS and latencies are of one I/O, times of files of all together"
+        if len(kinds) > 1
+        else said[kinds.pop()]
     )
+    return f"{of_what}: {of_a} in A and {of_b} in B; B moves {factor} × the bytes per second of A."
 
 
 def _undirected(metrics: Sequence[str]) -> str:

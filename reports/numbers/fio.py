@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.measurement import Parsed, whole
+from parsers.units import size_bytes
 from reports.numbers import _others, formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers._repeats import median
@@ -308,7 +309,22 @@ def moved(parsed: Parsed) -> tuple[float, float] | None:
     """Return the bandwidth (B/s) of the direction that moves most, and how many bytes an I/O of it has; None where one is not told."""
     most = parsed.once(_busiest)
     iops, bandwidth = _total(job.iops for job in most), _total(job.bandwidth for job in most)
-    return (bandwidth, bandwidth / iops) if iops and bandwidth else None
+    return (bandwidth, _block(most, bandwidth / iops)) if iops and bandwidth else None
+
+
+def _block(own: Sequence[Job], moved: float) -> float:
+    """Return how many bytes an I/O of some jobs has: the block size that all of them print, where it is about what they moved with
+    each (1024 I/Os that are under way at the end of a short run are bytes and no I/Os); else that."""
+    printed = {job.options.get("bs", "") for job in own}
+    try:
+        size = size_bytes(printed.pop()) if len(printed) == 1 else 0
+    except ValueError:  # of each direction its own: "4k,64k"
+        return moved
+    return size if abs(moved - size) < _IN_FLIGHT * moved else moved
+
+
+_IN_FLIGHT: Final = 0.05
+"""Bytes over those of I/Os that were done, as a share."""
 
 
 def _busiest(parsed: Parsed) -> Sequence[Job]:

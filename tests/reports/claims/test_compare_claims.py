@@ -532,7 +532,7 @@ def test_an_io_of_another_size_is_said_to_be_one(make: Any, tmp_path: Path) -> N
     found = load([make.full(tmp_path / "full.db")])
 
     comparison = compare(*levels(found, "bs", "4k,32k"), by="bs")
-    said = "IOPS and latencies are of one I/O, times of files of all together: 4 KiB in A and 32 KiB in B; B moves 2.40 × the bytes per second of A."
+    said = "IOPS and latencies are of one I/O: 4 KiB in A and 32 KiB in B; B moves 2.40 × the bytes per second of A."
     assert said in texts.table(comparison).replace("\n", " ")
     assert said in json.loads(formats.as_json(comparison))["sentence"]
     assert said in formats.as_junit(comparison)

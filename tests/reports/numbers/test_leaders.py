@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from reports import numbers
 from reports.numbers import fio
 from reports.readings import Reading
+from reports.readings.fio import Job
 from reports.results.load import load
 from reports.results.model import Run
 
@@ -51,3 +53,19 @@ def test_of_many_runs_what_stands_for_a_cell_is_read_once(
 
     assert len(first) > 3
     assert [(numbers.leader(runs[i]), numbers.resolved(runs[i])) for i in first] == [before[i] for i in first]
+
+
+@pytest.mark.parametrize(
+    ("printed", "moved", "size"),
+    [
+        ({"4k"}, 4116.5, 4096),  # 1024 I/Os under way at the end: bytes, and no I/Os
+        ({"4k"}, 32768.0, 32768.0),
+        ({"4k,64k"}, 4116.5, 4116.5),
+        ({"4k", "64k"}, 33000.0, 33000.0),
+        ({""}, 4116.5, 4116.5),
+    ],
+)
+def test_an_io_has_the_block_size_that_its_jobs_print(printed: set[str], moved: float, size: float) -> None:
+    jobs = [cast("Job", SimpleNamespace(options={"bs": bs} if bs else {})) for bs in printed]
+
+    assert fio._block(jobs, moved) == size
