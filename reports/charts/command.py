@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from parsers import get_parser
@@ -106,22 +107,38 @@ def _key_numbers(tool: str, read: Read, *, whose: str) -> list[KeyNumber]:
     single = {of: own for of, own in values.items() if all(len(v) == 1 for v in own.values())}
     for (metric, unit), own in list(single.items())[:_MOST_KEYS]:
         sign = -1.0 if better[metric] == "lower" else 1.0
-        cells = group_by(own, facets.cell).values()
+        many = facets.pooled(own)
+        cells = group_by(own, lambda run: facets.cell(run)[1:] if many else facets.cell(run)).values()  # noqa: B023 (called at once)
         spreads = [
-            (formulas.spread([own[run][0] for run in cell], printed_step(metric, cell)), cell)
+            (
+                formulas.spread(
+                    _of_hosts(own, cell) if many else [own[run][0] for run in cell],
+                    printed_step(metric, cell),
+                ),
+                cell,
+            )
             for cell in cells
         ]
         best, cell = max(spreads, key=lambda of: sign * of[0].median)
         told = facets.facet_title(facets.facet(cell[0], names), tool)
-        ranked = _ranked(best, [of for of, _ in spreads])
+        ranked = _ranked(best, [of for of, _ in spreads], of_repeats=not many)
         context = "; ".join(filter(None, [whose, told, ranked]))
         number = wording.key_number(metric.replace("_", " "), best, unit, context, RANK + len(found), cell, program=_title(cell), metric=metric)  # fmt: skip
         found.append(replace(number, merit=sign * best.median, better=better[metric]))
     return found
 
 
-def _ranked(best: formulas.Spread, cells: Sequence[formulas.Spread]) -> str:
-    """Say how the best cell stands among all of its sweep, itself among them: how many have its number, how many others may be the best."""
+def _of_hosts(values: Mapping[Run, Sequence[float]], cell: Iterable[Run]) -> list[float]:
+    """Return the median of each host of a cell: one that ran it more often than the others counts as one."""
+    return [
+        statistics.median(values[run][0] for run in own)
+        for own in group_by(cell, lambda run: run.host).values()
+    ]
+
+
+def _ranked(best: formulas.Spread, cells: Sequence[formulas.Spread], *, of_repeats: bool) -> str:
+    """Say how the best cell stands among all of its sweep, itself among them: how many have its number, how many others may be the best by its
+    repeats."""
     others = [of for of in cells if of.median != best.median]
     alike = len(cells) - len(others)
     if len(cells) == 1:
@@ -129,7 +146,8 @@ def _ranked(best: formulas.Spread, cells: Sequence[formulas.Spread]) -> str:
     if not others:
         return f"the same in all {fmt.count(alike)} cells"
     lead = "" if alike == 1 else f"one of the {fmt.count(alike)} "
-    return f"{lead}best of {fmt.count(len(cells))} cells{wording.within_repeats(best, others)}"
+    within = wording.within_repeats(best, others) if of_repeats else ""
+    return f"{lead}best of {fmt.count(len(cells))} cells{within}"
 
 
 def _lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:

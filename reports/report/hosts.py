@@ -58,7 +58,7 @@ def figures(results: Results, guilty: Guilty) -> tuple[Figure, ...]:
     )
     found = rows(conditions.told_apart(known))
     if drawn and found:
-        drawn[0] = replace(drawn[0], numbers=(*drawn[0].numbers, _table(found)))
+        drawn[0] = replace(drawn[0], numbers=(*drawn[0].numbers, _table(found, _ranks(report))))
     return tuple(drawn)
 
 
@@ -84,15 +84,23 @@ def rows(collected: Iterable[Series]) -> list[Row]:
     return list(found.values())
 
 
-def _table(found: Sequence[Row]) -> Table:
-    """Return a row a host, those that are behind first: by their worst ratio."""
+def _ranks(report: outliers.Report) -> dict[str, int]:
+    """Return host → where its verdict stands, 0 the worst; of several machines of one name the worst of theirs."""
+    told = [
+        (own[-1].host, outliers.WORDS.index(report.statuses[name])) for name, own in report.sessions.items()
+    ]
+    return {host: min(rank for _, rank in own) for host, own in group_by(told, lambda one: one[0]).items()}
+
+
+def _table(found: Sequence[Row], ranks: Mapping[str, int]) -> Table:
+    """Return a row a host, the worst verdict first, of one verdict those that are behind: by their worst ratio. `ranks`: of the verdict on each."""
     hosts = {host for row in found for host in row.values}
     scales = [fmt.scale_for(row.values.values(), row.unit) for row in found]
     worst = {host: min(row.ratio(host) for row in found if host in row.values) for host in hosts}
-    ranked = sorted(hosts, key=lambda h: (worst[h], h))
+    ranked = sorted(hosts, key=lambda h: (ranks[h], worst[h], h))
     return Table(
-        caption="Each host, the one that is furthest behind anywhere first; of each sweep the cell that gives most and the one "
-        "that waits least",
+        caption="Each host, the worst verdict first, of one verdict the one that is furthest behind in these numbers; of each sweep "
+        "the cell that gives most and the one that waits least",
         columns=("Host", *(f"{row.name}, {scale.unit}" for row, scale in zip(found, scales, strict=True))),
         rows=tuple(
             (host, *(scale.number(row.values.get(host), 4) for row, scale in zip(found, scales, strict=True)))

@@ -216,6 +216,24 @@ def test_a_key_number_names_its_sweep_beside_one_of_another_tool(make: Any, tmp_
     assert told(beside) == "sorting; n 1; best of 2 cells"
 
 
+def test_of_many_hosts_a_key_number_is_of_their_medians(make: Any, tmp_path: Path) -> None:
+    """It was the best session of the best host, "best of 20 cells", which named neither."""
+    options = {
+        "command": "x",
+        "metrics": {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}},
+    }
+    files = []
+    for i in range(10):
+        maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i}")
+        for n in (1, 2):
+            maker.add("s", "command", {**options, "n": n}, f"rate {100 * n + i}\n", axes=("n",))
+        files.append(maker.write())
+
+    (number,) = build.build(load(files)).key_numbers
+
+    assert (number.value, number.context) == ("204", "n 2; best of 2 cells; median of 10 hosts")
+
+
 def test_numbers_of_opposite_direction_are_not_one_name(make: Any, tmp_path: Path) -> None:
     """Of three sweeps with one title the slowest "time" stood alone as "the best": in one of them more was better."""
     maker = make.Maker(tmp_path / "r.db")

@@ -25,6 +25,7 @@ from reports.draw.figure import Figure
 from reports.page.html import anchor, script_json, unbroken
 from reports.page.model import Page
 from reports.report import all_runs, build
+from reports.report import hosts as hosts_table
 from reports.report.check_list import check_list
 from reports.report.render import render_report
 from reports.results.load import load, printed
@@ -461,6 +462,17 @@ def test_few_hosts_have_a_panel_each(make: Any, tmp_path: Path) -> None:
     assert len(figure.numbers[0].rows) == 8 * 4 * 3
     assert all("best of 8 hosts" in n.context for n in built.key_numbers)
     assert "on 8 hosts" in built.sentence
+
+
+def test_the_table_of_hosts_has_the_worst_verdict_first() -> None:
+    """A host whose verdict is of another number stood where the two that are shown had it: broken, and fourth."""
+    row = hosts_table.Row(
+        name="rate", unit="B/s", higher=True, values={"n1": 9.4, "n2": 10.0, "n3": 10.2}, runs={}
+    )
+
+    table = hosts_table._table([row], {"n1": 1, "n2": 4, "n3": 0})
+
+    assert [cells[0] for cells in table.rows] == ["n3", "n1", "n2"]
 
 
 def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp_path: Path) -> None:
