@@ -16,7 +16,7 @@ from typing import Any, Final
 from orchestrator.machine import facts, identity
 from orchestrator.machine.cpulist import parse_cpulist
 from orchestrator.machine.topology import Topology
-from orchestrator.model import AS_NEW, Alias, Cell, Placement, Plan, PlannedRun, canonical_json
+from orchestrator.model import AS_NEW, Alias, Cell, Place, Placement, Plan, PlannedRun, canonical_json
 from orchestrator.placement.place import resolve, where
 from orchestrator.placement.selectors import Unplaceable
 from orchestrator.plan.plan import spelt, start
@@ -133,7 +133,8 @@ def continued(
         warnings.append(
             f"{held.path}: other sweeps there were measured with another build: {_first_of(tuple(builds))}; what differs from them may be that (G19)"
         )
-    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases), warnings=tuple(warnings))
+    plan = dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases), warnings=tuple(warnings))
+    return as_known(plan, held.cells, held.conditions) if cells else plan  # cells that began, in other words
 
 
 def _read_otherwise(plan: Plan, cells: Iterable[Cell]) -> list[str]:
@@ -210,15 +211,14 @@ def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]
         of = measured.get(cell.point_id)
         if of and (cell.sweep, cell.tool) in sweeps and cell.point_id not in planned:
             known.setdefault(_start(cell, of.placement, of.argv), cell)
-    used = {_place_of(cell) for cell in cells}
-    asked = {_place_of(cell) for cell in plan.cells}
+    used, asked = _places_by_name(cells), _places_by_name(plan.cells)
     renamed_to: dict[str, Cell] = {}
     for point_id, own in starts.items():
         cell, same = planned[point_id], known.get(own)
         if same is None:
             continue
-        renamed = _place_of(cell) != _place_of(same)
-        if renamed and (_place_of(cell) in used or _place_of(same) in asked):
+        renamed = _name_of_place(cell) != _name_of_place(same)
+        if renamed and (_names_another(cell, used) or _names_another(same, asked)):
             continue  # names that are exchanged are no other words
         renamed_to[point_id] = dataclasses.replace(cell, options=same.options, place=same.place)
         del known[own]
@@ -236,8 +236,20 @@ def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]
     return dataclasses.replace(_in_cells(plan, renamed_to), aliases=tuple(aliases))
 
 
-def _place_of(cell: Cell) -> tuple[str, str]:
+def _name_of_place(cell: Cell) -> tuple[str, str]:
     return cell.sweep, cell.place.name if cell.place else ""
+
+
+def _places_by_name(cells: Iterable[Cell]) -> dict[tuple[str, str], set[Place | None]]:
+    places: dict[tuple[str, str], set[Place | None]] = {}
+    for cell in cells:
+        places.setdefault(_name_of_place(cell), set()).add(cell.place)
+    return places
+
+
+def _names_another(cell: Cell, places: Mapping[tuple[str, str], set[Place | None]]) -> bool:
+    """Say whether some cell's place has the name of this one's and is another: the same one, of a cell that was added, is not."""
+    return bool(places.get(_name_of_place(cell), set()) - {cell.place})
 
 
 def _start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hashable:

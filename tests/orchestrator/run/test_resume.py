@@ -297,6 +297,30 @@ def test_places_that_exchange_their_names_begin_cells() -> None:
     assert go_on(moved, measured(a)) == [run.cell for run in moved]
 
 
+@pytest.mark.parametrize("as_new", [False, True])
+def test_a_cell_that_was_added_under_the_new_words_parts_none_from_those_of_before(as_new: bool) -> None:
+    """`core 0` became `pu 0` when a third value was added: the same command again finds all three, and so do the old words."""
+    place = Place(name="pu 0", cpus="pu 0", memory="any")
+    in_old, in_new = (
+        [written("command", {**COMMAND, "n": n}, where, ("x", str(n))) for n in range(3)]
+        for where in (CORE, place)
+    )
+    first = measured(*in_old[:2])
+    setting = {"facts": {**FACTS, "kernel": "6.2"}} if as_new else {}
+    cells = go_on(in_new, first, as_new=as_new, **setting)
+    after = measured(*(dataclasses.replace(one, cell=of) for one, of in zip(in_new, cells, strict=True)))
+    both = dataclasses.replace(
+        first,
+        cells=tuple({one.point_id: one for one in (*first.cells, *after.cells)}.values()),
+        conditions=(*first.conditions, *after.conditions),
+    )
+
+    assert [one.place and one.place.name for one in cells] == [CORE.name, CORE.name, "pu 0"]
+    assert [AS_NEW in one.options for one in cells] == [as_new] * 3
+    for runs in (in_new, in_old):
+        assert go_on(runs, both, as_new=as_new, **setting) == cells
+
+
 def test_a_place_whose_name_the_command_gets_is_another_under_another_name() -> None:
     options = {**COMMAND, "env": {"WHERE": "{place}"}}
     there = written("command", options, CORE, ("x", "1"))
