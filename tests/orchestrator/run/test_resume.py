@@ -200,9 +200,14 @@ METRICS = {"reply": {"regex": "([0-9]+)", "unit": "us"}}
 
 
 def written(
-    tool: str, options: dict[str, Any], place: Place, words: tuple[str, ...], cpus: tuple[int, ...] = (0,)
+    tool: str,
+    options: dict[str, Any],
+    place: Place,
+    words: tuple[str, ...],
+    cpus: tuple[int, ...] = (0,),
+    axes: tuple[str, ...] = ("place",),
 ) -> PlannedRun:
-    of = Cell(sweep="s", tool=tool, options=options, place=place, axes=("place",))
+    of = Cell(sweep="s", tool=tool, options=options, place=place, axes=axes)
     placement = Placement(name=place.name, groups=(Group(cpus=cpus),))
     return run(of, tool=tool, argv=(tool, *words), placement=placement, files={})
 
@@ -302,7 +307,7 @@ def test_a_cell_that_was_added_under_the_new_words_parts_none_from_those_of_befo
     """`core 0` became `pu 0` when a third value was added: the same command again finds all three, and so do the old words."""
     place = Place(name="pu 0", cpus="pu 0", memory="any")
     in_old, in_new = (
-        [written("command", {**COMMAND, "n": n}, where, ("x", str(n))) for n in range(3)]
+        [written("command", {**COMMAND, "n": n}, where, ("x", str(n)), axes=("n", "place")) for n in range(3)]
         for where in (CORE, place)
     )
     first = measured(*in_old[:2])
