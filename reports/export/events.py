@@ -13,7 +13,7 @@ from orchestrator.model import Plan
 from orchestrator.plan.duration import duration
 from orchestrator.plan.plan import aliases_as_json, skipped_as_json
 from reports import numbers
-from reports.export.record import named
+from reports.export.record import disturbances_of, named
 
 if TYPE_CHECKING:
     from orchestrator.run.exclusive import Holder
@@ -53,8 +53,8 @@ def of_sweep(happened: Event) -> Iterator[dict[str, Any]]:
         yield _started(happened)
     elif isinstance(happened, Ended):
         yield _ended(happened)
-        if happened.record.status == "disturbed":
-            yield _disturbed(happened)
+        if disturbances := disturbances_of(happened.record):
+            yield _disturbed(happened, disturbances)
     else:
         yield event("unsettled", cells=happened.cells)
 
@@ -87,7 +87,8 @@ def _ended(happened: Ended) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _disturbed(happened: Ended) -> dict[str, Any]:
+def _disturbed(happened: Ended, disturbances: list[dict[str, Any]]) -> dict[str, Any]:
     run, record = happened.run, happened.record
-    reasons = [{"id": one["id"], "text": one["text"]} for one in record.counters.get("reasons", ())]
-    return event("disturbed", **named(run.cell), repeat=run.repeat, run=record.run_id, disturbances=reasons)
+    return event(
+        "disturbed", **named(run.cell), repeat=run.repeat, run=record.run_id, disturbances=disturbances
+    )

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import Cell, Plan
+from orchestrator.model import Cell, Plan, RunRecord
 from orchestrator.plan.plan import aliases_as_json, skipped_as_json
 from reports import numbers
 from reports.checks import audit
@@ -56,6 +56,11 @@ def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def disturbances_of(record: RunRecord) -> list[dict[str, Any]]:
+    """Return what disturbed a run, also where that is allowed and its status is ok."""
+    return [{"id": one["id"], "text": one["text"]} for one in record.counters.get("reasons", ())]
+
+
 def of_run(run: Run) -> dict[str, Any]:
     """Return how a run ended."""
     record = run.record
@@ -63,7 +68,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "run": record.run_id, "file": run.file, "host": run.host, "session": run.session.session, **named(run.cell),
         "repeat": record.repeat, "attempt": record.attempt, "warm_up": record.warm_up, "status": run.state,
         "reason": record.reason or run.unreadable or None,
-        "disturbances": [{"id": one["id"], "text": one["text"]} for one in record.counters.get("reasons", ())],
+        "disturbances": disturbances_of(record),
         "program": record.program, "started_utc": record.started_utc, "wall_s": None if run.captured else record.wall_s,
         "exit_code": record.exit_code, "signal": record.signal,
     }  # fmt: skip

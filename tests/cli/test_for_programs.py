@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 
 from orchestrator.cluster.folder import Sweep, digest, make
-from orchestrator.model import Cell, PlannedRun, RunRecord
+from orchestrator.model import Cell, PlannedRun, RunRecord, Status
 from orchestrator.run.exclusive import Holder
 from orchestrator.run.execute import Ended
 from orchestrator.store.result_file import MAGIC
@@ -401,23 +401,24 @@ def test_standard_output_holds_one_kind_of_answer(called: Cli, here: Path) -> No
     assert [error["code"] for error in checked("error", done.stdout)["errors"]] == ["usage"]
 
 
-def test_a_disturbed_run_says_by_what() -> None:
+@pytest.mark.parametrize("status", ["disturbed", "ok"])  # ok: with --allow-disturbed
+def test_a_disturbed_run_says_by_what(status: Status) -> None:
     cell = Cell(sweep="s", tool="command", options={"x": 1}, axes=("x",))
     run = PlannedRun(
         sweep="s", tool="command", cell=cell, repeat=2, argv=("true",), env={}, placement=None, timeout_s=1, nominal_s=1, estimate_s=1,
         program="true",
     )  # fmt: skip
     record = RunRecord(
-        run_id=7, point_id=cell.point_id, repeat=2, attempt=1, status="disturbed", reason="busy", argv=("true",), env={},
+        run_id=7, point_id=cell.point_id, repeat=2, attempt=1, status=status, reason="busy", argv=("true",), env={},
         placement=None, seen=None, program="true", order_index=0, started_utc="", wall_s=1.0, exit_code=0, signal=None, usage={},
         session=1, counters={"reasons": [{"id": "steal", "text": "busy \x1b[31m"}]},
     )  # fmt: skip
-    ended = Ended(number=1, total=1, run=run, record=record, parsed=None, repeated=True)
+    ended = Ended(number=1, total=1, run=run, record=record, parsed=None, repeated=status != "ok")
 
     told = events("".join(map(json_line, of_sweep(ended))))
 
     assert [event["event"] for event in told] == ["ended", "disturbed"]
-    assert told[0]["will_be_repeated"]
+    assert told[0]["will_be_repeated"] == (status != "ok")
     assert told[1]["disturbances"] == [{"id": "steal", "text": "busy \x1b[31m"}]
 
 
