@@ -25,7 +25,10 @@ class Typical:
     """What a host has in a family: the change that stands for it, in the numbers' own sign."""
 
     change: float  # of the host from the median: of an odd number its own, else the median over the family
-    odd: tuple[Series, Strip, Host] | None  # the worst number that the verdict names
+    odd: (
+        tuple[Series, Strip, Host] | None
+    )  # the worst number that the verdict names, of what is only fast the best
+    named: int  # numbers that the verdict names
     doubt: str  # checks that convict what stands there
     numbers: int
 
@@ -72,9 +75,11 @@ def _typical(own: Sequence[tuple[Series, Strip, Host]], worst: Sequence[str]) ->
     odd = [row for row in own if row[2].is_odd]
     if odd:
         row = min(odd, key=lambda r: (worst.index(r[2].status), -abs(r[2].worse or 0.0), r[0].name))
-        return Typical(change=_change(row), odd=row, doubt=row[2].doubt, numbers=len(own))
+        return Typical(change=_change(row), odd=row, named=len(odd), doubt=row[2].doubt, numbers=len(own))
     doubt = joined(row[2].doubt for row in own)
-    return Typical(change=statistics.median(map(_change, own)), odd=None, doubt=doubt, numbers=len(own))
+    return Typical(
+        change=statistics.median(map(_change, own)), odd=None, named=0, doubt=doubt, numbers=len(own)
+    )
 
 
 def _change(row: tuple[Series, Strip, Host]) -> float:

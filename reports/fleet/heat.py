@@ -291,7 +291,8 @@ def _tip(one: Typical) -> str:
     series, strip, host = one.odd
     unit = series.said_unit
     doubt = f", doubtful: {one.doubt}" if one.doubt else ""
-    return f"{series.name}: {fmt.quantity(host.value, unit, step=series.step)}, median {fmt.quantity(strip.middle, unit, step=series.step)}: {host.status}{doubt}"
+    of = f"; the verdict names {one.named} of {one.numbers} numbers here" if one.numbers > 1 else ""
+    return f"{series.name}: {fmt.quantity(host.value, unit, step=series.step)}, median {fmt.quantity(strip.middle, unit, step=series.step)}: {host.status}{doubt}{of}"
 
 
 def _sub(grid: Grid, of: Chosen, group: Group) -> str:
@@ -302,9 +303,12 @@ def _sub(grid: Grid, of: Chosen, group: Group) -> str:
     if several:
         cell += ": of several numbers the median change"
     if "marked" in marks:
+        cell += "; outlined, "
         cell += (
-            "; outlined" if several else ": outlined"
-        ) + ", the change of the worst number that the verdict names"
+            "that of one of them: the worst that the verdict names, of what is only fast the best"
+            if several
+            else "what the verdict names"
+        )
     quiet = _span([one.quiet for one in shown])
     colour = (
         f"Orange is worse, blue better, by one scale in all columns: full from {FULL * 100:g} % on. "
