@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
@@ -204,14 +204,16 @@ def _left_out(hosts: Sequence[str]) -> str:
 
 def folds(report: Report, screen: Screen) -> str:
     """Return a line for each odd host, or for those that are odd in as many numbers of the same sweeps: "node017  broken  all of pingpong, 50 to
-    53 % worse; 2 of 8 of scaling, 11 % worse; 14 numbers"."""
+    53 % worse; 2 of 8 numbers of scaling, 11 % worse; 14 numbers"."""
     total: dict[str, Counter[str]] = {}
+    compared: dict[str, Counter[str]] = {}
     words: dict[str, Counter[Status]] = {}
     for one, strip in (row for group in report.groups for row in group.strips):
         for found in strip.hosts:
             if (found.name, one.key) in report.repeated:
                 continue
             total.setdefault(found.name, Counter())[one.key.sweep] += 1
+            compared.setdefault(found.name, Counter())[one.key.sweep] += found.status != "unknown"
             words.setdefault(found.name, Counter())[found.status] += 1
     everywhere = {whole.name: whole for whole in report.everywhere}
     rest = {
@@ -223,7 +225,7 @@ def folds(report: Report, screen: Screen) -> str:
         by_host,
         lambda host: (
             report.statuses[host],
-            tuple(_in_sweeps(by_host[host], total[host])),
+            tuple(_in_sweeps(by_host[host], compared[host], total[host])),
             rest[host],
             doubted(by_host[host]),
             _by_all(everywhere.get(host), by_host[host]),
@@ -262,8 +264,23 @@ def doubted(own: Iterable[Odd]) -> str:
     return joined(odd.found.doubt for odd in own)
 
 
-InSweep = tuple[str, bool, int, int]
-"""Sweep, better or worse, how many of its numbers are odd, how many there are."""
+class InSweep(NamedTuple):
+    """In how many numbers of a sweep a host is odd, one way."""
+
+    sweep: str
+    better: bool
+    odd: int
+    compared: int  # that were compared with those of other hosts
+    of: int
+
+    @property
+    def which(self) -> str:
+        """Return "all", of what was compared in part "all 36 compared numbers", "2 of 8 numbers"."""
+        if self.odd == self.of:
+            return "all"
+        if self.odd < self.compared:
+            return f"{self.odd} of {fmt.plural(self.compared, 'number')}"
+        return "the one compared number" if self.odd == 1 else f"all {self.odd} compared numbers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,10 +292,13 @@ class Rest:
     everywhere: bool  # all of them together are a little slow
 
 
-def _in_sweeps(own: Iterable[Odd], total: Mapping[str, int]) -> list[InSweep]:
+def _in_sweeps(own: Iterable[Odd], compared: Mapping[str, int], total: Mapping[str, int]) -> list[InSweep]:
     """Return in how many numbers of which sweeps a host is odd; the worst first."""
     by_sweep = group_by(own, _side)
-    return [(sweep, better, len(odd), total[sweep]) for (sweep, better), odd in by_sweep.items()]
+    return [
+        InSweep(sweep, better, len(odd), compared[sweep], total[sweep])
+        for (sweep, better), odd in by_sweep.items()
+    ]
 
 
 def _side(odd: Odd) -> tuple[str, bool]:
@@ -286,21 +306,20 @@ def _side(odd: Odd) -> tuple[str, bool]:
 
 
 def _what(in_sweeps: Sequence[InSweep], own: Sequence[Odd], hosts: int, rest: Rest) -> str:
-    """Return "all of pingpong, 50 to 53 % worse; 2 of 8 of scaling, 11 % worse; 14 numbers"; of one sweep among several "only
+    """Return "all of pingpong, 50 to 53 % worse; 2 of 8 numbers of scaling, 11 % worse; 14 numbers"; of one sweep among several "only
     stream-remote: all of it, 8 to 9 % worse; 4 numbers, the other 46 normal", which is what a failing module looks like."""
     parts = []
     numbers = 0
-    for sweep, better, odd, of in in_sweeps:
-        numbers += odd
-        how = _far([o for o in own if _side(o) == (sweep, better)])
-        parts.append(f"{'all' if odd == of else f'{odd} of {of}'} of {sweep}{how}")
+    for one in in_sweeps:
+        numbers += one.odd
+        how = _far([o for o in own if _side(o) == (one.sweep, one.better)])
+        parts.append(f"{one.which} of {one.sweep}{how}")
     counted = f"{fmt.plural(numbers, 'number')}{' each' if hosts > 1 else ''}"
-    ((sweep, _, odd, of), *others) = in_sweeps
-    if not others and rest.ok + rest.unknown > of - odd and not rest.everywhere:
-        how = parts[0].partition(f" of {sweep}")[2]
-        part = "all of it" if odd == of else f"{odd} of {of}"
-        return f"only {sweep}: {part}{how}; {counted}, {_others(rest)}"
-    if others and not rest.ok and not any(better for _, better, *_ in in_sweeps):
+    (first, *others) = in_sweeps
+    if not others and rest.ok + rest.unknown > first.of - first.odd and not rest.everywhere:
+        part = "all of it" if first.which == "all" else first.which
+        return f"only {first.sweep}: {part}{_far(own)}; {counted}, {_others(rest)}"
+    if others and not rest.ok and not any(one.better for one in in_sweeps):
         parts = [f"all that was compared{_far(own)}"]
     return "; ".join([*parts, counted])
 

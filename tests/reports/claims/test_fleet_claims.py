@@ -796,17 +796,23 @@ def lines_of_hosts(case: Case) -> None:
             said = said.removeprefix(whole[0])
         for part in said.split("; "):
             said_of = re.fullmatch(
-                r"(all|(\d+) of (\d+)) of s(?:, (\S+)(?: to (\S+))? % (worse|better))?(?:, by the (threshold|spread) alone)?",
+                r"(all(?: \d+ compared numbers)?|the one compared number|(\d+) of (\d+) numbers?) of s(?:, (\S+)(?: to (\S+))? % (worse|better))?(?:, by the (threshold|spread) alone)?",
                 part,
             )
             assert said_of, part
             better = said_of[6] == "better"
             these = [row for row in own if (row["verdict"] == "fast") == better]
             of = {h: sum(h in values for (_, _), values in case.truth.values.items()) for h in hosts}
-            assert {sum(row["node"] == h for row in these) for h in hosts} == (
-                {int(said_of[2])} if said_of[2] else set(of.values())
+            strips = [strip for group in case.report.groups for _, strip in group.strips]
+            compared = {
+                h: sum(n.name == h and n.status != "unknown" for strip in strips for n in strip.hosts)
+                for h in hosts
+            }
+            odd = {sum(row["node"] == h for row in these) for h in hosts}
+            assert odd == (
+                {int(said_of[2])} if said_of[2] else set((of if said_of[1] == "all" else compared).values())
             )
-            assert not said_of[3] or {int(said_of[3])} == set(of.values())
+            assert not said_of[3] or {int(said_of[3])} == set(compared.values())
             assert not said_of[7] or {row["reason"] for row in these} == {f"by the {said_of[7]} alone"}
             off = [abs(row["worse"]) * 100 for row in these if row["worse"] is not None]
             assert stands(f"{said_of[4]} %", min(off), digits=2)

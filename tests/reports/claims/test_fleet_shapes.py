@@ -147,7 +147,7 @@ def lines_of_hosts(shape: Shape, report: outliers.Report) -> None:
                 assert int(left[1] if left else 0) == len(own) - len(normal) - len(odd)
             if "all that was compared" in what:
                 assert not normal
-            numbers = re.search(r"(\d+) numbers?(?: each)?(?:,|$)", what)
+            numbers = re.search(r"; (\d+) numbers?(?: each)?(?:,|$)", what)
             assert numbers
             assert int(numbers[1]) == len(odd)
             for number in odd:
@@ -155,7 +155,10 @@ def lines_of_hosts(shape: Shape, report: outliers.Report) -> None:
                     number == shape.ruled
                 )
         for part in what.split("; "):
-            sweep = re.search(r"only (\w+):|(?:all|\d+ of \d+) of (\w+)", part)
+            sweep = re.search(
+                r"only (\w+):|(?:all(?: \d+ compared numbers)?|the one compared number|\d+ of \d+ numbers?) of (\w+)",
+                part,
+            )
             if not sweep and not part.startswith("all that was compared"):
                 continue
             of = [

@@ -101,7 +101,7 @@ def test_a_peak_that_is_the_bandwidth_of_a_row_is_one_odd_number(make: Any, tmp_
     assert fleet_text.as_text(report, everything=True).count("n03") == 2  # in the verdict, and in one row
     assert (report.chance.found, report.chance.looks) == (1, 72)  # of 9 hosts with 8 numbers
     (line, _) = fleet_text.folds(report, TERMINAL).splitlines()
-    assert line.endswith("1 of 8 of loaded, 20 % worse; 1 number")
+    assert line.endswith("1 of 8 numbers of loaded, 20 % worse; 1 number")
     (suspect,) = fleet_page.build(report, title="t", links={}).sections[-1].blocks[0].suspects  # type: ignore[attr-defined]
     assert (suspect.odd, len(suspect.numbers.rows)) == ("1", 1)
 

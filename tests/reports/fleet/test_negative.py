@@ -11,6 +11,7 @@ from reports.fleet import outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
 from reports.results.load import load
+from reports.text.screen import Screen
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -38,6 +39,8 @@ def test_a_host_is_not_accused_by_a_negative_number(make: Any, tmp_path: Path) -
     assert [odd.host for odd in report.odd] == ["n07"]
     said = "1 of 2 numbers not compared, since its median is 0 or below: s: gain"
     assert f"  {said}\n" in fleet_text.as_text(report, everything=True)
+    (line, _) = fleet_text.folds(report, Screen(width=160, terminal=True)).splitlines()
+    assert line == "n07  broken      the one compared number of s, 30 % worse; 1 number"
     page = fleet_page.build(report, title="t", links={})
     assert any(check.text.endswith(f"{said}.") for check in page.checks)
     (heated,), (block,) = (s.blocks for s in page.sections)
