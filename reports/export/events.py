@@ -13,7 +13,7 @@ from orchestrator.model import Plan
 from orchestrator.plan.duration import duration
 from orchestrator.plan.plan import aliases_as_json, skipped_as_json
 from reports import numbers
-from reports.export.record import disturbances_of, named
+from reports.export.record import counted, disturbances_of, named
 
 if TYPE_CHECKING:
     from orchestrator.run.exclusive import Holder
@@ -90,5 +90,5 @@ def _ended(happened: Ended) -> dict[str, Any]:
 def _disturbed(happened: Ended, disturbances: list[dict[str, Any]]) -> dict[str, Any]:
     run, record = happened.run, happened.record
     return event(
-        "disturbed", **named(run.cell), repeat=run.repeat, run=record.run_id, disturbances=disturbances
-    )
+        "disturbed", **named(run.cell), repeat=run.repeat, run=record.run_id, disturbances=disturbances, counted=counted(record)
+    )  # fmt: skip

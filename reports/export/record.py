@@ -61,6 +61,11 @@ def disturbances_of(record: RunRecord) -> list[dict[str, Any]]:
     return [{"id": one["id"], "text": one["text"]} for one in record.counters.get("reasons", ())]
 
 
+def counted(record: RunRecord) -> dict[str, float]:
+    """Return what the machine counted while a run ran, by which it is told what disturbed it."""
+    return {name: value for name, value in record.counters.items() if isinstance(value, int | float)}
+
+
 def of_run(run: Run) -> dict[str, Any]:
     """Return how a run ended."""
     record = run.record
@@ -68,7 +73,8 @@ def of_run(run: Run) -> dict[str, Any]:
         "run": record.run_id, "file": run.file, "host": run.host, "session": run.session.session, **named(run.cell),
         "repeat": record.repeat, "attempt": record.attempt, "warm_up": record.warm_up, "status": run.state,
         "reason": record.reason or run.unreadable or None,
-        "disturbances": disturbances_of(record),
+        "disturbances": disturbances_of(record), "counted": counted(record),
+        "cpus": list(record.placement.cpus) if record.placement else [],
         "program": record.program, "started_utc": record.started_utc, "wall_s": None if run.captured else record.wall_s,
         "exit_code": record.exit_code, "signal": record.signal,
     }  # fmt: skip
@@ -116,17 +122,24 @@ def named(cell: Cell) -> dict[str, Any]:
 def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
     """Return a cell with the numbers of its repeats by one program."""
     run = runs[0]
-    told = numbers.leading(run.tool, *(one.parsed for one in runs))
-    leader = numbers.leader(run)
     return {
         **named(run.cell), "file": run.file, "host": run.host, "place": run.place or None, "relation": run.relation or None,
         "program": run.record.program, "program_version": run.version or None, "stand_in": run.stand_in,
         "runs": [one.record.run_id for one in runs], "disturbed": run.record.status == "disturbed",
         "doubtful": checks_of(audit.doubts(guilty, runs)), "flags": _flags(runs),
         "headline": numbers.headline(run.tool, *(one.parsed for one in runs)),
-        "leading": {"what": leader.words, "better": leader.better, "unit": told[0], "median": told[1]} if told else None,
-        "numbers": _numbers(runs, guilty),
+        "leading": _leading(runs), "numbers": _numbers(runs, guilty),
     }  # fmt: skip
+
+
+def _leading(runs: Sequence[Run]) -> dict[str, Any] | None:
+    """Return the number that stands for a cell; None where it has none."""
+    told, leader = numbers.leaders(runs[0].tool, *(run.parsed for run in runs)), numbers.leader(runs[0])
+    values = [value for _, value in told]
+    return {
+        "what": leader.words, "number": leader.number or None, "better": leader.better, "unit": told[0][0],
+        "median": statistics.median(values), "low": min(values), "high": max(values),
+    } if told else None  # fmt: skip
 
 
 def _numbers(runs: Sequence[Run], guilty: Guilty) -> list[dict[str, Any]]:

@@ -243,7 +243,7 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
     if bandwidths is None:
         return told
     return [
-        (one._replace(words=f"{one.whose} bandwidth".strip(), better="higher", unit="B/s"), [("B/s", v) for v in own])
+        (one._replace(words=f"{one.whose} bandwidth".strip(), better="higher", unit="B/s", number=""), [("B/s", v) for v in own])
         for (one, _), own in zip(told, bandwidths, strict=True)
     ]  # fmt: skip
 
@@ -338,6 +338,7 @@ class Leader(NamedTuple):
     kind: str = ""  # as `Name.kind`: "Allreduce"
     size: float | None = None  # the message size (B) that it is of, where its run has a curve over sizes
     whose: str = ""  # "read" of several directions or operations of a run
+    number: str = ""  # as `Name.words`, by which answers for programs call it; "" where it has no name
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +363,7 @@ def _leader(run: Run) -> Leader:
         known = found.name
         return Leader(
             _worded(run, known), known.better, known.said_unit or known.unit, known.tells_of, found.step or 0.0,
-            known.kind, _size_of(known), _whose(run, known),
+            known.kind, _size_of(known), _whose(run, known), known.words,
         )  # fmt: skip
     if told and get_parser(run.tool).METRICS:
         return Leader(*_QUANTITIES.get(told[0], ("number", "neither")))

@@ -73,7 +73,10 @@ _SHOWN: Final = record(
         runs=listed(integer("A run."), "Its repeats."),
         disturbed=flag("All its repeats were disturbed: its numbers are in no other answer."),
         doubtful=DOUBTFUL, flags=FLAGS, headline=text("What it found, for people."),
-        leading=null(record("The number that stands for the cell.", what=text("In words."), better=BETTER, unit=UNIT, median=number("Median of the repeats."))),
+        leading=null(record(
+            "The number that stands for the cell.", what=text("In words."), number=null(text("What it is called in `numbers`; null: it is none of them.")),
+            better=BETTER, unit=UNIT, median=number("Median of the repeats."), low=number("Lowest of the repeats."), high=number("Highest of the repeats."),
+        )),
         numbers=listed(_NUMBER),
     )),
     runs=listed(record("Every attempt.", **RUN)),

@@ -78,6 +78,11 @@ DISTURBANCES: Final = listed(
     record("A reason.", id=text("The kind: docs/disturbance.md."), text=text("In words.")),
     "What else the machine did meanwhile.",
 )
+COUNTED: Final = mapped(
+    number("In the unit that its name ends in (_s, _j, _hz, _c), else how often."),
+    "What the machine counted from right before the run to right after it, by which it is called disturbed: elapsed_s, and of that foreign_s "
+    "(others on its own CPUs), neighbours_s (beside it), irq_s … What it does not count is not there. docs/disturbance.md has them all.",
+)
 
 RUN: Final[dict[str, Schema]] = {
     "run": integer("Its number in the file, as `pinsweep show FILE RUN` takes it."),
@@ -91,6 +96,8 @@ RUN: Final[dict[str, Schema]] = {
     "status": STATUS,
     "reason": null(text("Why it is not ok.")),
     "disturbances": DISTURBANCES,
+    "counted": COUNTED,
+    "cpus": listed(integer("A PU, by the kernel's number."), "Where it was placed; []: nowhere."),
     "program": text("The program that was started."),
     "started_utc": text("When, ISO 8601."),
     "wall_s": null(number("Seconds; null: not recorded.")),
@@ -148,7 +155,7 @@ _EVENT: Final[Mapping[str, dict[str, Schema]]] = {
         "leading": null(record("The number that stands for it.", unit=text("Its base unit."), value=number("In the unit."))),
         "will_be_repeated": flag("It was disturbed, and is started again when all others are done."),
     },
-    "disturbed": {**CELL, "repeat": integer("Repeat of the cell."), "run": integer("The run, as of its `ended`."), "disturbances": DISTURBANCES},
+    "disturbed": {**CELL, "repeat": integer("Repeat of the cell."), "run": integer("The run, as of its `ended`."), "disturbances": DISTURBANCES, "counted": COUNTED},
     "unsettled": {"cells": integer("Cells with `repeats: auto` that get another run.")},
     "error": dict(ERROR["properties"]),
     "done": {"result_file": null(text("Where results are kept; null: there is none, since it was stopped before, or no cell can run.")), "exit_status": integer("Of `pinsweep run`."), **_LEFT, "done_before": integer("Runs that were done before.")},

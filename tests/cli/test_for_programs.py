@@ -470,6 +470,11 @@ def test_task_4_the_median_of_a_given_cell_with_its_unit(called: Cli, here: Path
 
     (cell,) = (cell for cell in told["cells"] if cell["labels"] == {"level": 2})
     assert (cell["leading"]["median"], cell["leading"]["unit"]) == (200e6, "B/s")
+    (same,) = (one for one in cell["numbers"] if one["number"] == cell["leading"]["number"])
+    assert {name: same[name] for name in ("median", "low", "high", "unit")}.items() <= cell["leading"].items()
+    assert all(
+        run["counted"].get("foreign_s", 0) <= run["counted"].get("elapsed_s", 0) for run in told["runs"]
+    )
     (number,) = (number for number in cell["numbers"] if number["metric"] == "rate")
     assert (number["median"], number["unit"], len(number["values"])) == (200e6, "B/s", 4)
 
