@@ -361,6 +361,20 @@ class Report:
         """Hosts of which runs gave no number: of what is missing nobody can say that it is ok."""
         return tuple(sorted({*self.lacks} & {*self.statuses}))
 
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Hosts that are not judged since all runs of their last session failed, and that lack nothing else: that says what they lack."""
+        return tuple(
+            host
+            for host, said in self.last_failed.items()
+            if self.statuses[host] == "unknown" and host in self.lacks and self.lacks[host].reason == said
+        )
+
+    @property
+    def further_gaps(self) -> tuple[Gap, ...]:
+        """Return the gaps that are not told with why hosts are not judged."""
+        return tuple(gap for gap in self.gaps if not {*gap.of} <= {*self.silent})
+
     def lack(self, hosts: Iterable[str]) -> Lack:
         """Say what became of the runs of some hosts that gave no number: of all alike, or that none of them has a valid one."""
         words = {self.lacks[host].word for host in hosts}

@@ -161,11 +161,9 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
         parts.append(
             f"{_named(list(report.rerun))} looked slow{',' if report.chance.too_many else ''} {helps}"
         )
-    if report.lacking:
-        whole = all(not report.lacks[host].sound for host in report.lacking)
-        parts.append(
-            f"{'all runs' if whole else 'runs'} of {_named(report.lacking)} {_LACK[report.lack(report.lacking)]}"
-        )
+    if lacking := [host for host in report.lacking if host not in report.silent]:
+        whole = all(not report.lacks[host].sound for host in lacking)
+        parts.append(f"{'all runs' if whole else 'runs'} of {_named(lacking)} {_LACK[report.lack(lacking)]}")
     if halves := report.halves:
         parts.append(
             f"two groups of hosts differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
@@ -177,7 +175,10 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
         if (text := group.unseen(report.threshold))
     ]
     if unknown and len(unknown) < total:
-        parts.append(f"{_named(unknown)} could not be judged")
+        since = ""
+        if {*unknown} <= {*report.silent}:
+            since = f", since {'its' if len(unknown) == 1 else 'their'} last session failed"
+        parts.append(f"{_named(unknown)} could not be judged{since}")
     return "; ".join(filter(None, (*parts, said_of_all(doubted_all), doubtful(report, _NAMED)))) + "."
 
 
@@ -273,10 +274,12 @@ def _checks(report: Report) -> Iterable[Check]:
             )  # fmt: skip
     for reason, names in report.unjudged.items():
         yield Check(
-            level="info", subject="Not judged.", text=f"{listed(names)}: {reason}{report.helps(reason)}."
+            level="warn" if {*names} & {*report.silent} else "info",
+            subject="Not judged.",
+            text=f"{listed(names)}: {reason}{report.helps(reason)}.",
         )
-    old = [gap for gap in report.gaps if gap.what == "not screened"]
-    lacking_runs = [gap for gap in report.gaps if gap.what != "not screened"]
+    old = [gap for gap in report.further_gaps if gap.what == "not screened"]
+    lacking_runs = [gap for gap in report.further_gaps if gap.what != "not screened"]
     for subject, gaps, said in (
         ("Incomplete.", lacking_runs, "not all that was asked for is there to be judged"),
         ("Not screened lately.", old, "what is judged is older than was asked for"),

@@ -375,10 +375,11 @@ def _everywhere(report: Report) -> str:
 
 
 def _gaps(report: Report, everything: bool) -> str:
-    shown = report.gaps if everything else report.gaps[:_MISSING]
+    gaps = report.further_gaps
+    shown = gaps if everything else gaps[:_MISSING]
     lines = [printable(gap.text) for gap in shown]
-    if len(shown) < len(report.gaps):
-        lines.append(f"and {len(report.gaps) - len(shown)} more gaps (--all lists them)")
+    if len(shown) < len(gaps):
+        lines.append(f"and {len(gaps) - len(shown)} more gaps (--all lists them)")
     return "\n".join(lines)
 
 

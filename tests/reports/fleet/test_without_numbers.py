@@ -97,7 +97,14 @@ def test_a_host_whose_last_session_failed_in_full_is_not_ok(hosts: Hosts, last: 
     assert report.by_status()["ok"] == [f"n{n}" for n in range(9) if n != 5]
     said = f"its last session gave no number: 2 runs {last}, exit status 7: memory error"
     assert report.unjudged == {said: ("n5",)}
-    assert f"not judged n5: {said}\n" in fleet_text.as_text(report)
+    text = fleet_text.as_text(report)
+    assert f"not judged n5: {said}" in text.splitlines()
+    assert "incomplete" not in text  # which it is in the metrics and the JSON
+    assert [gap.text for gap in report.gaps] == [f"incomplete n5: 2 runs {last}, exit status 7: memory error"]
+    page = fleet_page.build(report, title="t", links={})
+    assert "; n5 could not be judged, since its last session failed" in page.sentence
+    assert "runs of n5" not in page.sentence
+    assert [(c.level, c.subject) for c in page.checks if "n5" in c.text] == [("warn", "Not judged.")]
     assert holds(report, "verdict")["n5", "not judged"] == 1
     assert holds(report, "sessions")["n5",] == 2
     assert report.fails()
