@@ -18,6 +18,8 @@ from reports.history.text import (
     found_text,
     nothing_text,
     quiet,
+    recent_counts,
+    recent_lines,
     recent_text,
     short_text,
     together_text,
@@ -92,13 +94,13 @@ def sentence(report: Report) -> str:
         )
         return fmt.sentence("; ".join(filter(None, parts))) + "."
     last = max(report.steps, key=lambda s: s.moment.at)
-    changes = fmt.plural(len(report.steps), "change")
+    last_of = f"{fmt.plural(len(report.steps), 'change')}{'; the last' if len(report.steps) > 1 else ''}"
     alike = alike_text(report, last)
     if alike:
-        told = f"{changes}; the last {alike}"
+        told = f"{last_of} {alike}"
         return " ".join(f"{fmt.sentence(text)}." for text in (lost, told, drifts, new) if text)
     where = f" on {last.host}" if len(report.moments) > 1 else ""
-    told = f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}; {beside_text(last)}"
+    told = f"{last_of}{where} on {last.moment.date}, {found_text(last)}; {beside_text(last)}"
     return " ".join(f"{fmt.sentence(text)}." for text in (lost, told, drifts, new) if text)
 
 
@@ -138,7 +140,8 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     if report.gone:
         rows.append(("Gone", len(report.gone), "numbers that the last sessions do not have"))
     if new := sum(bool(h.recent) for h in report.histories):
-        rows.append(("Far outside", new, "in the last sessions, too new to be called a change"))
+        sides = recent_counts(report.histories)
+        rows.append(("Far outside", new, f"{sides} in the last sessions, too new to be called a change"))
     for rank, (name, value, context) in enumerate(rows):
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
 
@@ -180,6 +183,10 @@ def _by_name(report: Report) -> str:
 _BLIND = 20
 
 
+def _first(numbers: int) -> str:
+    return f"{fmt.plural(numbers, 'number')}{f', the first {_BLIND}' if numbers > _BLIND else ''}"
+
+
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
     yield "Hosts" if len(report.moments) > 1 else "Host", listed(report.moments)
     days = sorted(moment.date for own in report.attempts.values() for moment in own)
@@ -201,6 +208,14 @@ def _checks(report: Report) -> Iterable[Check]:
     for host in report.moments:
         if zero := zero_text(report.of(host)):
             yield Check(level="warn", subject=f"{host}.", text=f"{zero}.")
+    if lines := recent_lines(report):
+        yield Check(
+            level="info",
+            subject="Far outside.",
+            text="The last sessions of these numbers, which are too few to be called a change.",
+            items=tuple(lines[:_BLIND]),
+            counted=_first(len(lines)),
+        )
     if found := blind(report, report.histories):
         several = len(report.moments) > 1
         yield Check(
@@ -211,7 +226,7 @@ def _checks(report: Report) -> Iterable[Check]:
                 f"{f'{h.host}, ' if several else ''}{h.series.name}: {up_to(bound)}"
                 for h, bound in found[:_BLIND]
             ),
-            counted=f"{fmt.plural(len(found), 'number')}{f', the first {_BLIND}' if len(found) > _BLIND else ''}",
+            counted=_first(len(found)),
         )
     if told := together_text(report):
         yield Check(

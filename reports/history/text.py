@@ -190,14 +190,45 @@ def gone_text(report: Report, host: str) -> str:
 
 
 def recent_text(own: Iterable[History]) -> str:
-    """Return "far outside since 2026-11-26: prog, n=6: rate −30 % and 1 more number, too new to be called a change"; "" where none is."""
-    found = sorted(((h, h.recent) for h in own if h.recent), key=lambda row: -abs(row[1].change))
+    """Return "far outside since 2026-11-26: prog, n=6: rate −30 % (worse) and 1 more number, too new to be called a change"; "" where none is."""
+    found = far_outside(own)
     if not found:
         return ""
     history, new = found[0]
-    since = history.moments[-new.sessions].date
     more = f" and {fmt.plural(len(found) - 1, 'more number')}" if len(found) > 1 else ""
-    return f"far outside since {since}: {history.series.name} {fmt.change(new.change)}{more}, too new to be called a change"
+    return f"far outside since {_since(history, new)}: {_moved_by(history, new)}{more}, too new to be called a change"
+
+
+def far_outside(own: Iterable[History]) -> list[tuple[History, Recent]]:
+    """Return the numbers whose last sessions lie far outside, the furthest first."""
+    return sorted(((h, h.recent) for h in own if h.recent), key=lambda row: -abs(row[1].change))
+
+
+def recent_lines(report: Report) -> list[str]:
+    """Return "n1, prog, n=6: rate −30 % (worse) since 2026-11-26" of each such number; the host where there are several."""
+    several = len(report.moments) > 1
+    return [
+        f"{f'{history.host}, ' if several else ''}{_moved_by(history, new)} since {_since(history, new)}"
+        for history, new in far_outside(report.histories)
+    ]
+
+
+def recent_counts(own: Iterable[History]) -> str:
+    """Return "2 worse, 4 better"."""
+    sides = [SIDE[new.word] for _, new in far_outside(own)]
+    return _counts((sides.count(side), side) for side in SIDE.values())
+
+
+def _since(history: History, new: Recent) -> str:
+    return history.moments[-new.sessions].date
+
+
+def _moved_by(history: History, new: Recent) -> str:
+    return f"{history.series.name} {fmt.change(new.change)} ({SIDE[new.word]})"
+
+
+SIDE: Final = {"regressed": "worse", "improved": "better"}
+"""What is said of sessions that are too few to have regressed or improved."""
 
 
 def bound_text(share: float) -> str:

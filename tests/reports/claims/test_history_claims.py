@@ -236,13 +236,14 @@ def parts_of(case: Case, parts: list[str], hosts: set[str]) -> None:
 
 
 def outside(rows: list[Mapping[str, Any]], text: str) -> None:
-    """ "far outside since 2026-11-26: s: rate −30 % and 1 more number, too new to be called a change": the one that is furthest off, and how many."""
-    since, name, moved, more = re.fullmatch(r"[Ff]ar outside since (\S+): (.+) (\S+) %(?: and (\d+) more numbers?)?, too new to be called a change", text).groups()  # type: ignore[union-attr]  # fmt: skip
+    """ "far outside since 2026-11-26: s: rate −30 % (worse) and 1 more number, too new to be called a change": the one that is furthest off, and how many."""
+    since, name, moved, side, more = re.fullmatch(r"[Ff]ar outside since (\S+): (.+) (\S+) % \((worse|better)\)(?: and (\d+) more numbers?)?, too new to be called a change", text).groups()  # type: ignore[union-attr]  # fmt: skip
     found = [row for row in rows if row["recent"]]
     assert len(found) == 1 + int(more or 0)
     worst = max(found, key=lambda row: abs(row["recent"]["change"]))
     assert worst["number"] == name
     assert stands(moved.removeprefix("+"), worst["recent"]["change"] * 100, digits=2)
+    assert side == {"regressed": "worse", "improved": "better"}[worst["recent"]["word"]]
     assert since == day(worst["recent"]["started_utc"])
     values = [session["value"] for session in worst["sessions"]]
     tail = values[-worst["recent"]["sessions"] :]
@@ -279,7 +280,7 @@ def headline(case: Case) -> None:
     if found := re.search(r" (\d+ numbers? drifts?: [^.]+)\.$", text):
         parts_of(case, [found[1]], set(case.truth.sessions))
         text = text[: found.start()]
-    n, told = re.fullmatch(r"(\d+) changes?; the last (.+)\.", text).groups()  # type: ignore[union-attr]
+    n, told = re.fullmatch(r"(\d+) change(?: |s; the last )(.+)\.", text).groups()  # type: ignore[union-attr]
     assert int(n) == len(steps)
     hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d), ([^;(]+)(?: \(⚠ .*?\))?; (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
     if hosts and len(unfolded(hosts)) > 1:

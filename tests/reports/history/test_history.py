@@ -485,7 +485,7 @@ def test_the_page_draws_what_changed(nightly: Nightly) -> None:
 
     assert "<b>6.8</b>" not in page
     assert "&lt;b&gt;6.8" in page
-    assert "1 change; the last on 2026-01-06, 4 regressed; at the same time: kernel 6.1.0 → " in page
+    assert "1 change on 2026-01-06, 4 regressed; at the same time: kernel 6.1.0 → " in page
     (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
     assert figure.title == "node07: 4 regressed of 4 numbers on 2026-01-06"
     assert len(figure.panels) == 4

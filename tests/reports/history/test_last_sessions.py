@@ -181,9 +181,14 @@ def test_last_sessions_far_outside_are_named_and_are_no_change_yet(follow: Follo
     assert not report.fails({"regressed", "gone"})
     assert report.fails({"suspicious"})
     text = history_text.as_text(report)
-    said = f"far outside since 2026-01-{15 - odd}: s, n=a: rate −30 %, too new to be called a change"
+    said = f"far outside since 2026-01-{15 - odd}: s, n=a: rate −30 % (worse), too new to be called a change"
     assert f"2 numbers: {said}; no change of the others" in text
-    assert history_page.build(report, title="t").sentence.startswith(f"F{said[1:]}; no change in 1 number")
+    page = history_page.build(report, title="t")
+    assert page.sentence.startswith(f"F{said[1:]}; no change in 1 number")
+    (key,) = (number for number in page.key_numbers if number.name == "Far outside")
+    assert key.context == "1 worse in the last sessions, too new to be called a change"
+    (listed,) = (check.items for check in page.checks if check.subject == "Far outside.")
+    assert listed == (f"s, n=a: rate −30 % (worse) since 2026-01-{15 - odd}",)
     own = {row["cell"]: row["recent"] for row in json.loads(history_text.as_json(report))["series"]}
     assert own["s, n=b"] is None
     assert (own["s, n=a"]["word"], own["s, n=a"]["sessions"]) == ("regressed", odd)
