@@ -158,6 +158,8 @@ def canonical_json(value: Any) -> str:  # noqa: ANN401
 def _short(value: Value) -> str:
     if isinstance(value, tuple):
         return f"{value[0]}..{value[-1]}" if len(value) > 3 else listed(value)
+    if isinstance(value, Mapping):  # an axis of `env`
+        return ",".join(f"{name}={own}" for name, own in value.items())
     return str(value)
 
 

@@ -80,14 +80,14 @@ def _wrong_pattern(pattern: str) -> str:
         compiled = re.compile(pattern)
     except re.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
-        return f"has a regular expression that does not compile: {error.msg}{at}: {pattern!r}"
+        return f"has a regular expression that does not compile: {error.msg}{at}: `{pattern}`"
     except (RecursionError, OverflowError) as error:
         return f"has a regular expression that does not compile: {error}"
     if not compiled.groups:
-        return f"needs a group around the number in its regular expression: {pattern!r}, such as 'rate: ([\\d.]+)'"
+        return f"needs a group around the number in its regular expression `{pattern}`, such as `rate: ([\\d.]+)`"
     if _repeats_a_repeat(patterns.parse(pattern)):
         return (
-            f"repeats a repeat in its regular expression, which can take forever: {pattern!r}; "
+            f"repeats a repeat in its regular expression, which can take forever: `{pattern}`; "
             "a possessive repeat inside, as in (\\d++,)+, gives nothing back and is safe"
         )
     return ""

@@ -63,6 +63,8 @@ def unit_meant(unit: str) -> str:
         return ""
     if spelt := re.fullmatch(r"(nano|micro|milli|)[ _-]?sec(?:ond)?s?", unit.strip(), re.IGNORECASE):
         return _SPELT_OUT[spelt[1].lower()]
+    if unit.endswith("Bps") and unit.removesuffix("Bps") in _PREFIXES:
+        return unit.removesuffix("ps") + "/s"
     if "b" in unit or len(unit) == 1:  # bits; metres
         return ""
     known = [*_TIMES, *(f"{prefix}{of}" for of in ("B/s", "B", "IOPS", "Hz") for prefix in _PREFIXES)]

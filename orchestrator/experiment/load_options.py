@@ -213,7 +213,7 @@ class OptionReader:
             wanted = {expand.text_of(v) for v in self._resolved(name, raw)}
         if not there.keys() & wanted:
             listed = f"it has {', '.join(sorted(there.values())[:MOST_LISTED])}"
-            near = nearest(str(raw), there.values())
+            near = "" if isinstance(raw, int | float) else nearest(str(raw), there.values())
             self.wrong(key, f"{shown(raw)} is nowhere on the axis", near or listed, node)
         return raw
 
@@ -378,7 +378,10 @@ class OptionReader:
     # -- all options of a cell --
 
     def together(self, sweep: Sweep, node: Node) -> None:
-        """Check what only the options together show, cell by cell; what depends on the machine is left out."""
+        """Check what only the options together show, cell by cell; what depends on the machine is left out. Where a key is not known,
+        nobody can say what cells are meant."""
+        if self.reader.unknown_keys:
+            return
         try:
             cells = expand.cells(sweep, quantities.SAMPLE)
         except UserError as error:
@@ -410,7 +413,8 @@ class OptionReader:
             known = f"{name}: {self.options[name].help}" if name in self.options else ""
             hint = instead[0] if instead else known
             if not key:
-                self.reader.wrong(node, self.shown_key(f"fixed.{name}"), what + where, hint)
+                beside = next((mark for k, mark in self.marks.items() if k.startswith("fixed.")), None)
+                self.reader.wrong(beside or node, self.shown_key(f"fixed.{name}"), what + where, hint)
             else:
                 self.wrong(key, what + where, hint)
 

@@ -230,6 +230,7 @@ class NodeReader:
     def __init__(self, path: str) -> None:
         self.path = path
         self._mistakes: dict[Mistake, None] = {}  # an anchor's mistake is one, however often it is used
+        self.unknown_keys = False  # a key that nobody knows may be what the rest is about
 
     @property
     def mistakes(self) -> list[Mistake]:
@@ -275,6 +276,7 @@ class NodeReader:
                 self.wrong(name_node, path, f"is there twice; the first is in line {first}")
                 self._tags(value, path)
             elif allowed is not None and name not in allowed:
+                self.unknown_keys = True
                 self.wrong(
                     name_node,
                     path,

@@ -34,7 +34,7 @@ from orchestrator.placement.selectors import Unplaceable
 from orchestrator.plan.duration import duration
 from orchestrator.plan.masked import beyond
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
-from parsers.errors import UserError
+from parsers.errors import UserError, nearest
 from parsers.units import size_text, unit_meant
 
 TIMEOUT_FACTOR = 4.0
@@ -144,14 +144,34 @@ def _without_effect(placed: Iterable[_Placed]) -> Iterable[str]:
         labels = [one.cell.labels() for one in cells]
         for axis in cells[0].cell.swept:
             levels = dict.fromkeys(str(own[axis]) for own in labels if axis in own)
-            started: dict[object, set[object]] = {}
+            started: dict[object, list[object]] = {}
             for own, one in zip(labels, cells, strict=True):
                 others = tuple((name, str(value)) for name, value in own.items() if name != axis)
-                started.setdefault(others, set()).add((one.command.argv, tuple(one.command.env.items())))
-            if axis != "place" and len(levels) > 1 and all(len(same) == 1 for same in started.values()):
+                started.setdefault(others, []).append((one.command.argv, tuple(one.command.env.items())))
+            compared = [
+                same for same in started.values() if len(same) > 1
+            ]  # axes of `zip` may have no such cells
+            if axis != "place" and compared and all(len(set(same)) == 1 for same in compared):
                 yield (
                     f"{sweep}: {axis} {', '.join(levels)} all start the same command: put {{{axis}}} where its value belongs, or remove the axis"
                 )
+        yield from _unused(sweep, cells)
+
+
+def _unused(sweep: str, cells: Sequence[_Placed]) -> Iterable[str]:
+    """Tell the options of a user's own program that are no axis, which may be there for its name alone, and in no placeholder."""
+    known = get_tool(cells[0].cell.tool).options()
+    values: dict[str, set[str]] = {}
+    axes, used = {axis for one in cells for axis in one.cell.axes}, set[str]()
+    for one in cells:
+        text = f"{one.cell.options.get('command')} {one.cell.options.get('env')}"
+        for name, value in one.cell.options.items():
+            values.setdefault(name, set()).add(str(value))
+            used |= {name} if f"{{{name}}}" in text else set()
+    for name, own in values.items():
+        if name not in known and name not in used and name not in axes:
+            hint = nearest(name, known) or f"put {{{name}}} where its value belongs, or remove it"
+            yield f"{sweep}: nothing uses {name} ({min(own)}): {hint}"
 
 
 def _units(placed: Iterable[_Placed]) -> Iterable[str]:

@@ -67,7 +67,7 @@ def test_a_percentage_is_between_0_and_100(text: str, share: float | None) -> No
 
 @pytest.mark.parametrize(
     ("unit", "meant"),
-    [("nanosec", "ns"), ("Microseconds", "us"), ("seconds", "s"), ("MB/S", "MB/s"), ("kHZ", "kHz"), ("NS", "ns")]
+    [("nanosec", "ns"), ("Microseconds", "us"), ("seconds", "s"), ("MB/S", "MB/s"), ("MBps", "MB/s"), ("kHZ", "kHz"), ("NS", "ns")]
     + [(right, "") for right in ("ns", "s", "B/s", "MB/s", "W", "°C", "Gb/s", "M", "items", "", "frames", "IOPS")],
 )  # fmt: skip
 def test_a_unit_that_is_written_otherwise_is_known_by_what_it_means(unit: str, meant: str) -> None:
