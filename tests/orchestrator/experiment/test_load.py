@@ -396,7 +396,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (fio("fixed: {place: {cpus: all, spread: wide}}"), "3:36: fixed.place.spread: 'wide' is neither compact nor spread"),
         (fio("matrix: {place: [all, {name: all, cpus: package 0}]}"), "3:10: matrix.place: two places are named 'all' | tables and charts tell places by their names"),
         # options together
-        (fio("matrix: {iodepth: [1, 2000]}\nexclude: [{iodepth: 3000}]"), "4:16: exclude[1].iodepth: 3000 is nowhere on the axis | it has 1, 2000"),
+        (fio("matrix: {iodepth: [1, 2000]}\nexclude: [{iodepth: 3000}]"), "4:21: exclude[1].iodepth: 3000 is nowhere on the axis | it has 1, 2000"),
         ("schema: 1\ntool: command\nfixed:\n  command: x {n}\nmatrx: {n: [1]}", "5:1: matrx: unknown key | did you mean 'matrix'?"),
         ("schema: 1\ntool: mlc", "1:1: fixed.mode: is missing: the tool needs it | mode: what to measure; MLC's option without its dashes"),
         (

@@ -22,9 +22,9 @@ METRICS = "metrics: {t: {regex: '([0-9]+)'}}"
         ("x 1000", "{n: [10]}", []),  # a label
         ("x", "{threads: [1, 2]}", []),  # OMP_NUM_THREADS
         ("x", "{place: [core 0, core 1]}", []),
-        ("x", "{}\nzip: {env: [{A: 1}, {A: 2}], tag: [one, two]}", []),
-        ("x', secnds: '4", "{}", ["e: nothing uses secnds (4): did you mean 'seconds'?"]),
-        ("x', level: '4", "{}", ["e: nothing uses level (4): put {level} where its value belongs, or remove it"]),
+        ("x", "{place: [core 0]}\nzip: {env: [{A: 1}, {A: 2}], tag: [one, two]}", []),
+        ("x', secnds: '4", "{place: [core 0]}", ["e: nothing uses secnds (4): did you mean 'seconds'?"]),
+        ("x', level: '4", "{place: [core 0]}", ["e: nothing uses level (4): put {level} where its value belongs, or remove it"]),
     ],
 )  # fmt: skip
 def test_an_axis_that_no_placeholder_names_is_told(command: str, matrix: str, told: list[str]) -> None:
