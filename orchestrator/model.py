@@ -130,8 +130,11 @@ class Cell:
         return hashlib.sha256(canonical_json(self.canonical()).encode()).hexdigest()[:16]
 
     def labels(self) -> dict[str, Any]:
-        """Return the axes' values of this cell, in order: what tells it from its siblings. A list that is one value is a text: "1k,4k"."""
-        return {axis: listed(value) if isinstance(value, tuple) else value for axis, value in self._axes()}
+        """Return the axes' values of this cell, in order: what tells it from its siblings. A list or mapping that is one value is a text: "1k,4k", "A=1,B=2"."""
+        return {
+            axis: listed(value) if isinstance(value, (tuple, Mapping)) else value
+            for axis, value in self._axes()
+        }
 
     @property
     def swept(self) -> tuple[str, ...]:
@@ -158,14 +161,13 @@ def canonical_json(value: Any) -> str:  # noqa: ANN401
 def _short(value: Value) -> str:
     if isinstance(value, tuple):
         return f"{value[0]}..{value[-1]}" if len(value) > 3 else listed(value)
-    if isinstance(value, Mapping):  # an axis of `env`
-        return ",".join(f"{name}={own}" for name, own in value.items())
-    return str(value)
+    return listed(value) if isinstance(value, Mapping) else str(value)
 
 
-def listed(value: tuple[Any, ...]) -> str:
-    """Return a list that is one value as a text: "1k,4k"."""
-    return ",".join(map(str, value))
+def listed(value: tuple[Any, ...] | Mapping[str, Any]) -> str:
+    """Return a list or mapping that is one value as a text: "1k,4k", "A=1,B=2"."""
+    words = (f"{name}={of}" for name, of in value.items()) if isinstance(value, Mapping) else map(str, value)
+    return ",".join(words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

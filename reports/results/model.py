@@ -200,11 +200,14 @@ class Run:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The cell's options; what the output says of options that the cell does not name (`option.bs`) beside them."""
+        """The cell's options; what the output says of options that the cell does not name (`option.bs`) beside them. An axis of mappings
+        (`env`) has its values as texts."""
         facts = self.parsed.facts if self.parsed else {}
         said = {name: value for fact, name in _of_options(tuple(facts)) if (value := facts[fact]) is not None}
         source = {"source": self.source} if self.source else {}
-        return {**said, **self.cell.options, **self.cell.apart, **source}
+        own = self.cell.options
+        texts = {axis: listed(of) for axis in self.cell.axes if isinstance(of := own.get(axis), Mapping)}
+        return {**said, **own, **texts, **self.cell.apart, **source}
 
     def measured(self) -> Iterator[Measurement]:
         """Give the measurements, typed; nothing of a run without a number."""

@@ -526,6 +526,17 @@ def test_json_of_no_number_is_an_empty_list(make: Any, tmp_path: Path) -> None:
     assert export([make.Maker(tmp_path / "a.db").write()], "json") == "[]\n"
 
 
+def test_csv_of_an_axis_of_mappings_has_its_column(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for n in (1, 2):
+        options = {"command": "x", "env": {"A": n, "B": 1}, "metrics": {"rate": {"regex": "([0-9]+)"}}}
+        maker.add("s", "command", options, f"{n}0\n", axes=("env",))
+
+    rows = list(csv.DictReader(io.StringIO(str(export([maker.write()], "csv")))))
+
+    assert [(row["env"], row["value"]) for row in rows] == [("A=1,B=1", "10.0"), ("A=2,B=1", "20.0")]
+
+
 def test_csv_of_a_label_that_is_called_as_a_column(make: Any, tmp_path: Path) -> None:
     """What the text says of a row wins; 100 % of a name, its commas and quotes stay as they are."""
     metrics = {"rate": {"regex": r"(?P<what>\S+) rate (?P<value>\d+)", "unit": "MB/s"}}
