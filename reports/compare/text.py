@@ -561,6 +561,9 @@ def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:
 
 # --- the terminal ------------------------------------------------------------------------------------------
 
+_NAME: Final = 10
+"""Characters that the name of a number has at least beside its interval: on a narrower terminal there is no interval."""
+
 _TOP: Final[dict[Verdict, int]] = {"regressed": 20, "inconclusive": 6, "same": 0, "improved": 10}
 _MOST_ABSENT: Final = 8
 
@@ -598,6 +601,7 @@ def table(
             out.append(f"  and {len(lines) - _MOST_ABSENT} more (--all lists them)")
     out += list(_differences(comparison, screen))
     listed: list[str] = []
+    curves = False
     shown: tuple[Verdict, ...] = (
         ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
     )
@@ -605,13 +609,17 @@ def table(
         most = None if everything else top if top is not None else _TOP[verdict]
         rows = comparison.of(verdict)
         rows = rows[::-1] if verdict == "improved" else rows
-        listed += _verdict(verdict, _entries(comparison, rows, everything, screen), most, screen)
+        entries = _entries(comparison, rows, everything, screen)
+        curves = curves or (most != 0 and any(isinstance(entry, Fold) for entry in entries))
+        listed += _verdict(verdict, entries, most, screen)
     if comparison.once and not only_changed:
         most = None if everything else top if top is not None else 20
         once = _entries(comparison, comparison.once, everything, screen)
+        curves = curves or any(isinstance(entry, Fold) for entry in once)
         listed += _listed("one run on a side, no verdict", once, most, screen)
     if listed:
-        out += ["", *wrapped(f"{shown_as(comparison)} of A → B:"), *listed]
+        of_curves = "; of a curve the range over its points, without medians" if curves else ""
+        out += ["", *wrapped(f"{shown_as(comparison)} of A → B{of_curves}:"), *listed]
     if comparison.modes:
         out += ["", "modes that moved"]
         for shift in comparison.modes[: None if everything else 10]:
@@ -701,9 +709,11 @@ def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Scre
             for need in [needed(rows_of(entry)) if apart else ""]
         ]  # fmt: skip
         if all(isinstance(entry, Fold) for entry in own):
-            lines = fitted_table([(by, ends, said) for by, ends, *_, said in rows], screen, right=frozenset((0, 1)), indent=4, give=2, spare=(1,))  # fmt: skip
+            lines = fitted_table([(by, ends, said) for by, ends, *_, said in rows], screen, right=frozenset((0, 1)), indent=4, give=2, spare=(1,), least=_NAME)  # fmt: skip
         else:
-            lines = fitted_table(rows, screen, right=frozenset((0, 1, 2, 4)), indent=4, give=5, spare=(1,))
+            lines = fitted_table(
+                rows, screen, right=frozenset((0, 1, 2, 4)), indent=4, give=5, spare=(1,), least=_NAME
+            )
         yield from lines
     if left := _numbers(entries[len(shown) :]):
         yield f"    and {fmt.count(left)} more (--all lists them)"

@@ -71,10 +71,10 @@ def prose(text: str, screen: Screen, *, first: str = "", rest: str | None = None
 
 def table(
     rows: Sequence[Sequence[str]], screen: Screen, *, right: frozenset[int] = frozenset(), indent: int = 0, give: int,
-    spare: Sequence[int] = (),
+    spare: Sequence[int] = (), least: int = _LEAST * 2,
 ) -> list[str]:  # fmt: skip
-    """Return a line per row as `columns` does. Of what is too wide for a terminal the columns `spare` are left out, the first of them first, then
-    column `give` goes on in a next line."""
+    """Return a line per row as `columns` does. Of what is too wide for a terminal the columns `spare` are left out, the first of them first, as long
+    as column `give` has less room than `least`; then that goes on in a next line."""
     kept = list(range(max(map(len, rows), default=0)))
     shown = [[printable(cell) for cell in row] for row in rows]
 
@@ -90,10 +90,10 @@ def table(
     if not screen.terminal or others() + most <= screen.width:
         return drawn(shown)
     for i in spare:
-        if screen.width - others() >= min(most, _LEAST * 2):
+        if screen.width - others() >= min(most, least):
             break
         kept.remove(i)
-    room = max(screen.width - others(), _LEAST)
+    room = max(screen.width - others(), min(least, _LEAST))
 
     lines: list[list[str]] = []
     for row in shown:

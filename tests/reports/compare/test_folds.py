@@ -83,6 +83,10 @@ def test_a_terminal_has_a_line_a_curve_and_a_pipe_each_number(make: Any, tmp_pat
         shown = texts.table(found, screen=Screen(width=width, terminal=True))
         assert SLOW in " ".join(shown.split())
         assert max(map(len, shown.splitlines())) <= width
+        moved = re.findall(r"^    [+−].*", shown, re.MULTILINE)
+        assert moved
+        assert all(re.match(r" +\S+ % +\S+ to \S+ %  ", line) for line in moved)  # which the head tells of
+        assert "of A → B; of a curve the range over its points, without medians:" in " ".join(shown.split())
     for text in (
         texts.table(found),
         texts.table(found, everything=True, screen=Screen(width=120, terminal=True)),
