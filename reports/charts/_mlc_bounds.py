@@ -89,9 +89,14 @@ def beside(curves: Iterable[LoadCurve], elsewhere: Elsewhere) -> list[Beside]:
 
 def stamp(curves: Sequence[LoadCurve], known: Sequence[Beside]) -> str:
     """Say "never saturated: STREAM Triad moves 21.3 GB/s here" of curves of one place whose latency never doubled, where something else
-    at that place moved more; "latency never doubled" where nothing tells whether the memory could; "" of any other panel."""
+    at that place moved more; "latency never doubled" where nothing tells whether the memory could; "" of any other panel, as of one
+    in which only a hollow curve doubled: a reader sees that it did."""
     told = [load for load in curves if not load.hollow]
-    if not told or any(load.offers.doubled != "no" or not load.offers.idle for load in told):
+    if (
+        not told
+        or not all(load.offers.idle for load in told)
+        or any(load.offers.doubled != "no" for load in curves)
+    ):
         return ""
     most = max((load.most for load in told), key=lambda s: s.median)
     more = [

@@ -43,6 +43,7 @@ def loaded_figures(
     every = [load for curves in panels.values() for load in curves]
     told = [load for load in every if not load.hollow]
     offers, noise = [load.offers for load in told], _noise(told)
+    hollow = [load.offers for load in every if load.hollow]
     shown = dict(list(panels.items())[: facets.MOST_PANELS])
     known = {of: bounds.beside(curves, elsewhere) for of, curves in panels.items()}
     fastest = max(row.bandwidth.high for load in every for row in load.rows)
@@ -63,7 +64,9 @@ def loaded_figures(
         id=f"loaded-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=titles.loaded_latency(offers, noise, load) if offers else "Latency over bandwidth",
+        title=titles.loaded_latency(offers, noise, load, hollow=hollow)
+        if offers
+        else "Latency over bandwidth",
         sub=f"Loaded latency, {wording.ran(_cells(shown), program_name)}. {_one_traffic(every)}One point per injection delay, least load at left"
         f"{_marks(seen, [one for of in shown for one in known[of]], on.y.high)}"
         f"{wording.repeats(pictures, runs)}"

@@ -17,12 +17,19 @@ _TAIL: Final = 1.1
 """How many times the median the 99.9 % are at least where a title tells of them."""
 
 
-def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
+def loaded_latency(
+    curves: Sequence[LoadedLatency],
+    noise: float = 0.0,
+    load: str = "",
+    *,
+    hollow: Sequence[LoadedLatency] = (),
+) -> str:
     """Say "Memory latency doubles at 21.0 to 27.1 GB/s", "Memory moves 21.0 to 28.1 GB/s within twice its unloaded latency" where a curve
     doubles only past its peak, where it moves less, or "Latency did not double: 1 load thread reaches 10.6 GB/s".
 
     noise: the spread over the repeats of a typical row's latency or of an unloaded one, whichever is wider, relative to its median.
-    load: the load in words ("1 load thread"), where it is known and the same for all.
+    load: the load in words ("1 load thread"), where it is known and the same for all. hollow: the curves that are drawn, too, and of which
+    nothing is said; that latency did not double is said only where a reader sees none of them do so.
 
     Said where every curve has four points or more and does the same in all its repeats; else the subject alone. Nothing is said of
     rows that scatter by more than a quarter, nor where load makes memory faster: the idle rows were disturbed.
@@ -34,7 +41,7 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: st
         if any(c.at_double >= c.peak for c in curves):
             return f"Memory moves {rates} within twice its unloaded latency"
         return f"Memory latency doubles at {rates}"
-    if all(c.doubled == "no" for c in curves):
+    if all(c.doubled == "no" for c in (*curves, *hollow)):
         subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"
         return f"Latency did not double: {subject} {_from_to([c.peak for c in curves], 'B/s')}"
     return "Latency under load"

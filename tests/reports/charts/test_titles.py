@@ -75,6 +75,8 @@ def test_loaded_latency() -> None:
     )
     assert titles.loaded_latency([flat]) == "Latency did not double: the load reaches 20.0 GB/s"
     assert titles.loaded_latency([flat, doubling]) == "Latency under load"
+    assert titles.loaded_latency([flat], hollow=[flat]) == titles.loaded_latency([flat])
+    assert titles.loaded_latency([flat], hollow=[doubling]) == "Latency under load"
     assert titles.loaded_latency([doubling], 0.4) == "Latency under load"
     assert titles.loaded_latency([loaded_latency([Load(0, 200, 20e9)])]) == "Latency under load"
     assert titles.loaded_latency([]) == "Latency under load"

@@ -246,6 +246,19 @@ def test_a_load_that_could_not_is_stamped(make: Any, tmp_path: Path, rate: float
     assert drawn(found, "rings") == []
 
 
+@pytest.mark.parametrize(("top", "stamps"), [(120.0, ["latency never doubled"]), (200.0, [])])
+def test_no_stamp_denies_what_a_hollow_curve_shows(make: Any, tmp_path: Path, top: float, stamps: list[str]) -> None:  # fmt: skip
+    maker = two_nodes(make, tmp_path / "r.db")
+    add(maker, make, rows(10.6e3, 80.0, 120.0))
+    writes = make.mlc_text(rows(9e3, 80.0, top), traffic="6")
+    maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": "6"}, writes, axes=("W",), place="local", relation="local", status="disturbed")  # fmt: skip
+
+    found = figure(maker.write())
+
+    assert texts(found, "stamps") == stamps
+    assert found.title.startswith("Latency did not double" if stamps else "Latency under load")
+
+
 @pytest.mark.parametrize(("idle", "quoted"), [(80.0, True), (300.0, False)])
 def test_an_unloaded_latency_that_more_load_undercuts_is_no_key_number(make: Any, tmp_path: Path, idle: float, quoted: bool) -> None:  # fmt: skip
     """ "Memory, idle 652 ns" led a page whose check M1 said to leave these rows out of what is quoted."""
