@@ -368,7 +368,7 @@ def _drifts(report: Report, host: str, everything: bool, screen: Screen) -> str:
     moments = report.moments[host]
     words = [change.word for _, change in moved]
     counted = _counts((words.count(word), word) for word in ("regressed", "improved"))
-    head = f"{moments[0].date} to {moments[-1].date}  {counted} little by little, from no day on"
+    head = f"{moments[0].date} to {moments[-1].date}  {counted}, little by little and not on any one day"
     return "\n".join([*prose(head, screen, rest="  "), *_moved(moved, everything, screen)])
 
 

@@ -390,7 +390,7 @@ def terminal(case: Case) -> None:
             assert not found[4] or int(found[4]) == len(step["numbers"]) >= int(found[3])
         elif step and line.strip() == beside(step):
             pass
-        elif found := re.fullmatch(r"(\S+) to (\S+)  (.+) little by little, from no day on", line):
+        elif found := re.fullmatch(r"(\S+) to (\S+)  (.+), little by little and not on any one day", line):
             dated = [day(start) for start, values, _ in case.truth.sessions[host] if any(values.values())]
             assert (found[1], found[2]) == (dated[0], dated[-1])
             parts_of(

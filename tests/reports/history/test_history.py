@@ -124,7 +124,7 @@ def test_what_drifts_is_no_step_of_any_day_and_no_kernels_doing(nightly: Nightly
     assert page.sentence == f"{said}."
     text = history_text.as_text(report)
     assert text.startswith(f"node07: 20 sessions, 2026-01-01 to 2026-01-20, 4 numbers: {said}\n")
-    assert "2026-01-01 to 2026-01-20  4 regressed little by little, from no day on\n" in text
+    assert "2026-01-01 to 2026-01-20  4 regressed, little by little and not on any one day\n" in text
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.title == f"node07: {said}"
     assert {lane.steps for lane in figure.lanes.lanes} == {(("regressed", "−19 % little by little"),)}
