@@ -299,9 +299,10 @@ def shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
 
     A level is named where at least three cells regressed, it holds at least four fifths of them, at least half of its own
     regressed, and at most a tenth of the others, of which at least half are decided or changed by less than any of these. Cells without the
-    axis count as others; derived numbers and single runs do not count, nor an axis with more than 40 levels.
+    axis count as others; derived numbers, single runs and what is 0 or below, of which no change is a share, do not count, nor an axis with more than 40
+    levels.
     """
-    judged = [row for row in rows if not row.once and not row.derived]
+    judged = [row for row in rows if not row.once and not row.derived and row.decision.ratio is not None]
     found = []
     for axis in dict.fromkeys(name for row in judged if row.verdict == "regressed" for name in row.labels):
         members = group_by(judged, functools.partial(_level_of, axis))

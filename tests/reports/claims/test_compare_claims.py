@@ -363,7 +363,12 @@ def together(case: Case, text: str) -> None:
     for level, hit, of in re.findall(rf"(?:^{axis} |; |, )([^;:,() ]+): (\d+) of (\d+)", text):
         own: dict[str, set[str]] = {}
         for row in case.document["cells"]:
-            if row["labels"].get(axis) == level and row["verdict"] != "no_verdict" and not row["derived"]:
+            if (
+                row["labels"].get(axis) == level
+                and row["verdict"] != "no_verdict"
+                and not row["derived"]
+                and row["ratio"] is not None
+            ):
                 own.setdefault(row["cell"], set()).add(row["verdict"])
         assert (int(hit), int(of)) == (sum("regressed" in words for words in own.values()), len(own))
 

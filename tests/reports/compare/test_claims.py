@@ -197,7 +197,7 @@ def together(comparison: Comparison, axis: str, text: str) -> None:
     """Count the cells of each level again."""
     cells: dict[str, dict[Any, set[str]]] = {}
     for row in comparison.rows:
-        if not row.once and not row.derived:
+        if not row.once and not row.derived and row.decision.ratio is not None:
             level = row.labels.get(axis) or f"no {axis}"
             cells.setdefault(level, {}).setdefault(row.pair.key, set()).add(row.verdict)
     text = text.replace(", but by less", "")
@@ -585,6 +585,26 @@ def test_what_is_open_and_changed_by_less_is_a_contrast(make: Any, tmp_path: Pat
     said = [shared.text for shared in found.shared if shared.axis == "threads"]
     assert said == ["threads 1: 4 of 4 cells regressed; 2: 0 of 4 (4 inconclusive, but by less)"]
     assert f"are inconclusive. Regressed together: {said[0]}. Worst: " in texts.sentence(found)
+
+
+def test_what_nothing_is_a_share_of_hides_no_contrast(make: Any, tmp_path: Path) -> None:
+    """A counter of errors that stays 0 is inconclusive in every cell, and "Regressed together" was not said beside it."""
+    spec = {
+        "took": {"regex": r"took (\S+)", "unit": "s", "better": "lower"},
+        "errors": {"regex": r"errors (\S+)", "unit": "1", "better": "lower"},
+    }
+    paths = []
+    for name, factor in (("a", 1.0), ("b", 1.2)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for mode, n, repeat in itertools.product("xy", range(4), range(4)):
+            took = 10 * (factor if mode == "x" else 1.0) * (1 + repeat / 1000)
+            options = {"command": ["p"], "metrics": spec, "mode": mode, "n": n}
+            maker.add("s", "command", options, f"took {took:.4f}\nerrors 0\n", axes=("mode", "n"))
+        paths.append(maker.write())
+
+    said = [shared.text for shared in of_files(*paths).shared]
+
+    assert said == ["mode x: 4 of 4 cells regressed; y: 0 of 4 (4 same)"]
 
 
 def test_one_process_is_one_cell_however_much_it_prints(make: Any, tmp_path: Path) -> None:
