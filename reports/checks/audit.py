@@ -50,6 +50,7 @@ class Finding:
     axes: tuple[
         tuple[str, str, tuple[tuple[str, Scalar], ...]], ...
     ] = ()  # of each of `cells` its file, point_id and labels; of a line that speaks of several, those of the first
+    host: str = ""
 
     @property
     def about(self) -> frozenset[CellKey]:
@@ -58,7 +59,7 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "id": self.id, "level": self.level, "title": self.title, "check": self.check, "sweep": self.sweep, "where": self.where,
+            "id": self.id, "level": self.level, "title": self.title, "check": self.check, "sweep": self.sweep, "where": self.where, "host": self.host or None,
             "cells": [
                 {"cell": cell, "arithmetic": text, "file": file, "point_id": point_id, "labels": dict(labels)}
                 for (cell, text), (file, point_id, labels) in zip(self.cells, self.axes, strict=True)
@@ -224,7 +225,7 @@ def _findings(
         lines = list(_cells(members, repeats, names))
         yield Finding(
             id=check.id, level=level, title=_title(first, names, said), check=check.title,
-            sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown, _ in lines), repeats=lines[0][2], todo=first.todo or check.todo,
+            sweep=sweep, where=where, host=first.run.host, cells=tuple((cell, f"{text}{shown}") for cell, text, shown, _ in lines), repeats=lines[0][2], todo=first.todo or check.todo,
             axes=tuple((run.file, run.record.point_id, tuple(run.cell.labels().items())) for *_, run in lines),
             doubts=frozenset(
                 (*cell_key(run), metric)

@@ -23,6 +23,7 @@ from datetime import datetime
 from typing import Final
 
 from orchestrator.model import STATUSES
+from parsers import get_parser
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.numbers import Name, series
@@ -195,6 +196,10 @@ def _named(one: Series, taken: Collection[str] = ()) -> tuple[str, str, float, s
     A user may call a plain number "a_seconds", and another "a" with the unit s: of a name that is taken "value_a_seconds" is made.
     """
     unit, factor = _UNITS.get(one.unit, (fit(one.unit).strip("_").lower(), 1.0))
+    if (
+        one.unit == "1" and not get_parser(one.key.tool).METRICS
+    ):  # of a user's own metric nobody knows whether it is a ratio or counts
+        unit = ""
     stem = _stem(one.key.name, unit)
     while (name := "_".join(filter(None, ("pinsweep", fit(one.key.tool), stem, unit)))) in taken:
         stem = f"value_{stem}".rstrip("_")

@@ -75,7 +75,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "reason": record.reason or run.unreadable or None,
         "disturbances": disturbances_of(record), "counted": counted(record),
         "cpus": list(record.placement.cpus) if record.placement else [],
-        "program": record.program, "started_utc": record.started_utc, "wall_s": None if run.captured else record.wall_s,
+        "program": run.program_started, "started_utc": record.started_utc, "wall_s": None if run.captured else record.wall_s,
         "exit_code": record.exit_code, "signal": record.signal,
     }  # fmt: skip
 
@@ -124,7 +124,7 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
     run = runs[0]
     return {
         **named(run.cell), "file": run.file, "host": run.host, "place": run.place or None, "relation": run.relation or None,
-        "program": run.record.program, "program_version": run.version or None, "stand_in": run.stand_in,
+        "program": run.program_started, "program_version": run.version or None, "stand_in": run.stand_in,
         "runs": [one.record.run_id for one in runs], "disturbed": run.record.status == "disturbed",
         "doubtful": checks_of(audit.doubts(guilty, runs)), "flags": _flags(runs),
         "headline": numbers.headline(run.tool, *(one.parsed for one in runs)),

@@ -148,6 +148,14 @@ class Run:
             return own
         return next((p for p in self.session.programs.values() if p.get("name") == self.record.program), own)
 
+    @property
+    def program_started(self) -> str:
+        """The program that was started, by its name: of a command of the user's own its first word."""
+        words = self.record.argv
+        if words and PurePath(words[0]).name == "numactl" and "--" in words:
+            words = words[words.index("--") + 1 :]
+        return self.record.program or (PurePath(words[0]).name if words else "")
+
     @functools.cached_property
     def program_named(self) -> Program:
         """What its program is called: worked out once, since of a run it is asked a dozen times."""
@@ -257,7 +265,7 @@ class Long:
             "repeat": run.record.repeat,
             "place": run.place or None,
             "relation": run.relation or None,
-            "program": run.record.program,
+            "program": run.program_started,
             "program_version": run.version or None,
             "program_sha256": run.program.get("sha256") or None,
         }

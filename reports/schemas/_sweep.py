@@ -112,7 +112,8 @@ FINDING: Final = record(
     title=text("The finding with its figures."),
     check=text("What kind of fault."),
     sweep=text("The sweep."),
-    where=text("The host, and the file where there are several."),
+    where=text("The host, and the file where there are several: for people."),
+    host=null(text("The host.")),
     cells=listed(record(
         "A cell; where the arithmetic is of several, their first.", cell=text("The cell, for people."), arithmetic=text("What shows it."),
         file=text("The result file, by the end of its path."), point_id=text("The cell."), labels=LABELS,

@@ -169,6 +169,7 @@ def test_a_number_of_two_ranks_and_one_of_four_are_two_samples(make: Any, tmp_pa
         ("degC", "heat_celsius", 50),
         ("%", "heat_ratio", 0.5),
         ("W", "heat_watts", 50),
+        ("1", "heat", 50),
         ("frames", "heat_frames", 50),
     ],
 )
