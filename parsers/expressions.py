@@ -15,8 +15,16 @@ from typing import Any, Final
 
 from parsers.errors import nearest
 
-_KEYS: Final = ("regex", "json", "unit", "better", "text")
-_DIRECTIONS: Final = ("higher", "lower", "neither")
+KEYS: Final[Mapping[str, str]] = {
+    "regex": "what finds it in the output: its first group, or the group `value`, is the number",
+    "json": "its path in JSON that the program prints: jobs[0].read.iops",
+    "unit": "as it is printed: s, us, MB/s, MiB, 1/s, W …",
+    "better": "which way is better; neither: it is not compared",
+    "text": "what pages call it; else its name",
+}
+"""What is said of a metric, and what each key is for."""
+
+DIRECTIONS: Final = ("higher", "lower", "neither")
 _TAKEN: Final = frozenset(("index", "metric", "unit", "value"))  # columns of the table
 _STEP = re.compile(
     r"""\[(?:(?P<all>\*)|(?P<index>-?\d+)|"(?P<quoted>[^"]*)")\]|(?P<dot>\.)?(?P<key>[^.\[\]"]+)"""
@@ -49,9 +57,9 @@ def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:
         yield "", f"is {spec!r} and should be a mapping such as {{regex: …, unit: …}}"
         return
     for key in spec:
-        if key not in _KEYS:
-            near = nearest(str(key), _KEYS)
-            hint = f"; {near}" if near else f" ({', '.join(_KEYS)})"
+        if key not in KEYS:
+            near = nearest(str(key), KEYS)
+            hint = f"; {near}" if near else f" ({', '.join(KEYS)})"
             yield str(key), f"does not know {str(key)!r}{hint}"
     if ("regex" in spec) == ("json" in spec):
         yield "", "needs either `regex` or `json`" + (", not both" if "regex" in spec else "")
@@ -64,8 +72,8 @@ def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:
             yield "json", str(error)
     if not isinstance(spec.get("unit", ""), str):
         yield "unit", f"has the unit {spec['unit']!r}, which is not a text"
-    if spec.get("better", "neither") not in _DIRECTIONS:
-        yield "better", f"has better: {spec['better']!r}; it is one of {', '.join(_DIRECTIONS)}"
+    if spec.get("better", "neither") not in DIRECTIONS:
+        yield "better", f"has better: {spec['better']!r}; it is one of {', '.join(DIRECTIONS)}"
 
 
 def _wrong_regex(pattern: object) -> str:

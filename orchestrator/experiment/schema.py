@@ -291,6 +291,13 @@ def _value(option: Option) -> Schema:
         case "word" if option.choices:
             numbers = [int(choice) for choice in option.choices if choice.isdecimal()]
             return {"enum": [*option.choices, *numbers]}
+        case "mapping" if option.fields:
+            keys = {
+                name: {"description": own.help, **(_value(own) if own.choices else {"type": "string"})}
+                for name, own in option.fields.items()
+            }
+            each = {"type": "object", "properties": keys, "additionalProperties": False}
+            return {"type": "object", "minProperties": 1, "additionalProperties": each}
         case "mapping":
             return {"type": "object"}
         case _:

@@ -42,6 +42,9 @@ class Option:
     inner: bool = False
     required: bool = False
     examples: tuple[Any, ...] = ()  # as an experiment writes it, where the kind does not tell
+    fields: Mapping[str, Option] = field(
+        default_factory=dict
+    )  # of a mapping whose values are mappings: their keys
 
     def problem(self, value: Any) -> str | None:  # noqa: ANN401 (whatever YAML holds)
         """Say what is wrong with one resolved value, or None."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from orchestrator.model import Cell, Place, Placement
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Problem, Program, Refused, Site
-from parsers.expressions import mistakes
+from parsers.expressions import DIRECTIONS, KEYS, mistakes
 from parsers.units import to_base
 
 if TYPE_CHECKING:
@@ -57,6 +57,14 @@ def options() -> Mapping[str, Option]:
             required=True,
             help="name: {regex: …} or {json: …}, with unit and better: higher|lower",
             examples=({"rate": {"regex": "rate ([0-9.]+) MB/s", "unit": "MB/s", "better": "higher"}},),
+            fields={
+                key: Option(
+                    kind="word" if key == "better" else "text",
+                    help=text,
+                    choices=DIRECTIONS if key == "better" else (),
+                )
+                for key, text in KEYS.items()
+            },
         ),
         "threads": Option(kind="int", low=1, help="PUs the placement holds; also OMP_NUM_THREADS"),
         "seconds": Option(

@@ -111,6 +111,8 @@ def test_it_takes_what_the_loader_takes(text: str, validator: jsonschema.Draft20
         "schema: 1\ntool: fio\ninclude: [{iodpeth: 1}]",
         "schema: 1\ntool: fio\nexclude: [{iodpeth: 1}]",
         "schema: 1\ntool: fio\nexclude: [{}]",
+        "schema: 1\ntool: command\nfixed: {command: x, metrics: {a: {regex: a(.), better: smaller}}}",
+        "schema: 1\ntool: command\nfixed: {command: x, metrics: {a: {regx: a(.)}}}",
         "schema: 1\ntool: fio\nrepeats: 0",
         "schema: 1\ntool: fio\nrepeats: many",
         "schema: 1\ntool: fio\norder: listd",
