@@ -188,6 +188,8 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
             )
         )  # fmt: skip
     lines = table(rows, screen, right=frozenset({3, 4, 5, 6, 7}), give=2, spare=(6, 7, 4, 3))
+    if any(row[6].startswith(fmt.MINUS) for row in rows):
+        lines += prose(_Z, screen)
     lines += [
         f"{printable(host)}: {fmt.plural(n, 'more number', 'more numbers')} (--all lists them)"
         for host, n in left.items()
@@ -195,6 +197,9 @@ def _odd(report: Report, everything: bool, screen: Screen) -> str:
     if len(shown) > _HOSTS and not everything:
         lines += prose(_left_out([*shown][_HOSTS:]), screen)
     return "\n".join(lines)
+
+
+_Z: Final = "z: distance from the median in robust standard deviations, above 0 worse"
 
 
 def _left_out(hosts: Sequence[str]) -> str:

@@ -718,7 +718,12 @@ def terminal(case: Case) -> None:
             assert unfolded(found[1]) <= case.hosts("unknown")
         elif line.startswith("  ⚠ doubtful: "):
             doubted(case, line)
-        elif line.startswith(("host  ", "⚠: doubtful, by the checks named")) or not line:
+        elif (
+            line.startswith(
+                ("host  ", "z: distance from the median in robust", "⚠: doubtful, by the checks named")
+            )
+            or not line
+        ):
             pass
         elif found := re.fullmatch(
             r"(n\d+ |) +(?:(broken|slow|suspicious|fast)  +)(s, a=\d+: \w+)(?: \(.*?\))?(?: ⚠ .*?)?  +(\S.*?)  +(\S.*?)  +(\S+ %)  +(\S+)  +(\d+)", line

@@ -712,6 +712,14 @@ def test_what_is_special_about_a_slow_host(some: Fleet) -> None:
     assert "microcode 0xd0, not 0xf0" in fleet_text.as_text(report)
 
 
+@pytest.mark.parametrize("slower", [0.2, -0.2])
+def test_the_sign_of_z_is_told_where_one_is_better(some: Fleet, slower: float) -> None:
+    text = fleet_text.as_text(some.hosts(range(1, 10)).add("node010", slower, sessions=3).report())
+
+    said = "z: distance from the median in robust standard deviations, above 0 worse"
+    assert (said in text.splitlines()) == (slower < 0)
+
+
 def test_who_was_measured_with_something_else_is_named_though_its_numbers_are_as_usual(some: Fleet) -> None:
     some.hosts(range(1, 10)).hosts([10], facts={"kernel": "6.9.1"})
 
