@@ -407,8 +407,13 @@ def noise(comparison: Comparison) -> str:
     """Return "Noise between sessions: 1 % assumed (7 metrics); 0.4 to 0.6 % learned from the sweep's own shifts (2)"."""
     if len(comparison.once) == len(comparison.rows):
         return ""
-    by_source = group_by(comparison.families, lambda family: family.tau_source)
     rows = group_by(comparison.rows, lambda row: row.decision.family)
+    judged = (  # of what is 0 or below nothing is
+        family
+        for family in comparison.families
+        if any(row.decision.ratio is not None for row in rows.get(family.name, ()))
+    )
+    by_source = group_by(judged, lambda family: family.tau_source)
     texts = []
     for source, families in by_source.items():
         taus = [100 * family.tau for family in families]

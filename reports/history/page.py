@@ -135,7 +135,13 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     if any(h.judged for h in report.histories):
         rows += [
             ("Changed", sum(h.moved > 0 for h in report.histories), _how_changed(report)),
-            ("Regressed", len(report.regressed), f"and still worse than before{_by_name(report)}"),
+            (
+                "Regressed",
+                len(report.regressed),
+                f"and still worse than before{_by_name(report)}"
+                if report.regressed
+                else "none is worse than before",
+            ),
         ]
     if report.gone:
         rows.append(("Gone", len(report.gone), "numbers that the last sessions do not have"))

@@ -602,8 +602,17 @@ def test_what_nothing_is_a_share_of_hides_no_contrast(make: Any, tmp_path: Path)
             maker.add("s", "command", options, f"took {took:.4f}\nerrors 0\n", axes=("mode", "n"))
         paths.append(maker.write())
 
-    said = [shared.text for shared in of_files(*paths).shared]
+    found = of_files(*paths)
+    said = [shared.text for shared in found.shared]
 
+    learned = [
+        dataclasses.replace(f, tau=0.02, tau_source="sessions") if "took" in f.name else f
+        for f in found.families
+    ]
+    noise = texts.noise(dataclasses.replace(found, families=tuple(learned)))
+    assert (
+        noise == "Noise between sessions: 2.0 % learned from the sessions of a side."
+    )  # of no errors, which are not judged
     assert said == ["mode x: 4 of 4 cells regressed; y: 0 of 4 (4 same)"]
 
 

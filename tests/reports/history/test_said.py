@@ -97,6 +97,8 @@ def test_a_number_that_left_zero_is_not_told_as_unchanged(nights: Add) -> None:
     assert [(c.before, c.after) for c in errors.changes] == [(0, 5)]
     said = "s: errors left 0, and no change from 0 is judged"
     assert page.sentence == f"No change in 1 number; {said}."
+    (regressed,) = (key for key in page.key_numbers if key.name == "Regressed")
+    assert (regressed.value, regressed.context) == ("0", "none is worse than before")
     assert [check.text for check in page.checks if check.subject == "n1."] == [f"{said}."]
     assert f"2 numbers: {said}; no change of the others" in text
 
