@@ -142,6 +142,7 @@ def guess_parsers(text: str) -> tuple[str, ...]:
     if "\0" in text:
         hint = "give the text that the tool printed, or an archive of such texts"
         raise ParseError("", "not the output of a known tool: a binary file", hint)
-    raise ParseError(
-        "", f"not the output of a known tool: {seen!r}", f"name the tool: {', '.join(parser_names())}"
-    )
+    # a parser without metrics of its own is told what to look for: by an experiment, or --columns
+    named = ", ".join(name for name in parser_names() if name in DESCRIPTIONS or get_parser(name).METRICS)
+    hint = f"name the tool: {named}; of another program: numbers in columns can be read with --columns (docs/parsing.md)"
+    raise ParseError("", f"not the output of a known tool: {seen!r}", hint)

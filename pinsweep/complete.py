@@ -4,7 +4,7 @@ of mistakes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,6 +82,16 @@ def baselines(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[
     from reports.results import baselines
 
     return _of(baselines.names(), begun)
+
+
+def words_of(known: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return what offers fixed words, of which an option takes several with commas; behind a comma those that do not stand there."""
+
+    def offer(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+        before, comma, _ = begun.rpartition(",")
+        return _of((f"{before}{comma}{word}" for word in known if word not in before.split(",")), begun)
+
+    return offer
 
 
 def _of(words: Iterable[str], begun: str) -> list[CompletionItem]:

@@ -68,6 +68,7 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 @click.option(
     "--fail-on",
     metavar="VERDICTS",
+    shell_complete=complete.words_of(_FAILS),
     help="Exit with status 1 if there is one of these: regressed (or failed in B and not in A), failed (that alone), inconclusive, unmatched; several with commas.",
 )
 @click.option(

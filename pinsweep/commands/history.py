@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pinsweep import progress
+from pinsweep import complete, progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say, screen, tell
 
@@ -36,6 +36,7 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
 @click.option(
     "--fail-on",
     metavar="WORDS",
+    shell_complete=complete.words_of(_FAILS),
     help="Exit with status 1 if there is one of these: regressed (a number is down, or its runs fail now), failed (that alone), gone (a number that the last sessions do not have), suspicious (the last sessions are far outside, too new to be called a change); several with commas.",
 )
 @click.option(

@@ -342,7 +342,9 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         return
     named = shlex.quote(str(home or finished.path))
     counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
-        "nothing was started" if summary.stopped else "nothing to do"
+        ("nothing that counts was started" if finished.prepared.plan.warm_ups else "nothing was started")
+        if summary.stopped
+        else "nothing to do"
     )
     if repeated := summary.repeated - len(summary.unrepeated):
         counts += f"; disturbed and repeated: {repeated}"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from parsers.errors import UserError
+from parsers.errors import PinsweepError, UserError
 from reports.results.write import write_whole
 
 MANIFEST = ".pinsweep.json"
@@ -72,8 +72,8 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Written:
             for name, data in targets.items():
                 write_whole(folder / name, data)
             _remember(folder / MANIFEST, hashes | {n: (_hash(data),) for n, data in targets.items()})
-        except UserError as error:
-            raise UserError(error.place, error.cause, "name another folder with --lab") from error
+        except PinsweepError as error:
+            raise type(error)(error.place, error.cause, "name another folder with --lab") from error
     return written
 
 

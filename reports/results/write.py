@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import tempfile
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.store.result_file import MAGIC, open_result
-from parsers.errors import UserError
+from parsers.errors import PinsweepError, UserError
 from reports.results.paths import is_result_file
 
 _BESIDE = ("-journal", "-wal", "-shm")
@@ -130,5 +131,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _not_written(path: Path, error: OSError, hint: str) -> UserError:
-    return UserError(str(path), f"cannot be written: {error.strerror}", hint)
+def _not_written(path: Path, error: OSError, hint: str) -> PinsweepError:
+    """Return what is said of a file that cannot be written; a disk that is full is nobody's mistake in a command."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return (PinsweepError if full else UserError)(str(path), f"cannot be written: {error.strerror}", hint)

@@ -33,6 +33,8 @@ IN_BASH = [
 OFFERED = [
     *IN_BASH,
     ("pinsweep rep", ["report"]),
+    ("pinsweep compare --fail-on re", ["regressed"]),
+    ("pinsweep history --fail-on regressed,", ["regressed,failed", "regressed,gone", "regressed,suspicious"]),
     ("pinsweep run quick", ["quickstart"]),
     ("pinsweep run own", ["own.yaml"]),
     ("pinsweep plan own.yaml --only s", ["scaling"]),
