@@ -133,6 +133,10 @@ def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
     if not (module.PROGRAMS and module.KERNEL):
         argv = module.version_argv(path)
         version = module.version(_ask(argv, found.env) if argv else _texts(path))
+        if not any(
+            map(str.isdigit, version)
+        ):  # "Invalid command '--version'": what it said of something else
+            version = ""
     return Program(
         name=Path(path).name,
         path=path,

@@ -89,3 +89,14 @@ def test_what_is_missing_here_may_be_there_elsewhere(path: Path) -> None:
 
     assert isinstance(found, Program)
     assert found.path == "fio"
+
+
+@pytest.mark.parametrize(("says", "version"), [("fio-3.33", "3.33"), ("unknown command", "")])
+def test_a_version_has_a_digit(path: Path, says: str, version: str) -> None:
+    """`openssl --version` is an error, of which the second word was taken for a version."""
+    executable(path / "a" / "fio", f"fio_ fio-\necho {says}")
+
+    found = find.find_programs(["fio"])["fio"]
+
+    assert isinstance(found, Program)
+    assert found.version == version
