@@ -55,7 +55,7 @@ def build(
     numbers = [n for c in chapters.values() for n in c.key_numbers]
     described = abouts(results)
     provenance, not_recorded = header.provenance(results, chapters)
-    title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
+    title = _title([*dict.fromkeys(e.title for e in results.experiments)])
     key_numbers = comparison.key_numbers if comparison else key_numbers_of(numbers, results, marked)
     placed = of_hosts(results)
     return Page(
@@ -78,6 +78,13 @@ def build(
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         comparison=comparison,
     )
+
+
+def _title(titles: Sequence[str]) -> str:
+    """Return what a page of some experiments is called; those with a comma of their own are told apart by semicolons."""
+    if any("," in title for title in titles):
+        return "; ".join(titles)
+    return fmt.words(titles) or "pinsweep results"
 
 
 def doubting_all(results: Results, guilty: Guilty) -> tuple[str, ...]:

@@ -192,6 +192,18 @@ def test_a_disturbed_run_gives_no_number(full_result: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("titles", "said"),
+    [
+        ([], "pinsweep results"),
+        (["Triad", "Reads"], "Triad and Reads"),
+        (["STREAM, threads × place", "Reads"], "STREAM, threads × place; Reads"),
+    ],
+)
+def test_titles_with_commas_are_told_apart(titles: list[str], said: str) -> None:
+    assert build._title(titles) == said
+
+
 def test_titles_say_what_the_seeds_say(seeds_built: Page) -> None:
     titles = [figure.title for s in seeds_built.sections for block in s.blocks for figure in block.figures]
     numbers = {n.name: (n.value, n.unit) for n in seeds_built.key_numbers}
