@@ -410,7 +410,7 @@ def _changed(rows: Sequence[Row]) -> str:
     if not told or len(judged) < 2:
         return ""
     (n, word), *others = told
-    return ", ".join([f"{n} of {fmt.count(len(judged))} {word}", *(f"{n} {word}" for n, word in others)])
+    return ", ".join([f"{n} of {fmt.count(len(rows))} {word}", *(f"{n} {word}" for n, word in others)])
 
 
 def _changed_beside(first: Sequence[Row], comparison: Comparison) -> str:

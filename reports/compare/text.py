@@ -408,11 +408,9 @@ def noise(comparison: Comparison) -> str:
     if len(comparison.once) == len(comparison.rows):
         return ""
     rows = group_by(comparison.rows, lambda row: row.decision.family)
-    judged = (  # of what is 0 or below nothing is
-        family
-        for family in comparison.families
-        if any(row.decision.ratio is not None for row in rows.get(family.name, ()))
-    )
+    judged = (
+        f for f in comparison.families if f.median_ratio is not None
+    )  # of what is 0 or below nothing is
     by_source = group_by(judged, lambda family: family.tau_source)
     texts = []
     for source, families in by_source.items():
