@@ -360,12 +360,15 @@ def summary_line(findings: Sequence[Finding]) -> str:
 
 
 def counted(results: Results) -> str:
-    """Return "12 runs with numbers", "12 runs with numbers and 3 disturbed ones", "3 disturbed runs": what the findings are of."""
+    """Return "12 runs with numbers", "12 runs with numbers and 3 disturbed ones", "3 disturbed runs": what the findings are of; behind it
+    how many outputs could not be read, and why the first could not."""
     good, disturbed = sum(len(results.good(tool)) for tool in results.tools), len(results.disturbed)
     if not good and disturbed:
         return fmt.plural(disturbed, "disturbed run")
+    unread = [run.unreadable for run in results.runs if run.unreadable]
+    why = f"; the output of {fmt.plural(len(unread), 'run')} cannot be read: {unread[0]}" if unread else ""
     beside = f" and {fmt.plural(disturbed, 'disturbed one')}" if disturbed else ""
-    return f"{fmt.plural(good, 'run')} with numbers{beside}"
+    return f"{fmt.plural(good, 'run')} with numbers{beside}{why}"
 
 
 def as_json(findings: Sequence[Finding]) -> str:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from parsers import extensions
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 TOOLS = {"stress_ng": "stress-ng", "sysbench": "sysbench"}
@@ -190,3 +192,14 @@ def test_the_mistake_of_an_extension_is_its_own(case: str, tmp_path: Path, home:
     assert says in " ".join(done.stderr.split())
     assert "a bug in pinsweep" not in done.stderr
     assert ("warning  pinsweep-foo 1.0 is left out, with foo: " in done.stderr) == (case != "parser")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "says"),
+    [
+        ("pinsweep-stress-ng 1.0", "the tool stress_ng came with pinsweep-stress-ng 1.0, which is not installed here (pip install pinsweep-stress-ng)"),
+        ("", "the tool stress_ng came with a distribution of its own, which is not installed here (pip install pinsweep-stress-ng, if it is called so)"),
+    ],
+)  # fmt: skip
+def test_what_is_not_installed_is_told_by_its_name(recorded: str, says: str) -> None:
+    assert extensions.lacking("stress_ng", recorded) == says
