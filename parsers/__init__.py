@@ -108,7 +108,24 @@ def _looks(text: str) -> Iterator[str]:
 
 
 def _recognised(text: str) -> list[str]:
-    return [name for name in parser_names() if get_parser(name).recognise(text)]
+    """Return the parsers that know a text. Where none does, and one of an extension broke down, that is a ParseError."""
+    found, broke_down = [], ""
+    for name in parser_names():
+        try:
+            found += [name] * bool(get_parser(name).recognise(text))
+        except Exception as error:
+            broke_down = _broken_down(error)
+    if broke_down and not found:
+        raise ParseError("", broke_down)
+    return found
+
+
+def _broken_down(error: Exception) -> str:
+    """Return what is said of an extension's parser that raised something; what pinsweep's own raised goes on its way."""
+    of = extensions.of_error(error)
+    if not of:
+        raise error
+    return f"the parser of {of[0]} broke down: {extensions.what_is_wrong(error)}"
 
 
 def guess_parser(text: str) -> str:

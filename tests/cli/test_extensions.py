@@ -167,6 +167,10 @@ SAYS = {
     "module": (f"import nosuch\n{PARSER}", TOOL, "parsers/foo.py, line 1: ModuleNotFoundError: No module named 'nosuch'"),
     "syntax": (PARSER, f"{TOOL}x = (", "orchestrator/tools/foo.py, line 7: SyntaxError: '(' was never closed"),
     "lacks": (PARSER, TOOL.replace("def shape", "def shapes"), "orchestrator/tools/foo.py has no shape"),
+    "knows": (
+        PARSER.replace("text.startswith", "text.begins"), TOOL,
+        "the parser of pinsweep-foo 1.0 broke down: parsers/foo.py, line 2: AttributeError: 'str' object has no attribute 'begins'",
+    ),
     "parser": (PARSER, TOOL, "the parser of pinsweep-foo 1.0 broke down: parsers/foo.py, line 3: ZeroDivisionError: division by zero"),
 }  # fmt: skip
 
@@ -191,7 +195,9 @@ def test_the_mistake_of_an_extension_is_its_own(case: str, tmp_path: Path, home:
 
     assert says in " ".join(done.stderr.split())
     assert "a bug in pinsweep" not in done.stderr
-    assert ("warning  pinsweep-foo 1.0 is left out, with foo: " in done.stderr) == (case != "parser")
+    assert ("warning  pinsweep-foo 1.0 is left out, with foo: " in done.stderr) == (
+        case not in ("knows", "parser")
+    )
 
 
 @pytest.mark.parametrize(
