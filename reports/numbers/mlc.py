@@ -86,8 +86,16 @@ def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     leads = max(rates, key=lambda p: max(p.values), default=None) or min(parts, key=lambda p: min(p.values), default=None)  # fmt: skip
     shown = parts[:2] if leads is None or leads in parts[:2] else [parts[0], leads]
     return ", ".join(
-        f"{part.word} {_from_to(part)}{part.whose}{spread if part is leads else ''}" for part in shown
+        f"{part.word} {_from_to(part)}{part.whose}{_behind(part, spread) if part is leads else ''}"
+        for part in shown
     )
+
+
+def _behind(part: _Part, spread: str) -> str:
+    """Return what stands behind the part that leads: of several numbers the spread is of the best alone, as in `leading`."""
+    if not spread or _from_to(part) == _from_to(part._replace(values=part.values[:1])):
+        return spread
+    return f" ({'lowest' if part.unit == 'ns' else 'highest'}{spread})"
 
 
 class _Part(NamedTuple):
@@ -143,7 +151,7 @@ _SAID: Final[tuple[tuple[str, str, Callable[[Entry], bool]], ...]] = (
     ("own memory", "bandwidth", lambda row: row.section == "bandwidth_matrix" and row.source == row.target),
     ("others’", "bandwidth", lambda row: row.section == "bandwidth_matrix" and row.source != row.target),
     ("all cores", "bandwidth", lambda row: row.section in ("peak_injection_bandwidth", "max_bandwidth")),
-    ("another cache", "latency", lambda row: row.section == "c2c_latency"),
+    ("cache to cache", "latency", lambda row: row.section == "c2c_latency"),
     ("CPUs to nodes", "latency", lambda row: row.section == "cpu_latency_matrix"),
 )
 """What a text tells beside loaded latencies: how it is said, the metric, which entries."""

@@ -176,7 +176,7 @@ def test_a_floor_is_no_transfer_between_caches(make: Any) -> None:
     )
     parsed = get_parser("mlc").parse(make.mlc_text(rows) + caches, {})
 
-    assert numbers.headline("mlc", parsed) == "another cache 44.0 ns, peak 20.0 GB/s"
+    assert numbers.headline("mlc", parsed) == "cache to cache 44.0 ns, peak 20.0 GB/s"
 
 
 @pytest.mark.parametrize(("kept", "said"), [("Copy", "copy 18.6 GB/s"), ("Copy|Add", "add 20.2 GB/s")])
