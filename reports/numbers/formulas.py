@@ -314,6 +314,7 @@ class MessageCurve:
     peak: float | None  # B/s
     peak_size: int | None  # B
     half_size: float | None  # B: where the curve reaches half of its peak (n½)
+    rises: bool = False  # is its peak that of its largest size, and no end of it (`still_rises`)?
 
 
 def bandwidths(times: Mapping[int, float]) -> dict[int, float]:
@@ -328,9 +329,10 @@ def half_size(rates: Mapping[int, float]) -> float | None:
     """Return the message size (B) at which the measured curve reaches half of its peak: between the last size
     below it and the next, interpolated linearly in bandwidth over log(size).
 
-    None if the smallest size is above it, and of a curve that falls below it again before its peak: such scatter has no n½.
+    None if the smallest size is above it, of a curve that falls below it again before its peak: such scatter has no n½, and of one
+    that still rises: half of what is no peak.
     """
-    if not rates:
+    if not rates or still_rises(rates):
         return None
     peak = max(rates, key=lambda size: rates[size])
     half = rates[peak] / 2
@@ -342,6 +344,16 @@ def half_size(rates: Mapping[int, float]) -> float | None:
     ((a, b),) = rising
     share = (half - rates[a]) / (rates[b] - rates[a])
     return float(a * (b / a) ** share)
+
+
+RISES = 1.25
+"""A curve whose largest size moves over RISES × what the one before it does has not come to its peak."""
+
+
+def still_rises(rates: Mapping[int, float]) -> bool:
+    """Does a curve of bandwidths by message size (B) end before its peak?"""
+    ends = sorted(rates)[-2:]
+    return len(ends) == 2 and rates[ends[1]] == max(rates.values()) > RISES * rates[ends[0]]
 
 
 COLD = 1.5
@@ -376,6 +388,7 @@ def pingpong(times: Mapping[int, float]) -> MessageCurve:
         peak=None if peak_size is None else rates[peak_size],
         peak_size=peak_size,
         half_size=half_size(rates),
+        rises=still_rises(rates),
     )
 
 
@@ -393,6 +406,7 @@ def message_curve(runs: Sequence[MessageCurve]) -> MessageCurve:
         peak=median(lambda r: r.peak),
         peak_size=statistics.median_low(sizes) if sizes else None,
         half_size=median(lambda r: r.half_size),
+        rises=all(run.rises for run in runs),
     )
 
 

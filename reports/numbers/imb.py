@@ -203,7 +203,10 @@ def _peak(parsed: Parsed) -> float | None:
 
 
 def peak_at(offers: Iterable[formulas.MessageCurve]) -> str:
-    """Return the size of the peak; of repeats that have it at different sizes "256 KiB to 4 MiB by run": no flat top, a point of each."""
-    sizes = [one.peak_size for one in offers if one.peak_size is not None]
+    """Return the size of the peak; of repeats that have it at different sizes "256 KiB to 4 MiB by run": no flat top, a point of each; of a
+    curve that ends before its peak "8 B, still rising"."""
+    known = list(offers)
+    sizes = [one.peak_size for one in known if one.peak_size is not None]
     by_run = " by run" if len({*sizes}) > 1 else ""
-    return f"{fmt.ends(*(fmt.size(end(sizes, default=None)) for end in (min, max)))}{by_run}"
+    rising = ", still rising" if known and all(one.rises for one in known) else ""
+    return f"{fmt.ends(*(fmt.size(end(sizes, default=None)) for end in (min, max)))}{by_run}{rising}"

@@ -86,6 +86,16 @@ def test_peaks_at_different_sizes_have_no_one_size(make: Any, tmp_path: Path) ->
     assert offers.rows[0][offers.columns.index("at")] == "512 KiB to 4 MiB by run"
 
 
+def test_a_peak_that_was_not_reached_is_told_as_rising(make: Any, tmp_path: Path) -> None:
+    short = dict.fromkeys((0, 1, 2, 4, 8), 0.3)
+    path = pingpong(make, tmp_path / "r.db", *(("near", "", short) for _ in range(3)))
+
+    (found, *_) = figures(path)
+    offers = found.numbers[0]
+    assert found.title.endswith("at 8 B, still rising")
+    assert [offers.rows[0][offers.columns.index(name)] for name in ("at", "n½")] == ["8 B, still rising", "–"]
+
+
 @pytest.mark.parametrize(("first", "doubt"), [("1048576", ""), ("0", "P3")])
 def test_few_repetitions_of_large_messages_are_no_doubt_of_small_ones(
     make: Any, tmp_path: Path, first: str, doubt: str

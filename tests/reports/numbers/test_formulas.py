@@ -380,6 +380,16 @@ def test_scatter_has_no_half_size() -> None:
     )  # past the peak it may fall
 
 
+def test_a_curve_that_ends_before_its_peak_has_no_half_size() -> None:
+    whole = {size: 500 + size for size in (1, 8, 64, 512, 4096, 2**15, 2**16)}
+    cut = {size: time for size, time in whole.items() if size <= 512}
+
+    assert not formulas.pingpong(whole).rises
+    assert formulas.pingpong(whole).half_size
+    assert formulas.pingpong(cut).rises
+    assert formulas.pingpong(cut).half_size is None
+
+
 @given(counts)
 def test_modes_share_all_samples(pairs: list[tuple[int, int]]) -> None:
     found = formulas.modes([Bucket(low, low + 1, n) for low, n in pairs])
