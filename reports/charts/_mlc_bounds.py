@@ -143,9 +143,13 @@ def family_table(
 ) -> Table | None:
     """Return the four figures of the family of curves of each panel with several mixes; None without one."""
     several = len(panels) > 1
-    rows, whose, measure = [], [], set()
+    rows, whose, measure, missing = [], [], set(), []
     for of, curves in panels.items():
-        told = [load for load in curves if not load.hollow and not load.place]
+        title = facets.facet_title(of, "mlc")
+        own = [load for load in curves if not load.place]
+        told = [load for load in own if not load.hollow]
+        if len(told) < len(own) > 1:
+            missing.append(f"{len(own) - len(told)} of {len(own)}" + (f" at {title}" if several else ""))
         found = formulas.family([(load.offers, load.loads) for load in told])
         if found is None:
             continue
@@ -154,7 +158,7 @@ def family_table(
         low, high = found.saturated or (None, None)
         rows.append(
             (
-                *([facets.facet_title(of, "mlc")] if several else []),
+                *([title] if several else []),
                 _from_to(*found.unloaded), _from_to(*found.longest),
                 fmt.NOTHING if low is None or high is None else _from_to(low, high, scale),
                 fmt.NOTHING if low is None or high is None else _from_to(100 * low / whole, 100 * high / whole),
@@ -174,8 +178,10 @@ def family_table(
         "of",
         "Falls under more load",
     )
+    left_out = f"; without the mixes that were never quiet (D1), {fmt.words(missing)}" if missing else ""
     return Table(
-        caption="The family, lowest to highest over the mixes: saturated from where the first doubles its latency to the highest peak",
+        caption="The family, lowest to highest over the mixes: saturated from where the first doubles its latency to the highest peak"
+        + left_out,
         columns=(*(["Panel"] if several else []), *head),
         rows=tuple(rows),
         numeric=frozenset({*range(first, first + 4), first + 5}),

@@ -259,6 +259,21 @@ def test_no_stamp_denies_what_a_hollow_curve_shows(make: Any, tmp_path: Path, to
     assert found.title.startswith("Latency did not double" if stamps else "Latency under load")
 
 
+def test_the_table_of_a_family_says_how_many_of_its_mixes_were_never_quiet(make: Any, tmp_path: Path) -> None:
+    """ "Lowest to highest over the mixes" was of 4 of 5."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for mix, status in (("R", "ok"), ("5", "ok"), ("6", "disturbed")):
+        text, options = (
+            make.mlc_text(rows(9e3, 80.0, 120.0), traffic=mix),
+            {"mode": "loaded_latency", "W": mix},
+        )
+        maker.add("loaded", "mlc", options, text, axes=("W",), place="local", relation="local", status=status)
+
+    (caption,) = [t.caption for t in figure(maker.write()).tables if t.caption.startswith("The family")]
+
+    assert caption.endswith("; without the mixes that were never quiet (D1), 1 of 3")
+
+
 @pytest.mark.parametrize(("idle", "quoted"), [(80.0, True), (300.0, False)])
 def test_an_unloaded_latency_that_more_load_undercuts_is_no_key_number(make: Any, tmp_path: Path, idle: float, quoted: bool) -> None:  # fmt: skip
     """ "Memory, idle 652 ns" led a page whose check M1 said to leave these rows out of what is quoted."""
