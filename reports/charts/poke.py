@@ -328,9 +328,11 @@ _MOST_NAMED: Final = 3
 
 def _longer_tail(subject: Distribution, found: Iterable[Distribution]) -> Distribution | None:
     """Return the distribution with the longest tail beside its median, of those whose shortest one of all repeats is longer than the
-    subject's longest; None without one."""
+    subject's longest and whose median is not mostly the timer: a ratio to that is no access's. None without one."""
     longest = subject.tails[-1] if subject.tails else math.inf
-    return max((d for d in found if d.tails and d.tails[0] > longest), key=lambda d: d.tails[0], default=None)
+    longer = (d for d in found if d.tails and d.tails[0] > longest)
+    resolved = (d for d in longer if (p50 := d.at("p50")) and not _poke_modes.timed_by_the_timer(d, p50))
+    return max(resolved, key=lambda d: d.tails[0], default=None)
 
 
 def _chosen(found: list[Distribution], longer: Distribution | None) -> list[Distribution]:
