@@ -94,7 +94,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     """
     specs = (context or {}).get("metrics") or {}
     if not specs:
-        hint = "in an experiment: `fixed: {metrics: {name: {regex: …, unit: …}}}`"
+        hint = "in an experiment: `fixed: {command: cat FILE, metrics: {name: {regex: …, unit: …}}}`"
         raise ParseError("the program's output", "nothing says which metrics to look for", hint)
     if wrong := problems(specs):
         raise UserError(f"metrics.{wrong[0][0]}", wrong[0][1])

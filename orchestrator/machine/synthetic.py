@@ -67,8 +67,9 @@ def topology_from_synthetic(text: str, place: str = "topology") -> Topology:
     except ValueError as error:
         if is_console(text):
             raise UserError(place, "lstopo's text for people, which does not say all", XML_HINT) from error
+        of_words = "" if "\n" in text.strip() else f": {error}"  # many lines were meant as something else
         raise UserError(
-            place, f"neither hwloc XML nor a synthetic description: {error}", f"for example, {EXAMPLE}"
+            place, f"neither hwloc XML nor a synthetic description{of_words}", f"for example, {EXAMPLE}"
         ) from error
 
 

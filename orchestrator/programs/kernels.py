@@ -115,15 +115,15 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
             _compile(source, [compiler, *options, str(source), "-o", str(made), "-lm"])
             if not os.access(made, os.X_OK):
                 raise UserError(
-                    str(cache),
-                    "programs cannot be started from there (mounted noexec?)",
+                    "cache",
+                    f"programs cannot be started from {cache} (mounted noexec?)",
                     "set XDG_CACHE_HOME to a folder where they can",
                 )
             made.replace(program)
     except OSError as error:
         raise UserError(
-            str(cache),
-            f"cannot keep a compiled kernel there: {error.strerror or error}",
+            "cache",
+            f"cannot keep a compiled kernel in {cache}: {error.strerror or error}",
             "set XDG_CACHE_HOME to a folder that can be written",
         ) from error
     return program

@@ -91,7 +91,11 @@ def test_every_parser_keeps_the_contract(name: str) -> None:
     [
         ("", "the file is empty", "capture it again"),
         ("\x7fELF\x02\0\0\0", "a binary file", "give the text"),
-        ("no tool", "'no tool'", "name the tool: "),
+        (
+            "no tool",
+            "'no tool'",
+            "name the tool: fio, ",
+        ),  # not command, which reads what an experiment tells it to
     ],
 )
 def test_what_is_no_output_is_said_with_the_next_step(text: str, cause: str, step: str) -> None:

@@ -178,7 +178,7 @@ def test_a_topology_is_a_file_or_a_description(arg: str, cores: int) -> None:
         ("captures/n1", "no such file"),
         ("nonsense", "neither hwloc XML nor a synthetic description"),
         ("", "it is empty"),
-        (str(FIXTURES / "machines.toml"), "neither hwloc XML nor a synthetic description"),
+        (str(FIXTURES / "machines.toml"), "neither hwloc XML nor a synthetic description$"),
     ],
 )
 def test_what_is_no_topology_is_refused(arg: str, cause: str) -> None:

@@ -527,7 +527,7 @@ def test_a_node_said_to_have_no_memory_has_none() -> None:
         ("pack:1000000000000 pu:2", "how many?"),
         ("pack:2,pu:2", "unexpected ',pu:2'"),
         ("experiments/none.xml", "'experiments' is not a type of level"),
-        ("available: 2 nodes (0-1)\nnode 0 cpus: 0 1", "'available' is not a type of level"),
+        ("available: 2 nodes (0-1)\nnode 0 cpus: 0 1", "neither hwloc XML nor a synthetic description"),
     ],
 )  # fmt: skip
 def test_a_description_that_is_none_is_refused_with_an_example(text: str, cause: str) -> None:
