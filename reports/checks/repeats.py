@@ -70,18 +70,21 @@ def far_apart(results: Results) -> Iterator[Fault]:
         much = max(noise / 2, LEAST_CHANGE)
         text = ""
         if parted := scatter.groups(values, much):
-            texts = (f"{fmt.plural(len(own), 'repeat')} of {_range(own, unit)}" for own in parted)
+            texts = (f"{fmt.plural(len(own), 'repeat')} of {_range(own, unit, led.step)}" for own in parted)
             text = f"two groups: {fmt.words(texts)}"
         elif scatter.scatters(values, noise):
-            text = f"{_apart(values, unit)}{_trend(runs)}"
+            text = f"{_apart(values, unit, led.step)}{_trend(runs)}"
         elif not runs[0].most_repeats and _is_vague(values, much):
-            text = f"{_apart(values, unit)}; the median is known to ±{fmt.percent(uncertainty(values))}"
+            text = f"{_apart(values, unit, led.step)}; the median is known to ±{fmt.percent(uncertainty(values))}"
         if text:
             also = _scattered(runs, led.metric, noise, much)
             yield Fault(level="warn", run=runs[0], metric=led.metric, also=also, text=text)
         elif formulas.spread(values).unsteady:
             yield Fault(
-                level="info", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}{_trend(runs)}"
+                level="info",
+                run=runs[0],
+                metric=led.metric,
+                text=f"{_apart(values, unit, led.step)}{_trend(runs)}",
             )
 
 
@@ -114,14 +117,14 @@ def _is_vague(values: Sequence[float], much: float) -> bool:
     return len(values) >= FEWEST and scatter.scatters(values, much) and uncertainty(values) > LEAST_CHANGE
 
 
-def _apart(values: Sequence[float], unit: str) -> str:
+def _apart(values: Sequence[float], unit: str, step: float | None) -> str:
     """Return "5.50 GB/s, 6.40 GB/s and 22.5 GB/s: the highest is 4.1 × the lowest"; of many their range. What reaches 0 or below has no
     such ratio: how far apart it is, and about what median."""
     low, high = min(values), max(values)
     said = (
-        fmt.words(fmt.quantity(value, unit) for value in sorted(values))
+        fmt.words(fmt.quantity(value, unit, step=step) for value in sorted(values))
         if len(values) <= _MOST_QUOTED
-        else f"{fmt.plural(len(values), 'repeat')} from {_range(values, unit)}"
+        else f"{fmt.plural(len(values), 'repeat')} from {_range(values, unit, step)}"
     )
     if low <= 0:
         median = fmt.quantity(statistics.median(values), unit)
@@ -132,8 +135,8 @@ def _apart(values: Sequence[float], unit: str) -> str:
 _MOST_QUOTED = 3
 
 
-def _range(values: Sequence[float], unit: str) -> str:
-    return f"{fmt.quantity(min(values), unit)} to {fmt.quantity(max(values), unit)}"
+def _range(values: Sequence[float], unit: str, step: float | None = None) -> str:
+    return f"{fmt.quantity(min(values), unit, step=step)} to {fmt.quantity(max(values), unit, step=step)}"
 
 
 @check("G13", "warn")

@@ -66,6 +66,15 @@ def test_repeats_that_scatter(make: Any, tmp_path: Path, rates: Sequence[float],
     assert [(level, text) for level, _, text in found(path, "G11")] == said
 
 
+def test_far_apart_repeats_have_the_digits_that_are_printed(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for latency in (2.0, 2.1, 4.8):
+        maker.add("m", "mlc", {"mode": "latency_matrix"}, make.matrix_text([[latency, 9.0], [9.0, latency]]))
+
+    ((_, _, text),) = found(maker.write(), "G11")
+    assert text == "2.0 ns, 2.1 ns and 4.8 ns: the highest is 2.4 × the lowest"
+
+
 @pytest.mark.parametrize("repeats", [8, *(pytest.param(n, marks=pytest.mark.slow) for n in (10, 15))])
 def test_of_cells_with_two_percent_of_noise_hardly_any_is_named(
     make: Any, tmp_path: Path, repeats: int
