@@ -51,6 +51,8 @@ def memory_of(selector: Selector, cpus: Iterable[int], topology: Topology) -> Me
             return Memory(relation="local" if own else "nearest", membind=tuple(sorted(nodes)))
         case "remote":
             others = usable - nodes
+            if len(topology.numa_nodes) == 1:
+                raise Unplaceable("remote memory: this machine has only one NUMA node")
             if not others:
                 raise Unplaceable(
                     f"remote memory: every NUMA node whose memory may be used ({format_cpulist(usable)}) is local to "
