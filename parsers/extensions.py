@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension:
+class Extension(NamedTuple):
     """A distribution that brings tools."""
 
     name: str  # "pinsweep-stress-ng"

@@ -8,7 +8,6 @@ costs nobody else's.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
 import os
@@ -107,7 +106,7 @@ def _extend(point: EntryPoint) -> None:
     if why := _why_broken(brings):
         for room, package in packages.items():
             package.__path__.remove(str(own[room]))
-        extensions.known[-1] = dataclasses.replace(found, broken=why)
+        extensions.known[-1] = found._replace(broken=why)
 
 
 def _folder(point: EntryPoint) -> Path | None:

@@ -25,7 +25,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not modules & {"pandas", "numpy", "yaml", "jinja2", "vl_convert", "scipy", "rich"}
     assert not modules & {"dataclasses", "decimal", "difflib", "hashlib", "json", "sqlite3", "subprocess"}
     ours = {name for name in modules if name.startswith(("orchestrator", "parsers.", "reports."))}
-    assert ours == {"parsers.errors", "reports.text", "reports.text.plain"}
+    assert ours == {"parsers.errors", "parsers.extensions", "reports.text", "reports.text.plain"}
     assert all(f"  {command} " in shown for command in COMMANDS)
 
 
