@@ -282,7 +282,7 @@ def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale
             _within(offers.at_half_more, offers.peak, scale, offers.half_more)
             if offers.idle
             else fmt.NOTHING,
-            fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse),
+            fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse, 3),
             fmt.number(formulas.lines_in_flight(offers.peak, offers.latency_at_peak)),
         )
 
