@@ -129,7 +129,10 @@ def test_what_is_missing_is_named_and_the_others_are_judged(
         lines = done.stdout.splitlines()
         assert lines[0] == "11 hosts: 10 ok (runs of 1 not run), 1 not judged"
         assert "no result node[012-014]" in lines
-        assert "not judged node011: its last session gave no number: 2 runs failed, exit status 1: no numbers" in lines
+        assert (
+            "not judged node011: its last session gave no number: 2 runs failed, exit status 1: no numbers"
+            in lines
+        )
         assert "incomplete node010: 3 runs not started, or not to the end" in lines
         assert [line.split(":")[0] for line in lines if line.startswith("unreadable")] == [
             "unreadable 011.db", "unreadable empty.db",
@@ -260,7 +263,10 @@ def test_what_a_nightly_job_and_a_scrape_go_by(
             db.execute("UPDATE run SET status = 'failed', reason = 'exit status 1: no memory'")
     done = called("fleet", "results", "--openmetrics", "f.prom")
     assert done.returncode == 1
-    assert "not judged node[001-009]: its last session gave no number: 2 runs failed, exit status 1: no memory\n" in done.stdout
+    assert (
+        "not judged node[001-009]: its last session gave no number: 2 runs failed, exit status 1: no memory\n"
+        in done.stdout
+    )
     text = (tmp_path / "f.prom").read_text()
     assert 'pinsweep_fleet_verdict{host="node007",verdict="not judged"} 1\n' in text
     assert 'pinsweep_fleet_missing{host="node007",what="no number"} 1\n' in text
