@@ -62,9 +62,8 @@ def density_panel(d: Distribution, colour: str, *, noun: str = "access") -> Pane
 
     ends = [own[0].low + i * (own[-1].high - own[0].low) / 120 for i in range(121)]
     ends_of_x = [end / scale.factor for end in (own[0].low, own[-1].high)]
-    x_axis = (
-        axes.around if ends_of_x[0] > ends_of_x[1] / 2 else axes.from_zero
-    )  # a shape needs room, not a zero
+    # a shape needs room, not a zero
+    x_axis = axes.around if ends_of_x[0] > ends_of_x[1] / 2 else axes.from_zero
     whole = x_axis(ends_of_x, f"{fmt.sentence(noun)} time, {scale.unit}")
     y = axes.from_zero([max(b.n for b in own), normal(mean)], f"{many} per bucket")
     bars: Rows = [

@@ -568,12 +568,16 @@ def _split(found: Iterable[tuple[Run, Number]]) -> str:
     ((total, few, many),) = ends
     ratios = {op: [pair.ratios for pair in own] for op, own in group_by(pairs, lambda pair: pair.op).items()}
     said = [
-        f"{fmt.ends(*(fmt.number(end(itertools.chain(*own))) for end in (min, max)))} × as long to {op}"
-        for op, own in ratios.items()
-        if all(own)
+        f"{_times(list(itertools.chain(*own)))} as long to {op}" for op, own in ratios.items() if all(own)
     ]
     told = f"{fmt.size(total)} as {fmt.plural(many, 'file')} takes {fmt.words(said)} as {fmt.plural(few, 'file')}"
     return told if said and few < many else ""
+
+
+def _times(ratios: Sequence[float]) -> str:
+    """Return "91.4 ×"; of several where they end, rounded outwards: "21.9 to 208 ×"."""
+    low, high = min(ratios), max(ratios)
+    return fmt.times(low) if math.isclose(low, high) else fmt.times(low, high, outwards=True)
 
 
 def _all_but_files(run: Run, number: Number) -> tuple[str, int, Hashable]:
