@@ -131,71 +131,67 @@ def _figure(
     panels: _Curves,
     quiet: _Curves,
 ) -> Figure:
-    """Draw the curves of `panels`; quiet: those of the sound runs."""
-    everything = [c for lines in panels.values() for c in lines]
-    largest = max(y.high for c in everything for _, y in c.points)
-    largest_median = max(
-        (y.median for lines in quiet.values() for c in lines for _, y in c.points), default=0.0
-    )
+    """Draw the curves of `panels`, or where each would be one dot the kernels as rows; quiet: the curves of the sound runs."""
+    largest = max(y.high for lines in panels.values() for c in lines for _, y in c.points)
     scale = fmt.scale_to_largest([largest], "B/s")
-    within = _within({run: (_line(run), threads(run)) for run in runs}) if lost else ()
-    names = facets.panel_names(runs, within=within) if lost else []
-    missing = group_by(lost, lambda r: facets.facet(r, names))
-    counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
-    x = axes.integers(counts, "Threads")
-    x = replace(x, ticks=tuple((at, text if at else "not said") for at, text in x.ticks))
-    y = axes.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
     shown = dict(list(panels.items())[: facets.MOST_PANELS])
     ranked = curve_rows.highlight(list(shown.values()), lambda c: -max(c.medians.values()))
-    colours = curve_rows.colours(ranked)
-    points = {of: rows for of in shown if (rows := _kernel_rows(found, of))} if not lost else {}
+    points = {of: rows for of in shown if not lost and (rows := _kernel_rows(found, of))}
     dots = len(points) == len(shown)
-    kernels = [k for k in reversed(KERNELS) if (found["kernel"] == k).any()] if dots else [kernel]
+    lines_of = dict(zip(shown, ranked, strict=True))
     drawn = (
-        tuple(
-            dot_rows.rows_panel(
-                facets.facet_title(of, "stream"),
-                rows,
-                "B/s",
-                lambda of: f"Bandwidth, {of.unit}",
-                f"Bandwidth by kernel{_with(lines)}.",
-                beside=[end for own in points.values() for s, _ in own.values() for end in (s.low, s.high)],
-                series="bandwidth",
-                exact=functools.partial(
-                    _exact_of, allocates=_allocates(found.loc[found["panel"] == of, "run"])
-                ),
-            )
-            for (of, rows), lines in zip(points.items(), ranked, strict=True)
-        )
+        _kernel_panels(found, points, lines_of)
         if dots
-        else tuple(
-            _panel(
-                of,
-                lines,
-                kernel,
-                x,
-                y,
-                scale,
-                [
-                    curve_rows.Cross(
-                        x=float(threads(run)),
-                        series=_line(run),
-                        said=curve_rows.failed(_counted(threads(run)), run),
-                    )
-                    for run in missing.get(of, ())
-                ],
-                colours,
-                _allocates(found.loc[found["panel"] == of, "run"]),
-            )
-            for of, lines in zip(shown, ranked, strict=True)
-        )
+        else _thread_panels(runs, found, kernel, lost, panels, lines_of, scale)
     )
-    marks = wording.marks(drawn)
+    kernels = [k for k in reversed(KERNELS) if (found["kernel"] == k).any()] if dots else [kernel]
     name = _name(runs, kernel)
     measured = list(dict.fromkeys(found.loc[found["kernel"] == kernel, "run"]))
+    if not dots:
+        title = _scaling(name, measured, panels, quiet)
+    elif len(points) == 1 and not _of_texts(measured):
+        title = _moves(name, kernel, next(iter(points.values())), ranked[0])
+    else:
+        title = _by_kernel(name)
     in_shown = set(found.loc[found["panel"].isin([*shown]), "run"])
     seen = [run for run in measured if run in in_shown]
-    joined = len({run.text for run in measured}) > 1  # texts that may be of several machines
+    marks = wording.marks(drawn)
+    every = {*panels, *found["panel"]}  # of a run without this kernel, too
+    sub = (
+        f"{fmt.words(map(str.capitalize, kernels))}, {wording.ran(seen, program_name)}; the best rate of a run.",
+        " Ring: 95 % of that curve’s maximum." if "rings" in marks else "",
+        " Dotted: as many times one thread." if "references" in marks else "",
+        wording.repeats(drawn, runs, "Band"),
+        curve_rows.crossed(drawn),
+        wording.hollow(drawn, seen),
+        curve_rows.dimmed(ranked, "bandwidth"),
+        wording.not_drawn(len(every), len(shown)),
+        wording.of_texts(seen),
+    )
+    medians = (y.median for lines in quiet.values() for c in lines for _, y in c.points)
+    most = max(medians, default=0.0)
+    return Figure(
+        id=f"scaling-{sweep}",
+        of=sweep,
+        sweep=runs[0].sweep_title,
+        title=title,
+        sub="".join(sub),
+        panels=drawn,
+        note=" ".join(filter(None, (_stores(measured, kernels), _dram_share(measured, kernel, most)))),
+        numbers=(_numbers(found, scale),),
+        runs=tuple(dict.fromkeys(found["run"])),
+        metric="bandwidth" if dots else metric_of(kernel),
+        half=len(panels) == 1,
+    )
+
+
+def _of_texts(measured: Sequence[Run]) -> bool:
+    """Are the runs of several texts, which may be of several machines?"""
+    return len({run.text for run in measured}) > 1
+
+
+def _scaling(name: str, measured: Sequence[Run], panels: _Curves, quiet: _Curves) -> str:
+    """Return what all panels say of the threads that fill memory, where that is one thing; else the bandwidth of all."""
     titles = {
         findings.scaling(
             name,
@@ -204,33 +200,75 @@ def _figure(
         )
         for lines in quiet.values()
     }
-    note = " ".join(filter(None, (_stores(measured, kernels), _dram_share(measured, kernel, largest_median))))
-    every = {*panels, *found["panel"]}  # of a run without this kernel, too
-    rest = wording.not_drawn(len(every), len(shown))
-    return Figure(
-        id=f"scaling-{sweep}",
-        of=sweep,
-        sweep=runs[0].sweep_title,
-        title=_moves(name, kernel, next(iter(points.values())), ranked[0])
-        if dots and len(points) == 1 and not joined
-        else titles.pop()
-        if len(titles) == 1 and not joined and not dots
-        else _by_kernel(name)
-        if dots
-        else findings.bandwidth(
-            name, ({int(t): s for t, s in c.points} for lines in panels.values() for c in lines)
-        ),
-        sub=f"{fmt.words(map(str.capitalize, kernels))}, {wording.ran(seen, program_name)}; the best rate of a run."
-        f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
-        f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{wording.repeats(drawn, runs, 'Band')}"
-        f"{curve_rows.crossed(drawn)}{wording.hollow(drawn, seen)}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
-        panels=drawn,
-        note=note,
-        numbers=(_numbers(found, scale),),
-        runs=tuple(dict.fromkeys(found["run"])),
-        metric="bandwidth" if dots else metric_of(kernel),
-        half=len(panels) == 1,
+    if len(titles) == 1 and not _of_texts(measured):
+        return titles.pop()
+    return findings.bandwidth(
+        name, ({int(t): s for t, s in c.points} for lines in panels.values() for c in lines)
     )
+
+
+def _kernel_panels(
+    found: pd.DataFrame,
+    points: Mapping[facets.Facet, Mapping[str, tuple[Spread, bool]]],
+    lines_of: Mapping[facets.Facet, Sequence[Curve]],
+) -> tuple[Panel, ...]:
+    """Draw the kernels of each panel as rows, all on one axis. points: `_kernel_rows` of each."""
+    ends = [end for own in points.values() for s, _ in own.values() for end in (s.low, s.high)]
+    return tuple(
+        dot_rows.rows_panel(
+            facets.facet_title(of, "stream"),
+            rows,
+            "B/s",
+            lambda of: f"Bandwidth, {of.unit}",
+            f"Bandwidth by kernel{_with(lines_of[of])}.",
+            beside=ends,
+            series="bandwidth",
+            exact=functools.partial(_exact_of, allocates=_allocates(found.loc[found["panel"] == of, "run"])),
+        )
+        for of, rows in points.items()
+    )
+
+
+def _thread_panels(
+    runs: Sequence[Run],
+    found: pd.DataFrame,
+    kernel: str,
+    lost: Sequence[Run],
+    panels: _Curves,
+    lines_of: Mapping[facets.Facet, list[Curve]],
+    scale: fmt.Scale,
+) -> tuple[Panel, ...]:
+    """Draw bandwidth over threads, a panel for each of `lines_of`; the axes hold all `panels`, and what was lost as crosses."""
+    everything = [c for lines in panels.values() for c in lines]
+    counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
+    x = axes.integers(counts, "Threads")
+    x = replace(x, ticks=tuple((at, text if at else "not said") for at, text in x.ticks))
+    largest = max(y.high for c in everything for _, y in c.points)
+    y = axes.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
+    within = _within({run: (_line(run), threads(run)) for run in runs}) if lost else ()
+    names = facets.panel_names(runs, within=within) if lost else []
+    missing = group_by(lost, lambda r: facets.facet(r, names))
+    colours = curve_rows.colours([*lines_of.values()])
+    return tuple(
+        _panel(
+            of,
+            lines,
+            kernel,
+            x,
+            y,
+            scale,
+            [_cross(run) for run in missing.get(of, ())],
+            colours,
+            _allocates(found.loc[found["panel"] == of, "run"]),
+        )
+        for of, lines in lines_of.items()
+    )
+
+
+def _cross(run: Run) -> curve_rows.Cross:
+    """Return the mark of a run that gave no number, at its threads."""
+    count = threads(run)
+    return curve_rows.Cross(x=float(count), series=_line(run), said=curve_rows.failed(_counted(count), run))
 
 
 def _with(lines: Sequence[Curve]) -> str:
