@@ -83,7 +83,7 @@ def run_experiments(
     from orchestrator.run.exclusive import every_pu, reserved, wanted_pus
     from orchestrator.run.execute import Summary
     from orchestrator.run.process import Stop
-    from orchestrator.run.rounds import execute_rounds, further
+    from orchestrator.run.rounds import execute_rounds
     from orchestrator.run.scratch import Claim, Stopped, open_scratch, uses_scratch
     from orchestrator.store.result_file import create_result
 
@@ -106,16 +106,8 @@ def run_experiments(
         result = stack.enter_context(create_result(path, lambda: stop.requested is not None))
         cache = page_cache.DROPPED if drop_caches else page_cache.KEPT
         expected = {**(tuning.facts_after(tuning.needed()) if tune else {}), "page_cache": cache}
-        prepared = _continued(prepared, result, options.as_new, rules, expected)
+        prepared, todo = _left_to_do(prepared, result, options, rules, leading, expected)
         topology = prepared.machine.site.topology
-        todo, _, _ = pending(prepared.plan, result.attempts(), rules)
-        sweeps = prepared.sweeps
-        todo += further(prepared.plan, result, sweeps, rules, leading).runs
-        _refuse_too_many(str(path), result.runs_there(), len(todo))
-        prepared = _with_warm_ups(prepared, todo, options)
-        if todo and (mixed := _mixed(result, rules)):
-            plan = dataclasses.replace(prepared.plan, warnings=(*prepared.plan.warnings, mixed))
-            prepared = dataclasses.replace(prepared, plan=plan)
         try:
             wanted = every_pu(topology) if tune else wanted_pus(todo, topology)
             cpus = frozenset() if share_machine or not todo else wanted
@@ -143,7 +135,7 @@ def run_experiments(
             stop,
             topology=topology,
             rules=rules,
-            sweeps=sweeps,
+            sweeps=prepared.sweeps,
             leading=leading,
             drop_caches=drop_caches,
             on_event=on_event,
@@ -151,6 +143,31 @@ def run_experiments(
         result.end_session(session, now_utc())  # of the one before, too, that was killed behind its last run
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)
+
+
+def _left_to_do(
+    prepared: Prepared,
+    result: ResultFile,
+    options: PlanOptions,
+    rules: Rules,
+    leading: Leading,
+    expected: Mapping[str, str],
+) -> tuple[Prepared, Sequence[PlannedRun]]:
+    """Return what is prepared as the result file goes on with it, with its warm-ups and warnings, and the runs to start.
+
+    `expected`: facts of the machine that will be others then. Raises UserError as `_continued`, and where the runs are too many.
+    """
+    from orchestrator.run.rounds import further
+
+    prepared = _continued(prepared, result, options.as_new, rules, expected)
+    todo, _, _ = pending(prepared.plan, result.attempts(), rules)
+    todo += further(prepared.plan, result, prepared.sweeps, rules, leading).runs
+    _refuse_too_many(str(result.path), result.runs_there(), len(todo))
+    prepared = _with_warm_ups(prepared, todo, options)
+    if todo and (mixed := _mixed(result, rules)):
+        plan = dataclasses.replace(prepared.plan, warnings=(*prepared.plan.warnings, mixed))
+        prepared = dataclasses.replace(prepared, plan=plan)
+    return prepared, todo
 
 
 def begin(
