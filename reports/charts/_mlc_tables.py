@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from parsers import mlc
 from parsers.measurement import whole
 from reports.charts import facets, titles, wording
+from reports.charts._mlc_cores import between_cpus, cores_figures
 from reports.charts._mlc_curves import SPREAD, told_by_traffic
 from reports.charts.chapter import Spot
-from reports.charts.core_pairs import pairs_figure
 from reports.charts.heat_map import MOST_NUMBERS, WIDE, matrix_panel, shades_table
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw.figure import MOST_OPEN, ROW, Figure, Panel, Table, row_of
@@ -143,40 +143,12 @@ def matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
     for same in group_by(runs, program_kind).values():
         found = entries.frame(same)
         found = found[found["source"].notna() & found["target"].notna()]
-        figures += _cores_figures(sweep, found[_between_cpus(found)])
-        found = found[~_between_cpus(found)]
+        figures += cores_figures(sweep, by_cell(found[between_cpus(found)]))
+        found = found[~between_cpus(found)]
         for matrix in MATRICES:
             own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
             if len(own):
                 figures.append(_matrix_figure(sweep, matrix, by_cell(own)))
-    return figures
-
-
-def _between_cpus(found: pd.DataFrame) -> pd.Series[bool]:
-    """Which entries are of CPUs, not of nodes?"""
-    return (found["section"] == "c2c_latency") & found["transfer"].astype(str).str.contains("CPU")
-
-
-def _cores_figures(sweep: str, found: pd.DataFrame) -> list[Figure]:
-    """Draw what a line takes between all CPUs, a map for each machine and cell; none of one that was never quiet."""
-    figures: list[Figure] = []
-    for (of,), every in groups(by_cell(found), ["panel"]) if len(found) else ():
-        if is_hollow(every["run"]):
-            continue
-        own = counted_rows(every)
-        runs = list(dict.fromkeys(own["run"]))
-        pairs = own.groupby(["source", "target"], sort=False)["value"].agg(SPREAD)
-        step = mlc.PRINTED["latency"]
-        known = {
-            (int(a), int(b)): Spread(*values)._replace(step=step) for (a, b), *values in pairs.itertuples()
-        }
-        which = facets.facet_title(of, "mlc")
-        drawn = pairs_figure(
-            f"cores-{sweep}{f'-{len(figures)}' if figures else ''}", sweep, runs, known, what="Cache-to-cache latency of a modified line",
-            title=f"{f'{which}: a' if which else 'A'} modified line", sub=f"{wording.ran(runs, program_name)}.{wording.of_texts(runs)}",
-            ends=("writer", "reader"), metric="latency",
-        )  # fmt: skip
-        figures += [drawn] if drawn else []
     return figures
 
 

@@ -42,6 +42,7 @@ class Spot:
     number: KeyNumber
     source: int | None = None  # the NUMA node whose CPUs ask, `target`: whose memory answers
     target: int | None = None
+    both_ways: bool = False  # neither asks the other: a message, or a line between their caches
     device: str = ""  # the disk behind its files, as the kernel calls it
     figure: str = ""  # that has it in a matrix of all nodes: its id
 

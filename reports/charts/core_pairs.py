@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.machine.topology import Core, Topology
+from orchestrator.machine.topology import Topology
 from reports.charts import titles
 from reports.charts.heat_map import MOST_NUMBERS, WIDE, matrix_panel, shades_table
 from reports.draw.figure import ROW, Figure, row_of
@@ -20,7 +20,16 @@ Pair = tuple[int, int]
 MOST_CPUS = 64
 """A map of more is a wall, and a page of it has a megabyte: the first stand there, and the caption says so."""
 
-SIBLINGS, CACHE, PACKAGE, PACKAGES = "in one core", "in one cache", "in one package", "between packages"
+CACHES = "Cache to cache"
+"""How the numbers of such pairs are called, before what a pair has in common."""
+
+KINDS = SIBLINGS, CACHE, PACKAGE, PACKAGES = (
+    "in one core",
+    "in one cache",
+    "in one package",
+    "between packages",
+)
+"""What the two CPUs of a pair have in common, the nearest first."""
 
 
 def pairs_figure(
@@ -44,12 +53,9 @@ def pairs_figure(
         replace(t, of=(row_of(runs),) * len(t.rows), metrics={ROW: metric}) for t in (table, whole)
     )
     full = replace(whole, heat=(), marked=frozenset(), cuts=frozenset())
-    groups = group_by(own.items(), lambda item: near(machine, *item[0]))
-    ordered = {
-        word: [s for _, s in groups[word]]
-        for word in (SIBLINGS, CACHE, PACKAGE, PACKAGES, "")
-        if word in groups
-    }
+    kind = kinds(machine, own)
+    groups = group_by(own.items(), lambda item: kind[item[0]])
+    ordered = {word: [s for _, s in groups[word]] for word in (*KINDS, "") if word in groups}
     picture = many > MOST_NUMBERS
     rest = f" {left_out} more CPUs are left out." if left_out > 0 else ""
     lines = " Lines: packages, NUMA nodes and last-level caches." if cuts else ""
@@ -84,13 +90,18 @@ def _last_level(machine: Topology, cpu: int) -> tuple[int, ...]:
     return max(above, key=lambda cache: cache.level).cpus if above else ()
 
 
-def near(machine: Topology | None, a: int, b: int) -> str:
-    """Return what two CPUs have in common, "" where the machine is not known."""
-    of: dict[int, Core] = {cpu: core for core in machine.cores for cpu in core.cpus} if machine else {}
-    if machine is None or a not in of or b not in of:
-        return ""
-    if of[a].index == of[b].index:
-        return SIBLINGS
-    if b in _last_level(machine, a):
-        return CACHE
-    return PACKAGE if of[a].package == of[b].package else PACKAGES
+def kinds(machine: Topology | None, pairs: Iterable[Pair]) -> dict[Pair, str]:
+    """Return what the two CPUs of each pair have in common, "" where the machine is not known."""
+    of = {cpu: core for core in machine.cores for cpu in core.cpus} if machine else {}
+    last = {cpu: _last_level(machine, cpu) for cpu in of} if machine else {}
+
+    def kind(a: int, b: int) -> str:
+        if a not in of or b not in of:
+            return ""
+        if of[a].index == of[b].index:
+            return SIBLINGS
+        if b in last[a]:
+            return CACHE
+        return PACKAGE if of[a].package == of[b].package else PACKAGES
+
+    return {pair: kind(*pair) for pair in pairs}

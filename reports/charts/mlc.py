@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from parsers import mlc
 from reports.charts import facets, wording
 from reports.charts._mlc_bounds import Elsewhere
+from reports.charts._mlc_cores import between_cpus, core_numbers, core_spots
 from reports.charts._mlc_curves import SPREAD, LoadCurve, loads
 from reports.charts._mlc_ladder import ladder_figure
 from reports.charts._mlc_load import load_words, loaded_figures
@@ -71,6 +72,9 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         for same in group_by(members, program_kind).values():
             key_numbers += _peak_numbers(same)
             pairs += matrix_spots(same)
+            between_cores = _between_cores(same)
+            key_numbers += core_numbers(between_cores)
+            pairs += core_spots(between_cores)
         if ladder := ladder_figure(sweep, members):
             drawn.append(ladder)
         drawn += matrix_figures(sweep, members)
@@ -91,6 +95,12 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         between_nodes=tuple(pairs),
         programs=wording.programs(runs),
     )
+
+
+def _between_cores(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the entries of pairs of CPUs, with their panels."""
+    found = entries.frame(runs)
+    return by_cell(found[found["source"].notna() & found["target"].notna() & between_cpus(found)])
 
 
 def _with_lost(figures: Sequence[Figure], lost: Sequence[Run]) -> list[Figure]:

@@ -61,7 +61,7 @@ def key_number(
     value: Spread,
     unit: str,
     context: str,
-    rank: int,
+    rank: float,
     runs: Iterable[Run],
     *,
     program: str = "",

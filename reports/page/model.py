@@ -17,7 +17,7 @@ class KeyNumber:
     value: str
     unit: str
     context: str
-    rank: int  # the six lowest are shown
+    rank: float  # the six lowest are shown
     repeats: str = ""  # "147 to 450 ns": lowest and highest repeat, where they are apart
     spread: str = ""  # "±1.2 % (n = 3)": half of that range, of the value; of a single run that none is known
     unsteady: bool = False  # so far apart that the value alone says little

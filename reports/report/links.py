@@ -9,6 +9,7 @@ from typing import Final
 from reports.draw import label_placement
 from reports.draw.figure import MARK
 from reports.page.model import Arc, KeyNumber, Links
+from reports.results.grouping import group_by
 
 MOST_NODES: Final = 8
 """Of more the arcs are a web: their matrix is a figure of its own."""
@@ -97,12 +98,20 @@ def _picture(
 
 
 def _told(a: int, b: int, numbers: Mapping[_Key, Sequence[KeyNumber]]) -> tuple[str, ...]:
-    """Return what was measured between two nodes: the time of an access and the bandwidth, of both ways, and the time of a message."""
+    """Return what was measured between two nodes: the time of an access and the bandwidth, of both ways, and the times of a message and of a line from
+    cache to cache."""
     links = [_best(numbers.get(("link", *way), ())) for way in ((a, b), (b, a))]
     found = [[kinds[kind] for kinds in links if kind in kinds] for kind in ("time", "rate")]
-    messages = _best(numbers.get(("pair", a, b), ()))
+    messages = group_by(numbers.get(("pair", a, b), ()), lambda number: number.name.partition(",")[0])
     words = [_both(own) for own in found if own]
-    return (*words, *(f"{_both([number])} {number.name.partition(',')[0]}" for number in messages.values()))
+    best = [(what, number) for what, own in messages.items() for number in _best(own).values()]
+    return (
+        *words,
+        *(
+            f"{_both([number])} {what[0].lower() + what[1:] if what[1:2].islower() else what}"
+            for what, number in best
+        ),
+    )
 
 
 def _best(numbers: Iterable[KeyNumber]) -> dict[str, KeyNumber]:

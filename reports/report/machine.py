@@ -16,6 +16,7 @@ from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
 from orchestrator.store.rows import Session
 from reports.charts import chart_module, wording
 from reports.charts.chapter import AccessTime, Chapter, Spot
+from reports.charts.core_pairs import CACHES
 from reports.charts.soundness import is_hollow
 from reports.numbers import formulas
 from reports.page.model import Drawing, KeyNumber, Level, Part
@@ -138,6 +139,8 @@ def _told_at(spot: Spot) -> Key | None:
     """Return the node or the link that the tool says a number is of."""
     if spot.source is None or spot.target is None:
         return None
+    if spot.both_ways and spot.source != spot.target:
+        return ("pair", *sorted((spot.source, spot.target)))
     return ("node", spot.source) if spot.source == spot.target else ("link", spot.source, spot.target)
 
 
@@ -253,7 +256,12 @@ class _Measured:
         placed = group_by(spots, lambda spot: _key(spot, topology))
         numbers = {key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()}
         shown = {run for key, own in numbers.items() if key[:1] != ("disk",) for n in own for run in n.runs}
-        shown -= {run for spot in spots if spot.source is not None for run in spot.number.runs}
+        shown -= {
+            run
+            for spot in spots
+            if spot.source is not None and not spot.both_ways
+            for run in spot.number.runs
+        }
         return cls(
             host=session.host,
             topology=topology,
@@ -453,7 +461,10 @@ def _cpus(cores: Iterable[Core]) -> Cpus:
 
 def _is_of_memory(number: KeyNumber) -> bool:
     """Is it of the memory of a node, and not of what may all have been in its caches?"""
-    return number.name != wording.IDLE and chart_module(number.runs[0].tool).SECTION == "Memory"
+    return (
+        not number.name.startswith((wording.IDLE, CACHES))
+        and chart_module(number.runs[0].tool).SECTION == "Memory"
+    )
 
 
 def _link(key: Key) -> str:

@@ -14,7 +14,7 @@ from orchestrator.model import Group, Place
 from orchestrator.placement.place import resolve
 from orchestrator.placement.selectors import Unplaceable
 from reports.charts import titles
-from reports.charts.core_pairs import CACHE, PACKAGE, PACKAGES, SIBLINGS, in_tree, near
+from reports.charts.core_pairs import CACHE, PACKAGE, PACKAGES, SIBLINGS, in_tree, kinds
 from reports.draw.figure import Figure
 from reports.numbers.formulas import Spread
 from reports.report import build
@@ -22,6 +22,10 @@ from reports.results import load
 
 MACHINE = "pack:2 [numa] l3:2(size=32MiB) core:2 pu:2(indexes=core:pu)"
 TIMES = {SIBLINGS: 12.0, CACHE: 40.0, PACKAGE: 110.0, PACKAGES: 210.0}
+
+
+def near(machine: Topology | None, a: int, b: int) -> str:
+    return kinds(machine, [(a, b)])[a, b]
 
 
 def c2c_text(cpus: Sequence[int], latency: Callable[[int, int], float]) -> str:
@@ -182,3 +186,33 @@ def test_each_pair_of_cores_is_a_place(machine: Topology) -> None:
 def test_a_pair_of_cores_that_is_not_there_is_refused(machine: Topology) -> None:
     with pytest.raises(Unplaceable, match="core 9 cannot be used"):
         resolve(Place(name="x", cpus="pair of cores 0,9", memory="local"), machine, threads=1, processes=2)
+
+
+def test_what_each_kind_of_pair_takes_stands_at_the_head_and_on_the_machine(
+    make: Any, tmp_path: Path
+) -> None:
+    caches(make, tmp_path / "r.db")
+    page = build.build(load.load([tmp_path / "r.db"]))
+    (drawn,) = page.machines
+    node, other = drawn.packages
+    wide, _ = drawn.between
+
+    assert [(n.name, n.value, n.context.partition(",")[0]) for n in page.key_numbers] == [
+        ("Cache to cache, in one cache", "40.8", "median of 4 pairs"),
+        ("Cache to cache, in one package", "111", "median of 8 pairs"),
+        ("Cache to cache, between packages", "212", "median of 16 pairs"),
+    ]
+    assert [(n.value, n.context.partition(",")[0]) for n in node.numbers] == [
+        ("40.5", "median of 2 pairs"), ("111", "median of 4 pairs"),
+    ]  # fmt: skip
+    assert [n.value for n in other.numbers] == ["41.0", "112"]
+    assert [text for _, text in wide.arcs[0].lines] == ["212 ns cache to cache"]
+    assert node.memory and not node.memory.numbers
+
+
+def test_of_a_machine_that_is_not_known_no_kind_is_told(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = ""
+    maker.add("caches", "mlc", {"mode": "c2c_latency", "a": True}, c2c_text(range(4), lambda a, b: 40.0 + a + b))  # fmt: skip
+
+    assert build.build(load.load([maker.write()])).key_numbers == ()

@@ -15,9 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from orchestrator.machine.descriptions import topology_from_text
 from pinsweep.cli import cli
-from reports.charts.core_pairs import near
 from tests.reports.charts.test_over_time import each, log
-from tests.reports.claims.test_core_pairs import TIMES, c2c_text, caches
+from tests.reports.claims.test_core_pairs import TIMES, c2c_text, caches, near
 from tests.waits import PATIENCE_S, until
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
