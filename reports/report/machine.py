@@ -256,18 +256,15 @@ class _Measured:
         placed = group_by(spots, lambda spot: _key(spot, topology))
         numbers = {key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()}
         shown = {run for key, own in numbers.items() if key[:1] != ("disk",) for n in own for run in n.runs}
-        shown -= {
-            run
-            for spot in spots
-            if spot.source is not None and not spot.both_ways
-            for run in spot.number.runs
-        }
+        shown -= {run for spot in spots if spot.source is not None for run in spot.number.runs}
+        cores = _Reach.of((run for spot in spots if spot.both_ways for run in spot.number.runs), topology)
+        together = _Reach.of(shown, topology)
         return cls(
             host=session.host,
             topology=topology,
             numbers=numbers,
             times=group_by(times, lambda time: _of_run(time.run, topology)),
-            together=_Reach.of(shown, topology),
+            together=replace(together, pus=together.pus | cores.pus),  # from core to core no memory is asked
             ran=_Reach.of([run for run in ran if run.placed], topology),
             lacking=_lacking(spots),
             matrix=_matrix(spots),

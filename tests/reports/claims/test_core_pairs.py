@@ -207,7 +207,9 @@ def test_what_each_kind_of_pair_takes_stands_at_the_head_and_on_the_machine(
     ]  # fmt: skip
     assert [n.value for n in other.numbers] == ["41.0", "112"]
     assert [text for _, text in wide.arcs[0].lines] == ["212 ns cache to cache"]
-    assert node.memory and not node.memory.numbers
+    assert node.memory is None
+    assert node.squares
+    assert {colour for colour, *_ in node.squares.squares} == {"#2B7BBF"}
 
 
 def test_of_a_machine_that_is_not_known_no_kind_is_told(make: Any, tmp_path: Path) -> None:
