@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from reports.charts import curve_rows, dot_rows, facets, wording
 from reports.charts._command_points import (
-    SIZE,
     Metrics,
     Missing,
     Point,
@@ -19,6 +18,7 @@ from reports.draw.figure import Panel, panel
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
+from reports.numbers.model import SIZE
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 

@@ -12,13 +12,10 @@ from reports import numbers
 from reports.charts import facets
 from reports.charts.soundness import counted, is_hollow
 from reports.numbers import formulas
+from reports.numbers.model import SIZE
 from reports.readings import measurements
 from reports.results.model import Run
 from reports.text import format as fmt
-
-SIZE = "message_size"
-"""The label over which the numbers of one run are a line."""
-
 
 _OF_PANEL = ("benchmark", "operation", "test")
 """Labels that tell panels apart; the others tell lines apart, or rows."""

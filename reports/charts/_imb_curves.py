@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from parsers import imb
 from reports.charts import curve_rows, facets, wording
@@ -20,6 +20,18 @@ from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+TIME, RATE = "PingPong/time", "PingPong/bandwidth"
+"""What doubts may be of, as in `numbers.imb`."""
+
+
+class Short(NamedTuple):
+    """What stands for the small messages of a curve."""
+
+    at: str  # which message, in words
+    time: formulas.Spread  # ns
+    metric: str  # as `Name.tells_of`: of the median of several sizes that at all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +58,20 @@ class Line(Curve):
         return self.cold if any(size == 0 and y.n == len(self.runs) for size, y in self.points) else ()
 
     @property
-    def latency(self) -> tuple[str, formulas.Spread] | None:
-        """The message that stands for the small ones, in words, and its time: that without bytes, after a cold start the smallest past it,
-        else the median of 0 to 8 B."""
+    def latency(self) -> Short | None:
+        """The message that stands for the small ones: that without bytes, after a cold start the smallest past it, else the median of 0 to
+        8 B."""
         if self.started:
             past = next(
                 ((n, y) for n, y in self.points if n not in self.started and y.n == len(self.runs)), None
             )
-            return (fmt.size(past[0]), past[1]) if past and past[0] <= 8 else None
-        for said, of in (("0 B", "zero"), ("up to 8 B (median)", "small")):
+            return (
+                Short(fmt.size(past[0]), past[1], f"{TIME}/{int(past[0])}") if past and past[0] <= 8 else None
+            )
+        for said, of, metric in (("0 B", "zero", f"{TIME}/0"), ("up to 8 B (median)", "small", TIME)):
             found = [value for run in self.runs if (value := getattr(run, of)) is not None]
             if found and len(found) == len(self.runs):
-                return said, formulas.spread(found, imb.PRINTED["time"])
+                return Short(said, formulas.spread(found, imb.PRINTED["time"]), metric)
         return None
 
     @property
@@ -170,7 +184,3 @@ def with_names(panels: Panels) -> list[tuple[str, Line]]:
     """Return all curves, each with its name, and its panel's where there are several."""
     titles = {of: f", {facets.facet_title(of, 'imb')}" if len(panels) > 1 else "" for of in panels}
     return [(f"{line.name}{titles[of]}", line) for of, lines in panels.items() for line in lines]
-
-
-TIME, RATE = "PingPong/time", "PingPong/bandwidth"
-"""What doubts may be of, as in `numbers.imb`."""

@@ -101,7 +101,7 @@ def _is_real(branch: Branch) -> bool:
 
 def offers_tables(panels: Panels) -> tuple[Table, ...]:
     """Return what each curve offers, and the lines that were fitted to it: not to what was never quiet."""
-    offers, fits, fitted = [], [], []
+    offers, fits, fitted, metrics = [], [], [], []
     for name, line in with_names(panels):
         d = line.offers
         offers.append(
@@ -125,6 +125,8 @@ def offers_tables(panels: Panels) -> tuple[Table, ...]:
                 )
             )  # fmt: skip
             fitted.append(row_of(line.cell))
+            # beyond the first sizes a line is fitted to times that have a bandwidth, too
+            metrics.append("PingPong" if branch.start == line.points[0][0] else RATE)
     both = (
         Table(
             caption="What each pair offers; peak and n½: of each run its own, of several the median",
@@ -132,7 +134,7 @@ def offers_tables(panels: Panels) -> tuple[Table, ...]:
             rows=tuple(offers),
             numeric=frozenset(range(1, 7)),
             of=tuple(row_of(line.cell) for _, line in with_names(panels)),
-            metrics={ROW: "PingPong"} | dict.fromkeys((1, 2), TIME) | dict.fromkeys((3, 4, 5), RATE),
+            metrics={ROW: "PingPong", 1: f"{TIME}/0", 2: TIME} | dict.fromkeys((3, 4, 5), RATE),
         ),
         Table(
             caption="Fitted t = α + n ÷ B, through the medians of the repeats; quotable: no size is off by more than 15 %; two lines only where one is not",
@@ -140,7 +142,7 @@ def offers_tables(panels: Panels) -> tuple[Table, ...]:
             rows=tuple(fits),
             numeric=frozenset((2, 3, 4)),
             of=tuple(fitted),
-            metrics={ROW: "PingPong"},
+            metric_of=tuple(metrics),
         ),
     )
     return tuple(table for table in both if table.rows)
@@ -179,4 +181,5 @@ def numbers_table(benchmark: str, panels: Panels) -> Table:
     return Table(
         columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))), of=(whose,) * len(rows),
         metrics={i: metric for i, metric in enumerate(metrics, start=1) if i in whose},
+        part_of_metric=tuple(str(int(size)) for size in sizes),
     )  # fmt: skip

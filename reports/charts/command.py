@@ -12,7 +12,6 @@ from reports.charts import curve_rows, effects, facets, wording
 from reports.charts._command_panels import curve_panels, levels_of, rows_left_out, rows_panels
 from reports.charts._command_points import (
     MOST_SAMPLES,
-    SIZE,
     Metrics,
     Missing,
     Point,
@@ -31,6 +30,7 @@ from reports.charts.dot_rows import MOST_ROWS
 from reports.charts.effects import Effect
 from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas
+from reports.numbers.model import SIZE
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
-from reports.charts._imb_curves import TIME, Line, Panels, curves, sound, with_names
+from reports.charts._imb_curves import Line, Panels, curves, sound, with_names
 from reports.charts._imb_panels import rate_panel, time_panel, without_bytes
 from reports.charts._imb_tables import fitted, numbers_table, offers_tables, undrawn_tables
 from reports.charts.chapter import AccessTime, Chapter
@@ -137,17 +137,20 @@ def _cores_figure(sweep: str, panels: Panels) -> Figure | None:
         for line in lines:
             pair = _two_cpus(line.cell)
             if pair and line.latency:
-                known[pair] = back[pair[::-1]] = line.latency[1]
+                known[pair] = back[pair[::-1]] = line.latency.time
                 cells += line.cell
         turned = len(known) < len(known | back)
         known = back | known
-        sizes = {line.latency[0] for line in lines if line.latency and _two_cpus(line.cell)}
+        sizes = {
+            (short.at, short.metric) for line in lines if (short := line.latency) and _two_cpus(line.cell)
+        }
         if len(known) > 2 and len(sizes) == 1:
+            size, metric = sizes.pop()
             which = facets.facet_title(of, "imb") if len(panels) > 1 else ""
             sub = f"{wording.ran(cells, program_name)}; half a round trip{', the same both ways' if turned else ''}."
             return pairs_figure(
-                f"imb-cores-{sweep}", sweep, cells, known, what=f"Latency of a message of {sizes.pop()}", title=f"{which}: a short message" if which else "A short message",
-                sub=sub, ends=("from CPU", "to CPU"), metric="PingPong",
+                f"imb-cores-{sweep}", sweep, cells, known, what=f"Latency of a message of {size}", title=f"{which}: a short message" if which else "A short message",
+                sub=sub, ends=("from CPU", "to CPU"), metric=metric,
             )  # fmt: skip
     return None
 
@@ -164,9 +167,9 @@ def _two_cpus(cell: Sequence[Run]) -> tuple[int, int] | None:
 def _said(lines: Sequence[Line]) -> dict[str, findings.Messages]:
     """Return what a sentence may speak of, by the names of the lines."""
     return {
-        line.name: findings.Messages(*line.latency, line.most, line.peak_at, line.last)
+        line.name: findings.Messages(short.at, short.time, line.most, line.peak_at, line.last)
         for line in lines
-        if line.latency
+        if (short := line.latency)
     }
 
 
@@ -185,15 +188,15 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
     """Give the latency of each pair, and beside it how much longer the farthest pair of its panel takes for the same message."""
     for of, lines in panels.items():
         known = [(line, said) for line in lines if (said := line.latency)]
-        for near, (at, time) in known:
+        for near, (at, time, metric) in known:
             cold = f" ({fmt.words(map(fmt.size, near.started))}: cold start)" if near.started else ""
             context = ", ".join(filter(None, [f"{at}{cold}", near.name, facets.facet_title(of, "imb")]))
-            beside = [(line, said[1]) for line, said in known if said[0] == at]
+            beside = [(line, said.time) for line, said in known if said.at == at]
             far, most = max(beside, key=lambda pair: pair[1].median)
             apart, alone = formulas.differs(time, most), context
             if apart:
                 context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
-            number = wording.key_number("MPI, one way", time, "ns", context, 13, near.cell, metric=TIME)
+            number = wording.key_number("MPI, one way", time, "ns", context, 13, near.cell, metric=metric)
             yield replace(number, beside=far.cell if apart else (), alone=alone)
 
 
@@ -201,9 +204,9 @@ def _access_times(panels: Panels) -> list[AccessTime]:
     """Return the times of messages without bytes (after a cold start, of the smallest past it), of each pair in each panel."""
     return [
         AccessTime(
-            name=f"MPI {line.latency[0]}, {name}", group="message passing", median=line.latency[1].median,
-            run=line.cell[0], source=program_name(line.cell[0]), repeats=line.latency[1], metric=TIME,
+            name=f"MPI {short.at}, {name}", group="message passing", median=short.time.median,
+            run=line.cell[0], source=program_name(line.cell[0]), repeats=short.time, metric=short.metric,
         )
         for name, line in with_names(panels)
-        if line.latency and (line.started or line.latency[0] == "0 B")
+        if (short := line.latency) and (line.started or short.at == "0 B")
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -88,15 +89,27 @@ def key_number(
         context=context,
         rank=rank,
         repeats=repeats,
-        spread=f"±{fmt.percent(value.relative / 2)} (n = {value.n})"
-        if value.n > 1
-        else "n = 1, no spread known",
+        spread=_known_to(value),
         unsteady=value.unsteady,
         program=program,
         metric=metric,
         runs=tuple(dict.fromkeys(runs)),
         merit=-value.median if unit == "ns" else value.median,
     )
+
+
+_SHOWS: Final = 0.001
+"""What share of a number half of its last digit is at least, where it is told: 0.1 %."""
+
+
+def _known_to(value: Spread) -> str:
+    """Return "±1.2 % (n = 3)", half of the range of the repeats; "±2.9 %, its last digit (n = 3)" of repeats that differ by less than that."""
+    if value.n < 2:
+        return "n = 1, no spread known"
+    digit = (value.step or 0.0) / abs(value.median or math.inf)
+    if value.relative < digit and digit / 2 >= _SHOWS:
+        return f"±{fmt.percent(digit / 2)}, its last digit (n = {value.n})"
+    return f"±{fmt.percent(value.relative / 2)} (n = {value.n})"
 
 
 def within_repeats(best: Spread, others: Iterable[Spread]) -> str:

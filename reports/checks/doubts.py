@@ -111,7 +111,9 @@ def _columns(table: Table, row: int, at: int) -> dict[int, str]:
     """Return the columns of what `Table.of` has at a place, with the metric of each: of a whole row ROW, and the columns that have a
     metric of their own."""
     rest = table.metric_of[row] if table.metric_of else table.metrics.get(ROW, OTHER if table.metrics else "")
-    return {**table.metrics, ROW: rest} if at == ROW else {at: table.metrics.get(at, rest)}
+    part = f"/{table.part_of_metric[row]}" if table.part_of_metric else ""
+    own = {column: f"{metric}{part}" for column, metric in table.metrics.items()}
+    return {**own, ROW: rest} if at == ROW else {at: own.get(at, rest)}
 
 
 def _metrics(table: Table, row: int, at: int) -> Iterable[str]:

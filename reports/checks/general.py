@@ -252,7 +252,8 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 def clock(results: Results) -> Iterator[Fault]:
     """a time that its clock, or a few slow operations, make
 
-    Of any tool: a time that is printed in steps of 10 % of it or more (of PingPong P3 speaks, from 2 % on).
+    Of any tool: a time that is printed in steps of 10 % of it or more (info where repeats differ by more than a step and so show how
+    wide it is; of PingPong P3 speaks, from 2 % on).
     poke: the timer's own cost above half of the median; of a table, what an access to 0 bytes takes, at 10 %
     of the mean or more. A standard deviation above the mean latency, of any tool that prints both (info): a
     few slow operations make the mean.
@@ -307,12 +308,20 @@ def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
         if len(same) >= len(runs)
     )
     coarse = [number for number in cell if number.resolution >= _COARSE]
-    for metric, own in group_by(coarse, lambda number: number.name.tells_of).items():
+
+    def hidden(number: Number) -> bool:
+        """Does nothing show how wide it is: one run, or repeats that differ by the last digit at most?"""
+        values = [n.value for n in told[number.name]]
+        return len(runs) == 1 or max(values) - min(values) <= (number.step or 0.0) * (1 + 1e-9)
+
+    of = group_by(coarse, lambda number: (number.name.family.tells_of, hidden(number)))
+    for (_, is_hidden), own in of.items():
+        metric, *also = dict.fromkeys(number.name.tells_of for number in own)
         worst = max(own, key=lambda number: number.resolution)
         others = "thousands of other rows" if some else fmt.plural(len(own) - 1, "other row")
         more = f", and {others}" if len(own) > 1 else ""
         yield Fault(
-            level="warn" if len(runs) == 1 else "info", run=runs[0], metric=metric,
+            level="warn" if is_hidden else "info", run=runs[0], metric=metric, also=tuple(also),
             text=f"{worst.name.words}: {fmt.quantity(worst.value, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}{more}",
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from parsers import imb
 from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text
 from reports.readings.imb import Timing, pins, timings
@@ -25,6 +26,17 @@ class Known(NamedTuple):
     time: float  # median of a cell's runs
     step: float  # its last digit: 10 for "0.19" µs, less where the bandwidth beside it has more digits
     rate: float  # B/s: median of the runs' bandwidths, as it is drawn
+    within: float  # ns: how far the runs' times are apart
+
+    @property
+    def coarse(self) -> float:
+        """The last digit as a share of the time."""
+        return self.step / self.time
+
+    @property
+    def shows(self) -> bool:
+        """Do repeats show how wide the time is? Not where they differ by their last digit at most."""
+        return self.within > self.step * (1 + 1e-9)
 
 
 def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
@@ -40,6 +52,7 @@ def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
             statistics.median(time for _, time, _ in same),
             max(step for _, _, step in same),
             statistics.median(size / time * 1e9 for _, time, _ in same),
+            max(time for _, time, _ in same) - min(time for _, time, _ in same),
         )
         for size, same in sorted(group_by(told, lambda line: line[0]).items())
     }
@@ -143,44 +156,67 @@ def resolution(results: Results) -> Iterator[Fault]:
 
     The last digit that is known, ÷ the time: above 2 % the figure cannot tell a change of 2 %. It is that of
     the bandwidth in the same row, where that has more digits than the time; of a table nothing tells it. And sizes
-    behind which there are fewer than 50 repetitions. Of a single run: warn; where the run was repeated, its
+    behind which there are fewer than 50 repetitions. Of a single run: warn, of these sizes alone; where the run was repeated, its
     repeats show how wide it is, and few repetitions of more than 8 B alone, IMB's own choice for megabytes:
-    info.
+    info. Repeats that differ by their last digit at most do not show it: warn.
 
     Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
     for runs in by_cell(results.good("imb")).values():
-        known = pingpong(runs)
         once = len(runs) == 1
-        told = "in a single run" if once else f"but {len(runs)} repeats show how far times are apart"
-        coarse = {size: one.step / one.time for size, one in known.items() if one.step / one.time > 0.02}
-        if coarse:
-            worst = max(coarse, key=lambda s: coarse[s])
-            text = (
-                f"{fmt.quantity(known[worst].time, 'ns', step=known[worst].step)} in steps of {fmt.quantity(known[worst].step, 'ns', step=0.0)}: {fmt.percent(coarse[worst])} "
-                f"({'up to' if len(coarse) > 1 else 'at'} {fmt.size(max(coarse))}), {told}"
-            )
-            yield Fault(level="warn" if once else "info", run=runs[0], own=once, text=text, metric="PingPong")
+        known = {size: one for size, one in pingpong(runs).items() if one.coarse > 0.02}
+        for shown, own in group_by(known.items(), lambda of: of[1].shows).items():
+            yield _coarse(runs, dict(own), shown=shown)
+        told = "in a single run" if once else _shown_by(runs)
         for run in runs:
             parts = group_by(timings(run), lambda row: row.benchmark)
-            for benchmark, first in _few_repetitions(parts):
+            for benchmark, few in _few_repetitions(parts):
+                first = min(row.message_size or 0 for row in few)
                 whose = f"{benchmark}: " if len(parts) > 1 else ""
                 own_choice = ", which is IMB's own choice" if first >= 2**20 else ""
                 text = f"{whose}fewer than 50 repetitions from {fmt.size(first)} on{own_choice}, {told}"
                 level: Level = "warn" if once and first <= 8 else "info"
-                yield Fault(level=level, run=run, own=True, text=text, metric=benchmark)
+                metric, *also = _doubted(benchmark, parts[benchmark], few)
+                yield Fault(level=level, run=run, own=True, text=text, metric=metric, also=tuple(also))
 
 
-def _few_repetitions(parts: Mapping[str, Sequence[Timing]]) -> Iterator[tuple[str, int]]:
-    """Give the benchmarks that have sizes behind which there are few repetitions, and the smallest of these."""
+def _coarse(runs: Sequence[Run], known: Mapping[int, Known], *, shown: bool) -> Fault:
+    """Say of some sizes of PingPong that their last digit is coarse. shown: do repeats show how wide their times are?"""
+    once = len(runs) == 1
+    worst = max(known.values(), key=lambda one: one.coarse)
+    by_repeats = _shown_by(runs) if shown else f"and {len(runs)} repeats differ by no more than that"
+    text = (
+        f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.percent(worst.coarse)} "
+        f"({'up to' if len(known) > 1 else 'at'} {fmt.size(max(known))}), {'in a single run' if once else by_repeats}"
+    )
+    metric, *also = [
+        f"PingPong/{name}/{size}" for size in known for name in ("time", "bandwidth")[: 2 if size else 1]
+    ]
+    level: Level = "info" if shown else "warn"
+    return Fault(level=level, run=runs[0], own=once, text=text, metric=metric, also=tuple(also))
+
+
+def _shown_by(runs: Sequence[Run]) -> str:
+    return f"but {len(runs)} repeats show how far times are apart"
+
+
+def _few_repetitions(parts: Mapping[str, Sequence[Timing]]) -> Iterator[tuple[str, list[Timing]]]:
+    """Give the benchmarks that have sizes behind which there are few repetitions, and the lines of these."""
     for benchmark, rows in parts.items():
-        few = [
-            row.message_size
-            for row in rows
-            if row.message_size is not None and 0 < (row.repetitions or 99) < 50
-        ]
+        few = [row for row in rows if row.message_size is not None and 0 < (row.repetitions or 99) < 50]
         if few:
-            yield benchmark, min(few)
+            yield benchmark, few
+
+
+def _doubted(benchmark: str, rows: Sequence[Timing], some: Sequence[Timing]) -> list[str]:
+    """Return the metrics (as `Name.tells_of`) of some of a benchmark's lines: of all of them the benchmark."""
+    if len(some) == len(rows):
+        return [benchmark]
+    told = (
+        f"{benchmark}/{name}/{row.message_size}"
+        for row in some for name in imb.METRICS if getattr(row, name) is not None
+    )  # fmt: skip
+    return list(dict.fromkeys(told))
 
 
 def kinds_judged_finer() -> Iterator[str]:

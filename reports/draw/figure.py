@@ -92,6 +92,8 @@ class Table:
     """Column → the metric that stands there ("": several), where a check may doubt one alone; ROW: in all columns not named."""
     metric_of: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """Of each row: its metric, where rows are of different ones; () where `metrics` says all."""
+    part_of_metric: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """Of each row: which part of each metric of `metrics` it has, "8" of "PingPong/time/8"; () where it has all of it."""
     part_of: str = ""
     """The id of the figure that has its rows, too, with those of other sweeps: what has that figure has them once."""
     doubts: tuple[Mapping[int, str], ...] = ()
@@ -103,7 +105,7 @@ class Table:
             return self
         return replace(
             self, rows=self.rows[:MOST_ROWS], heat=self.heat[:MOST_ROWS], of=self.of[:MOST_ROWS], doubts=self.doubts[:MOST_ROWS], metric_of=self.metric_of[:MOST_ROWS],
-            caption=cut_caption(self.caption, len(self.rows)),
+            part_of_metric=self.part_of_metric[:MOST_ROWS], caption=cut_caption(self.caption, len(self.rows)),
         )  # fmt: skip
 
     @property

@@ -15,12 +15,12 @@ import pkgutil
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
 from reports.numbers._quantiles import QUANTILES
-from reports.numbers.model import Buckets, Name, Number, Part, Resolved, common_step, last_digit
+from reports.numbers.model import SIZE, Buckets, Name, Number, Part, Resolved, common_step, last_digit
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -333,7 +333,7 @@ class Leader(NamedTuple):
     words: str  # "bandwidth", "read IOPS", "write total time"
     better: Direction
     unit: str = ""  # as people say it: "IOPS"; "" where only `leading` knows it
-    metric: str = ""  # as `Name.tells_of`; "" where it has no name
+    metric: str = ""  # as `Name.tells_of`, at all sizes; "" where it has no name
     step: float = 0.0  # the last digit that is printed, in the base unit; 0: not known
     kind: str = ""  # as `Name.kind`: "Allreduce"
     size: float | None = None  # the message size (B) that it is of, where its run has a curve over sizes
@@ -362,7 +362,7 @@ def _leader(run: Run) -> Leader:
     if found is not None:
         known = found.name
         return Leader(
-            _worded(run, known), known.better, known.said_unit or known.unit, known.tells_of, found.step or 0.0,
+            _worded(run, known), known.better, known.said_unit or known.unit, known.family.tells_of, found.step or 0.0,
             known.kind, _size_of(known), _whose(run, known), known.words,
         )  # fmt: skip
     if told and get_parser(run.tool).METRICS:
@@ -382,12 +382,8 @@ def _number_of(run: Run, told: tuple[str, float] | None) -> Number | None:
     return found
 
 
-_SIZE: Final = "message_size"
-"""The label over which the numbers of one run are a curve."""
-
-
 def _size_of(name: Name) -> float | None:
-    size = dict(name.part).get(_SIZE)
+    size = dict(name.part).get(SIZE)
     return float(size) if isinstance(size, int | float) else None
 
 
@@ -415,7 +411,7 @@ def _curve(run: Run) -> dict[float, float]:
         return {}
 
     def rest(name: Name) -> tuple[object, ...]:
-        return (replace(name, part=()), tuple(label for label in name.part if label[0] != _SIZE))
+        return (replace(name, part=()), tuple(label for label in name.part if label[0] != SIZE))
 
     of, found = rest(leads.name), dict[float, float]()
     for number in each_number(run):

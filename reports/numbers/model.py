@@ -54,6 +54,9 @@ _FIRST: Final = ("kernel", "benchmark", "direction", "target", "op", "test", "op
 
 _FROM_TO: Final = re.compile(r"(from \S+), to ")
 
+SIZE: Final = "message_size"
+"""The label over which the numbers of one run are a curve."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
@@ -74,10 +77,12 @@ class Name:
 
     @property
     def tells_of(self) -> str:
-        """The metric of which a doubt is one of this number, too, as in `results.convicted`: "bandwidth", "latency/p99"; "" of several."""
-        if self.made_of or self.derived:
-            return self.made_of
-        return f"{self.metric}/{self.statistic}" if self.statistic else self.metric
+        """The metric of which a doubt is one of this number, too, as in `results.convicted`: "bandwidth", "latency/p99", of a message size
+        "PingPong/time/8"; "" of several. That of its `family` is the metric at all sizes."""
+        metric = f"{self.metric}/{self.statistic}" if self.statistic else self.metric
+        told = self.made_of if self.made_of or self.derived else metric
+        size = next((value for label, value in self.part if label == SIZE), None)
+        return told if size is None or not told else f"{told}/{size}"
 
     @property
     def quantity(self) -> str:
@@ -137,7 +142,7 @@ class Name:
 
 def _label(label: str, value: Scalar) -> str:
     """Return a label and its value in words: "8 B", "4 processes", "delay 100"."""
-    if label == "message_size" and isinstance(value, int | float):
+    if label == SIZE and isinstance(value, int | float):
         return _size(value)
     if label == "statistic":  # of poke's time per byte
         return "written in order" if value == "sequential" else str(value)

@@ -1348,14 +1348,18 @@ def test_the_end_of_a_run_of_several_sweeps_names_them(report_004: tuple[Finding
 
 def test_coarse_times_say_why_they_are_a_warning_or_a_note(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "p.db")
-    for place, repeats in (("near", 1), ("far", 3)):
-        for _ in range(repeats):
-            maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.17, 8: 0.5, 64: 0.6, 2**20: 99.0}), axes=("place",), place=place)  # fmt: skip
+    for place, zeros in (("near", (0.17,)), ("far", (0.17, 0.15, 0.19)), ("alike", (0.17, 0.17, 0.18))):
+        for zero in zeros:
+            maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: zero, 8: 0.5, 64: 0.6, 2**20: 99.0}), axes=("place",), place=place)  # fmt: skip
     findings = module.audit(load([maker.write()]))
 
-    said = {f.level: " ".join(text for _, text in f.cells) for f in findings if f.id == "P3"}
-    assert "in steps of 10 ns: 5.9 % (at 0 B), in a single run" in said["warn"]
-    assert "in steps of 10 ns: 5.9 % (at 0 B), but 3 repeats show how far times are apart" in said["info"]
+    said = {(f.level, cell): text for f in findings if f.id == "P3" for cell, text in f.cells}
+    step = "170 ns in steps of 10 ns: 5.9 % (at 0 B)"
+    assert said == {
+        ("warn", "place=near"): f"{step}, in a single run",
+        ("info", "place=far"): f"{step}, but 3 repeats show how far times are apart",
+        ("warn", "place=alike"): f"{step}, and 3 repeats differ by no more than that",
+    }
 
 
 def test_few_repetitions_are_told_of_the_repeat_and_the_benchmark_that_have_them(

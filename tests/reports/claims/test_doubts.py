@@ -50,22 +50,22 @@ def unmarked(results: Results, page: Page | None = None, told: Collection[str] =
     def ids_of(runs: Iterable[Run], metric: str) -> set[str]:
         return {key for key in doubts(guilty, runs, metric).split(", ") if key} - {*told}
 
-    def columns(table: Table, own: object, at: int) -> dict[int, str]:
+    def columns(table: Table, row: int, at: int) -> dict[int, str]:
         """The columns of what the table has of a cell, with their metrics; those that the table does not name are of its last."""
-        row = next(i for i, one in enumerate(table.of) if one is own)
         rest = (
             table.metric_of[row] if table.metric_of else table.metrics.get(-1, "*" if table.metrics else "")
         )
         every = range(len(table.columns)) if at < 0 else (at,)
-        return {i: table.metrics.get(i, rest) for i in every}
+        part = f"/{table.part_of_metric[row]}" if table.part_of_metric else ""
+        return {i: f"{table.metrics[i]}{part}" if i in table.metrics else rest for i in every}
 
     good = {cell_key(run) for tool in results.told for run in results.shown(tool)}
     wrong = []
     for figure in figures(built):
-        here = [(table, own) for table in tables(figure) for own in table.of]
-        told_of = [(runs, metric) for table, own in here for at, runs in own.items() for metric in columns(table, own, at).values()]  # fmt: skip
+        here = [(table, row, own) for table in tables(figure) for row, own in enumerate(table.of)]
+        told_of = [(runs, metric) for table, row, own in here for at, runs in own.items() for metric in columns(table, row, at).values()]  # fmt: skip
         wrong += [f"{figure.id}: rows without cells" for t in tables(figure) if len(t.of) != len(t.rows)]
-        shown: set[CellKey] = {cell_key(run) for _, own in here for runs in own.values() for run in runs}
+        shown: set[CellKey] = {cell_key(run) for *_, own in here for runs in own.values() for run in runs}
         doubting = {key for runs, metric in told_of for key in ids_of(runs, metric)}
         lacking = [key for key in doubting if f"({key}, " not in figure.doubted]
         wrong += [f"{figure.id}: title and caption do not name {key}" for key in lacking]
@@ -74,15 +74,15 @@ def unmarked(results: Results, page: Page | None = None, told: Collection[str] =
         wrong += [f"{figure.id}: {key} is of no row" for key in unseen if not any(len(t.rows) == MOST_ROWS for t in tables(figure))]  # fmt: skip
         wrong += [f"{figure.id}: cells that have no numbers"] if shown - good else []
         for table, read in ((table, table.doubted) for table in tables(figure)):
-            for row, own, bare in zip(read.rows, table.of, table.rows, strict=True):
-                ids = {k for at, runs in own.items() for i, metric in columns(table, own, at).items() if at < 0 or bare[i] != "–" for k in ids_of(runs, metric)}  # fmt: skip
+            for number, (row, own, bare) in enumerate(zip(read.rows, table.of, table.rows, strict=True)):
+                ids = {k for at, runs in own.items() for i, metric in columns(table, number, at).items() if at < 0 or bare[i] != "–" for k in ids_of(runs, metric)}  # fmt: skip
                 said = read.caption if table.heat else row[-1]
                 if not ids and len(row) > len(bare) and said != "–":
                     wrong.append(f"{figure.id}: row {bare[0]} has no number that is doubted")
                 if any(key not in said for key in ids):
                     wrong.append(f"{figure.id}: row {bare[0]} does not name {ids}")
                 for at, runs in own.items():
-                    bad = at >= 0 and bare[at] != "–" and ids_of(runs, columns(table, own, at)[at])
+                    bad = at >= 0 and bare[at] != "–" and ids_of(runs, columns(table, number, at)[at])
                     if bad and not row[at].startswith("⚠"):
                         wrong.append(f"{figure.id}: row {bare[0]}, column {table.columns[at]}")
     told = {cell_key(r) for f in figures(built) for t in tables(f) for own in t.of for rs in own.values() for r in rs}  # fmt: skip

@@ -17,9 +17,11 @@ from pinsweep.cli import cli
 from reports import numbers
 from reports.charts import titles
 from reports.checks import audit
+from reports.checks.doubts import of_results
 from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
+from reports.numbers.series import collect
 from reports.page.model import KeyNumber
 from reports.report import build
 from reports.results.load import load
@@ -105,6 +107,29 @@ def test_few_repetitions_of_large_messages_are_no_doubt_of_small_ones(
 
     assert key(path).doubt == doubt
     assert [f.level for f in audit.audit(load([path])) if f.id == "P3"] == ["warn" if doubt else "info"]
+
+
+def test_a_time_printed_too_coarsely_is_doubted_and_no_other_of_its_curve(make: Any, tmp_path: Path) -> None:
+    """Of 24 rows all had a mark, for 0 B were printed in steps of 2 %; beside it stood ±0 %."""
+    path = pingpong(make, tmp_path / "r.db", *[("near", "", times(0.17, 12e3))] * 3)
+
+    (offers, fits, listed) = (table.doubted for table in figures(path)[0].numbers)
+    assert {row[0]: row[-1] for row in listed.rows if row[-1] != "–"} == {"0 B": "⚠ P3"}
+    assert listed.rows[0][:3] == ("0 B", "⚠ 170", "–")
+    assert [text for text in offers.rows[0] if text.startswith("⚠")] == ["⚠ 170 ns", "⚠ 170 ns", "⚠ P3"]
+    assert [row[1] for row in fits.rows if row[-1] == "–"] == ["8 B to 4 MiB"]
+    assert (key(path).doubt, key(path).spread) == ("P3", "±2.9 %, its last digit (n = 3)")
+    doubted = {series.key.name.words: {v.doubt for v in series.values} for series in collect(load([path]), of_results(load([path])))}  # fmt: skip
+    assert {words for words, doubts in doubted.items() if doubts != {""}} == {"PingPong time at 0 B", "α"}
+
+
+def test_few_repetitions_are_those_of_their_sizes(make: Any, tmp_path: Path) -> None:
+    text = re.sub(r"(?m)^( +(?:4|8|16) +) 1000 ", r"\1   20 ", make.imb_text(times(1.5, 9e3)))
+    path = make.Maker(tmp_path / "r.db").add("p", "imb", {}, text).write()
+
+    listed = figures(path)[0].numbers[-1].doubted
+    assert [row[0] for row in listed.rows if row[-1] != "–"] == ["4 B", "8 B", "16 B"]
+    assert key(path).doubt == ""
 
 
 def test_a_table_does_not_tell_its_last_digit(make: Any, tmp_path: Path) -> None:
