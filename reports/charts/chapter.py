@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from reports.draw.figure import Figure
 from reports.numbers.formulas import Spread
 from reports.page.model import KeyNumber
 from reports.results.model import Results, Run
+
+STORAGE: Final = "storage"
+"""What stands for the disk, where several are behind one number or nothing tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +62,21 @@ class Chapter:
     ] = ()  # of each cell that has one: the page shows the best of a name and program
     access_times: tuple[AccessTime, ...] = ()
     between_nodes: tuple[Spot, ...] = ()  # of one run that measured several nodes
-    device: str = ""  # the disk that all its key numbers are of
+    devices: Mapping[Run, str] = field(default_factory=dict)  # what the I/Os of a run went to: "nvme0n1"
     programs: tuple[str, ...] = ()  # every program that made numbers, by the name that the page gives it
 
     @property
     def on_machine(self) -> tuple[Spot, ...]:
-        """The key numbers, each where its run was placed or on the disk that it is of, and the numbers between nodes, in place of those
+        """The key numbers, each where its runs were placed or on the disk that they are of, and the numbers between nodes, in place of those
         that are of all nodes together."""
         told = {(spot.number.name, run) for spot in self.between_nodes for run in spot.number.runs}
         own = (n for n in self.key_numbers if not told.issuperset((n.name, run) for run in n.runs))
-        return (*(Spot(number=n, device=self.device) for n in own), *self.between_nodes)
+        return (*(Spot(number=n, device=self.device_of(n)) for n in own), *self.between_nodes)
+
+    def device_of(self, number: KeyNumber) -> str:
+        """Return the disk that all I/Os behind a number went to; "" of what is no storage."""
+        found = {self.devices.get(run, "") for run in number.runs}
+        return found.pop() if len(found) == 1 else STORAGE if found else ""
 
 
 class ChartModule(Protocol):

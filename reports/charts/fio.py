@@ -33,7 +33,7 @@ from reports.charts._fio_panels import drawn_picture, what_ran
 from reports.charts._fio_tables import MOST_OFFERS, numbers_tables, offers_table
 from reports.charts._fio_time import time_figures
 from reports.charts._tails import Distribution
-from reports.charts.chapter import AccessTime, Chapter
+from reports.charts.chapter import STORAGE, AccessTime, Chapter
 from reports.charts.soundness import is_hollow, sound_rows
 from reports.draw.figure import MOST_ROWS, Figure
 from reports.numbers import formulas
@@ -71,7 +71,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     leading: set[str] = set()
     ranked: list[list[_Rows]] = []
     moved: list[list[KeyNumber]] = []
-    behind: set[str] = set()
+    behind: dict[Run, str] = {}
     sweeps = group_by(runs, lambda r: r.cell.sweep)
     every = {sweep: cells(members) for sweep, members in sweeps.items()}
     both = len({way for found in every.values() for way in found["way"]} - {""}) > 1
@@ -97,22 +97,24 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
                 leading |= {_named(best) for best in ranked[-1][:1]}
                 moved.append(_most_moved(sound, both))
                 times += _access_times(stored, both)
-                behind |= _behind(stored)
+                every_row: _Rows = [*stored.itertuples()]
+                behind |= {run: _behind(own) for run, own in group_by(every_row, lambda r: r.run).items()}
     for every_cell, most in zip(ranked, moved, strict=True):
         key_numbers += [_key_number(same, both) for same in every_cell if _named(same) in leading]
         key_numbers += most
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), access_times=tuple(times), programs=wording.programs(runs),
-        device=behind.pop() if len(behind) == 1 else "storage",
+        devices=behind,
     )  # fmt: skip
 
 
-def _behind(found: pd.DataFrame) -> set[str]:
-    """Return what the I/Os of some cells went to: the disk that fio names, where nothing else did and none went to the page cache."""
-    if set(found["way"]) == {CACHED}:
-        return {f"files, {CACHED}"}
-    named: set[str] = set().union(*found["disks"])
-    return named if set(found["way"]) == {DIRECT} and len(named) == 1 else {"storage"}
+def _behind(found: _Rows) -> str:
+    """Return what the I/Os of a run went to: the disk that fio names, where it is the only one and none went to the page cache."""
+    ways = {row.way for row in found}
+    if ways == {CACHED}:
+        return f"files, {CACHED}"
+    named: set[str] = set().union(*(row.disks for row in found))
+    return named.pop() if ways == {DIRECT} and len(named) == 1 else STORAGE
 
 
 def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run]) -> Figure:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Self
 
-from orchestrator.machine.cpulist import named_cpus
+from orchestrator.machine.cpulist import format_cpulist, named_cpus
 from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
 from orchestrator.store.rows import Session
 from reports.charts import chart_module, wording
@@ -19,7 +19,7 @@ from reports.charts.chapter import AccessTime, Chapter, Spot
 from reports.charts.core_pairs import CACHES
 from reports.charts.soundness import is_hollow
 from reports.numbers import formulas
-from reports.page.model import Drawing, KeyNumber, Level, Part
+from reports.page.model import Drawing, KeyNumber, Level, Node, Part
 from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
 from reports.report.links import pictures
@@ -69,7 +69,10 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
         for machine, session in latest.items()
         if machine in ran
     )  # fmt: skip
-    return (*_once(known), *_of_unknown(spots.get(None, ()), guilty))
+    found = (*_once(known), *_of_unknown(spots.get(None, ()), guilty))
+    return tuple(
+        sorted(found, key=lambda drawing: not drawing.measured)
+    )  # the first is open: one with numbers, if there is one
 
 
 def _once(drawn: Iterable[Drawing]) -> Iterator[Drawing]:
@@ -286,7 +289,11 @@ class _Measured:
             self._package(index, [self._node(*box, used, common) for box in own])
             for index, own in boxes.items()
         ]
-        packages += [self._node(n, (), used, common) for n in self.topology.numa_nodes if n.os_index not in inside]  # fmt: skip
+        outside = group_by(
+            (n for n in self.topology.numa_nodes if n.os_index not in inside), self._holds_nothing
+        )
+        packages += [self._node(n, (), used, common) for n in outside.get(False, ())]
+        packages += _hollow(outside.get(True, ()))
         links = [
             Part(name=_link(key), numbers=own)
             for key, own in sorted(self.numbers.items(), key=lambda item: tuple(map(str, item[0])))
@@ -312,6 +319,11 @@ class _Measured:
             folded=bool(between) or len(links) > _MOST_LINKS,
             disks=tuple(disk for disk, at in self._disks() if at is None),
         )
+
+    def _holds_nothing(self, node: NumaNode) -> bool:
+        """Has a node neither CPUs nor memory, nor a number? Linux keeps such for the memory of a GPU."""
+        numbered = {index for key in self.numbers if key[:1] != ("package",) for index in key[1:]}
+        return not (node.cpus or node.memory_bytes or node.os_index in numbered)
 
     def _boxes(self) -> dict[int, list[tuple[NumaNode | None, Sequence[Core]]]]:
         """Return package → its NUMA nodes and their cores; None of cores whose node is in other packages, too, or is not told."""
@@ -364,12 +376,18 @@ class _Measured:
             name=f"node {node.os_index}" if node else _CORES,
             detail=named_cpus(near) if near else "no CPUs",
             disks=tuple(disk for disk, at in self._disks() if node and at == node.os_index),
-            squares=squares.node("", cores, self.topology, dict.fromkeys(used, _MEASURED), bound=False) if cores else None,
+            squares=self._squares(cores, used) if cores else None,
             levels=tuple(self._level(cache, common) for cache in self._caches(node, cores)),
             numbers=tuple(found.get(False, ())),
             memory=memory if size or of_memory else None,
             instead=self._instead(near, own) if near or not size else "",  # of memory alone it says all there is
         )  # fmt: skip
+
+    def _squares(self, cores: Sequence[Core], used: Cpus) -> Node:
+        """Return the picture of some cores, as wide as where they stand allows."""
+        beside = len({core.package for core in self.topology.cores}) > 1 or len(self.topology.numa_nodes) > 1
+        room = squares.ROOM if beside else squares.ROOM_ALONE
+        return squares.node("", cores, self.topology, dict.fromkeys(used, _MEASURED), bound=False, room=room)
 
     def _instead(self, cpus: Cpus, memory: frozenset[int]) -> str:
         """Return what is said of a part without a number of its own."""
@@ -424,11 +442,17 @@ class _Measured:
         None."""
         nodes = [node.os_index for node in self.topology.numa_nodes]
         told = {device.name: device.numa_node for device in self.topology.devices}
-        for key, own in self.numbers.items():
-            if key[:1] == ("disk",):
-                name = str(key[1])
-                at = nodes[0] if len(nodes) == 1 else told.get(name)
-                yield Part(name=name, numbers=own), at if at in nodes else None
+        disks = {str(key[1]): own for key, own in self.numbers.items() if key[:1] == ("disk",)}
+        for name, own in sorted(disks.items()):
+            at = nodes[0] if len(nodes) == 1 else told.get(name)
+            yield Part(name=name, numbers=own), at if at in nodes else None
+
+
+def _hollow(nodes: Sequence[NumaNode]) -> Iterator[Part]:
+    """Give one part for all nodes that hold nothing."""
+    if nodes:
+        noun = "nodes" if len(nodes) > 1 else "node"
+        yield Part(name=f"{noun} {format_cpulist(n.os_index for n in nodes)}", detail="no CPUs, no memory")
 
 
 def _common(times: Sequence[AccessTime]) -> tuple[str, ...]:

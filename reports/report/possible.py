@@ -42,7 +42,7 @@ def with_shares(chapters: Mapping[str, Chapter], guilty: Guilty) -> dict[str, Ch
         tool: replace(
             chapter,
             key_numbers=tuple(
-                replace(n, possible=_told(n, chapter.device, best), lacks=_lacks(n))
+                replace(n, possible=_told(n, chapter.device_of(n), best), lacks=_lacks(n))
                 for n in chapter.key_numbers
             ),
             between_nodes=tuple(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from orchestrator.machine.topology import Core, Topology
 from reports.page.model import Node
@@ -14,40 +15,50 @@ from reports.results.grouping import group_by
 from reports.text import format as fmt
 
 UNUSED = "#E3E6EA"
-MOST_NUMBERED = 64
+MOST_NUMBERED: Final = 64
 """Cores of a machine whose PUs have their numbers."""
 
 _GAP, _FRAME = 2, 3
 _BAR = 3
 
 
+ROOM: Final = 224
+"""Px of a node that stands beside others, in a box of 250: a wider picture was shrunk there, and its numbers with it."""
+
+ROOM_ALONE: Final = 342
+"""Px of the only node of a machine, on a page 400 px wide."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Size:
-    """Sides of a square in px, and the cores of a line."""
+    """Sides of a square in px."""
 
     width: int
     height: int
-    line: int
     numbered: bool
 
-    def lines(self, cores: int) -> int:
-        return -(-cores // self.line)
+    def line(self, cores: int, room: int) -> int:
+        """Return how many of some cores stand side by side, one at least: all take the fewest lines, each about as long as the others."""
+        lines = -(-cores // ((room + _GAP) // (self.width + _GAP)))
+        return max(1, -(-cores // max(1, lines)))
 
-    def wide(self, cores: int) -> int:
-        """Return the width of some cores side by side."""
-        return min(cores, self.line) * (self.width + _GAP) - _GAP
+    def wide(self, line: int) -> int:
+        """Return the width of a line of cores."""
+        return line * (self.width + _GAP) - _GAP
 
-    def high(self, cores: int, deepest: int) -> int:
-        """Return the height of the lines of some cores, of whom one has as many PUs as `deepest`."""
-        return self.lines(cores) * (deepest * (self.height + _GAP) + _GAP) - 2 * _GAP
-
-
-_NUMBERED = _Size(width=20, height=16, line=12, numbered=True)  # three digits of 10 px
-_PLAIN = _Size(width=8, height=8, line=16, numbered=False)
+    def high(self, lines: int, deepest: int) -> int:
+        """Return the height of some lines of cores, of whom one has as many PUs as `deepest`."""
+        return lines * (deepest * (self.height + _GAP) + _GAP) - 2 * _GAP
 
 
-def node(name: str, cores: Sequence[Core], topology: Topology, colour_of: Mapping[int, str], bound: bool) -> Node:  # fmt: skip
-    """Return the picture of a NUMA node of these cores, each PU in its colour; `bound`: with the bar of its memory."""
+_NUMBERED = _Size(width=20, height=16, numbered=True)  # three digits of 10 px
+_PLAIN = _Size(width=8, height=8, numbered=False)
+
+
+def node(
+    name: str, cores: Sequence[Core], topology: Topology, colour_of: Mapping[int, str], bound: bool, room: int = ROOM
+) -> Node:  # fmt: skip
+    """Return the picture of a NUMA node of these cores, each PU in its colour; `bound`: with the bar of its memory; `room`: its width at most, px."""
     size = _NUMBERED if len(topology.cores) <= MOST_NUMBERED else _PLAIN
     caches = _caches(cores, topology)
     frame = _FRAME if len(caches) > 1 else 0
@@ -57,11 +68,13 @@ def node(name: str, cores: Sequence[Core], topology: Topology, colour_of: Mappin
     frames = ""
     x = y = right = bottom = 0
     for own in caches:
-        wide, high = size.wide(len(own)) + 2 * frame, size.high(len(own), deepest) + 2 * frame
-        if x and x + wide > size.wide(size.line) + 2 * frame:
+        abreast = size.line(len(own), room - 2 * frame)
+        wide = size.wide(abreast) + 2 * frame
+        high = size.high(-(-len(own) // abreast), deepest) + 2 * frame
+        if x and x + wide > room:
             x, y = 0, bottom + _GAP
         for i, core in enumerate(own):
-            line, column = divmod(i, size.line)
+            line, column = divmod(i, abreast)
             left = x + frame + column * (size.width + _GAP)
             top = y + frame + line * (deepest * (size.height + _GAP) + _GAP)
             for j, cpu in enumerate(core.cpus):
@@ -71,7 +84,7 @@ def node(name: str, cores: Sequence[Core], topology: Topology, colour_of: Mappin
                     numbers.append((left + size.width // 2, at + size.height - 4, str(cpu), _ink(colour)))
         if frame:
             frames += f"M{x + 0.5} {y + 0.5}h{wide - 1}v{high - 1}h-{wide - 1}z"
-        x, right, bottom = x + wide + _GAP, max(right, x + wide), y + high
+        x, right, bottom = x + wide + _GAP, max(right, x + wide), max(bottom, y + high)
     if not cores:
         right = 3 * (size.width + _GAP)
     used = sum(cpu in colour_of for core in cores for cpu in core.cpus)

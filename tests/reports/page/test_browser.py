@@ -883,6 +883,26 @@ def test_on_a_phone_the_nodes_of_a_place_stand_side_by_side(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("width", [400, 900, 1280])
+def test_a_machine_of_many_nodes_is_drawn_in_letters_of_ten_pixels(
+    make: Any, browser: Browser, tmp_path: Path, width: int
+) -> None:
+    """Four boxes abreast shrank what was drawn in them; and a host's name with a hyphen was grey."""
+    maker = make.Maker(tmp_path / "r.db", host="node-07")
+    maker.topology = "pack:2 numa:2(memory=64GB) l3:1 core:12 pu:2"
+    maker.groups["local"] = (Group(cpus=(0,), membind=(0,)),)
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
+
+    with opened(browser, render_report([maker.write()], tmp_path / "r.html", static=True), viewport={"width": width, "height": 900}) as page:  # fmt: skip
+        widths = "them => them.map(e => [e.getBoundingClientRect().width, +e.getAttribute('width')])"
+        assert all(shown == asked for shown, asked in page.locator("#machine .sq").evaluate_all(widths))
+        colours = page.locator("#machine h2, #machine h2 .nb").evaluate_all(
+            "them => them.map(e => getComputedStyle(e).color)"
+        )
+        assert len(colours) == 2
+        assert len({*colours}) == 1
+
+
 def test_the_map_of_a_fleet_is_whole_on_a_phone(make: Any, browser: Browser, tmp_path: Path) -> None:
     """Two of ten columns were there, and a fade."""
     names = [f"time_of_part_{i}" for i in range(10)]

@@ -251,6 +251,22 @@ def test_each_machine_has_a_drawing_with_its_own_numbers(make: Any, tmp_path: Pa
     assert not unknown.squared
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_the_machine_that_is_open_has_numbers(make: Any, tmp_path: Path) -> None:
+    """The first host was open, with nothing measured on it, and the one with numbers was closed."""
+    bare = make.Maker(tmp_path / "a.db", host="n1")
+    bare.topology = (FIXTURES / "two-socket-smt.xml").read_text()
+    bare.add(
+        "p", "poke", {"target": "memory", "bytes": "1MB"}, make.poke_text([21.0] * 1000)
+    )  # the timer takes 20
+    other = two_sockets(make, tmp_path / "b.db")
+    other.host = "n2"
+
+    drawn = machines(bare.write(), other.write())
+
+    assert [(one.host, one.measured) for one in drawn] == [("n2", True), ("n1", False)]
+
+
 def test_a_host_that_found_less_memory_after_a_boot_is_one_machine(make: Any, tmp_path: Path) -> None:
     first = two_sockets(make, tmp_path / "a.db")
     second = two_sockets(make, tmp_path / "b.db")
@@ -433,6 +449,40 @@ def test_a_disk_hangs_at_its_node(make: Any, tmp_path: Path, description: str, d
     hanging = {part.name: [one.name for one in part.disks] for part in parts(drawing) if part.disks}
     assert hanging == ({at: [disk]} if at else {})
     assert [one.name for one in drawing.disks] == ([] if at else [disk])
+
+
+def test_each_disk_of_a_sweep_over_disks_hangs_at_its_node(make: Any, tmp_path: Path) -> None:
+    """The best of them all stood below the nodes, in a box "storage"."""
+    maker = make.Maker(tmp_path / "r.db")
+    capture = json.loads((FIXTURES / "four-node.json").read_text())
+    at = {"nvme1n1": 2, "nvme0n1": 0, "nvme2n1": 0}
+    maker.topology = json.dumps(capture | {"devices": [[name, "block", node] for name, node in at.items()]})
+    for disk in at:
+        document = json.loads(make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1))
+        document["disk_util"] = [{"name": disk, "util": 50.0}]
+        maker.add("d", "fio", {"rw": "randread", "bs": "4k", "filename": f"/dev/{disk}"}, json.dumps(document), axes=("filename",))  # fmt: skip
+
+    drawing = drawn(maker.write())
+
+    hanging = {part.name: [one.name for one in part.disks] for part in parts(drawing) if part.disks}
+    assert hanging == {"node 0": ["nvme0n1", "nvme2n1"], "node 2": ["nvme1n1"]}
+    assert drawing.disks == ()
+
+
+def test_nodes_that_hold_nothing_share_a_box(make: Any, tmp_path: Path) -> None:
+    """Each of the seven that Linux keeps for the GPU's memory had one, "not measured", under "2 NUMA nodes"."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / "grace-hopper.json").read_text()
+    maker.groups["local"] = (Group(cpus=(0,), membind=(0,)),)
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
+
+    drawing = drawn(maker.write())
+
+    assert [(part.name, part.detail) for part in drawing.packages] == [
+        ("Package, node 0", "CPUs 0-71"),
+        ("node 1", "no CPUs"),
+        ("nodes 2-8", "no CPUs, no memory"),
+    ]
 
 
 @pytest.mark.parametrize("nodes", [8, 9])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group, Place
@@ -87,6 +90,33 @@ def test_a_frame_for_each_last_level_cache_and_numbers_up_to_64_cores(make: Any,
     assert len({(x, y) for x, y, _, _ in several.numbers}) == 64
     assert all(0 < x < several.width and 0 < y < several.height for x, y, _, _ in several.numbers)
     assert (len(one.numbers), large.numbers) == (32, ())
+
+
+@given(st.integers(1, 3), st.integers(1, 16), st.integers(1, 12), st.integers(1, 2), st.sampled_from([squares.ROOM, squares.ROOM_ALONE]))  # fmt: skip
+def test_a_picture_of_cores_takes_no_more_room_than_there_is(
+    packages: int, caches: int, cores: int, pus: int, room: int
+) -> None:
+    """It was shrunk to its box, and its numbers with it: 8.9 px of 10."""
+    topology = topology_from_text(f"pack:{packages} [numa] l3:{caches} core:{cores} pu:{pus}")
+    inside = [core for core in topology.cores if core.package == 0]
+
+    picture = squares.node("", inside, topology, {}, bound=False, room=room)
+
+    drawn = [(int(x), int(y)) for x, y in re.findall(r"M(\d+) (\d+)h", dict(picture.squares)[squares.UNUSED])]
+    assert len({*drawn}) == len(inside) * pus
+    assert picture.width <= room
+    assert all(x < picture.width and y < picture.height for x, y in drawn)
+    if caches > 1 and cores > 1:
+        assert picture.frames.count("M") == caches
+
+
+def test_chiplets_stand_side_by_side() -> None:
+    """Sixteen of eight cores stood one below the other, as their frames were not reckoned with."""
+    topology = topology_from_text("pack:1 [numa] l3:16 core:8 pu:2")
+
+    picture = squares.node("", topology.cores, topology, {}, bound=False, room=squares.ROOM_ALONE)
+
+    assert len(set(re.findall(r"M[\d.]+ ([\d.]+)h", picture.frames))) == 4
 
 
 def test_without_a_topology_there_is_no_picture(make: Any, tmp_path: Path) -> None:
