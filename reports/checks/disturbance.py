@@ -45,7 +45,7 @@ def disturbed(results: Results) -> Iterator[Fault]:
                 yield _fault("warn", run, text, _ALLOWED)
 
 
-@check("D2", "info")
+@check("D2", "info", is_of_runs=True)
 def repeated(results: Results) -> Iterator[Fault]:
     """disturbed runs that are in no number
 

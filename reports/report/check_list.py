@@ -28,7 +28,9 @@ def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ..
 
 def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     """What `pinsweep audit` finds, the gravest first; the same fault with the same advice in several sweeps and on several hosts is one."""
-    for (key, level, _), found in group_by(findings, lambda f: (f.id, f.level, f.todo)).items():
+    alike = group_by(findings, lambda f: (f.id, f.level, f.todo))
+    runs = {of: sum(len(f.cells) for f in same) for of, same in alike.items() if same[0].is_of_runs}
+    for (key, level, todo), found in alike.items():
         first = found[0]
         wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
         cells = [
@@ -49,10 +51,9 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         subject, said = f"{first.title}{more}", "" if told else f"{arithmetic}."
         if first.is_of_runs and len(cells) > 1:  # how many says more than what disturbed one of them
             host = f", {first.where}" if len(wheres) > 1 else ""
-            subject, said = (
-                f"{fmt.count(len(cells))} {first.check}{spread}",
-                f"The first{host}: {first.title}.",
-            )
+            beside = _others((of[0], n) for of, n in runs.items() if of != (key, level, todo))
+            subject = f"{fmt.count(len(cells))} {first.check}{spread}{beside}"
+            said = f"The first{host}: {first.title}."
         yield Check(
             level=level,
             subject=f"{subject}.",
@@ -61,6 +62,12 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             explained=first.check,
             **(_listed(cells, noun) if len(cells) > 1 else {}),
         )
+
+
+def _others(runs: Iterable[tuple[str, int]]) -> str:
+    """Return " (5 others: D2)" of as many runs that stand elsewhere in the list; "" of none. runs: the check that tells of them, how many."""
+    told = [f"{fmt.plural(n, 'other')}: {key}" for key, n in runs]
+    return f" ({fmt.words(told)})" if told else ""
 
 
 def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> str:

@@ -90,7 +90,9 @@ def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results)
     assert all("90" not in number.value for number in page.key_numbers)
     assert "90" not in figure.title
     d1 = next(check for check in page.checks if check.id == "D1")
-    assert d1.subject == "2 runs that something else disturbed."
+    assert d1.subject == "2 runs that something else disturbed (2 others: D2)."
+    d2 = next(check for check in page.checks if check.id == "D2")
+    assert d2.subject == "2 disturbed runs that are in no number (2 others: D1)."
     assert d1.text.startswith("The first: threads=4, repeat 1: ")
     assert f"threads=4, repeat 1: every attempt was disturbed: in the last one {BUSY}" in " ".join(d1.items)
     assert d1.counted == "2 findings"  # of one cell
