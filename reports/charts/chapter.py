@@ -33,6 +33,7 @@ class AccessTime:
     words: tuple[
         str, ...
     ] = ()  # that its name is made of, where that is of several: what was timed, of what, …
+    drawn: bool = False  # is it in a figure of its own tool, too?
     size: float | None = None  # of memory: the bytes that are accessed; None where nothing tells
     metric: str = (
         ""  # which of its cell's numbers it is, as `Name.tells_of`; "": any doubt of the cell is one of it

@@ -204,7 +204,7 @@ def _access_times(panels: Panels) -> list[AccessTime]:
     """Return the times of messages without bytes (after a cold start, of the smallest past it), of each pair in each panel."""
     return [
         AccessTime(
-            name=f"MPI {short.at}, {name}", group="message passing", median=short.time.median,
+            name=f"MPI {short.at}, {name}", group="message passing", drawn=True, median=short.time.median,
             run=line.cell[0], source=program_name(line.cell[0]), repeats=short.time, metric=short.metric,
         )
         for name, line in with_names(panels)

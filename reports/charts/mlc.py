@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -87,11 +87,12 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     idle = _quiet(told) or _quiet(unloaded)
     key_numbers += _idle_numbers(idle)
     idle += [one for one in told or unloaded if is_hollow(one.runs)]
+    shown = {run for figure in figures for run in figure.shown}
     return Chapter(
         tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
-        access_times=tuple(map(_access_time, _once(idle))),
+        access_times=tuple(_access_time(one, shown) for one in _once(idle)),
         between_nodes=tuple(pairs),
         programs=wording.programs(runs),
     )
@@ -202,10 +203,11 @@ def _quiet(found: Iterable[Idle]) -> list[Idle]:
     return [one for one in found if not is_hollow(one.runs)]
 
 
-def _access_time(idle: Idle) -> AccessTime:
+def _access_time(idle: Idle, drawn: Container[Run]) -> AccessTime:
+    """drawn: the runs that figures show."""
     return AccessTime(
         name=", ".join((idle.name, *idle.words)), words=(idle.name, *idle.words), group="memory", size=idle.buffer if idle.home and idle.buffer < math.inf else None,
-        run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric="latency",
+        run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric="latency", drawn=idle.runs[0] in drawn,
         statistic="mean" if idle.traffic or not stands_in(idle.runs[0]) else "median of blocks",
     )  # fmt: skip
 

@@ -21,7 +21,8 @@ _MOST_ROWS = 14
 
 
 def figure(times: Sequence[AccessTime]) -> Figure | None:
-    """Draw the rows, fastest first; None where there are fewer than two. Beyond 14 rows, some of the sweeps of many are left to the table."""
+    """Draw the rows, fastest first; None where there are fewer than two, and of one tool whose own figures show them all. Beyond 14 rows,
+    some of the sweeps of many are left to the table."""
     timer = min(
         (t for t in times if t.group == "timer" and t.median > 0), key=lambda t: t.median, default=None
     )
@@ -30,7 +31,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     ]  # each cell of 0 bytes has it
     common = _common(times)
     known = sorted(_named_apart(_shortened(times, common)), key=lambda t: t.median)
-    if len(known) < 2:
+    if len(known) < 2 or (len({t.run.tool for t in known}) == 1 and all(t.drawn for t in known)):
         return None
     shown = _some(known)
     told = list(dict.fromkeys(t.statistic for t in shown))
@@ -109,7 +110,8 @@ def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
     widths = [
         max(label_placement.text_width(text) for text in (title, *texts)) + 14 for title, texts in columns
     ]
-    left = round(max(label_placement.text_width(t.name) for t in shown) + 16)
+    names = _names(shown)
+    left = round(max(map(label_placement.text_width, names)) + 16)
     frame = Frame(
         width=width,
         height=30 + 27 * len(shown) + 44,
@@ -122,19 +124,28 @@ def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
     x = axes.decades(values, "Time for one access (log)", unit="ns", margin=1.6, most=most)
     y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
     ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]
-    data = _marks(shown, frame.left - 14) | _columns(columns, ends)
+    data = _marks(shown, names, frame.left - 14) | _columns(columns, ends)
     groups = list(dict.fromkeys(t.group for t in shown))
     series = [vega.Series(name=g, colour=_COLOURS.get(g, vega.GREY)) for g in groups]
     return vega.fill("overview", frame=frame, x=x, y=y, series=series, data=data)
 
 
-def _marks(shown: Sequence[AccessTime], room: float) -> dict[str, Rows]:
-    """Return the data sets `rows` (dots, with names cut to `room`, px) and `tails`."""
-    names = cut_apart((t.name for t in shown), label_placement.fits(room))
+def _names(shown: Sequence[AccessTime]) -> list[str]:
+    """Return what stands before the rows: their names without the texts that they are of, which the table has, where that tells them apart."""
+    short = [
+        ", ".join(word for word in t.name.split(", ") if not t.run.text or not word.endswith(t.run.text))
+        for t in shown
+    ]
+    return short if all(short) and len({*short}) == len(short) else [t.name for t in shown]
+
+
+def _marks(shown: Sequence[AccessTime], names: Sequence[str], room: float) -> dict[str, Rows]:
+    """Return the data sets `rows` (dots, with their `names`, cut to `room`, px) and `tails`."""
+    cut = cut_apart(names, label_placement.fits(room))
     return {
         "rows": [
-            {"series": t.group, "x": t.median, "y": i + 0.5, "name": names[t.name], "tip": _tip(t), **({} if t.run.sound else {"hollow": True})}
-            for i, t in enumerate(shown)
+            {"series": t.group, "x": t.median, "y": i + 0.5, "name": cut[name], "tip": _tip(t), **({} if t.run.sound else {"hollow": True})}
+            for i, (t, name) in enumerate(zip(shown, names, strict=True))
         ],
         "tails": [
             {"series": t.group, "x": t.p999, "y": i + 0.5, "start": t.median}

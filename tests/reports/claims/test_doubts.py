@@ -244,7 +244,7 @@ def test_prefetchers_that_were_on_doubt_no_bandwidth(tmp_path: Path) -> None:
 
     doubted = {figure.id.partition("-")[0]: "M5" in figure.doubt for figure in figures(built)}
     assert doubted == {
-        "overview": True, "loaded": True, "latency_matrix": True, "bandwidth_matrix": False, "peaks": False,
+        "loaded": True, "latency_matrix": True, "bandwidth_matrix": False, "peaks": False,
     }  # fmt: skip
     said = {number.name: number.doubt for number in built.key_numbers}
     assert said == {"Memory, idle": "M5", "Memory, peak": ""} or said == {

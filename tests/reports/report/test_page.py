@@ -1108,12 +1108,28 @@ def test_rows_that_the_overview_does_not_draw_are_counted(make: Any, tmp_path: P
     for n in range(17):
         times = {0: 0.5 + n / 10, 8: 0.6 + n / 10, 64: 1 + n, 512: 2 + n}
         maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times), place=f"pair {n}")
+    maker.add(
+        "ssd",
+        "fio",
+        {"rw": "randread"},
+        make.fio_text({"read": (1e4, 100.0)}, bs="4k", rw="randread", iodepth=1),
+    )
 
     figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
 
     (overview,) = (f for f in figures if f.id == "overview")
-    assert len(overview.numbers[0].rows) == 17
-    assert overview.sub.endswith("3 more rows are in the numbers only.")
+    assert len(overview.numbers[0].rows) == 18
+    assert overview.sub.endswith("4 more rows are in the numbers only.")
+
+
+def test_times_that_their_own_figures_show_are_not_drawn_twice(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for n in (1, 4):
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5 * n, 8: 0.6 * n, 64: n}), place=f"pair {n}")  # fmt: skip
+
+    figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
+
+    assert [f.id for f in figures] == ["imb-PingPong-p"]
 
 
 def test_no_row_of_the_overview_has_a_length_of_its_own(make: Any, tmp_path: Path) -> None:
@@ -1121,6 +1137,12 @@ def test_no_row_of_the_overview_has_a_length_of_its_own(make: Any, tmp_path: Pat
     maker = make.Maker(tmp_path / "r.db")
     for n in (1, 4):
         maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5 * n, 8: 0.6 * n, 64: n}), place=f"pair {n}")  # fmt: skip
+    maker.add(
+        "ssd",
+        "fio",
+        {"rw": "randread"},
+        make.fio_text({"read": (1e4, 100.0)}, bs="4k", rw="randread", iodepth=1),
+    )
 
     figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
 
