@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -95,10 +95,15 @@ def counted(number: str, runs: tuple[int, int]) -> str:
     return number if fewest > 1 else f"{number}, {'one run a cell' if most == 1 else 'of some cells one run'}"
 
 
-def effects(axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction) -> list[Effect]:
+def effects(
+    axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction, sizes: Collection[str] = ()
+) -> list[Effect]:
     """Return the effect of each axis, the largest first. Cells are compared where all other axes are the same and every level of this one
-    was measured; an axis of which there is no such row of cells has none. Values at or below 0 have no ratio."""
-    found = (_effect(i, axis, cells, better) for i, axis in enumerate(axes))
+    was measured; an axis of which there is no such row of cells has none. Values at or below 0 have no ratio.
+
+    sizes: options that say how much is accessed (`numbers.working_set`). An axis of these has no effect: a smaller array is not better, it
+    is in another cache."""
+    found = (_effect(i, axis, cells, better) for i, axis in enumerate(axes) if axis not in sizes)
     return sorted(filter(None, found), key=lambda effect: -effect.factor)
 
 

@@ -85,7 +85,8 @@ class NumbersModule(Protocol):
         ...
 
     WORKING_SET: tuple[str, ...]
-    """The options that say how much memory, or of a file, is accessed: the smallest lies in a cache and is always the best."""
+    """The options that say how much is accessed, of memory or of a file, in all or at once: the least is the fastest, being in a cache, and no
+    choice that is better."""
 
     def ranked(self, parsed: Parsed) -> bool:
         """May a run be the best of its sweep? Not what measures the tool's own timer alone."""
@@ -299,7 +300,7 @@ def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
 
 
 def working_set(tool: str) -> tuple[str, ...]:
-    """Return the options that say how much memory, or of a file, is accessed."""
+    """Return the options that say how much is accessed, none of whose levels is better than another."""
     return getattr(_module(tool), "WORKING_SET", ())
 
 

@@ -29,6 +29,8 @@ _AXES: Final = {
     "traffic": "mix",
     "l": "stride",
     "b": "buffer",
+    "bytes": "size",
+    "array_size": "array size",
     "L": "pages",
     "bs": "block size",
     "rw": "access",
@@ -59,7 +61,7 @@ def figure(results: Results) -> Figure | None:
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
         f"the geometric mean over these pairs of cells, and their range. {_RULE}; of curves over message size, whose "
-        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_key(row for row, *_ in rows)}",
+        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_key(row for row, *_ in rows)}",
         tables=(
             Table(
                 columns=_COLUMNS,
@@ -118,15 +120,17 @@ def said(results: Results, tool: str, figures: Sequence[Figure], guilty: Guilty)
             runs = [run for run in own if run in shown] if shown else own
             if not told.issuperset(runs) and not found[i].axes:
                 found[i] = _with_axes(
-                    found[i], list(_rows(runs, least=2)), guilty, silent=not any(figures[k].says for k in at)
-                )
+                    found[i], list(_rows(runs, least=2)), _sizes(runs), guilty,
+                    silent=not any(figures[k].says for k in at),
+                )  # fmt: skip
             told.update(runs)
     return tuple(found)
 
 
-def _with_axes(figure: Figure, rows: Sequence[_Row], guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
-    """rows: as `_rows` gives them; of fewer than two the figure is as it was. silent: has no figure of its sweep found anything?"""
-    if len(rows) < 2:
+def _with_axes(figure: Figure, rows: Sequence[_Row], sizes: Sequence[str], guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
+    """rows: as `_rows` gives them, sizes: as `_sizes`; of fewer than two axes the figure is as it was. silent: has no figure of its sweep found
+    anything?"""
+    if not rows or len(rows) + len(sizes) < 2:
         return figure
     number = rows[0][0][1]
     clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect, _ in rows if row[-1] in _CLEAR]
@@ -148,10 +152,24 @@ def _with_axes(figure: Figure, rows: Sequence[_Row], guilty: Guilty, *, silent: 
         figure,
         title=f"{fmt.sentence(number)}: {effects.listed(clear)}" if titled else figure.title,
         found=True if titled else figure.found,
-        axes=f"{SAID}, {number}: {told or f'none is {nowhere}'}.",
+        axes=f"{SAID}, {number}: {told or f'none is {nowhere}'}.{_left_out(sizes)}",
         numbers=(*figure.numbers, table),
         strip=effects.drawn(number, [effect for _, _, effect, _ in rows], {effect.axis: row[2] for row, _, effect, _ in rows}),
     )  # fmt: skip
+
+
+def _sizes(runs: Sequence[Run]) -> list[str]:
+    """Return the axes of a sweep over how much is accessed, as people call them: "buffer". No level of theirs is better than another."""
+    own = numbers.working_set(runs[0].tool)
+    axes = dict.fromkeys(axis for run in runs for axis in run.cell.axes if axis in own)
+    return [_name(runs[0], axis) for axis in axes if len({_level(run, axis) for run in runs}) > 1]
+
+
+def _left_out(sizes: Iterable[str]) -> str:
+    """Say of the axes of `_sizes` why they have no row; "" of none."""
+    named = list(dict.fromkeys(sizes))
+    verb = "is" if len(named) == 1 else "are"
+    return f" {fmt.sentence(fmt.words(named))} {verb} how much is accessed: no size is the better one." if named else ""  # fmt: skip
 
 
 def _told_here(results: Results, tool: str) -> tuple[Run, ...]:
@@ -204,7 +222,7 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[_Row]:
         name = f"{_words([f'{one.kind} {one.words}'.strip() for one in leaders])}{_AT}{fmt.size(size)}"
     spreads, *others = (_spreads(levels, of) for of in (values, *sizes.values()))
     whose = dict(zip(levels, cells, strict=True))
-    for effect in effects.effects(axes, spreads, leaders[0].better):
+    for effect in effects.effects(axes, spreads, leaders[0].better, numbers.working_set(runs[0].tool)):
         effect = _resolved(effect, (whose[key] for key in effect.levels[-1].cells))
         if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
             but = f"the other way at {turned} of {len(others) + 1} sizes"

@@ -151,24 +151,55 @@ def test_a_ratio_to_what_is_mostly_the_timer_is_a_lower_bound(
 ) -> None:
     """ "10.4 × better", clearly, of a cell that check G6 says is the timer: without its 20 ns an access of 27 ns takes 7, and 40 times less."""
     maker = make.Maker(tmp_path / "r.db")
-    for size, took in (("4kB", 27.0), ("1GB", 269.0)):
+    for pages, took in (("thp", 27.0), ("4k", 269.0)):
         for op, more in (("read", 0), ("write", 8)):
             text = make.poke_text([took + more + i % 2 / 10 for i in range(100)], op=op)
             text = text.replace('"overhead_ns": 20.0', f'"overhead_ns": {overhead}')
             for _ in range(3):
-                maker.add("s", "poke", {"target": "memory", "bytes": size, "op": op}, text, axes=("bytes", "op"))  # fmt: skip
+                maker.add("s", "poke", {"target": "memory", "pages": pages, "op": op}, text, axes=("pages", "op"))  # fmt: skip
     results = load([maker.write()])
 
     found = axis_effects.figure(results)
     (figure, *_) = (figure for figure in _drawn(results) if figure.axes)
 
     assert found
-    assert found.tables[0].rows[0] == ("s", "latency p50", "bytes", "1 GB", "4 kB", times, span, clear)
-    assert f"latency p50: {times} × better by bytes from 1 GB to 4 kB ({span})" in figure.axes
+    assert found.tables[0].rows[0] == ("s", "latency p50", "pages", "4k", "thp", times, span, clear)
+    assert f"latency p50: {times} × better by pages from 4k to thp ({span})" in figure.axes
     assert figure.strip
     track = figure.strip.tracks[0]
     assert (track.factor, track.span) == (f"{times} ×", span)
     assert ("≥: more than half of the best level’s time is the timer" in found.sub) is (overhead > 13)
+
+
+@pytest.mark.parametrize(("option", "sizes"), [("bytes", ("4kB", "1GB")), ("block", ("1", "4096"))])
+def test_no_size_of_what_is_accessed_is_better_than_another(
+    option: str, sizes: Sequence[str], make: Any, tmp_path: Path
+) -> None:
+    """ "latency p50: 9.00 × better by bytes" stood above a sweep over sizes: the smaller array lies in another cache."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size, took in zip(sizes, (30.0, 270.0), strict=True):
+        for op, by in (("read", 1), ("write", 1.5)):
+            text = make.poke_text([took * by + i % 2 / 10 for i in range(100)], op=op).replace('"overhead_ns": 20.0', '"overhead_ns": 2.0')  # fmt: skip
+            for _ in range(3):
+                maker.add("s", "poke", {"target": "memory", option: size, "op": op}, text, axes=(option, "op"))  # fmt: skip
+    results = load([maker.write()])
+
+    found = axis_effects.figure(results)
+    drawn = _drawn(results)
+
+    assert found
+    assert [row[2:6] for row in found.tables[0].rows] == [("op", "write", "read", "1.50")]
+    left_out = (
+        f" {'Size' if option == 'bytes' else 'Block'} is how much is accessed: no size is the better one."
+    )
+    assert left_out in found.sub
+    assert "; the last: " in " ".join(show.summary(results))
+    (said,) = [figure.axes for figure in drawn if figure.axes]
+    assert (
+        said
+        == f"Best to worst level of each axis, latency p50: 1.50 × better by op from write to read.{left_out}"
+    )
+    assert not any(figure.strip for figure in drawn)
 
 
 def test_what_a_turn_of_a_loop_takes_is_not_compared_where_it_is_mostly_the_timer(
