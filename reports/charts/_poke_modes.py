@@ -267,6 +267,19 @@ def part(share: float, size: int) -> str:
     return f"{fmt.number(value, 2)} {units[unit]}"
 
 
+def _told_once(modes: Sequence[Told]) -> list[Told]:
+    """Return modes of which each explanation is that of one, the largest; the others say that it does not tell them from that:
+    "page cache, as the 793 ns; nothing tells why it is faster"."""
+    by_size = sorted(modes, key=lambda one: -one.mode.share)
+    first = {one.what: one for one in reversed(by_size)}
+    return [one if one.what in ("", TIMER) or first[one.what] is one else _as(one, first[one.what].mode) for one in modes]  # fmt: skip
+
+
+def _as(one: Told, other: Mode) -> Told:
+    pace = "faster" if one.mode.at < other.at else "slower"
+    return one._replace(what=f"{one.what}, as the {fmt.quantity(other.at, 'ns')}; nothing tells why it is {pace}")  # fmt: skip
+
+
 def _recorded(run: Run, cache: str) -> str:
     """Return what the machine says of a cache: "480 MiB", of the page cache "at most 21.3 GiB"; "–" where it is not recorded."""
     if cache == PAGE_CACHE:
@@ -283,7 +296,7 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
     whose = []
     held_by, few = False, False
     for d in found:
-        told = explained(d, others)
+        told = _told_once(explained(d, others))
         share = sum(one.mode.share for one in told if one.held == PAGE_CACHE)
         alike = len(d.modes) < 2 or d.steady_modes  # else a share tells of the repeats, and of no cache
         size = 0 if not alike or (d.target == "file" and _filled(d, share)) else reach(d.runs[0])
@@ -294,8 +307,9 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
             few |= lacking
             rows.append(
                 (
-                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share), fmt.NOTHING if lacking else what or fmt.NOTHING,
-                    f"{n} of {len(d.by_run)}",
+                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share),
+                    (fmt.NOTHING if n else _NO_PEAK) if lacking else what or fmt.NOTHING,
+                    f"{n} of {len(d.by_run)}" if n else fmt.NOTHING,
                     part(mode.share, size) if held and size else fmt.NOTHING,
                     _recorded(d.runs[0], held) if held and not lacking else fmt.NOTHING,
                 )
@@ -325,6 +339,9 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
         caption=caption + ". What not each repeat has is not explained" * few,
     )  # fmt: skip
 
+
+_NO_PEAK: Final = "no peak of a repeat: theirs lie elsewhere"
+"""What a mode is that the repeats make together."""
 
 _MODES: Final = "latency/modes"
 """What doubts of modes may be of, as `numbers.Name.tells_of`."""

@@ -86,7 +86,7 @@ class Distribution:
         return self.modes
 
     def in_repeats(self, mode: Mode) -> int:
-        """Return how many repeats alone have a mode, whatever its share."""
+        """Return how many repeats alone have a mode, whatever its share; 0 of one that they make together, their own peaks lying elsewhere."""
         return sum(any(_alike(own, mode) for own in _modes(buckets, self.step)) for buckets in self.by_run)
 
 
@@ -354,10 +354,10 @@ def histogram_panel(
     d: Distribution, colour: str, *, noun: str = "access", like: Sequence[Distribution] = ()
 ) -> Panel:
     """Draw the counts in 24 logarithmic buckets a decade, into which the tool's own finer ones are added up; median and 99.9 %
-    as lines; where there are several modes, their times and shares above their peaks. colour: that of its tail; like: on whose common
+    as lines; where there are several modes, the times and shares of those that a repeat has above their peaks. colour: that of its tail; like: on whose common
     axis of time it is drawn, if not on its own."""
     buckets = formulas.merge(d.buckets)
-    modes = d.modes if len(d.modes) > 1 else ()
+    modes = [mode for mode in d.modes if d.in_repeats(mode)] if len(d.modes) > 1 else []
     many = fmt.sentence(plural_of(noun))
     x = _time_axis(like or [d], f"{fmt.sentence(noun)} time (log buckets, 24 a decade)")
     y = _count_axis(max(b.n for b in buckets) * (_ROOM if modes else 1.3), f"{many} per bucket (log scale)")
@@ -504,17 +504,20 @@ def over_repeats(value: Spread | None) -> str:
 
 
 def modes_text(d: Distribution) -> str:
-    """Return "20.0 ns, 78 %; 50.0 ns, 22 %, in 1 of 3 repeats": three repeats apart make three modes, too; and whether the shares are those of each
-    repeat."""
-    few = {mode: n for mode in d.modes if (n := d.in_repeats(mode)) < len(d.by_run)}
-    told = [f"{mode_text(mode)}{f', {in_words(few[mode], d)}' if mode in few else ''}" for mode in d.modes]
-    differ = not few and not d.steady_modes
+    """Return "20.0 ns, 78 %; 50.0 ns, 22 %, in 1 of 3 repeats": three repeats apart make three modes, too; "22 % around 50.0 ns, where no repeat has a
+    peak" of one that they make together; and whether the shares are those of each repeat."""
+    in_all = all(d.in_repeats(mode) == len(d.by_run) for mode in d.modes)
+    told = [_mode_in_repeats(mode, d) for mode in d.modes]
+    differ = in_all and not d.steady_modes
     return "; ".join([*told, *(["the shares differ between repeats"] if differ else [])])
 
 
-def in_words(n: int, d: Distribution) -> str:
-    """Return "in 1 of 3 repeats"."""
-    return f"in {n} of {fmt.plural(len(d.by_run), 'repeat')}"
+def _mode_in_repeats(mode: Mode, d: Distribution) -> str:
+    n = d.in_repeats(mode)
+    if n == 0:
+        return f"{fmt.percent(mode.share)} around {fmt.quantity(mode.at, 'ns')}, where no repeat has a peak"
+    few = f", in {n} of {fmt.plural(len(d.by_run), 'repeat')}" if n < len(d.by_run) else ""
+    return f"{mode_text(mode)}{few}"
 
 
 def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access", of: int = 0) -> Table:

@@ -196,3 +196,31 @@ def test_ends_of_a_range_that_are_far_away_have_their_own_unit(
 ) -> None:
     """ "6.41 µs (0.00792–12.8)" and "354 ns (272–51 900)"."""
     assert _tails.over_repeats(formulas.Spread(median, low, high, 3)) == said
+
+
+def test_what_no_repeat_has_is_no_peak_of_any(make: Any, tmp_path: Path) -> None:
+    """ "149 ns, 40 %, in 0 of 2 repeats": their peaks at 127 ns and at 177 ns make one together that is of neither."""
+    maker = make.Maker(tmp_path / "r.db")
+    for low in (100, 140):
+        times = [30.0 + i % 3 for i in range(600)] + [low * 1.6 ** (i / 400) for i in range(400)]
+        maker.add("s", "poke", {"target": "memory", "bytes": 2**30}, make.poke_text(times), axes=("bytes",))
+    (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
+
+    assert found.tables[0].rows[1] == (
+        "memory, 1 GiB", "149 ns", "40 %", "no peak of a repeat: theirs lie elsewhere", "–",
+    )  # fmt: skip
+    assert found.numbers[0].rows[0][-1] == "31.5 ns, 60 %; 40 % around 149 ns, where no repeat has a peak"
+    (histogram,) = (panel for panel in found.panels if panel.title.startswith("Histogram"))
+    named = [note["text"] for note in histogram.wide["datasets"]["notes"]]
+    assert "31.5 ns, 60 %" in named
+    assert not any("149 ns" in text for text in named)
+
+
+def test_an_explanation_is_that_of_one_mode(make: Any, tmp_path: Path) -> None:
+    """ "page cache" stood beside 649 ns and beside 793 ns."""
+    found = figure(make, tmp_path / "r.db", [({**FILE, "bytes": 10**9}, {600.0: 200, 900.0: 800})])
+
+    assert [row[3] for row in found.tables[0].rows] == [
+        "page cache, as the 900 ns; nothing tells why it is faster",
+        "page cache",
+    ]
