@@ -16,7 +16,7 @@ from reports import numbers
 from reports.compare.matching import CellOfSide, Matching, Pair, Unmatched
 from reports.compare.model import Ask
 from reports.compare.sides import SideName
-from reports.numbers import QUANTILES, Name, Number
+from reports.numbers import QUANTILES, Name, Number, last_digit
 from reports.numbers.model import resolution
 from reports.results.grouping import group_by
 from reports.results.model import Run
@@ -65,8 +65,18 @@ class Draft:
     curve: tuple[Pair, ...] = ()  # of a number of a curve over cells: all of them
 
     @property
+    def tool(self) -> str:
+        return self.pair.a.tool
+
+    @property
+    def printed_by(self) -> Hashable:
+        return self.pair.a.sweep, self.family
+
     def numbers(self) -> Iterator[Number]:
         return itertools.chain(self.a.numbers(self.name), self.b.numbers(self.name))
+
+    def printed_to(self, step: float) -> Draft:
+        return dataclasses.replace(self, step=step)
 
     @property
     def printed(self) -> float | None:
@@ -112,7 +122,7 @@ def drafts_of(matching: Matching, ask: Ask, read: Read) -> tuple[list[Draft], li
         drafts += whole
         missing += partly
     curves, partly = _curves(matching.pairs, read, ask.slo_ns)
-    return _with_steps(_with_families([*drafts, *curves])), [*missing, *partly]
+    return last_digit.told(_with_families([*drafts, *curves])), [*missing, *partly]
 
 
 def _of_all_repeats(
@@ -262,24 +272,6 @@ def _peaks(cells: Sequence[CellOfSide], read: Read, slo_ns: float | None) -> _Fo
         peak: [(dataclasses.replace(number, name=peak), run) for number, run in by_value[at][name]]
         for peak, (at, name) in numbers.peaks(cells[0].tool, values, slo_ns).items()
     }
-
-
-def _with_steps(drafts: list[Draft]) -> list[Draft]:
-    """Give numbers of programs whose format nobody knows the last digit that their values show: those of a sweep, for another sweep
-    runs another program."""
-
-    def is_unknown(draft: Draft) -> bool:
-        return numbers.digits_unknown(draft.pair.a.tool, next(draft.numbers))
-
-    def printed_by(draft: Draft) -> Hashable:
-        return draft.pair.a.sweep, draft.family
-
-    unknown = group_by(filter(is_unknown, drafts), printed_by)
-    steps = {
-        of: numbers.last_digit(number for draft in own for number in draft.numbers)
-        for of, own in unknown.items()
-    }
-    return [dataclasses.replace(d, step=steps[printed_by(d)]) if is_unknown(d) else d for d in drafts]
 
 
 def _with_families(drafts: Sequence[Draft]) -> list[Draft]:

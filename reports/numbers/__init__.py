@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
 from reports.numbers._quantiles import QUANTILES
-from reports.numbers.model import SIZE, Buckets, Name, Number, Part, Resolved, common_step, last_digit
+from reports.numbers.model import SIZE, Buckets, Name, Number, Part, Resolved
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -138,11 +138,6 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
     """Return the latency distributions of a run: fio's per direction, poke's per operation."""
     module = _module(run.tool)
     return module.histograms(run) if hasattr(module, "histograms") else []
-
-
-def digits_unknown(tool: str, number: Number) -> bool:
-    """Is a number printed by a program whose format nobody knows? Then all values of its metric tell the last digit."""
-    return get_parser(tool).PRINTED is None and not number.name.derived
 
 
 def drawn(tool: str) -> tuple[str, ...]:
@@ -444,5 +439,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part", "Resolved",
-    "at_one_size", "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "has_histograms", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "resolved", "standing", "working_set",
+    "at_one_size", "axis_value", "curve_axis", "curve_numbers", "drawn", "each_number", "has_histograms", "headline", "histograms", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "resolved", "standing", "working_set",
 ]  # fmt: skip

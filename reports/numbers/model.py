@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
 
@@ -219,28 +217,3 @@ def resolution(value: float, step: float | None) -> float:
 def part_of(row: Measurement, *labels: str) -> Part:
     """Return those of the labels that a row has, in this order."""
     return tuple((label, value) for label in labels if (value := row.get(label)) is not None)
-
-
-def common_step(values: Iterable[float]) -> float:
-    """Return the largest power of ten of which all values are whole multiples: the last digit of an unknown program.
-
-    0 where fewer than five different values tell, or where they have more than ten digits. Five values that all end in a 0 by
-    chance are one in 10⁵.
-    """
-    known = sorted({abs(v) for v in values if v})
-    if len(known) < 5:
-        return 0.0
-    for power in range(math.floor(math.log10(known[0])), math.floor(math.log10(known[-1])) - 11, -1):
-        step = 10.0**power
-        if all(abs(v / step - round(v / step)) <= 1e-6 for v in known):
-            return step
-    return 0.0
-
-
-def last_digit(numbers: Iterable[Number]) -> float:
-    """Return the last digit of a metric of an unknown program: what all values share; of few the finest that was printed, else
-    the smallest difference between them; 0 of equal ones."""
-    listed = list(numbers)
-    values = sorted({n.value for n in listed})
-    steps = [n.step for n in listed if n.step]
-    return common_step(values) or min(steps or (b - a for a, b in itertools.pairwise(values)), default=0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -17,7 +17,7 @@ from typing import Final
 from parsers.errors import UserError
 from parsers.measurement import Direction
 from reports import numbers
-from reports.numbers import Name, Number
+from reports.numbers import Name, Number, last_digit
 from reports.results import naming
 from reports.results.convicted import Guilty, doubting
 from reports.results.grouping import group_by
@@ -94,6 +94,21 @@ class Series:
             "tool": key.tool, "program": key.program, "sweep": key.sweep, "cell": self.cell, "point_id": key.point_id, "metric": name.quantity,
             "labels": dict(name.part), "number": self.name, "unit": name.unit, "better": name.better, "name": name.fields(),
         }  # fmt: skip
+
+    @property
+    def tool(self) -> str:
+        return self.key.tool
+
+    @property
+    def printed_by(self) -> Hashable:
+        return self.key.program, self.key.sweep, self.key.name.family
+
+    def numbers(self) -> Iterator[Number]:
+        return (value.number for value in self.values)
+
+    def printed_to(self, step: float) -> Series:
+        values = tuple(replace(v, number=v.number.printed_to(step or None)) for v in self.values)
+        return replace(self, values=values)
 
     @property
     def resolution(self) -> float:
@@ -208,34 +223,11 @@ def collect(
             for run, number in own:
                 doubt = doubting(doubts, (run.file, run.record.point_id), key.name.tells_of)
                 known.append(Value(run=run, number=number, doubt=doubt))
-    return _with_steps(
-        Series(key=key, cell=_cell(known[0].run), values=tuple(known)) for key, known in values.items()
+    return tuple(
+        last_digit.told(
+            Series(key=key, cell=_cell(known[0].run), values=tuple(known)) for key, known in values.items()
+        )
     )
-
-
-def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
-    """Give numbers of programs whose format nobody knows the last digit that the values of all cells of a sweep show: another
-    sweep runs another program."""
-    every = tuple(found)
-    unknown = group_by(filter(_is_unknown, every), _family)
-    steps = {
-        family: numbers.last_digit(v.number for one in own for v in one.values)
-        for family, own in unknown.items()
-    }
-    return tuple(_stepped(one, steps[_family(one)]) if _is_unknown(one) else one for one in every)
-
-
-def _is_unknown(one: Series) -> bool:
-    return numbers.digits_unknown(one.key.tool, one.values[0].number)
-
-
-def _family(one: Series) -> Hashable:
-    return one.key.program, one.key.sweep, one.key.name.family
-
-
-def _stepped(one: Series, step: float) -> Series:
-    values = tuple(replace(v, number=v.number.printed_to(step or None)) for v in one.values)
-    return replace(one, values=values)
 
 
 def _each(

@@ -13,14 +13,14 @@ from click.testing import CliRunner
 from parsers import command
 from parsers.errors import UserError
 from pinsweep.cli import cli
-from reports import numbers
 from reports.compare import formats
 from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.model import Comparison, Row
 from reports.compare.section import delta
 from reports.compare.sides import Side, levels, side
-from reports.numbers import Name, Number, last_digit, series
+from reports.numbers import Name, Number, series
+from reports.numbers.last_digit import last_digit
 from reports.results.load import load
 
 TOOK = {"took": {"regex": r"took ([\d.]+)", "unit": "ms", "better": "lower"}}
@@ -109,7 +109,6 @@ def test_the_last_digit_where_nothing_tells_is_the_smallest_difference() -> None
     assert digit(25, 25) == 0
     assert digit(25, 25, step=0.1) == pytest.approx(0.1)
     assert digit(110, 120, 130, 140, 150, step=1) == 10  # five different ones all end in a 0
-    assert numbers.last_digit is last_digit
 
 
 def test_another_program_s_digits_are_no_digits_of_this_one(make: Any, tmp_path: Path) -> None:

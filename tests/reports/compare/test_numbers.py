@@ -15,13 +15,13 @@ from reports.numbers import (
     Name,
     Number,
     axis_value,
-    common_step,
     curve_numbers,
     histograms,
     numbers,
     peaks,
 )
 from reports.numbers.fio import bin_width
+from reports.numbers.last_digit import common_step
 from reports.results import model
 from reports.results.load import load
 
