@@ -70,6 +70,7 @@ def curve_panels(
     colours = _colours(ranked, missing, levels)
     best = _best_cells(metrics) if over != SIZE else {}
     values = group_by((p for points in metrics.values() for p in points), lambda p: (p.head, p.unit))
+    tops = group_by(metrics.values(), lambda points: (points[0].head, points[0].unit))
     panels = [
         _curves_panel(
             points[0],
@@ -77,6 +78,7 @@ def curve_panels(
             own,
             colours,
             [p.value for p in values[points[0].head, points[0].unit]],
+            [max(p.value for p in beside) for beside in tops[points[0].head, points[0].unit]],
             [one for one in missing if one.beside == points[0].beside],
             best.get(points[0].head),
         )
@@ -122,13 +124,13 @@ def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
 
 
 def _curves_panel(
-    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float], missing: Sequence[Missing],
-    best: tuple[str, facets.Facet, float] | None = None,
+    of: Point, over: str, lines: list[Curve], colours: Mapping[str, str], values: Sequence[float], tops: Sequence[float],
+    missing: Sequence[Missing], best: tuple[str, facets.Facet, float] | None = None,
 ) -> Panel:  # fmt: skip
-    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; missing: cells without a number; best:
+    """of: one of its numbers; values: that the y axis holds, so that panels of one metric share it; tops: the largest of each such panel; missing: cells without a number; best:
     the best cell of its metric, whose panel may be another."""
     unit = of.unit
-    scale = (fmt.scale_for if axes.far_apart(values) else fmt.scale_to_largest)(values, unit)
+    scale = (fmt.scale_for if axes.far_apart(values, tops) else fmt.scale_to_largest)(values, unit)
     crosses = [
         curve_rows.Cross(
             x=one.x, series=one.line or of.head, said=curve_rows.failed(f"{over} {fmt.level(one.x)}", one.run)
@@ -148,7 +150,7 @@ def _curves_panel(
         y = axes.decades(scaled, f"{title} (log scale)") if min(scaled) > 0 else axes.amounts(scaled, title)
     else:
         x = axes.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
-        y = axes.amounts(scaled, title)
+        y = axes.amounts(scaled, title, tops=tops)
     without = [  # a name for what has crosses only
         Curve(
             name=name,

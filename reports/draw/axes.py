@@ -52,16 +52,22 @@ FAR_APART = 30.0
 """How many times the least of some values the largest is where one linear axis would lay the least on the floor."""
 
 
-def far_apart(values: Sequence[float]) -> bool:
-    """Do some values, all above 0, lie so far apart that their axis is a log one?"""
-    return min(values, default=0.0) > 0 and max(values) > FAR_APART * min(values)
+FLAT = 8.0
+"""The same of the largest values of panels that share an axis: the curves of the lowest panel would be one line."""
 
 
-def amounts(values: Sequence[float], title: str, ticks: int = 5) -> Axis:
+def far_apart(values: Sequence[float], tops: Sequence[float] = ()) -> bool:
+    """Do some values, all above 0, lie so far apart that their axis is a log one? tops: the largest of each panel that shares it."""
+    if min(values, default=0.0) <= 0:
+        return False
+    return max(values) > FAR_APART * min(values) or max(tops, default=0.0) > FLAT * min(tops, default=0.0)
+
+
+def amounts(values: Sequence[float], title: str, ticks: int = 5, tops: Sequence[float] = ()) -> Axis:
     """An axis for any values: from 0; log, and its title says so, where they are `far_apart`; without 0 where some are below it."""
     if min(values, default=0.0) < 0:
         return _across_zero(values, title, ticks)
-    if far_apart(values):
+    if far_apart(values, tops):
         return decades(values, f"{title} (log scale)")
     return from_zero(values, title, ticks)
 
