@@ -83,7 +83,6 @@ def test_what_is_far_apart_has_a_log_axis_that_says_so(
     assert not any("-" in text for _, text in axis.ticks)
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(1e9, 2e9)), min_size=1, max_size=9))
 @pytest.mark.parametrize(
     ("tops", "kind"), [([16.0], "linear"), ([2.1, 16.0], "linear"), ([1.9, 16.0], "log")]
 )
@@ -96,6 +95,7 @@ def test_no_panel_is_flattened_by_the_others_of_its_axis(tops: list[float], kind
     assert axes.amounts([0.0, *tops], "Time, ns", tops=tops).kind == "linear"
 
 
+@given(st.lists(st.one_of(st.none(), st.floats(1e9, 2e9)), min_size=1, max_size=9))
 def test_sessions_lie_in_order_between_their_edges(times: list[float | None]) -> None:
     line = Timeline.of(times)
 
