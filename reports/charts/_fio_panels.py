@@ -44,6 +44,7 @@ class _Picture:
     """The panels of a figure, what its title may say of all of them, what is drawn in them, and what its marks mean."""
 
     title: str
+    told_of: tuple[Run, ...]  # whose numbers its title tells
     drawn: pd.DataFrame
     panels: tuple[Panel, ...]
     threes: bool  # has each cell three of them?
@@ -80,8 +81,12 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     pictures = [*(panel for row in rows for panel in row.values()), *dot_panels]
     quiet = ([point for point in own if point.run.sound] for own in panels.values())
     titles: set[str] = set()
+    told_of: dict[Run, None] = {}
     for own in filter(None, quiet):
         titles.add(_finding(own, known, middle))
+        told_of |= dict.fromkeys(
+            p.run for p in own if p.series == findings.spoken_of(dict.fromkeys(p.series for p in own), _READS)
+        )
         if len(titles) > 1:  # of a thousand panels the others are not asked
             break
     marks = _marks(runs, [*drawn.values()], rows, pictures, shared)
@@ -96,6 +101,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     return _Picture(
         title=titles.pop() if len(titles) == 1 else f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
         drawn=seen,
+        told_of=tuple(told_of),
         threes={len(row) for row in rows} == {3} and not dots,
         panels=(*(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row), *dot_panels),
         key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 and len({colours[name] for name in key} - {vega.GREY}) == len(key) else (),
@@ -278,6 +284,10 @@ def _points(found: pd.DataFrame) -> list[_Point]:
     return [_Point(*row) for row in zip(*columns, strict=True)]
 
 
+_READS = ("randread", "read")
+"""Series of pure reads."""
+
+
 def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: str) -> str:
     """Return what is true of a panel; a figure's title says it if it is of all of them."""
     drawn = {what: _lines(own, known, what) for what in ("iops", middle)}
@@ -285,7 +295,7 @@ def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: st
         {line.name: {int(d): s for d, s in line.points} for line in lines} for lines in drawn.values()
     )
     full = {line.name: formulas.saturations(line.turns) for line in drawn["iops"]}
-    return findings.iodepth(iops, waits, ("randread", "read"), full)
+    return findings.iodepth(iops, waits, _READS, full)
 
 
 _MOST_COUNTS = 4

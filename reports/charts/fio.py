@@ -133,6 +133,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
         sub=" ".join(filter(None, (*what_ran(found if picture is None else picture.drawn, found), *(picture.marks if picture else ())))),
         panels=picture.panels if picture else (),
         threes=bool(picture and picture.threes),
+        told_of=((picture.told_of, ""),) if picture else None,
         key=picture.key if picture else (),
         tables=tuple(small) if picture else (*small, *numbers),
         numbers=(*large, *(numbers if picture else [])),
@@ -174,12 +175,15 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         (of, own[0]) for of, own in tails.items() if own and subject.tails and own[0] > subject.tails[-1]
     ]
     longer = max(further, key=lambda one: one[1], default=None)
+    modes = "" if subject.hollow else findings.modes(name, subject.steady_modes)
     title = (
         "How long single I/Os took"
         if subject.hollow
-        else findings.modes(name, subject.steady_modes)
+        else modes
         or findings.tail(name, subject.tails, subject.largest, subject.n, noun="I/O", longer=longer)
     )
+    told = {of_title.listed} if modes or not longer else {of_title.listed, longer[0]}
+    told_of = tuple(run for tail in every if tail.listed in told for run, *_ in tail.members)
 
     colours = series_colours({tail.name: tail.direction for tail in picked}, [[tail.name for tail in picked]])
     panels = (
@@ -195,7 +199,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         f"{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{wording.not_drawn(len(every), len(chosen), 'curve')}",
         panels=panels,
         numbers=(table,),
-        runs=tuple(dict.fromkeys(binned["run"])), metric=latency,
+        runs=tuple(dict.fromkeys(binned["run"])), metric=latency, told_of=((told_of, latency),),
     )  # fmt: skip
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
-from reports.charts._imb_curves import Line, Panels, curves, sound, with_names
+from reports.charts._imb_curves import RATE, Line, Panels, curves, sound, with_names
 from reports.charts._imb_panels import rate_panel, time_panel, without_bytes
 from reports.charts._imb_tables import fitted, numbers_table, offers_tables, undrawn_tables
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.core_pairs import pairs_figure
-from reports.draw.figure import Figure, Panel
+from reports.draw.figure import Figure, Panel, Runs
 from reports.numbers import formulas
 from reports.numbers.imb import STATISTICS
 from reports.page.model import KeyNumber
@@ -87,7 +87,11 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels, los
     cold = _cold(with_names(panels)[: sum(map(len, shown.values()))])
     runs = list(dict.fromkeys(run for lines in shown.values() for line in lines for run in line.cell))
     if is_pingpong:
-        titles = {findings.pingpong(_said(lines)) for lines in told.values()}
+        said = [findings.crossing(_said(lines)) for lines in told.values()]
+        titles = {one.text for one in said}
+        told_of = tuple(
+            of for lines, one in zip(told.values(), said, strict=True) for of in _told_of(lines, one)
+        )
         peaks = [
             f"{fmt.quantity(c.offers.peak, 'B/s')} at {c.peak_at} ({c.name})" for c in first if c.offers.peak
         ]
@@ -103,7 +107,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels, los
             + (f"Peaks{own}: {fmt.words(peaks)}." if peaks and len(told) == 1 else "")
         )
     else:
-        titles = {f"{benchmark}: time by message size"}
+        titles, told_of = {f"{benchmark}: time by message size"}, ()
         sub = (
             f"IMB {benchmark}, {wording.ran(runs, program_name)}{f'; time: {whose}' if whose else ''}. {cold}"
         )
@@ -124,7 +128,17 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels, los
         half=len(drawn) == 1,
         note=fitted(first) if is_pingpong and len(told) == 1 else "",
         numbers=(*(offers_tables(panels) if is_pingpong else ()), numbers_table(benchmark, panels)),
+        told_of=told_of,
     )
+
+
+def _told_of(lines: Iterable[Line], said: findings.Told) -> Iterator[tuple[Runs, str]]:
+    """Give whose numbers a title tells, and which."""
+    for line in lines:
+        if line.latency and line.name in said.of:
+            yield line.cell, line.latency.metric
+            if said.peaks:
+                yield line.cell, RATE
 
 
 def _cores_figure(sweep: str, panels: Panels) -> Figure | None:

@@ -242,15 +242,18 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     sub += wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)
     sub += wording.not_drawn(len(found), len(chosen), "curve")
     sub += _without_histogram(subject, beside, found)
+    modes = (
+        _poke_modes.title(name, subject, others)
+        or _poke_modes.loop_title(name, subject, others)
+        or titles.modes(name, subject.steady_modes)
+    )
     return Figure(
         id=f"tail-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=f"How long {many} took"
         if subject.hollow
-        else _poke_modes.title(name, subject, others)
-        or _poke_modes.loop_title(name, subject, others)
-        or titles.modes(name, subject.steady_modes)
+        else modes
         or titles.tail(
             name,
             subject.tails,
@@ -265,6 +268,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
         numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found), metric="latency"),),
         runs=tuple(_tails.runs_of(found)),
         metric="latency",
+        told_of=((tuple(_tails.runs_of([subject, *([longer] if longer and not modes else [])])), "latency"),),
     )
 
 

@@ -181,8 +181,19 @@ def _figure(
         numbers=(_numbers(found, scale),),
         runs=tuple(dict.fromkeys(found["run"])),
         metric="bandwidth" if dots else metric_of(kernel),
+        found=None
+        if dots
+        else title not in findings.bandwidths(name),  # "Four threads fill memory" has no figure
+        told_of=((_told_of(measured, quiet), metric_of(kernel)),),
         half=len(panels) == 1,
     )
+
+
+def _told_of(measured: Sequence[Run], quiet: _Curves) -> tuple[Run, ...]:
+    """Return the runs of the lines that a title speaks of: the first of each panel, and remote memory beside the local one."""
+    lines = {own[0].name for own in quiet.values() if own}
+    lines |= {"remote"} if "local" in lines else set()
+    return tuple(run for run in measured if run.sound and _line(run) in lines)
 
 
 def _of_texts(measured: Sequence[Run]) -> bool:

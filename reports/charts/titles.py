@@ -191,7 +191,12 @@ def scaling(
 
 def bandwidth(kernel: str, curves: Iterable[Mapping[int, Spread]]) -> str:
     """Return the subject alone: "Triad bandwidth over threads", of curves that have one count of threads each "Triad bandwidth"."""
-    return f"{kernel} bandwidth{' over threads' if any(len(line) > 1 for line in curves) else ''}"
+    return bandwidths(kernel)[any(len(line) > 1 for line in curves)]
+
+
+def bandwidths(kernel: str) -> tuple[str, str]:
+    """Return what `bandwidth` may be: titles that say nothing of the data."""
+    return f"{kernel} bandwidth", f"{kernel} bandwidth over threads"
 
 
 def _agreed(line: Mapping[int, Spread], full: Sequence[float] | None) -> int | None:
@@ -210,7 +215,20 @@ class Messages(NamedTuple):
     last: tuple[str, Spread] | None = None  # the largest size, and the bandwidth there
 
 
+class Told(NamedTuple):
+    """A title of messages, and of what its numbers are."""
+
+    text: str
+    of: tuple[str, ...] = ()  # the curves whose latency it tells
+    peaks: bool = False  # and their bandwidth, too?
+
+
 def pingpong(curves: Mapping[str, Messages]) -> str:
+    """Return the text of `crossing`."""
+    return crossing(curves).text
+
+
+def crossing(curves: Mapping[str, Messages]) -> Told:
     """Say "Crossing the socket costs 2.58 × in latency at 0 B and 47.7 % of bandwidth"; of a single pair "A message of 0 B takes 115 ns; bandwidth
     reaches 65.9 GB/s at 256 KiB and falls to 2.19 GB/s at 4 MiB", the last where that is less than half.
 
@@ -218,21 +236,24 @@ def pingpong(curves: Mapping[str, Messages]) -> str:
     its repeats do not agree on is not said.
     """
     ranked = sorted(curves, key=lambda name: curves[name].time.median)
+    subject = Told("Message passing: time and bandwidth")
     if not ranked:
-        return "Message passing: time and bandwidth"
+        return subject
     near, far = curves[ranked[0]], curves[ranked[-1]]
     if len(ranked) == 1 and near.peak and not near.time.unsteady and not near.peak.unsteady:
         text = f"A message of {near.at} takes {fmt.quantity(near.time.median, 'ns')}; bandwidth reaches {_peak(near.peak, near.peak_at)}"
         if near.last and near.last[1].median < near.peak.median / 2 and differs(near.last[1], near.peak):
             text += f" and falls to {_peak(near.last[1], near.last[0])}"
-        return text
+        return Told(text, (ranked[0],), peaks=True)
     if len(ranked) == 1 or near.at != far.at or not differs(near.time, far.time):
-        return "Message passing: time and bandwidth"
+        return subject
     said = _CROSSING.get(ranked[-1], f"“{ranked[-1]}” against “{ranked[0]}”")
     text = f"{said} costs {fmt.number(far.time.median / near.time.median)} × in latency at {near.at}"
+    ends = (ranked[0], ranked[-1])
     if near.peak and far.peak and far.peak.median < near.peak.median and differs(near.peak, far.peak):
         text += f" and {fmt.percent(1 - far.peak.median / near.peak.median, 3)} of bandwidth"
-    return text
+        return Told(text, ends, peaks=True)
+    return Told(text, ends)
 
 
 def _peak(rate: Spread, at: str) -> str:
@@ -247,6 +268,12 @@ _CROSSING = {
 }
 
 
+def spoken_of(curves: Iterable[str], reads: Sequence[str]) -> str | None:
+    """Return the series that `iodepth` speaks of: the first of the pure reads, else of all."""
+    known = list(curves)
+    return next((r for r in reads if r in known), next(iter(known), None))
+
+
 def iodepth(
     curves: Mapping[str, Mapping[int, Spread]],
     waits: Mapping[str, Mapping[int, Spread]],
@@ -259,7 +286,7 @@ def iodepth(
     spoken of); full: series → the depths at which its repeats reach 95 % of their maximum, if not that of the medians. Said where that is one depth in all repeats
     and has a deeper one behind it, the first depth is well below, and the deepest waits longer.
     """
-    name = next((r for r in reads if r in curves), next(iter(curves), None))
+    name = spoken_of(curves, reads)
     depths = sorted(curves[name]) if name is not None else []
     if name is None or len(depths) < 2:
         return "IOPS and latency"

@@ -69,6 +69,11 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
     }
     if not found:
         return figure
+    told_of = (
+        ((run, metric) for run, metric in every if run.sound)
+        if figure.told_of is None
+        else ((run, metric) for runs, metric in figure.told_of for run in runs)
+    )
     kinds = {check.id: check.title for check in checks()}
     shown = {cell_key(run): run for run, _ in every}
     names = _names(list(shown.values()))
@@ -80,6 +85,7 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
         figure,
         doubt="; ".join(said),
         doubt_counted=_counts(by_check, shown),
+        title_doubted=figure.says and any(doubting(guilty, cell_key(run), metric) for run, metric in told_of),
         tables=tuple(of_table(table, guilty) for table in figure.tables),
         numbers=tuple(of_table(table, guilty) for table in figure.numbers),
     )

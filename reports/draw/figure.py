@@ -196,7 +196,10 @@ class Figure:
     )  # what of `runs` it shows, where a check may doubt that alone
     axes: str = ""  # what each axis of its sweep does, in a sentence (`reports.report.axis_effects`)
     found: bool | None = None  # does its title say what the data says? None: if it has a figure in it
+    told_of: tuple[tuple[Runs, str], ...] | None = field(default=None, repr=False, compare=False)
+    """Whose numbers the title tells, and which (a metric, "": several); None: those of all that is sound in it."""
     doubt: str = ""  # of which of its cells, and why: "ranks on the same core (P1, 1 of 2 cells)"
+    title_doubted: bool = False  # is a number that the title tells, or makes a claim of, among these?
     doubt_counted: str = ""  # the same in short: "P1 1 of 2 cells"
 
     def cut(self) -> Figure:
@@ -207,7 +210,7 @@ class Figure:
     def without_runs(self) -> Figure:
         """Return the figure as it is read, where nobody asks any more whose numbers it shows."""
         tables, numbers = (tuple(replace(t, of=()) for t in own) for own in (self.tables, self.numbers))
-        return replace(self, tables=tables, numbers=numbers, runs=())
+        return replace(self, tables=tables, numbers=numbers, runs=(), told_of=None)
 
     @property
     def bare(self) -> bool:
@@ -248,8 +251,8 @@ class Figure:
 
     @property
     def heading(self) -> str:
-        """The title as it is read, with a mark where a check doubts a number of the figure."""
-        return f"{MARK} {self.title}" if self.doubt else self.title
+        """The title as it is read, with a mark where a check doubts a number that it tells."""
+        return f"{MARK} {self.title}" if self.title_doubted else self.title
 
     @property
     def doubted(self) -> str:

@@ -62,7 +62,17 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         panels=(picture,),
         numbers=(_table(known),),
         half=True,
+        told_of=tuple(((t.run,), t.metric) for t in _ends(spoken)),
     )  # fmt: skip
+
+
+def _ends(times: Sequence[AccessTime]) -> tuple[AccessTime, ...]:
+    """Return the fastest and the slowest, of which `titles.overview` tells; () of none."""
+    return (
+        tuple(end(times, key=lambda t: t.repeats.median if t.repeats else t.median) for end in (min, max))
+        if times
+        else ()
+    )
 
 
 def _common(times: Sequence[AccessTime]) -> dict[str, list[str]]:

@@ -175,6 +175,11 @@ def test_a_title_that_compares_with_a_convicted_pair_is_marked(make: Any, tmp_pa
     (figure, *_) = figures(build.build(found))
     assert "2.58 ×" in figure.title
 
+    near = of_figure(figure, {(*cell_key(bad), "PingPong/time/4096"): "G6", (*cell_key(bad), "*"): ""})
+    assert (near.heading, near.doubt_counted) == (
+        figure.title,
+        "G6 1 of 2 cells",
+    )  # it tells of 0 B and of the peak
     marked = of_figure(figure, {cell_key(bad): "P1"})
     assert marked.heading == f"⚠ {figure.title}"
     assert (
@@ -312,8 +317,8 @@ def test_a_key_number_that_tells_of_another_cell_bears_its_mark(
     far = next(run for run in results.runs if run.place in ("inter", "remote"))
     candidates = chart_module(tool).chapter(results, tool).key_numbers
 
-    (number,) = [n for n in chosen(candidates, results, {cell_key(far): "X1"}) if context in n.context]
-    assert number.doubt == "X1"
+    (number,) = [n for n in chosen(candidates, results, {cell_key(far): "S3"}) if context in n.context]
+    assert number.doubt == "S3"
     assert all(run.place != far.place for run in number.runs)
 
 
@@ -389,3 +394,26 @@ def test_of_a_row_whose_numbers_are_not_doubted_alike_each_that_is_has_a_mark(ma
     assert told((cell_key(run), "P3", "PingPong"), rate) == ("near", "⚠ 1 µs", "⚠ 9 GB/s", "–", "⚠ G11, P3")
     assert told(rate) == ("near", "1 µs", "⚠ 9 GB/s", "–", "⚠ G11")
     assert told((cell_key(run), "D1", "")) == ("near", "1 µs", "9 GB/s", "–", "⚠ D1")
+
+
+def test_a_title_has_a_mark_where_a_number_that_it_tells_is_doubted(make: Any, tmp_path: Path) -> None:
+    """Of ten cells one was doubted, of which the title says nothing, and “⚠ STREAM Triad …” stood over all of them."""
+    maker = make.Maker(tmp_path / "a.db")
+    for place in ("local", "remote", "smt siblings"):
+        for threads, rate in ((1, 9e3), (2, 17e3), (4, 22e3)):
+            for _ in range(3):
+                maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",), place=place, relation=place)  # fmt: skip
+    found = load([maker.write()])
+    (figure,) = [f for f in figures(build.build(found)) if f.id.startswith("scaling")]
+    assert figure.says
+
+    def marked(place: str, metric: str) -> bool:
+        own = {cell_key(run): "S3" for run in found.runs if run.place == place}
+        guilty = {(*cell, metric): ids for cell, ids in own.items()} | {(*cell, "*"): "" for cell in own}
+        of = of_figure(figure, guilty)
+        assert of.doubted
+        return of.heading.startswith("⚠ ")
+
+    assert marked("local", "bandwidth/triad")
+    assert not marked("smt siblings", "bandwidth/triad")
+    assert not marked("local", "bandwidth/copy")
