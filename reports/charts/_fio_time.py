@@ -279,7 +279,7 @@ def _map_panel(
                 when = f"{fmt.number(i * width)} to {fmt.number((i + 1) * width)} s"
                 cells.append(
                     {
-                        "series": "map", "x": (i + 0.5) * width, "y": math.sqrt(edges[j] * edges[j + 1]), "left": i * width,
+                        "series": "", "x": (i + 0.5) * width, "y": math.sqrt(edges[j] * edges[j + 1]), "left": i * width,
                         "right": min((i + 1) * width, x.high), "low": max(edges[j], y.low), "high": min(edges[j + 1], y.high), "shade": round(0.08 + 0.87 * strength, 3),
                         "tip": f"{when} · {took} · {fmt.plural(int(n), 'I/O')}", **({"hollow": True} if cell.hollow else {}),
                     }
@@ -288,7 +288,7 @@ def _map_panel(
     def build(wide: int) -> Spec:
         frame = Frame(width=wide, height=248, left=left_margin(y))
         return vega.fill(
-            "moments", frame=frame, x=x, y=y, series=[Series(name="map", colour=vega.SERIES[0])], data={"cells": cells}
+            "moments", frame=frame, x=x, y=y, series=[Series(name="", colour=vega.SERIES[0])], data={"cells": cells}
         )  # fmt: skip
 
     slow = _slowest(one)

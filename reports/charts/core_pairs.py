@@ -64,7 +64,7 @@ def pairs_figure(
         title=titles.between_cores(title, ordered),
         sub=f"{sub} CPUs in the order of the machine’s tree.{lines}{rest}",
         marks="Stronger shade: slower.",
-        panels=(matrix_panel(table, full, inverse=False),) if picture else (),
+        panels=(matrix_panel(table, full, scale.unit, inverse=False),) if picture else (),
         tables=() if picture else (table,),
         numbers=(full,) if many >= WIDE else (),
         half=many < WIDE or picture,

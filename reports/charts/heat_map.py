@@ -13,7 +13,7 @@ from reports.draw.vega import Frame, Rows, Series, Spec
 from reports.numbers.formulas import Spread
 from reports.text import format as fmt
 
-_SERIES = Series(name="map", colour="#D4620F")
+_SERIES = Series(name="", colour="#D4620F")  # a tip is headed by its cell
 
 
 MOST_NUMBERS = 16
@@ -64,12 +64,12 @@ def repeats_apart(spreads: Iterable[Spread]) -> float:
     return statistics.median(ratios) if ratios else 1.0
 
 
-def matrix_panel(table: Table, full: Table, *, inverse: bool) -> Panel:
-    """Draw a table of shades. full: the same with all that a cell has to say, in the order of its cells; inverse: the lowest is the
-    strongest."""
+def matrix_panel(table: Table, full: Table, unit: str, *, inverse: bool) -> Panel:
+    """Draw a table of shades. full: the same with all that a cell has to say (in `unit`), in the order of its cells; inverse: the lowest is
+    the strongest."""
     names = table.columns[1:]
     rows = [row[0] for row in table.rows]
-    tips = [[f"{table.columns[0]} {r} to {c} · {text}" for c, text in zip(names, row[1:], strict=True)] for r, row in zip(rows, full.rows, strict=True)]  # fmt: skip
+    tips = [[f"{table.columns[0]} {r} to {c} · {text} {unit}" for c, text in zip(names, row[1:], strict=True)] for r, row in zip(rows, full.rows, strict=True)]  # fmt: skip
     strengths = [[None if shade is None else shade / 12 for shade in row] for row in table.heat]
     said = f"{table.caption}. Stronger shade: {'less' if inverse else 'slower'}."
     return map_panel(table.caption, said, rows, names, strengths, tips, sorted(table.cuts))

@@ -68,7 +68,7 @@ def _walk(node: ET.Element, uid: str) -> Iterator[ET.Element]:
     if node.get("class") in ("background", "foreground"):  # of groups: nothing is painted in our theme
         return
     attributes = {
-        name: _number(value)
+        name: _number(value, 2 if name.endswith("opacity") else 1)
         for name, value in node.attrib.items()
         if name not in _DROPPED and not name.startswith("aria-") and _DEFAULTS.get(name) != value
     }
@@ -167,10 +167,11 @@ def _unfold(attributes: dict[str, str], x: str, y: str) -> None:
         attributes[x], attributes[y] = match[1], match[2]
 
 
-def _number(text: str) -> str:
-    return _NUMBER.sub(lambda m: _short(float(m[0])), text)
+def _number(text: str, decimals: int) -> str:
+    """Return a text with its numbers of so many decimals: a tenth of a pixel is not seen, a tenth of an opacity is."""
+    return _NUMBER.sub(lambda m: _short(float(m[0]), decimals), text)
 
 
-def _short(value: float) -> str:
-    text = f"{value:.1f}"
-    return "0" if text in ("0.0", "-0.0") else text.removesuffix(".0")
+def _short(value: float, decimals: int = 1) -> str:
+    text = f"{value:.{decimals}f}".rstrip("0").removesuffix(".")
+    return "0" if text == "-0" else text

@@ -79,7 +79,7 @@ def test_of_many_cores_it_is_a_picture(make: Any, tmp_path: Path) -> None:
 
     assert found.tables == ()
     assert len(panel.wide["datasets"]["cells"]) == 20 * 19
-    assert "CPU 0 to 1 · 40.4" in {c["tip"].split(" (")[0] for c in panel.wide["datasets"]["cells"]}
+    assert "CPU 0 to 1 · 40.4 ns" in {c["tip"].split(" (")[0] for c in panel.wide["datasets"]["cells"]}
     assert len(full.rows) == 20
 
 

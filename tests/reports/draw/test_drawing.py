@@ -416,6 +416,18 @@ def test_a_curve_that_folds_back_is_drawn_in_its_order() -> None:
     assert xs[0] < xs[2] < xs[1]
 
 
+def test_tidy_keeps_shades_that_can_be_told_apart() -> None:
+    """With a tenth of an opacity a map had 5 of its 13 shades, and others as soon as a pointer came near."""
+    rects = "".join(f'<path d="M0.04,0h9v9h-9z" fill="#D4620F" fill-opacity="{0.1 + 0.85 * i / 12}"/>' for i in range(13))  # fmt: skip
+    out = svg.tidy(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><g>{rects}</g></svg>', "f", ""
+    )
+
+    assert len({*re.findall(r'fill-opacity="([\d.]+)"', out)}) == 13
+    assert 'fill-opacity="0.1"' in out
+    assert 'd="M0,0h9v9h-9z"' in out
+
+
 def test_tidy_keeps_text_and_makes_ids_unique() -> None:
     source = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><defs><clipPath id="c1"><path d="M0,0h1v1Z"/></clipPath></defs>'
