@@ -110,7 +110,7 @@ def test_from_seventeen_nodes_it_is_a_picture_whose_numbers_are_not_lost(make: A
     assert found.tables == ()
     assert len(cells) == 17 * 17
     assert len(full.rows) == 17
-    assert "node 0 to 2 · 117" in {cell["tip"] for cell in cells}
+    assert "node 0 to 2 · 117 ns" in {cell["tip"] for cell in cells}
     at = {cell["tip"]: cell for cell in cells}
     assert (
         at["node 0 to 0 · 96.0"]["shade"]
