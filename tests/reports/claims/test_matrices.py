@@ -113,11 +113,11 @@ def test_from_seventeen_nodes_it_is_a_picture_whose_numbers_are_not_lost(make: A
     assert "node 0 to 2 · 117 ns" in {cell["tip"] for cell in cells}
     at = {cell["tip"]: cell for cell in cells}
     assert (
-        at["node 0 to 0 · 96.0"]["shade"]
-        < at["node 0 to 2 · 117"]["shade"]
-        < at["node 0 to 1 · 200"]["shade"]
+        at["node 0 to 0 · 96.0 ns"]["shade"]
+        < at["node 0 to 2 · 117 ns"]["shade"]
+        < at["node 0 to 1 · 200 ns"]["shade"]
     )
-    assert at["node 0 to 0 · 96.0"]["high"] == 17  # the first row is at the top
+    assert at["node 0 to 0 · 96.0 ns"]["high"] == 17  # the first row is at the top
     assert "Outlined" not in found.marks
     assert len(panel.wide["datasets"]["lines"]) == 2  # between the two groups
 
