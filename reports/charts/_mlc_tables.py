@@ -353,9 +353,16 @@ def peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     runs = list(dict.fromkeys(run for _, cell in searched.values() for run in cell))
     scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
     several = len({of for of, _, _ in cells}) > 1
-    told = [value.median for value, cell in searched.values() if not is_hollow(cell)]
+    told = {
+        value.median: SEARCHES[section]
+        for (_, section, _), (value, cell) in searched.items()
+        if not is_hollow(cell)
+    }
     everywhere = not any(chosen_cores(run) for run in runs)
-    title = f"Bandwidth reaches {scale.number(max(told))} {scale.unit}" if told else "Bandwidth"
+    where = "over all cores" if everywhere else "over the chosen cores"
+    title = f"Bandwidth {where}"
+    if told and not several:
+        title = f"Bandwidth reaches {scale.number(max(told))} {scale.unit} {where} ({told[max(told)]})"
     rows = tuple(
         (
             traffic_name(traffic),
@@ -369,7 +376,7 @@ def peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         id=f"peaks-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=f"{'Bandwidth' if several else title}{' over all cores' if everywhere else ' over the chosen cores'}",
+        title=title,
         sub=f"{wording.ran(runs, program_name)}{', all cores at once' if everywhere else ''}.{wording.of_texts(runs)}",
         tables=(
             Table(

@@ -79,7 +79,7 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
             drawn.append(ladder)
         drawn += matrix_figures(sweep, members)
         if peaks := peak_figure(sweep, members):
-            drawn.append(peaks)
+            drawn.append(replace(peaks, note=_on_curves(members, loaded)))
         if others := others_figure(sweep, members):
             drawn.append(others)
         figures += _with_lost(drawn, results.lost(tool, sweep))
@@ -122,6 +122,24 @@ def _with_lost(figures: Sequence[Figure], lost: Sequence[Run]) -> list[Figure]:
 # --- loaded latency ----------------------------------------------------------------------------------------
 
 
+def _on_curves(runs: Sequence[Run], loaded: Sequence[Run]) -> str:
+    """Say "The loaded-latency curve of read only reaches 111 GB/s." beside a search that found another bandwidth with the same traffic: each has
+    its own load."""
+    panels = loads(loaded) if loaded else {}
+    curves = {
+        (facets.facet_title(of, "mlc"), load.traffic): load
+        for of, own in panels.items()
+        for load in own
+        if not load.hollow
+    }
+    said = []
+    for (of, _, traffic), (value, _) in searched_peaks(runs).items():
+        load = curves.get((of, traffic))
+        if load and (most := fmt.quantity(load.most.median, "B/s")) != fmt.quantity(value.median, "B/s"):
+            said.append(f"{traffic_name(traffic)} {most}")
+    return f"The same on the loaded-latency curve: {fmt.words(dict.fromkeys(said))}." if said else ""
+
+
 def _peak_numbers(runs: Sequence[Run]) -> list[KeyNumber]:
     """Return the most of each curve and of each search for the most, of one program, but for those that were never quiet; of those the
     ones that are called as the highest is: what could load the memory fully, if anything could."""
@@ -148,7 +166,8 @@ _PEAK: Final = "Memory, peak"
 def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
     cell = load.cell
     which = ", ".join(filter(None, [load.name, facets.facet_title(of, "mlc")]))
-    context = f"{which}, at {fmt.quantity(load.offers.latency_at_peak, 'ns', step=mlc.PRINTED_LOADED_LATENCY)}; {program_name(cell[0])}"
+    at = fmt.quantity(load.offers.latency_at_peak, "ns", step=mlc.PRINTED_LOADED_LATENCY)
+    context = f"{which}, loaded latency at {at}; {program_name(cell[0])}"
     name = _PEAK if load.offers.doubled == "yes" else f"Memory, {load_words(cell) or 'under load'}"
     return wording.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
 

@@ -624,6 +624,25 @@ def test_a_caption_names_the_programs_that_are_drawn(make: Any, tmp_path: Path) 
     assert [table.caption.rpartition(", ")[2] for table in climb.tables] == ["buffer 0 B", "buffer 1 KiB"]
 
 
+@pytest.mark.parametrize(
+    ("most", "said"), [(110.4e3, "The same on the loaded-latency curve: read only 110 GB/s."), (105e3, "")]
+)
+def test_two_searches_for_the_most_are_told_apart(make: Any, tmp_path: Path, most: float, said: str) -> None:
+    """“Memory, peak 111 GB/s, read only, at 189 ns” stood over “Bandwidth reaches 110 GB/s over all cores”, and nothing said which is which."""
+    head = "Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --peak_injection_bandwidth \n\n"
+    peaks = f"{head}Measuring Peak Injection Memory Bandwidths for the system\nALL Reads        :\t105000.0\n"
+    rows = [(20000, 65.0, 1700.0), (1000, 70.0, 14e3), (200, 85.0, 54e3), (100, 99.0, 83e3), (0, 189.0, most)]
+    maker = make.Maker(tmp_path / "r.db")
+    for mode, text in (("loaded_latency", make.mlc_text(rows)), ("peak_injection_bandwidth", peaks)):
+        maker.add("s", "mlc", {"mode": mode}, text, axes=("mode",))
+    path = maker.write()
+
+    (found,) = [f for f in figures(path) if f.id.startswith("peaks")]
+    assert (found.title, found.note) == ("Bandwidth reaches 105 GB/s over all cores (peak injection)", said)
+    (key,) = [n for n in build.build(load.load([path])).key_numbers if n.name == "Memory, peak"]
+    assert key.context.startswith("read only, loaded latency at 189 ns;")
+
+
 def test_all_cores_are_those_of_a_load_that_was_not_placed(make: Any, tmp_path: Path) -> None:
     said = {}
     for option in ("", " -k2-3"):
@@ -635,8 +654,8 @@ def test_all_cores_are_those_of_a_load_that_was_not_placed(make: Any, tmp_path: 
         path = maker.write()
         said[option] = figures(path)[0], show.show_result(path)
 
-    assert said[""][0].title == "Bandwidth reaches 28.1 GB/s over all cores"
-    assert said[" -k2-3"][0].title == "Bandwidth reaches 28.1 GB/s over the chosen cores"
+    assert said[""][0].title == "Bandwidth reaches 28.1 GB/s over all cores (maximum)"
+    assert said[" -k2-3"][0].title == "Bandwidth reaches 28.1 GB/s over the chosen cores (maximum)"
     assert "all cores" in said[""][1]
     for text in (said[" -k2-3"][0].sub, said[" -k2-3"][1]):
         assert "all cores" not in text
