@@ -253,7 +253,7 @@ def cross_rows(crosses: Iterable[Cross], plot: Plot, colours: Mapping[str, str] 
             up = 6 + 11 * i
             rows.append(
                 {
-                    "series": cross.series, "x": x, "y": plot.y.low, "up": up, "y_px": _px(plot.frame.plot_height - up),
+                    "series": cross.series, "x": x, "y": plot.y.first, "up": up, "y_px": _px(plot.frame.plot_height - up),
                     "colour": (colours or {}).get(cross.series, FAILED), "tip": cross.said,
                 }
             )  # fmt: skip
@@ -398,7 +398,7 @@ def _beside_ends(
     anchors = [(plot.at(c.points[-1][0], c.points[-1][1].median / factor), texts[c.name]) for c in early]
     strokes = segments([c for c in curves if c.points], plot, factor)
     bounds = (0.0, 0.0, plot.frame.plot_width, plot.frame.plot_height - 4)
-    at = [(plot.at(row["x"], plot.y.low)[0], row["y_px"]) for row in crosses]
+    at = [(plot.at(row["x"], plot.y.first)[0], row["y_px"]) for row in crosses]
     taken = [(x - _CROSS, y - _CROSS, x + _CROSS, y + _CROSS) for x, y in at]
     placed = label_placement.near(anchors, strokes, taken, bounds, reaches=_REACHES)
     return {

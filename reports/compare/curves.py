@@ -196,36 +196,42 @@ def _telling(rows: Sequence[Row], axis: str) -> list[str]:
 
 
 def ratio_axis(rows: Sequence[Row]) -> axes.Axis:
-    """Return an axis of ratios, log, with changes in per cent as ticks: wide enough for all of B ÷ A and the band, and for intervals up to
-    three times as far as the farthest ratio."""
-    ratios = [abs(math.log(row.decision.ratio)) for row in rows if row.decision.ratio]
+    """Return an axis of ratios, log, with changes in per cent as ticks, on which better is up: that of a metric of which less is better falls.
+
+    It holds all of B ÷ A, no change with the band around it, and of intervals what is up to three times as far as the farthest ratio.
+    """
+    ratios = [math.log(row.decision.ratio) for row in rows if row.decision.ratio]
     band = math.log1p(max(row.decision.threshold for row in rows))
-    most = max(*ratios, band) * 3
+    most = max(*map(abs, ratios), band) * 3
     ends = [
-        abs(math.log(end))
+        max(-most, min(most, math.log(end)))
         for row in rows
         if row.interval
         for end in (row.decision.low, row.decision.high)
         if end and end > 0
     ]
-    half = max(2 * band, 1.15 * min(most, max([*ratios, *ends])))
-    low, high = math.exp(-half), math.exp(half)
-    way = {"higher": ", down is worse", "lower": ", up is worse"}.get(rows[0].better, "")
-    title = f"B against A (log){way}"
-    return axes.Axis(kind="log", low=low, high=high, ticks=tuple(_ratio_ticks(low, high)), title=title)
+    held = [*ratios, *ends, -band, band]
+    margin = max(band / 2, 0.07 * (max(held) - min(held)))
+    low, high = math.exp(min(held) - margin), math.exp(max(held) + margin)
+    better = rows[0].better
+    title = f"B against A (log){'' if better == 'neither' else ', up is better'}"
+    return axes.Axis(
+        kind="log", low=low, high=high, ticks=tuple(_ratio_ticks(low, high)), title=title, falling=better == "lower"
+    )  # fmt: skip
 
 
 def _ratio_ticks(low: float, high: float) -> Iterable[tuple[float, str]]:
+    """Return three to seven ticks: changes in per cent, of an axis that goes further factors."""
     for step in (0.02, 0.05, 0.1, 0.2, 0.5):
         below, above = math.floor((1 - low) / step), math.floor((high - 1) / step)
-        if below + above < 7:
+        if below + above < 7 and low > 0.25:
             marks = [1 + k * step for k in range(-below, above + 1)]
-            return [(mark, _percent(mark)) for mark in marks if mark > 0]
-    base = next(
-        base for base in (2, 10, 100, 10**4, 10**8, 10**16, 10**64) if math.log(high) / math.log(base) < 4
-    )
-    count = math.floor(math.log(high) / math.log(base))
-    return [(float(base) ** k, _times(base, k)) for k in range(-count, count + 1)]
+            return [(mark, _percent(mark)) for mark in marks]
+    for base in (2, 10, 4, 100, 10**4, 10**8, 10**16, 10**64):
+        first, last = math.ceil(math.log(low, base)), math.floor(math.log(high, base))
+        if 2 <= last - first < 7:
+            return [(float(base) ** k, _times(base, k)) for k in range(first, last + 1)]
+    return [(1.0, "same")]
 
 
 def _percent(ratio: float) -> str:

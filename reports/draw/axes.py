@@ -18,6 +18,7 @@ class Axis:
     """One axis: its domain in chart units, its ticks with their texts, its title with unit and "(log)".
 
     `fine` are the ticks for a part of it that a reader has zoomed to, from few to many; without them any number may be one.
+    `falling`: `low` is at the far end, above or to the right.
     """
 
     kind: Literal["linear", "log"]
@@ -26,12 +27,20 @@ class Axis:
     ticks: tuple[tuple[float, str], ...]
     title: str
     fine: tuple[tuple[tuple[float, str], ...], ...] = ()
+    falling: bool = False
+
+    @property
+    def first(self) -> float:
+        """The value at the origin, below or to the left."""
+        return self.high if self.falling else self.low
 
     def share(self, value: float) -> float:
-        """Return where a value lies: 0 at `low`, 1 at `high`."""
+        """Return where a value lies: 0 at `first`, 1 at the far end."""
         if self.kind == "log":
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return 1 - share if self.falling else share
 
     def titled(self, title: str) -> Axis:
         return replace(self, title=title)

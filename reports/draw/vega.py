@@ -192,6 +192,8 @@ def _axis(channel: Spec, axis: Axis) -> None:
     channel["title"] = axis.title
     scale = channel.setdefault("scale", {})
     scale.update({"type": axis.kind, "domain": [axis.low, axis.high], "nice": False, "zero": False})
+    if axis.falling:
+        scale["reverse"] = True
     if channel.get("axis") is not None:
         channel["axis"]["values"] = [value for value, _ in axis.ticks]
         channel["axis"]["labelExpr"] = text_of_tick(_texts(axis.ticks))

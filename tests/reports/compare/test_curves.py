@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_every_tested_size_has_the_ratio_of_its_row(factor: float, make: Any, tm
     assert "less is better" in figure.sub
 
 
-@pytest.mark.parametrize("factor", [1.0, 1.02, 1.4, 40.0, 3e5, 1e12])
+@pytest.mark.parametrize("factor", [0.02, 0.3, 0.9, 1.0, 1.02, 1.4, 5.0, 40.0, 3e5, 1e12])
 def test_the_axis_has_a_few_ticks_around_no_change(factor: float, make: Any, tmp_path: Path) -> None:
     rows = [row for row in messages(make, tmp_path, factor).rows if row.number.title == "PingPong time"]
 
@@ -120,6 +121,24 @@ def test_the_axis_has_a_few_ticks_around_no_change(factor: float, make: Any, tmp
         elif text != "same":
             assert math.isclose(tick, float(text.removesuffix(" ×").replace("\u202f", "")))
     assert all(axis.low <= (row.decision.ratio or 1) <= axis.high for row in rows)
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.4])
+def test_better_is_up_whatever_the_direction_of_the_metric(factor: float, make: Any, tmp_path: Path) -> None:
+    """A fall of the bandwidth and one of the latency were drawn alike, and half of each panel was empty."""
+    found = messages(make, tmp_path, factor)
+    rows = [row for row in found.rows if row.number.title == "PingPong time"]
+    times = ratio_axis(rows)
+    rates = ratio_axis([replace(row, number=replace(row.number, better="higher")) for row in rows])
+
+    assert times.share(1.05) < times.share(1.0) < times.share(0.95)
+    assert rates.share(0.95) < rates.share(1.0) < rates.share(1.05)
+    assert times.title == rates.title == "B against A (log), up is better"
+    far, near = (times.high, times.low) if factor > 1 else (times.low, times.high)
+    assert abs(math.log(far)) > 4 * abs(math.log(near))
+    scale = delta(found).curves[0].panels[0].wide["encoding"]["y"]["scale"]
+    assert scale["reverse"]
+    assert scale["domain"] == [times.low, times.high]
 
 
 def test_points_of_one_run_a_side_have_no_interval(make: Any, tmp_path: Path) -> None:
