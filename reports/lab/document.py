@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
@@ -282,10 +283,14 @@ def _topology_rows(topology: Topology) -> Iterable[tuple[str, str]]:
 
 
 def _sweeps_table(results: Results) -> Table:
+    """Return a row a sweep. With numbers are the runs whose numbers are shown: also the disturbed ones that are drawn hollow."""
+    told = results.by_sweep(run for tool in results.told for run in results.shown(tool))
+    hollow = {sweep: sum(not run.sound for run in shown) for sweep, shown in told.items()}
+    some = any(hollow.values())
     rows = []
     for sweep, runs in results.by_sweep(results.runs).items():
-        good = [r for r in runs if r.parsed is not None]
-        programs = list(dict.fromkeys(map(program_name, good or runs)))
+        shown = told.get(sweep, [])
+        programs = list(dict.fromkeys(map(program_name, shown or runs)))
         cells = {(r.file, r.record.point_id) for r in runs}
         places = list(dict.fromkeys(_place(r) for r in runs))
         rows.append(
@@ -294,17 +299,29 @@ def _sweeps_table(results: Results) -> Table:
                 fmt.words([*programs[:3], f"{len(programs) - 3} more"] if len(programs) > 4 else programs),
                 fmt.count(len(cells)),
                 fmt.count(len(runs)),
-                fmt.count(len(good)),
+                fmt.count(len(shown)),
+                *([fmt.count(hollow.get(sweep, 0))] if some else []),
                 fmt.words(places) if len(places) < 4 else f"{len(places)} places",
             )
         )
     table = model.Table(
-        columns=("Sweep", "Program", "Cells", "Runs", "With numbers", "Placed on"),
+        columns=(
+            "Sweep",
+            "Program",
+            "Cells",
+            "Runs",
+            "With numbers",
+            *(["Hollow"] if some else []),
+            "Placed on",
+        ),
         rows=tuple(rows),
-        numeric=frozenset((2, 3, 4)),
-        caption="What ran; the command lines are at the end",
+        numeric=frozenset((2, 3, 4, *([5] if some else []))),
+        caption=f"What ran; {_HOLLOW if some else ''}the command lines are at the end",
     )
     return _table("sweeps", table)
+
+
+_HOLLOW: Final = "hollow: of cells that were never quiet, or whose program calls its results wrong; drawn so, and in no statement; "
 
 
 def _shortened(check: Check) -> Check:
