@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from reports import numbers
@@ -31,20 +32,30 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
     if not rows:
         return None
     return Figure(
-        id="best-cells", title="The best cell of each sweep",
+        id="best-cells", title=_title([alone for *_, alone in rows]),
         sub="By the number that stands for a run; the median of the repeats, and their range. Of cells within its repeats any may be the best. Cells of which neither way is better have no best; a sweep of one cell, or over the size of what is accessed, is not here.",
         tables=(
             Table(
-                columns=("Sweep", "Number", "Better", "Cells", "Best cell", "Value", "Repeats"),
-                rows=tuple(row for row, *_ in rows), numeric=frozenset((3, 5, 6)), of=tuple(row_of(runs) for _, runs, _ in rows),
-                metric_of=tuple(metric for *_, metric in rows),
+                columns=("Sweep", "Best cell", "Value", "Repeats", "By", "Cells"),
+                rows=tuple(row for row, *_ in rows), numeric=frozenset((2, 3, 5)), of=tuple(row_of(runs) for _, runs, *_ in rows),
+                metric_of=tuple(metric for _, _, metric, _ in rows),
             ),
         ),
     )  # fmt: skip
 
 
-def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], str]]:
-    """Give the row of a sweep, whose numbers it has, and which (`Leader.metric`); nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
+def _title(alone: Sequence[str]) -> str:
+    """Say "alg=robin-hood is best in 37 of 40 sweeps", of a cell that is in more than half of them; else what the rows are. alone: of each
+    sweep its best cell, "" where others share that or are within its repeats, or one run alone tells it."""
+    one, number = Counter(filter(None, alone)).most_common(1)[0] if any(alone) else ("", 0)
+    if number < 2 or 2 * number <= len(alone):
+        return "The best cell of each sweep"
+    of = "all" if number == len(alone) else f"{fmt.count(number)} of"
+    return f"{one} is best in {of} {fmt.count(len(alone))} sweeps"
+
+
+def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], str, str]]:
+    """Give the row of a sweep, whose numbers it has, and which (`Leader.metric`), and its best cell where its repeats tell that from all others; nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
     is the best, of cells that have no number of one unit and direction, and of texts that nothing says to be of one machine. What two files
     measured is two cells."""
     if len({machine_key(run) for run in runs if run.captured}) > 1:
@@ -69,13 +80,9 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], str]
     }
     if not spreads:
         return
-    head = (runs[0].sweep_title or runs[0].cell.sweep, f"{leader.words}{at}")
+    title, by, count = runs[0].sweep_title or runs[0].cell.sweep, f"{leader.words}{at}", fmt.count(len(cells))
     if leader.better == "neither":
-        yield (
-            (*head, fmt.NOTHING, fmt.count(len(cells)), fmt.NOTHING, fmt.NOTHING, fmt.NOTHING),
-            list(runs),
-            leader.metric,
-        )
+        yield (title, *(fmt.NOTHING,) * 3, by, count), list(runs), leader.metric, ""
         return
     pick = min if leader.better == "lower" else max
     value = pick(of.median for of in spreads.values())
@@ -88,8 +95,8 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], str]
     ranged = " to ".join(ends) if of.n > 1 else fmt.NOTHING
     yield (
         (
-            *head, f"{leader.better} is better", fmt.count(len(cells)), f"{whose}{own[0].cell.describe()}{as_good}", fmt.quantity(value, unit),
-            ranged,
+            title, f"{whose}{own[0].cell.describe()}{as_good}", fmt.quantity(value, unit), ranged,
+            f"{by}, {leader.better} is better", count,
         ),
-        own, leader.metric,
+        own, leader.metric, "" if as_good or of.n < 2 else f"{whose}{own[0].cell.describe()}",
     )  # fmt: skip

@@ -59,14 +59,25 @@ def test_each_sweep_has_its_best_cell_as_its_metric_says(
 
     assert [row["Sweep"] for row in rows] == [f"Sweep {i}" for i in range(7)]
     assert {row["Best cell"] for row in rows} == {cell}
-    assert {row["Number"] for row in rows} == {metric}
-    assert {row["Better"] for row in rows} == {
-        {"rate": "higher is better", "lat": "lower is better", "n": "–"}[metric]
+    assert {row["By"] for row in rows} == {
+        {"rate": "rate, higher is better", "lat": "lat, lower is better", "n": "n"}[metric]
     }
     if metric == "rate":
         assert (rows[0]["Value"], rows[0]["Repeats"]) == ("400 MB/s", "400 MB/s to 401 MB/s")
     if metric == "lat":
         assert (rows[0]["Value"], rows[0]["Repeats"]) == ("100 µs", "98.0 µs to 102 µs")
+
+
+@pytest.mark.parametrize(
+    ("metric", "title"),
+    [("rate", "The best cell of each sweep"), ("lat", "threads=1 is best in all 7 sweeps"), ("n", "The best cell of each sweep")],
+)  # fmt: skip
+def test_a_cell_that_is_best_everywhere_is_the_title(
+    make: Any, tmp_path: Path, metric: str, title: str
+) -> None:
+    built = page(make, tmp_path / "r.db", metric=metric)
+
+    assert [f.title for s in built.sections if s.anchor == "summary" for b in s.blocks for f in b.figures] == [title]  # fmt: skip
 
 
 def test_what_two_files_of_a_host_measured_has_no_median_of_both(make: Any, tmp_path: Path) -> None:
