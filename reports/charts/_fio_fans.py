@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reports.charts import curve_rows, facets, wording
-from reports.charts._fio_cells import RANKED, known_count
+from reports.charts import titles as findings
+from reports.charts._fio_cells import RANKED, depth_of, known_count
 from reports.charts._fio_panels import crosses_of
 from reports.charts._fio_tables import LIMITS, RATE, timed
 from reports.charts.curve_rows import Cross, Curve
@@ -33,6 +34,14 @@ _QUANTILES: Final = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", 
 _MOST_FANS: Final = 8
 
 
+class _Kept(NamedTuple):
+    """The most IOPS (1/s) within a limit that every repeat keeps at a depth, and what some have beyond."""
+
+    iops: float
+    depth: int
+    further: formulas.Further | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fan:
     """The percentiles of one kind of access in one panel of the sweep."""
@@ -44,6 +53,7 @@ class _Fan:
     depths: Mapping[
         int, Sequence[tuple[float, float]]
     ]  # iodepth → (IOPS, p99 in ns) of each repeat, where all have a p99
+    tails: tuple[float, ...]  # how many times its median p99 is, of each repeat at each of these depths
     runs: tuple[Run, ...]
     hollow: bool
 
@@ -52,12 +62,12 @@ class _Fan:
         """ "4 KiB blocks, randread"."""
         return ", ".join(filter(None, (facets.facet_title(self.of, "fio"), self.series)))
 
-    def within(self, limit: float) -> tuple[float, int] | None:
-        """Return the most IOPS within a limit (ns) on p99, and the depth; None where no depth keeps it, all do, or the repeats differ."""
+    def within(self, limit: float) -> _Kept | None:
+        """Return the most IOPS of the depths at which every repeat keeps a limit (ns) on p99; None where there is none, or all are."""
         kept = formulas.within_slo(self.depths, limit)
-        if kept is None or kept.bound or kept.further or kept.iops is None or kept.depth is None:
+        if kept is None or kept.bound or kept.iops is None or kept.depth is None:
             return None
-        return kept.iops, kept.depth
+        return _Kept(kept.iops, kept.depth, kept.further)
 
 
 def fans_figure(
@@ -82,11 +92,13 @@ def fans_figure(
     panels = _panels(shown, crosses, latency, limit)
     drawn = list(dict.fromkeys(run for fan in shown for run in fan.runs))
     ring = any(p.wide["datasets"]["rings"] for p in panels)
+    loose = limit and any(kept.bound for fan in shown if (kept := formulas.within_slo(fan.depths, limit)))
     repeated = any(len(own) > 1 for fan in shown for own in fan.depths.values())
     said = [
         f"{wording.ran(drawn, program_name)}; percentiles of the {latency} of a run, up to those that have ten I/Os beyond them.",
         f"Dotted: {fmt.quantity(limit, 'ns', 1)}." if limit else "",
-        f"Ring: of the tested depths at which p99 keeps it{' in every repeat' * repeated} that with the most IOPS."
+        f"Ring: of the tested depths at which p99 keeps it{' in every repeat' * repeated} that with the most IOPS"
+        f"{'; none where all do' if loose else ''}."
         if ring
         else "",
         wording.repeats(panels, runs).strip(),
@@ -95,8 +107,9 @@ def fans_figure(
         _too_few(found, fans),
         wording.not_drawn(len(fans), len(shown)).strip(),
     ]
+    title, told_of = _title(fans, limit)
     return Figure(
-        id=f"fio-fan-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=_title(fans, limit), sub=" ".join(filter(None, said)),
+        id=f"fio-fan-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=title, told_of=((tuple(told_of), ""),), found=None if limit else False, sub=" ".join(filter(None, said)),
         panels=tuple(panels), numbers=(_numbers(told, latency, rates=limit is not None and any(fan.within(limit) for fan in fans)),),
         runs=tuple(dict.fromkeys(told["run"])), metric=OTHER,
     )  # fmt: skip
@@ -117,8 +130,11 @@ def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan |
         if len(known):
             pairs = zip(known["iodepth"].astype(float), known[column].astype(float), strict=True)
             lines.append(curve_rows.curve(name, pairs, runs=known["run"]))
+    depths = timed(own)
+    timed_well = own[own["iodepth"].isin([*depths])]
     return _Fan(
-        series=series, of=of, lines=tuple(lines), drawn=frozenset(map(int, every["iodepth"])), depths=timed(own),
+        series=series, of=of, lines=tuple(lines), drawn=frozenset(map(int, every["iodepth"])), depths=depths,
+        tails=tuple((timed_well["p99"] / timed_well["p50"]).astype(float)),
         runs=tuple(dict.fromkeys(every["run"])), hollow=is_hollow(every["run"]),
     )  # fmt: skip
 
@@ -142,24 +158,23 @@ def _too_few(found: pd.DataFrame, fans: Sequence[_Fan]) -> str:
 
 def _telling(fans: Sequence[_Fan]) -> float | None:
     """Return the limit on p99 (ns) that most fans keep at some depths and not at others; the tightest of these. None where there is none."""
-    counts = {
-        limit: sum(
-            kept is not None and not kept.bound
-            for kept in (formulas.within_slo(fan.depths, limit) for fan in fans)
-        )
-        for limit in LIMITS
-    }
+    counts = {limit: sum(fan.within(limit) is not None for fan in fans) for limit in LIMITS}
     return max(counts, key=lambda limit: (counts[limit], -limit)) if any(counts.values()) else None
 
 
-def _title(fans: Sequence[_Fan], limit: float | None) -> str:
-    """Say "Randread: 51.2 kIOPS with p99 within 1 ms, at depth 16", of the first that shows it and no check of it its disturbed runs."""
-    for fan in fans if limit else ():
+def _title(fans: Sequence[_Fan], limit: float | None) -> tuple[str, list[Run]]:
+    """Say what the first offers within the limit that every repeat keeps at some depth, and whose numbers that tells; of none how far p99 is from the median,
+    in all that is drawn. Of a series whose runs are all disturbed nothing is said."""
+    told = [fan for fan in fans if not fan.hollow]
+    for fan in told if limit else ():
         assert limit is not None
-        if not fan.hollow and (kept := fan.within(limit)):
-            iops, depth = kept
-            return f"{facets.begins(fan.of, fan.name)}: {fmt.quantity(iops, 'IOPS')} with p99 within {fmt.quantity(limit, 'ns', 1)}, at depth {depth}"
-    return "Percentiles of the latency over iodepth"
+        if kept := fan.within(limit):
+            at = {kept.depth, kept.further.depth if kept.further else None}
+            name = facets.begins(fan.of, fan.name)
+            said = findings.within(name, kept.iops, kept.depth, limit, kept.further)
+            return said, [run for run in fan.runs if depth_of(run) in at]
+    every = [run for fan in told for run in fan.runs]
+    return findings.percentiles([ratio for fan in told for ratio in fan.tails]), every
 
 
 def _panels(
@@ -212,7 +227,7 @@ def _panel(
     return panel(facets.begins(fan.of, fan.name), f"{fan.name}: percentiles by iodepth. {described}", build)
 
 
-def _limit_marks(fan: _Fan, limit: float, kept: tuple[float, int] | None, plot: Plot) -> dict[str, Rows]:
+def _limit_marks(fan: _Fan, limit: float, kept: _Kept | None, plot: Plot) -> dict[str, Rows]:
     """Return the line of a limit and the ring on p99 at the depth that has the most IOPS within it (`kept`: these, and the depth)."""
     level = limit
     out: dict[str, Rows] = {
@@ -223,15 +238,14 @@ def _limit_marks(fan: _Fan, limit: float, kept: tuple[float, int] | None, plot: 
     p99 = next((line for line in fan.lines if line.name == "p99"), None)
     if kept is None or p99 is None:
         return out
-    iops, depth = kept
-    y = p99.medians[float(depth)]
-    at = {"series": "p99", "x": float(depth), "y": y}
+    y = p99.medians[float(kept.depth)]
+    at = {"series": "p99", "x": float(kept.depth), "y": y}
     strokes = [
         *curve_rows.segments(fan.lines, plot, 1.0),
         (plot.at(plot.x.low, level), plot.at(plot.x.high, level)),
     ]
-    px, py = plot.at(depth, y)
-    text = f"{fmt.quantity(iops, 'IOPS')} at {depth}"
+    px, py = plot.at(kept.depth, y)
+    text = f"{fmt.quantity(kept.iops, 'IOPS')} at {kept.depth}"
     bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
     (label,) = label_placement.near(
         [((px, py), text)], strokes, [(px - 7, py - 7, px + 7, py + 7)], bounds, 11.5

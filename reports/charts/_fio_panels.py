@@ -79,16 +79,8 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     dots = _fio_dots.few({of: lines_of(own, samples=False) for of, own in dotted.items()})
     dot_panels = _fio_dots.dot_panels(dots, middle, latency, shared.word, directions) if dots else []
     pictures = [*(panel for row in rows for panel in row.values()), *dot_panels]
-    quiet = ([point for point in own if point.run.sound] for own in panels.values())
-    titles: set[str] = set()
-    told_of: dict[Run, None] = {}
-    for own in filter(None, quiet):
-        titles.add(_finding(own, known, middle))
-        told_of |= dict.fromkeys(
-            p.run for p in own if p.series == findings.spoken_of(dict.fromkeys(p.series for p in own), _READS)
-        )
-        if len(titles) > 1:  # of a thousand panels the others are not asked
-            break
+    quiet = [own for every in panels.values() if (own := [point for point in every if point.run.sound])]
+    title, told_of = _title(quiet, known, middle)
     marks = _marks(runs, [*drawn.values()], rows, pictures, shared)
     marks.append(curve_rows.crossed(pictures).strip())
     if shared.counts is None and len(rows) > 1:
@@ -99,9 +91,9 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     lined = set(found.loc[found["panel"].isin([*shown]), "series"])
     key = [name for name, _ in known if name in lined]
     return _Picture(
-        title=titles.pop() if len(titles) == 1 else f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
+        title=title or f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
         drawn=seen,
-        told_of=tuple(told_of),
+        told_of=told_of,
         threes={len(row) for row in rows} == {3} and not dots,
         panels=(*(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row), *dot_panels),
         key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 and len({colours[name] for name in key} - {vega.GREY}) == len(key) else (),
@@ -287,15 +279,41 @@ def _points(found: pd.DataFrame) -> list[_Point]:
 _READS = ("randread", "read")
 """Series of pure reads."""
 
+_SUBJECTS = {"IOPS and latency", "IOPS and latency over iodepth"}
 
-def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: str) -> str:
-    """Return what is true of a panel; a figure's title says it if it is of all of them."""
+
+def _title(
+    panels: Sequence[Sequence[_Point]], known: Sequence[tuple[str, str]], middle: str
+) -> tuple[str, tuple[Run, ...]]:
+    """Return what is true of each panel, of all of its series or else of its reads, and the runs that it is said of; "" of what differs."""
+    if len(known) > 1 and (said := _of_each(panels, known, middle, every=True)):
+        return said, tuple(dict.fromkeys(point.run for own in panels for point in own))
+    told_of: dict[Run, None] = {}
+    for own in panels:
+        name = findings.spoken_of(dict.fromkeys(point.series for point in own), _READS)
+        told_of |= dict.fromkeys(point.run for point in own if point.series == name)
+    return _of_each(panels, known, middle, every=False), tuple(told_of)
+
+
+def _of_each(
+    panels: Sequence[Sequence[_Point]], known: Sequence[tuple[str, str]], middle: str, *, every: bool
+) -> str:
+    titles: set[str] = set()
+    for own in panels:
+        titles.add(_finding(own, known, middle, every=every))
+        if len(titles) > 1 or titles <= _SUBJECTS:  # of a thousand panels the others are not asked
+            return ""
+    return titles.pop() if titles else ""
+
+
+def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: str, *, every: bool) -> str:
+    """Return what is true of a panel."""
     drawn = {what: _lines(own, known, what) for what in ("iops", middle)}
     iops, waits = (
         {line.name: {int(d): s for d, s in line.points} for line in lines} for lines in drawn.values()
     )
     full = {line.name: formulas.saturations(line.turns) for line in drawn["iops"]}
-    return findings.iodepth(iops, waits, _READS, full)
+    return findings.iodepth(iops, waits, _READS, full, every=every)
 
 
 _MOST_COUNTS = 4

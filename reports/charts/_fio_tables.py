@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reports.charts import facets, wording
 from reports.charts._fio_cells import RANKED, known_count
 from reports.charts.soundness import counted_rows
-from reports.draw.figure import MOST_ROWS, Table, cut_caption, row_of
+from reports.draw.figure import MOST_ROWS, ROW, Table, cut_caption, row_of
 from reports.numbers import formulas
 from reports.numbers.fio import printed
 from reports.readings import first_groups, groups
@@ -32,48 +32,55 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
     named = any(found["panel"])
-    rows, within, most, whose = [], [], [], []
+    heads, most, fulls, within, whose = [], [], [], [], []
     for (of, name, _), own in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
         full = formulas.saturations(_curves_of_repeats(own))
         depths = timed(own)
         within.append([formulas.within_slo(depths, limit) for limit in LIMITS])
-        most.append(max(iops.values()))
+        most.append((max(iops.values()), printed(own["run"])))
         whose.append(row_of(own["run"]))
-        rows.append(
+        heads.append((name, *([facets.facet_title(of, "fio")] if named else [])))
+        fulls.append(
             (
-                name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(most[-1], "IOPS", step=printed(own["run"])),
-                fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.ends(fmt.whole(full[0]), fmt.whole(full[-1])),
+                fmt.whole(max(sorted(iops), key=iops.__getitem__)),
+                fmt.ends(*(fmt.whole(full[i]) for i in (0, -1))),
             )
-        )  # fmt: skip
+        )
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
     told = [i for i, _ in enumerate(LIMITS) if any(row[i] is not None for row in within)]
     first = 2 if named else 1
+    rate = fmt.scale_for((iops for iops, _ in most), "IOPS")
     p99 = "p99" if term == "latency" else f"p99 {term}"
     differ = "; 95 %: from one depth to another as the repeats differ" * any(
-        " to " in row[-1] for row in rows
+        " to " in full for _, full in fulls
     )
     repeated = any(len(own) > own["iodepth"].nunique() for _, own in series)
     limits = (
         f"; within a limit on {p99}, of the depths that were tested{' and keep it in every repeat' * repeated}, and at which"
         * bool(told)
     )
-    limits += "; “to”: what one repeat reaches at a depth at which another does not keep it" * any(
+    limits += "; “in 1 of 2”: more, at a depth at which so many of its repeats keep it" * any(
         kept and kept.further for row in within for kept in row
     )
     limits += "; “≥ most”: kept at every depth" * any(kept and kept.bound for row in within for kept in row)
+    columns = (
+        "Access", *(["Panel"] if named else []), f"Most {rate.unit}", "at depth", "95 % from depth",
+        *(f"{rate.unit} at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
+    )  # fmt: skip
     return Table(
         caption=f"What each series offers{limits}{differ}",
-        columns=(
-            "Access", *(["Panel"] if named else []), "Most IOPS", "at depth", "95 % from depth",
-            *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
-        ),
+        columns=columns,
         rows=tuple(
-            (*row, *(_offered(one, of) if (one := kept[i]) else fmt.NOTHING for i in told)) for row, kept, of in zip(rows, within, most, strict=True)
+            (
+                *head, rate.number(iops, step=step), *full,
+                *(_offered(one, iops, rate) if (one := kept[i]) else fmt.NOTHING for i in told),
+            )
+            for head, (iops, step), full, kept in zip(heads, most, fulls, within, strict=True)
         ),
-        numeric=frozenset(range(first, first + 3 + len(told))),
+        numeric=frozenset(range(first, len(columns))),
         of=tuple(whose),
-        metrics=dict.fromkeys(range(first, first + 3 + len(told)), RATE),
+        metrics=dict.fromkeys((ROW, *range(first, len(columns))), RATE),
     )  # fmt: skip
 
 
@@ -101,16 +108,15 @@ def timed(own: pd.DataFrame) -> dict[int, list[tuple[float, float]]]:
     return {depth: at for depth, at in every.items() if all(p99 == p99 for _, p99 in at)}
 
 
-def _offered(kept: formulas.Within, most: float) -> str:
-    """Return "16.0 kIOPS at 16", "19.8 to 99.4 kIOPS at 1 to 32"; "≥ most" where every depth keeps the limit. most: of all depths."""
+def _offered(kept: formulas.Within, most: float, rate: fmt.Scale) -> str:
+    """Return "16.0 at 16", "19.8 at 1; 99.4 at 32 in 1 of 2", of a limit that no depth keeps in every repeat "21.3 at 1 in 1 of 2"; "≥ most" where every
+    depth keeps it. most: of all depths."""
     if kept.bound and kept.iops is not None:
-        return "≥ most" if kept.iops == most else f"≥ {fmt.quantity(kept.iops, 'IOPS', rounding=fmt.DOWN)}"
-    if not kept.further:
-        return f"{fmt.quantity(kept.iops, 'IOPS')} at {kept.depth}"
-    further, depth = kept.further
-    if kept.iops is None:
-        return f"none to {fmt.quantity(further, 'IOPS')} at {depth}"
-    return f"{fmt.span([kept.iops, further], 'IOPS')} at {kept.depth} to {depth}"
+        return "≥ most" if kept.iops == most else f"≥ {rate.number(kept.iops, rounding=fmt.DOWN)}"
+    parts = [] if kept.iops is None else [f"{rate.number(kept.iops)} at {kept.depth}"]
+    if more := kept.further:
+        parts.append(f"{rate.number(more.iops)} at {more.depth} in {more.keep} of {more.of}")
+    return "; ".join(parts)
 
 
 MOST_OFFERS = 12

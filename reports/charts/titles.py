@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs, saturations
+from reports.numbers.formulas import Further, LoadedLatency, Mode, Spread, differs, saturations
 from reports.text import format as fmt
 
 _TAIL: Final = 1.1
@@ -279,32 +279,63 @@ def iodepth(
     waits: Mapping[str, Mapping[int, Spread]],
     reads: Sequence[str],
     full: Mapping[str, Sequence[float]] | None = None,
+    *,
+    every: bool = False,
 ) -> str:
     """Say "Past depth 8 the storage gives hardly more reads, only more waiting".
 
     curves: series → iodepth → IOPS; waits: series → iodepth → latency; `reads`: which of them are pure reads (else the first is
     spoken of); full: series → the depths at which its repeats reach 95 % of their maximum, if not that of the medians. Said where that is one depth in all repeats
-    and has a deeper one behind it, the first depth is well below, and the deepest waits longer.
+    and has a deeper one behind it, the first depth is well below, and the deepest waits longer. every: of all series, where they do the same: "hardly more
+    IOPS"; else the subject.
     """
     name = spoken_of(curves, reads)
-    depths = sorted(curves[name]) if name is not None else []
-    if name is None or len(depths) < 2:
+    if name is None or len(curves[name]) < 2:
         return "IOPS and latency"
-    line, wait, at = curves[name], waits.get(name, {}), _agreed(curves[name], (full or {}).get(name))
+    spoken = [*curves] if every else [name]
+    what = "IOPS" if every else "reads" if name in reads else "I/Os"
+    said = {_depth(curves[of], waits.get(of, {}), (full or {}).get(of), what) for of in spoken}
+    return (said.pop() if len(said) == 1 else "") or "IOPS and latency over iodepth"
+
+
+def _depth(
+    line: Mapping[int, Spread], wait: Mapping[int, Spread], full: Sequence[float] | None, what: str
+) -> str:
+    """Say what more depth gives of a series; "" where its repeats do not carry that."""
+    depths, at = sorted(line), _agreed(line, full)
     if len(depths) < 3 or at is None:
-        return "IOPS and latency over iodepth"
+        return ""
     best = max(line.values(), key=lambda s: s.median)
-    what = "reads" if name in reads else "I/Os"
     if at == depths[-1] and differs(line[depths[-2]], line[at]):
         return f"More depth still gives more {what} at {at}"
     waited = at in wait and depths[-1] in wait and wait[at].median < wait[depths[-1]].median
     if not waited or not differs(wait[at], wait[depths[-1]]):
-        return "IOPS and latency over iodepth"
+        return ""
     if at == depths[0]:
         return f"Depth {at} gives nearly all the {what} there are; more depth only waits"
     if differs(line[depths[0]], best):
         return f"Past depth {at} the storage gives hardly more {what}, only more waiting"
-    return "IOPS and latency over iodepth"
+    return ""
+
+
+def within(name: str, iops: float, depth: int, limit: float, further: Further | None = None) -> str:
+    """Say "Randread: 51.2 kIOPS with p99 within 1 ms, at depth 16", and what some repeats have beyond that: "…; 99.4 kIOPS at depth 32 in 1 of 2 repeats".
+
+    iops (1/s): the median of a depth at which p99 keeps the limit (ns) in every repeat.
+    """
+    said = f"{name}: {fmt.quantity(iops, 'IOPS')} with p99 within {fmt.quantity(limit, 'ns', 1)}, at depth {depth}"
+    if not further:
+        return said
+    return f"{said}; {fmt.quantity(further.iops, 'IOPS')} at depth {further.depth} in {further.keep} of {further.of} repeats"
+
+
+def percentiles(tails: Sequence[float]) -> str:
+    """Say "p99 is 1.80 to 121 × the median", of how many times its median the p99 of each repeat is, all of which it holds for; of none the subject."""
+    if not tails:
+        return "Percentiles of the latency over iodepth"
+    low, high = min(tails), max(tails)
+    alike = fmt.times(low) == fmt.times(high)
+    return f"p99 is {fmt.times(low) if alike else fmt.times(low, high, outwards=True)} the median"
 
 
 def modes(name: str, found: Sequence[Mode]) -> str:

@@ -523,17 +523,26 @@ def in_flight(parts: Sequence[tuple[float, float]]) -> float:
     return sum(iops * latency * 1e-9 for iops, latency in parts)
 
 
+class Further(NamedTuple):
+    """What some repeats have within a limit at a depth at which others do not keep it."""
+
+    iops: float  # 1/s, the most of those that keep it
+    depth: int
+    keep: int  # so many repeats
+    of: int  # of so many
+
+
 class Within(NamedTuple):
     """The most I/Os a second within a limit on their latency, of the depths that were tested; between two of them nobody knows.
 
     iops     the highest median (1/s) of the depths at which every repeat keeps the limit, and `depth`; None where there is none
-    further  more than that, which one repeat has at a depth at which another does not keep it, and that depth
+    further  the most beyond that
     bound    every repeat keeps it at every depth: more may be to be had
     """
 
     iops: float | None
     depth: int | None
-    further: tuple[float, int] | None
+    further: Further | None
     bound: bool
 
 
@@ -547,8 +556,12 @@ def within_slo(depths: Mapping[int, Sequence[tuple[float, float]]], slo: float) 
     by_all = {at: statistics.median(own) for at, own in kept.items() if own and len(own) == len(depths[at])}
     depth = max(sorted(by_all), key=by_all.__getitem__, default=None)
     iops = None if depth is None else by_all[depth]
-    by_some = [(max(own), at) for at, own in kept.items() if own and at not in by_all]
-    further = max((one for one in by_some if iops is None or one[0] > iops), default=None)
+    by_some = [
+        Further(max(own), at, len(own), len(depths[at]))
+        for at, own in kept.items()
+        if own and at not in by_all
+    ]
+    further = max((one for one in by_some if iops is None or one.iops > iops), default=None)
     if iops is None and further is None:
         return None
     return Within(iops, depth, further, bound=len(by_all) == len(depths))

@@ -135,6 +135,26 @@ def test_iodepth() -> None:
     assert titles.iodepth({}, {}, ()) == "IOPS and latency"
 
 
+def test_depth_is_said_to_give_iops_where_every_series_does_the_same() -> None:
+    """ "More depth still gives more reads at 32" stood above writes that did so, too."""
+
+    def line(*values: float) -> dict[int, Spread]:
+        return {depth: spread(v) for depth, v in zip((1, 4, 8, 32), values, strict=True)}
+
+    rising, full = line(20, 80, 150, 300), line(20, 80, 150, 151)
+    both = {"randread": rising, "randwrite": line(10, 40, 75, 150)}
+    assert titles.iodepth(both, {}, ("randread",), every=True) == "More depth still gives more IOPS at 32"
+    apart = {"randread": rising, "randwrite": full}
+    assert titles.iodepth(apart, {}, ("randread",), every=True) == "IOPS and latency over iodepth"
+    assert titles.iodepth(apart, {}, ("randread",)) == "More depth still gives more reads at 32"
+
+
+def test_how_far_p99_is_from_the_median_holds_for_every_repeat() -> None:
+    assert titles.percentiles([1.806, 121.4, 3]) == "p99 is 1.80 to 122 × the median"
+    assert titles.percentiles([1.9999, 2.0001]) == "p99 is 2.00 × the median"
+    assert titles.percentiles([]) == "Percentiles of the latency over iodepth"
+
+
 def test_more_waiting_is_said_of_what_waits_longer() -> None:
     """A synchronous engine has one I/O in flight whatever iodepth says: neither IOPS nor latency moves."""
     flat = {"randread": {d: spread(100) for d in (1, 4, 8, 32)}}

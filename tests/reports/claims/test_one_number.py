@@ -635,9 +635,9 @@ def test_a_peak_is_of_one_depth_everywhere(make: Any, tmp_path: Path) -> None:
     path = uneven(make, tmp_path / "a.db")
 
     keys, (figure, *_) = page_of(path, "fio")
-    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
+    (offers,) = [table for table in figure.tables if "Most kIOPS" in table.columns]
     said = dict(zip(offers.columns, offers.rows[0], strict=True))
-    assert (said["Most IOPS"], said["at depth"]) == ("18.5 kIOPS", "16")
+    assert (said["Most kIOPS"], said["at depth"]) == ("18.5", "16")
     assert keys["Storage, 4 KiB random reads"] == "18.5 kIOPS"
     found = compared(path)
     assert found["read peak IOPS"] == pytest.approx(18.5e3)
@@ -665,9 +665,9 @@ def test_samples_on_one_side_of_the_iops_are_explained(
 def within_limit(path: Path, limit: str) -> tuple[str, str]:
     """Return what fio's table offers within a limit on p99, and its caption."""
     _, (figure, *fans) = page_of(path, "fio")
-    (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
+    (offers,) = [table for table in figure.tables if "Most kIOPS" in table.columns]
     assert not any(table for fan in fans for table in fan.tables), "one table says it"
-    return offers.rows[0][offers.columns.index(f"IOPS at p99 ≤ {limit}")], offers.caption
+    return offers.rows[0][offers.columns.index(f"kIOPS at p99 ≤ {limit}")], offers.caption
 
 
 def test_iops_within_a_limit_are_one_number_everywhere(make: Any, tmp_path: Path) -> None:
@@ -697,12 +697,13 @@ def test_iops_within_a_limit_are_of_one_depth(make: Any, tmp_path: Path) -> None
 
     said, caption = within_limit(maker.write(), "1 ms")
 
-    assert said == "118 kIOPS at 4"
+    assert said == "118 at 4"
     assert ", of the depths that were tested and keep it in every repeat, and at which" in caption
 
 
-def test_repeats_that_keep_a_limit_at_different_depths_are_told_from_to(make: Any, tmp_path: Path) -> None:
-    """ "≥ 58.8 kIOPS" stood there, the mean of 18.3 at depth 1 and 99.4 at 32; compare had it, too."""
+def test_what_some_repeats_keep_a_limit_at_is_told_beside_what_all_do(make: Any, tmp_path: Path) -> None:
+    """ "≥ 58.8 kIOPS" stood there, the mean of 18.3 at depth 1 and 99.4 at 32; compare had it, too. "none to 26.2 kIOPS at 1" reads as a range that
+    begins at nothing."""
     paths = []
     for name in ("a", "b"):
         maker = make.Maker(tmp_path / f"{name}.db", host=name)
@@ -714,8 +715,9 @@ def test_repeats_that_keep_a_limit_at_different_depths_are_told_from_to(make: An
 
     said, caption = within_limit(paths[0], "1 ms")
 
-    assert said == "19.8 to 99.4 kIOPS at 1 to 32"
-    assert "“to”: what one repeat reaches at a depth at which another does not keep it" in caption
+    assert said == "19.8 at 1; 99.4 at 32 in 1 of 2"
+    assert "“in 1 of 2”: more, at a depth at which so many of its repeats keep it" in caption
+    assert within_limit(paths[0], "100 µs")[0] == "21.3 at 1 in 1 of 2"
     assert "IOPS at p99" not in run("compare", *paths, "--slo", "1ms", "--format", "json")
 
 

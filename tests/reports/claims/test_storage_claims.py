@@ -144,9 +144,9 @@ LIMITS = {"100 µs": 100e3, "1 ms": 1e6, "10 ms": 10e6}
 def check_within(
     figure: Figure, fans: Sequence[Figure], cells: dict[str, dict[int, list[dict[str, float]]]]
 ) -> None:
-    """The most IOPS within a limit on p99 are those of one tested depth, at which every repeat keeps it; the title of a fan says the same."""
+    """The most IOPS within a limit on p99 are those of one tested depth, at which every repeat keeps it; title and ring of a fan say the same."""
 
-    def within(limit: float, of: dict[int, list[dict[str, float]]]) -> str:
+    def within(limit: float, of: dict[int, list[dict[str, float]]], rate: fmt.Scale) -> str:
         kept = {
             depth: [one["IOPS"] for one in own if one["latency p99"] <= limit] for depth, own in of.items()
         }
@@ -157,34 +157,42 @@ def check_within(
         (least, depth), (more, at) = (
             max(((v, d) for d, v in own.items()), default=(0.0, 0)) for own in (whole, further)
         )
-        if more <= least:
-            return f"{fmt.quantity(least, 'IOPS')} at {depth}" if depth else fmt.NOTHING
-        return (
-            f"{fmt.span([least, more], 'IOPS')} at {depth} to {at}"
-            if depth
-            else f"none to {fmt.quantity(more, 'IOPS')} at {at}"
-        )
+        said = [f"{rate.number(least)} at {depth}"] if depth else []
+        if more > least:
+            said.append(f"{rate.number(more)} at {at} in {len(kept[at])} of {len(of[at])}")
+        return "; ".join(said) or fmt.NOTHING
 
     bs = {"4 KiB blocks": "4k", "64 KiB blocks": "64k"}
     offered: dict[tuple[str, str], str] = {}
     for row in (
         row
         for table in (*figure.tables, *figure.numbers)
-        if "Most IOPS" in table.columns
+        if any(column.startswith("Most ") for column in table.columns)
         for row in rows(table)
     ):
+        rate = next(
+            s for s in (fmt.scale_for([10.0**n], "IOPS") for n in (1, 4, 7)) if f"Most {s.unit}" in row
+        )
         every = cells[bs[row["Panel"]] if "Panel" in row else next(iter(cells))]
         of = {depth: own for depth, own in every.items() if all("latency p99" in one for one in own)}
-        for limit in [limit for limit in LIMITS if f"IOPS at p99 ≤ {limit}" in row]:
-            said = row[f"IOPS at p99 ≤ {limit}"]
-            assert said == within(LIMITS[limit], of) or (said.startswith("≥ ") and len(of) < len(every))
+        for limit in [limit for limit in LIMITS if f"{rate.unit} at p99 ≤ {limit}" in row]:
+            said = row[f"{rate.unit} at p99 ≤ {limit}"]
+            assert said == within(LIMITS[limit], of, rate) or (said.startswith("≥ ") and len(of) < len(every))
             offered[fmt.sentence(", ".join(filter(None, (row.get("Panel"), row["Access"])))), limit] = said
     for fan in fans:
-        if claimed := re.fullmatch(r"(.+): (.+) with p99 within (.+), at depth (\d+)", fan.title):
-            access, iops, limit, depth = claimed.groups()
-            assert offered[access, limit] == f"{iops} at {depth}"
+        if claimed := re.fullmatch(
+            r"(.+): (.+) (k?IOPS) with p99 within (.+?), at depth (\d+)(?:; (.+) k?IOPS at depth (\d+) in (.+) repeats)?",
+            fan.title,
+        ):
+            access, iops, _, limit, depth, more, at, times = claimed.groups()
+            said = f"{iops} at {depth}{f'; {more} at {at} in {times}' if more else ''}"
+            assert offered[access, limit] == said or not re.match(
+                rf"{re.escape(iops)} ", offered[access, limit]
+            )
+            rings = {p.title: p.wide["datasets"]["rings"] for p in fan.panels}
+            assert [ring["x"] for ring in rings[access]] == [int(depth)]
         else:
-            assert fan.title == "Percentiles of the latency over iodepth"
+            assert re.fullmatch(r"p99 is .+ × the median", fan.title)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

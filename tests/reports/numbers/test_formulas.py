@@ -304,8 +304,8 @@ def test_iops_at_a_latency_objective_are_no_mean_over_depths() -> None:
         32: [(79e3, 2e6), (99.4e3, 0.8e6)],
     }
 
-    assert formulas.within_slo(depths, 1e6) == (19.8e3, 1, (99.4e3, 32), False)
-    assert formulas.within_slo(depths, 0.2e6) == (None, None, (21.3e3, 1), False)
+    assert formulas.within_slo(depths, 1e6) == (19.8e3, 1, (99.4e3, 32, 1, 2), False)
+    assert formulas.within_slo(depths, 0.2e6) == (None, None, (21.3e3, 1, 1, 2), False)
     assert formulas.within_slo(depths, 3e6) == (89.2e3, 32, None, True)
 
 
