@@ -121,7 +121,7 @@ def _spec(curves: Sequence[LoadCurve], known: Sequence[Beside], on: Sheet, width
     data["notes"] += rings
     boxes = [*boxes, *taken]
     if len(curves) > 1:
-        data["names"], data["leads"] = _names(curves, plot, on, boxes)
+        data["names"], data["leads"] = _names(curves, plot, on, boxes, ruled)
     series = [vega.Series(name=load.name, colour=on.colours[load.name]) for load in curves]
     return vega.fill("loaded-latency", frame=frame, x=on.x, y=on.y, series=series, data=data)
 
@@ -223,7 +223,7 @@ def _levels(
     curves: Sequence[LoadCurve], plot: Plot, on: Sheet, taken: Sequence[Box], strokes: Sequence[tuple[Point, Point]]
 ) -> tuple[Rows, Rows, list[Box]]:  # fmt: skip
     """Return the lowest unloaded latency and its double as lines, with their names, which lie on nothing that is `taken` and on as few strokes
-    as there is room for, and the boxes of these."""
+    as there is room for, without whose it is where that is fewer; and the boxes of these."""
     lines: Rows = []
     notes: Rows = []
     boxes: list[Box] = []
@@ -233,24 +233,29 @@ def _levels(
     if lowest:
         unloaded = lowest.offers.unloaded
         whose = f" ({lowest.short})" if len(curves) > 1 else ""
-        for level, text, dy in (
-            (unloaded, f"unloaded{whose} {_ns(unloaded)}", _BELOW),
-            (2 * unloaded, f"2 × unloaded{whose}", _ABOVE),
+        for level, texts, dy in (
+            (unloaded, (f"unloaded{whose} {_ns(unloaded)}", f"unloaded {_ns(unloaded)}"), _BELOW),
+            (2 * unloaded, (f"2 × unloaded{whose}", "2 × unloaded"), _ABOVE),
         ):
             if on.y.low <= level <= on.y.high:
                 ends = {"x": on.x.low, "x2": on.x.high, "y": level, "y2": level}
                 lines.append({"series": lowest.name, **ends})
-                right = plot.frame.plot_width - label_placement.text_width(text, _SMALL) - 2
                 _, py = plot.at(on.x.low, level)
-                spots = [
-                    (2 + share * (right - 2), down) for down in (dy, _OTHER_SIDE[dy]) for share in _ALONG
-                ]
-                around = [label_placement.box_of(x, py + down, text, _SMALL) for x, down in spots]
+                spots = [spot for text in texts for spot in _spots(text, dy, plot)]
+                around = [label_placement.box_of(x, py + down, text, _SMALL) for text, x, down in spots]
                 at = label_placement.clearest(around, strokes, [*taken, *boxes])
-                x, down = spots[at]
+                text, x, down = spots[at]
                 notes.append({"series": lowest.name, "x": on.x.low, "y": level, "text": text, "dx": round(x, 1), "dy": down, "align": "left"})  # fmt: skip
                 boxes.append(around[at])
     return lines, notes, boxes
+
+
+def _spots(text: str, dy: int, plot: Plot) -> Iterator[tuple[str, float, int]]:
+    """Give where the name of a level may stand: its text, its left end, and its baseline from the line (px); first on the side `dy`."""
+    right = plot.frame.plot_width - label_placement.text_width(text, _SMALL) - 2
+    for down in (dy, _OTHER_SIDE[dy]):
+        for share in _ALONG:
+            yield text, 2 + share * (right - 2), down
 
 
 _ALONG = (0.0, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.25)
@@ -347,14 +352,17 @@ def _knees(
     return rings, notes, taken
 
 
-def _names(curves: Sequence[LoadCurve], plot: Plot, on: Sheet, boxes: Sequence[Box]) -> tuple[Rows, Rows]:
-    """Put a name at each curve, near its peak, where it covers neither the boxes nor bars; with the hairlines that lead back."""
+def _names(
+    curves: Sequence[LoadCurve], plot: Plot, on: Sheet, boxes: Sequence[Box], ruled: Sequence[tuple[Point, Point]]
+) -> tuple[Rows, Rows]:  # fmt: skip
+    """Put a name at each curve, near its peak, where it covers neither the boxes nor bars nor what is ruled; with the hairlines that lead
+    back."""
     named = [(_visible(load, plot, on), load.short) for load in curves]
     whiskers = [label_placement.whisker(a, b) for a, b in _bars(curves, plot, on)]
     bounds = (0.0, -14.0, plot.frame.plot_width + plot.frame.right, plot.frame.plot_height)
     starts = [min(load.peak, _leaves(load, on)) for load in curves]
     placed = label_placement.along(
-        named, [*boxes, *whiskers], bounds, prefer=plot.frame.plot_height * 0.3, starts=starts
+        named, [*boxes, *whiskers], bounds, prefer=plot.frame.plot_height * 0.3, starts=starts, ruled=ruled
     )
     first = [load.rows[0] for load in curves]
     begins = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -261,7 +261,8 @@ def _tail_data(
         text = f"timer {fmt.quantity(timer, 'ns')}"
         notes = [{"x": timer, "y": plot.y.low, "text": text, "dx": 5, "dy": -6, "align": "left"}]
     taken = [_box(note, plot) for note in notes]
-    beside = _tail_names(drawn, normal, taken, plot)
+    ruled = [(plot.at(r["x"], r["y"]), plot.at(r["x2"], r["y2"])) for r in references]
+    beside = _tail_names(drawn, normal, taken, ruled, plot)
     return {
         "points": [row for name, points in drawn.items() for row in _tail_rows(name, points, plot)],
         "normal": normal,
@@ -275,9 +276,10 @@ def _tail_names(
     drawn: Mapping[str, list[tuple[float, float]]],
     normal: Rows,
     taken: Sequence[label_placement.Box],
+    ruled: Sequence[tuple[label_placement.Point, label_placement.Point]],
     plot: Plot,
 ) -> dict[str, Rows]:
-    """Put names along the lines, past what is `taken`: the data sets `names` and `leads`, and the normal distribution's in `notes`."""
+    """Put names along the lines, past what is `taken` or `ruled`: the data sets `names` and `leads`, and the normal distribution's in `notes`."""
     named: list[tuple[list[label_placement.Point], str]] = []  # line in px, name
     begins: list[dict[str, Any]] = []
     for name, points in drawn.items():
@@ -291,7 +293,7 @@ def _tail_names(
         named.append(([plot.at(r["x"], r["y"]) for r in normal], text))
         begins.append({name: normal[0][name] for name in ("x", "y", "series")})
     bounds = (2.0, 0.0, plot.frame.plot_width + 10, plot.frame.plot_height - 2)
-    placed = label_placement.along(named, taken, bounds, prefer=plot.frame.plot_height * 0.45)
+    placed = label_placement.along(named, taken, bounds, prefer=plot.frame.plot_height * 0.45, ruled=ruled)
     n = len(drawn)
     names, leads = label_placement.rows_along(placed[:n], named[:n], begins[:n])
     notes, _ = label_placement.rows_along(placed[n:], named[n:], begins[n:])
@@ -379,7 +381,8 @@ def histogram_panel(
         frame = Frame(width=width, height=height(width, 360, 320), left=left_margin(y))
         plot = Plot(frame=frame, x=x, y=y)
         notes = _quantile_notes(known, plot)
-        notes += _mode_notes(modes, buckets, notes, plot)
+        uprights = [plot.at(value, 1)[0] for value, _ in known]
+        notes += _mode_notes(modes, buckets, notes, uprights, plot)
         notes = [{"series": d.name, **note} for note in notes]
         data = {"bars": bars, "references": references, "notes": notes}
         series = [vega.Series(name=d.name, colour=colour)]
@@ -425,8 +428,10 @@ def _quantile_notes(known: Sequence[tuple[float, str]], plot: Plot) -> Rows:
     return notes
 
 
-def _mode_notes(modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, plot: Plot) -> Rows:
-    """Name the modes above their peaks, the largest first, where there is room beside the `others`."""
+def _mode_notes(
+    modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, uprights: Sequence[float], plot: Plot
+) -> Rows:
+    """Name the modes above their peaks, the largest first, where there is room beside the `others` and the `uprights` (px)."""
     peaks = [_peak(mode, buckets) for mode in modes]
     taken = [_box(note, plot) for note in others]
     bars = [(plot.at(b.low, b.n), plot.at(b.high, b.n)[0]) for b in buckets if b.high > plot.x.low]
@@ -438,7 +443,9 @@ def _mode_notes(modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, 
             i + 1 < len(across) and across[i + 1] - across[i] < 80,
         )
         sides = _SIDES.get(near, _SIDES[False, False])
-        if note := _above(*peaks[i], mode_text(mode), plot, taken, bars, sides):
+        if note := _above(
+            *peaks[i], (mode_text(mode), fmt.quantity(mode.at, "ns")), plot, taken, bars, sides, uprights
+        ):
             notes.append(note)
             taken.append(_box(note, plot))
     return notes
@@ -458,30 +465,50 @@ _SIDES = {(False, False): (0, 1, -1), (False, True): (-1, 0, 1), (True, False): 
 def _above(
     x: float,
     y: float,
-    text: str,
+    texts: Sequence[str],
     plot: Plot,
     taken: Sequence[label_placement.Box],
     bars: Sequence[tuple[label_placement.Point, float]],
     sides: Sequence[float],
+    uprights: Sequence[float],
 ) -> dict[str, Any] | None:
-    """Return a note above a point, aside or a line of text higher where others are; None where there is no room."""
+    """Return a note above a point: the first of some texts that has room there, aside, at an upright or a line of text higher; at last the
+    first on an upright. None where there is no room."""
     px, _ = plot.at(x, y)
-    width = label_placement.text_width(text, 11.5)
-    most = plot.frame.plot_width + plot.frame.right - width
-    for dy, side in itertools.product((-6.0, -20.0, -34.0), sides):
-        wish = px - width / 2 + side * (width / 2 - 4)
-        left = min(max(wish, 2.0), most)
-        note = {"x": x, "y": y, "text": text, "dx": round(left - px, 1), "dy": dy, "align": "left"}
-        box = _box(note, plot)
-        covered = any(start < box[2] and right > box[0] and top < box[3] for (start, top), right in bars)
-        if (
-            box[1] > _HIGHEST
-            and not covered
-            and not any(label_placement.touch(box, other) for other in taken)
-        ):
-            return note
+    for text, passed in (*((text, uprights) for text in texts), (texts[0], ())):
+        for dy, left in itertools.product((-6.0, -20.0, -34.0), _beside(px, text, sides, passed, plot)):
+            note = {"x": x, "y": y, "text": text, "dx": round(left - px, 1), "dy": dy, "align": "left"}
+            box = _box(note, plot)
+            covered = any(start < box[2] and right > box[0] and top < box[3] for (start, top), right in bars)
+            if (
+                box[1] > _HIGHEST
+                and not covered
+                and not any(box[0] - 2 < at < box[2] + 2 for at in passed)
+                and not any(label_placement.touch(box, other) for other in taken)
+            ):
+                return note
     return None
 
+
+def _beside(
+    px: float, text: str, sides: Sequence[float], uprights: Sequence[float], plot: Plot
+) -> Iterator[float]:
+    """Give where a text at a peak may begin, all in px: at its `sides`, then at the uprights that are near."""
+    width = label_placement.text_width(text, 11.5)
+    most = plot.frame.plot_width + plot.frame.right - width
+    wishes = [px - width / 2 + side * (width / 2 - 4) for side in sides]
+    for at in uprights:
+        wishes += [
+            left for left in (at - width - _CLEAR, at + _CLEAR) if left - _FAR < px < left + width + _FAR
+        ]
+    return (min(max(wish, 2.0), most) for wish in wishes)
+
+
+_CLEAR: Final = 4.0
+"""Px from an upright to a name beside it."""
+
+_FAR: Final = 16.0
+"""Px from a peak to the end of its name, at most."""
 
 _HIGHEST: Final = -6.0
 """Pixels above the plot that a name may reach into: above them stands what the axis counts."""

@@ -181,6 +181,11 @@ _THROUGH = 20
 """What a dot of a line weighs that lies in a name, or one of a hairline in another name: no place with one is good enough while there are others."""
 
 
+_RULED = 40
+"""What it weighs that a name lies on a line across the picture: it is read all the same, as its paper interrupts the line; a place that needs a
+hairline of up to 50 px is better."""
+
+
 def along(
     curves: Sequence[tuple[Sequence[Point], str]],
     taken: Sequence[Box],
@@ -188,9 +193,11 @@ def along(
     *,
     prefer: float,
     starts: Sequence[int] = (),
+    ruled: Sequence[tuple[Point, Point]] = (),
     size: float = 12,
 ) -> list[Named]:
-    """Put each name beside its own curve, wherever along it there is room: nearer to it than to any other curve.
+    """Put each name beside its own curve, wherever along it there is room: nearer to it than to any other curve, and on none of the lines
+    that are `ruled` across the picture, where there is room beside them.
 
     Where no place touches its curve without doubt, the name moves off and a hairline leads back. Deterministic;
     curves are served in the order given. `prefer` is the height (px) where names go if nothing else decides;
@@ -199,6 +206,7 @@ def along(
     import numpy as np
 
     dotted = [_dotted(points) for points, _ in curves]
+    rules = np.array([dot for stroke in ruled for dot in _dotted(stroke)]).reshape(-1, 2).T
     boxes = list(taken)
     hairlines: list[Point] = []
     out = []
@@ -209,7 +217,7 @@ def along(
         xs, ys = np.concatenate((own, others, np.array(hairlines).reshape(-1, 2))).T
         width, ascent, descent = text_width(text, size), size * 0.8, size * 0.25
         best: tuple[float, Box, Point, bool] | None = None
-        for reach in (7.0, 20.0, 36.0, 60.0):
+        for reach in (7.0, 20.0, 36.0, 60.0, 90.0):
             places = [
                 (abs(box[3] - descent - prefer) * 0.04 + (reach - 7) * 0.8, rank, box, (x, y))
                 for rank, (x, y) in enumerate(sides[:: max(1, len(sides) // 40)])
@@ -224,7 +232,7 @@ def along(
                 covered = (left <= xs) & (xs <= right) & (top <= ys) & (ys <= bottom)
                 cost += 5 * int(np.count_nonzero(covered))
                 through = (box[0] <= xs) & (xs <= box[2]) & (box[1] <= ys) & (ys <= box[3])
-                cost += _THROUGH * int(np.count_nonzero(through))
+                cost += _THROUGH * int(np.count_nonzero(through)) + _RULED * _lies_on(box, rules)
                 if best is not None and cost >= best[0]:
                     continue
                 if reach == 7 and _gap(box, others) < _gap(box, own) + 4:
@@ -274,6 +282,12 @@ def rows_along(
             (x1, y1), (x2, y2) = name.lead
             leads.append({"series": begins["series"], "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
     return names, leads
+
+
+def _lies_on(box: Box, dots: NDArray[np.float64]) -> bool:
+    """Is one of some dots (2 × n) in a box or within 2 px of it?"""
+    x, y = dots
+    return bool(((box[0] - 2 <= x) & (x <= box[2] + 2) & (box[1] - 2 <= y) & (y <= box[3] + 2)).any())
 
 
 def _nearest(box: Box, to: Point) -> Point:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from reports.charts import _tails, poke
 from reports.charts._poke_modes import part
+from reports.draw import label_placement
 from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.results.load import load
@@ -224,3 +226,31 @@ def test_an_explanation_is_that_of_one_mode(make: Any, tmp_path: Path) -> None:
         "page cache, as the 900 ns; nothing tells why it is faster",
         "page cache",
     ]
+
+
+@pytest.mark.parametrize("modes", [(60, 200, 600), (100, 300, 1000, 4000), (80, 160, 320), (500, 700, 20000)])
+def test_the_name_of_a_mode_lies_on_no_upright(make: Any, tmp_path: Path, modes: Sequence[int]) -> None:
+    """The dotted median went through "59.5 ns, 55 %"; and the largest mode keeps its name."""
+    samples = {float(at) * (1 + 0.001 * k): 400 // (1 + i) for i, at in enumerate(modes) for k in range(3)}
+    found = figure(make, tmp_path / "r.db", [({"target": "memory", "bytes": 2**30}, samples)])
+
+    (histogram,) = [panel for panel in found.panels if panel.title.startswith("Histogram")]
+    for spec in (histogram.wide, histogram.narrow):
+        (low, high), wide = spec["encoding"]["x"]["scale"]["domain"], spec["width"]
+
+        def px(at: float, low: float = low, high: float = high, wide: float = wide) -> float:
+            return wide * math.log(at / low) / math.log(high / low)
+
+        uprights = [px(row["x"]) for row in spec["datasets"]["references"]]
+        named = [
+            note
+            for note in spec["datasets"]["notes"]
+            if " ns" in note["text"] and "median" not in note["text"]
+        ]
+        starts = [px(note["x"]) + note["dx"] for note in named if note["align"] == "left"]
+        ends = [
+            at + label_placement.text_width(note["text"], 11.5)
+            for at, note in zip(starts, named, strict=True)
+        ]
+        assert named
+        assert not any(start < at < end for start, end in zip(starts, ends, strict=True) for at in uprights)

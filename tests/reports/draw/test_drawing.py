@@ -230,6 +230,36 @@ def test_names_along_curves_stay_apart_and_inside_and_near_or_led(
             assert off(name.lead[0], points) < 0.1  # it is rounded to 0.1 px in x and y
 
 
+loads = st.lists(
+    st.tuples(st.floats(120, 330), st.floats(1.5, 4), st.integers(4, 14)), min_size=2, max_size=4
+)
+
+
+@given(loads, st.lists(st.floats(60, 395), max_size=2), st.sampled_from([(480.0, 260.0), (330.0, 240.0)]))
+@example([(300.0, 3.0, 6), (305.0, 2.5, 12), (310.0, 2.0, 6)], [315.0, 325.0], (330.0, 240.0))
+def test_names_of_loaded_latency_lie_on_no_other_name_and_no_line_across(
+    found: list[tuple[float, float, int]], uprights: list[float], size: tuple[float, float]
+) -> None:
+    """Dotted lines, of twice the unloaded latency and of the peaks beside it, went through the names of curves."""
+    width, height = size
+    curves = [
+        [(min(peak, width - 20) * u, height * 0.8 - 40 * (steep - 1) * u**bent) for u in (0.02, 0.2, 0.4, 0.6, 0.7, 0.8, 0.88, 0.94, 0.98, 1)]
+        for peak, steep, bent in found
+    ]  # fmt: skip
+    named = [(points, f"mix {i}:1") for i, points in enumerate(curves)]
+    ruled = [((0.0, y), (width, y)) for y in (height * 0.8, height * 0.8 - 40)]
+    ruled += [((x, 0.0), (x, height)) for x in uprights if x < width]
+
+    placed = label_placement.along(named, (), (0, -14, width + 20, height), prefer=72, starts=[7] * len(curves), ruled=ruled)  # fmt: skip
+
+    boxes = [label_placement.box_of(p.x, p.y, text) for p, (_, text) in zip(placed, named, strict=True)]
+    assert all(
+        b[0] >= -0.1 and b[1] >= -14.1 and b[2] <= width + 20.1 and b[3] <= height + 0.1 for b in boxes
+    )
+    assert not any(label_placement.touch(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
+    assert not any(distance(box, list(line)) == 0 for box in boxes for line in ruled)
+
+
 def distance(box: tuple[float, float, float, float], points: list[tuple[float, float]]) -> float:
     """From a box to a line, over points of it 1 px apart."""
     dots = [
