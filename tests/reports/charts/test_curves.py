@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from orchestrator.capture.intake import Captured, intake_options, read
 from orchestrator.capture.kept import store
-from reports.charts import chart_module, curve_rows
+from pinsweep.cli import cli
+from reports.charts import chart_module, curve_rows, stream
 from reports.charts.command import chapter
 from reports.draw import axes, vega
 from reports.draw.plot import Plot
@@ -307,3 +309,18 @@ def test_an_axis_has_the_number_and_its_unit_alone(make: Any, tmp_path: Path) ->
         titles["mean time overall, MPI Non-Blocking Broadcast Latency Test"]
         == "mean time overall, µs (log scale)"
     )
+
+
+def test_texts_of_one_point_each_are_rows_of_one_picture(make: Any, tmp_path: Path) -> None:
+    """Thirteen texts were eight panels of four dots, and six that were not drawn."""
+    for n, rate in enumerate((2e4, 9e4, 3e4, 1e4)):
+        (tmp_path / f"{n}.txt").write_text(make.stream_text(rate, 4))
+    done = CliRunner().invoke(cli, ["parse", "stream", *map(str, sorted(tmp_path.glob("*.txt"))), "-o", str(tmp_path / "r.db")])  # fmt: skip
+    assert done.exit_code == 0, done.output
+
+    (figure,) = stream.chapter(load([tmp_path / "r.db"])).figures
+    (panel,) = figure.panels
+
+    assert [row["name"] for row in panel.wide["datasets"]["rows"]] == ["1.txt", "2.txt", "0.txt", "3.txt"]
+    assert figure.title == "STREAM Triad moves 10.0 to 90.0 GB/s in 4 texts"
+    assert len(figure.numbers[0].rows) == 16
