@@ -224,6 +224,13 @@ def kinds_judged_finer() -> Iterator[str]:
     yield "PingPong"
 
 
+def shown_with(metric: str) -> Iterator[str]:
+    """G11: what is shown of the same time, its bandwidth, as `Name.tells_of`."""
+    benchmark, _, size = metric.partition("/time/")
+    if size and benchmark == "PingPong":
+        yield f"{benchmark}/bandwidth/{size}"
+
+
 def denied(results: Results) -> Iterator[Fault]:
     """G10: wrong data that were received, where IMB was built to look."""
     for run in results.runs:

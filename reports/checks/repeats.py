@@ -6,12 +6,16 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from orchestrator.experiment.repeats import BASE, FEWEST, WITHIN, is_settled, uncertainty
 from reports.checks import ANY_TOOL, Fault, check, part
 from reports.checks._cells import by_cell
 from reports.numbers import each_number, formulas, leader, leaders, scatter, standing
+from reports.numbers._quantiles import QUANTILES
+from reports.numbers.model import Name, Number
+from reports.results.convicted import wholes
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -56,14 +60,26 @@ def far_apart(results: Results) -> Iterator[Fault]:
     A machine that is always as busy does not show so. Five repeats and more that rise or fall in the order in which they ran, as 2 in
     100 random orders do, are called so: that is a trend, whose median is of one moment.
 
+    Of the other numbers of a cell, as the time of 0 B beside the peak, those are named whose highest repeat is 3 × the lowest or more, of a
+    tail (p95 and beyond) 10 ×; where they do not scatter else, as above, that is a note.
+
     Do: measure more repeats (`repeats: auto`) on a quiet machine (`pinsweep doctor`); of two groups look for what has two states: where
     memory or threads land, clocks, a cache; of a trend for what the runs leave behind: dirty pages, a disk that fills, heat. Quote no
     such number without its range.
     """
     for runs in _cells(results):
-        values = _standing(runs)
-        if len(values) < 2 or min(values) == max(values):
-            continue
+        own = list(_standing_apart(runs))
+        yield from own
+        yield from _others_apart(runs, {of for fault in own for of in (fault.metric, *fault.also)})
+        for run in runs if results.kept_by else ():  # as of G6
+            if run.parsed:
+                run.parsed.let_go()
+
+
+def _standing_apart(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Judge the number that stands for each repeat of a cell."""
+    values = _standing(runs)
+    if len(values) > 1 and min(values) < max(values):
         noise = next(part(runs[0].tool, "noise")(), NOISE)
         led = leader(runs[0])
         unit = led.unit or leaders(runs[0].tool, runs[0].parsed)[0][0]
@@ -86,6 +102,54 @@ def far_apart(results: Results) -> Iterator[Fault]:
                 metric=led.metric,
                 text=f"{_apart(values, unit, led.step)}{_trend(runs)}",
             )
+
+
+_FAR, _FAR_TAIL = 3.0, 10.0
+"""How many times the lowest repeat the highest one is, at least, where that is said of a number that stands for no run; and of a tail."""
+
+_TAILS = frozenset(name for name, share in QUANTILES if share > 0.5)
+
+_FEW = 10_000
+"""Numbers of a cell that are looked at: a run may have a million."""
+
+
+def _others_apart(runs: Sequence[Run], told: AbstractSet[str]) -> Iterator[Fault]:
+    """Name the number of a cell whose repeats are furthest apart, and how many others are beyond reason, too; those of which a few repeats alone
+    are far from the others apart from these. told: the metrics of which that is said already."""
+    found = [own for own in _beyond_reason(runs) if told.isdisjoint(wholes(own[0].name.tells_of))]
+    by_level = group_by(found, lambda own: scatter.scatters([n.value for n in own], NOISE))
+    for scattered, same in sorted(by_level.items(), reverse=True):
+        worst = max(same, key=lambda own: own[-1].value / own[0].value)
+        name, others = worst[0].name, len(same) - 1
+        text = f"{name.words}: {_apart([n.value for n in worst], name.said_unit or name.unit, worst[0].step)}"
+        text += (
+            f"; {fmt.plural(others, 'other number')} {'is' if others == 1 else 'are'} far apart, too"
+            if others
+            else ""
+        )
+        metrics = dict.fromkeys(own[0].name.tells_of for own in same)
+        beside = dict.fromkeys(of for metric in metrics for of in part(runs[0].tool, "shown_with")(metric))
+        metric, *also = metrics | beside
+        yield Fault(
+            level="warn" if scattered else "info", run=runs[0], metric=metric, also=tuple(also), text=text
+        )
+
+
+def _beyond_reason(runs: Sequence[Run]) -> list[list[Number]]:
+    """Return the repeats of each number of a cell that are so far apart, the lowest first."""
+    known: dict[Name, list[Number]] = {}
+    for number in itertools.chain(*map(each_number, runs)) if len(runs) > 1 else ():
+        if number.name in known or len(known) < _FEW:
+            known.setdefault(number.name, []).append(number)
+    judged = {
+        name: sorted(own, key=lambda n: n.value)
+        for name, own in known.items()
+        if not name.derived and name.better != "neither"
+    }
+    return [
+        own for name, own in judged.items()
+        if len(own) == len(runs) and 0 < (_FAR_TAIL if name.statistic in _TAILS else _FAR) * own[0].value <= own[-1].value
+    ]  # fmt: skip
 
 
 def _scattered(runs: Sequence[Run], metric: str, noise: float, much: float) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ OTHER: Final = "*"
 
 def doubting(guilty: Guilty, cell: CellKey, metric: str = "") -> str:
     """Return the checks that doubt a metric of a cell, of no metric any number of it; "" if none does."""
-    names = (f"{metric}/", *_wholes(metric), OTHER) if metric else ()
+    names = (f"{metric}/", *wholes(metric), OTHER) if metric else ()
     told = (guilty.get((*cell, name)) for name in names)
     return next((ids for ids in told if ids is not None), guilty.get(cell, ""))
 
@@ -57,7 +57,7 @@ def but(ids: str, checks: Collection[str]) -> str:
     return ", ".join(key for key in checks_of(ids) if key not in checks)
 
 
-def _wholes(metric: str) -> Iterator[str]:
+def wholes(metric: str) -> Iterator[str]:
     """Give a metric, and what it is a part of: "PingPong/time", "PingPong"."""
     while metric:
         yield metric
@@ -69,7 +69,7 @@ def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
     found: dict[CellKey, str] = {}
     for cell, own in group_by(said, lambda s: s[0]).items():
         metrics = {metric for *_, metric in own} - {""}
-        parts = {f"{whole}/" for metric in metrics for whole in _wholes(metric)}
+        parts = {f"{whole}/" for metric in metrics for whole in wholes(metric)}
         for name in ("", *metrics, *parts, *([OTHER] if metrics else [])):
             ids = (check for _, check, metric in own if _speaks_of(metric, name))
             found[(*cell, name) if name else cell] = ", ".join(dict.fromkeys(ids))
@@ -78,6 +78,6 @@ def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
 
 def _speaks_of(metric: str, name: str) -> bool:
     """Does a check that convicts this metric say something of what is called so in Guilty?"""
-    if not metric or not name or metric in _wholes(name.removesuffix("/")):
+    if not metric or not name or metric in wholes(name.removesuffix("/")):
         return True
     return name.endswith("/") and metric.startswith(name)

@@ -322,3 +322,44 @@ def test_equal_zeros_are_not_unsteady_and_one_of_several_is_not_the_best(make: A
         ("", False, "n 0; one of the 2 best of 3 cells"),
         ("", False, "n 0; best of 2 cells"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("zeros", "level", "said"),
+    [
+        ((0.17, 0.4, 37.4), "warn", "PingPong time at 0 B: 170 ns, 400 ns and 37.4 µs: the highest is 220 × the lowest"),
+        ((0.3, 0.31, 0.29, 0.3, 0.31, 0.3, 37.4), "info", "PingPong time at 0 B: 7 repeats from 290 ns to 37.4 µs: the highest is 129 × the lowest"),
+        ((0.3, 0.4, 0.85), "", ""),
+    ],
+)  # fmt: skip
+def test_other_numbers_of_a_cell_that_are_apart_beyond_reason_are_named(
+    make: Any, tmp_path: Path, zeros: Sequence[float], level: str, said: str
+) -> None:
+    """“0.4 (0.17–37.4)” stood in a table whose peaks agree, without a mark or a word."""
+    maker = make.Maker(tmp_path / "p.db")
+    for zero in zeros:
+        maker.add(
+            "p",
+            "imb",
+            {"benchmark": "PingPong"},
+            make.imb_text({0: zero, 1024: 2.0, 2**20: 99.0, 2**22: 390.0}),
+        )
+    path = maker.write()
+
+    assert found(path, "G11") == ([(level, "(one cell)", said)] if said else [])
+    page = build.build(load([path]))
+    (figure,) = [
+        f for s in page.sections for b in s.blocks for f in b.figures if f.id.startswith("imb-PingPong")
+    ]
+    marked = {row[0] for row in figure.numbers[-1].doubted.rows if "G11" in row[-1]}
+    assert marked == ({"0 B"} if level == "warn" else set())
+
+
+def test_how_many_other_numbers_are_far_apart_is_said(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "p.db")
+    for much in (1.0, 2.0, 40.0):
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5 * much, 8: 0.6 * much, 64: 0.7 * much, 2**20: 99.0, 2**22: 390.0}))  # fmt: skip
+
+    ((_, _, said),) = found(maker.write(), "G11")
+
+    assert said.endswith("; 2 other numbers are far apart, too")

@@ -309,7 +309,7 @@ def test_repeats_that_rise_one_after_the_other_are_called_a_trend(
             maker.add("s", "poke", {"target": "files", "files": files, "file_size": size}, text, axes=("files", "file_size"))  # fmt: skip
     results = load([maker.write()])
 
-    (fault,) = repeats.far_apart(results)
+    fault, *_ = repeats.far_apart(results)
     (figure,) = (f for f in poke.chapter(results).figures if f.id.startswith("totals"))
 
     assert fault.text.endswith(", rising over the repeats") is moves
