@@ -206,15 +206,29 @@ def ios(direction: str) -> str:
 THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
 """The unit of an axis, in words."""
 
-_BLUE, _ORANGE, _GREEN, _PURPLE = vega.SERIES
-_HUES = {"read": (_BLUE, _GREEN, _PURPLE), "write": (_ORANGE, _PURPLE, _GREEN)}
+_HUES = {"read": vega.BLUES, "write": vega.ORANGES}
 
 
-def colours(drawn: Mapping[str, str], panels: Iterable[Iterable[str]]) -> dict[str, str]:
+def colours(
+    drawn: Mapping[str, str], panels: Iterable[Iterable[str]], dashed: Container[str] = ()
+) -> dict[str, str]:
     """Return the colour of each series (series → direction): blue means reads and orange writes, on every page; one that stands beside
-    another of its direction has green or purple, as trims have. panels: the series in each."""
-    wished = {name: _HUES.get(direction, (_GREEN, _PURPLE)) for name, direction in drawn.items()}
-    return curve_rows.first_free(wished, panels)
+    another of its direction has a darker or a lighter shade, unless one of them is dashed; trims and sums are green or purple. panels: the series in each."""
+    wished = {name: _HUES.get(direction, vega.SERIES[2:]) for name, direction in drawn.items()}
+    beside = [[*own] for own in panels]
+    alike = group_by(drawn, lambda name: name in dashed).values()
+    return {
+        name: colour
+        for own in alike
+        for name, colour in curve_rows.first_free(
+            {name: wished[name] for name in own}, [[n for n in names if n in own] for names in beside]
+        ).items()
+    }
+
+
+def hue(direction: str) -> str:
+    """Return the colour that means a direction."""
+    return colours({"": direction}, ())[""]
 
 
 def share_of(run: Run) -> str:

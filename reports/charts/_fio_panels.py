@@ -58,7 +58,8 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     beside = ranked.groupby("panel", sort=False)["series"].unique()
     directions = dict(zip(ranked["series"], ranked["direction"], strict=True))
-    colours = series_colours(directions, beside)
+    dashed = {name for name, _ in known if is_mix(name)}
+    colours = series_colours(directions, beside, dashed)
     missing = group_by(lost, lambda r: facets.facet(r, names))
     crosses = {of: list(crosses_of(own)) for of, own in missing.items()}
     depths = sorted({*map(int, found["iodepth"]), *(int(c.x) for own in crosses.values() for c in own)})
@@ -96,7 +97,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
         told_of=told_of,
         threes={len(row) for row in rows} == {3} and not dots,
         panels=(*(row[what] for row in rows for what in ("iops", "bandwidth", "latency", "p99", "tradeoff") if what in row), *dot_panels),
-        key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 and len({colours[name] for name in key} - {vega.GREY}) == len(key) else (),
+        key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 and len({(colours[name], name in dashed) for name in key if colours[name] != vega.GREY}) == len(key) else (),
         marks=tuple(marks),
     )  # fmt: skip
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from reports.charts import facets, wording
-from reports.charts._fio_cells import RANKED, THOUSANDS, known_count
+from reports.charts import curve_rows, facets, wording
+from reports.charts._fio_cells import RANKED, THOUSANDS, colours, hue, known_count
 from reports.charts.soundness import is_hollow
 from reports.draw import axes, vega
 from reports.draw.figure import MOST_ROWS, Figure, Key, Panel, Table, cut_caption, panel, row_of
-from reports.draw.plot import left_margin
+from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Series, Spec
 from reports.numbers.fio import WORDS
 from reports.readings import groups
@@ -68,12 +68,16 @@ class _Slowest:
     at: float  # s from the start, where it begins
     mean: float  # ns
     median: float  # ns, of the steps' means
-    empty: int  # steps in which no I/O ended
-    steps: int
+    means: tuple[float, ...]  # ns, of each step; 0: no I/O ended in it
 
     @property
     def ratio(self) -> float:
         return self.mean / self.median
+
+    @property
+    def empty(self) -> int:
+        """In how many steps no I/O ended."""
+        return self.means.count(0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,7 @@ class _Cell:
 
     name: str
     of: facets.Facet
+    direction: str
     runs: tuple[Run, ...]
     repeats: tuple[_Moments, ...]
     hollow: bool
@@ -106,7 +111,16 @@ def time_figures(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Iterat
         every = {run: list(logs(run.parsed)) for run in members if run.parsed}
         repeats = tuple(m for run, told in every.items() if (m := _moments(run, told, direction)))
         if repeats:
-            cells.append(_Cell(name=name, of=of, runs=members, repeats=repeats, hollow=is_hollow(members)))
+            cells.append(
+                _Cell(
+                    name=name,
+                    of=of,
+                    direction=direction,
+                    runs=members,
+                    repeats=repeats,
+                    hollow=is_hollow(members),
+                )
+            )
         windows += [
             w
             for run, told in every.items()
@@ -173,7 +187,7 @@ def _slowest(one: _Moments) -> _Slowest | None:
     means = np.divide(sums, ios, out=np.zeros(steps), where=there)
     worst = int(means.argmax())
     return _Slowest(
-        at=worst * one.step, mean=float(means[worst]), median=float(np.median(means[there])), empty=int((~there).sum()), steps=steps
+        at=worst * one.step, mean=float(means[worst]), median=float(np.median(means[there])), means=tuple(map(float, means))
     )  # fmt: skip
 
 
@@ -186,8 +200,13 @@ def _map_figure(sweep: str, runs: Sequence[Run], cells: Sequence[_Cell]) -> Figu
     panels = _map_panels(shown, which)
     members = [run for cell in shown for run in cell.runs]
     several = any(len(cell.repeats) > 1 for cell in shown)
+    steps = {one.step for cell in shown if (one := cell.drawn()).step and _slowest(one)}
+    step = _step(steps.pop()) if len(steps) == 1 else "span of time" if steps else ""
     said = [
         f"{wording.ran(members, program_name)}; when the I/Os ended and their {which}, from fio’s logs. Stronger: more I/Os.",
+        f"Line: the mean of each {step}; ring: the slowest, and how many times the median one it takes."
+        if step
+        else "",
         "Drawn: the repeat with the slowest moment." if several else "",
         _LAST if any(m.window for cell in shown for m in cell.repeats) else "",
         _cut(members),
@@ -285,13 +304,14 @@ def _map_panel(
                     }
                 )  # fmt: skip
 
+    slow = _slowest(one)
+
     def build(wide: int) -> Spec:
         frame = Frame(width=wide, height=248, left=left_margin(y))
         return vega.fill(
-            "moments", frame=frame, x=x, y=y, series=[Series(name="", colour=vega.SERIES[0])], data={"cells": cells}
+            "moments", frame=frame, x=x, y=y, series=[Series(name="", colour=hue(cell.direction))], data={"cells": cells, **_mean_rows(one, None if cell.hollow else slow, x)}
         )  # fmt: skip
 
-    slow = _slowest(one)
     said = (
         f" The slowest {_step(one.step)}, from {fmt.number(slow.at)} s on: {fmt.quantity(slow.mean, 'ns')} on average; "
         f"the median one: {fmt.quantity(slow.median, 'ns')}."
@@ -301,6 +321,31 @@ def _map_panel(
     many = len(cell.repeats) > 1
     title = f"{facets.begins(cell.of, cell.name)}{f', repeat {one.run.record.repeat}' if many else ''}"
     return panel(title, f"{title}: latencies of the I/Os over {fmt.number(one.end)} s.{said}", build)
+
+
+def _mean_rows(one: _Moments, slow: _Slowest | None, x: axes.Axis) -> dict[str, Rows]:
+    """Return the line of the mean latency of each step of a run, joined where each has I/Os, and the mark of the slowest."""
+    if not slow:
+        return {}
+    word, rows, segment = _step(one.step), [], 0
+    for i, mean in enumerate(slow.means):
+        if not mean:
+            segment += 1
+            continue
+        tip = f"{word} from {fmt.number(i * one.step)} s · mean {fmt.quantity(mean, 'ns')}"
+        rows.append(
+            {"series": "", "x": (i + 0.5) * one.step, "y": mean, "order": i, "segment": segment, "tip": fmt.sentence(tip)}
+        )  # fmt: skip
+    middle = slow.at + one.step / 2
+    at = {"series": "", "x": middle, "y": slow.mean}
+    left = x.share(middle) > _RIGHT
+    text = f"{fmt.quantity(slow.mean, 'ns')}, {fmt.number(slow.ratio)} ×"
+    note = {**at, "text": text, "dx": -9 if left else 9, "dy": -9, "align": "right" if left else "left"}
+    return {"means": rows, "rings": [at], "notes": [note]}
+
+
+_RIGHT: Final = 0.6
+"""Share of the axis beyond which a name stands to the left of its point."""
 
 
 def _table(cells: Sequence[_Cell]) -> Table:
@@ -338,6 +383,7 @@ class _Window:
     """What fio logged of windows of a run in one direction: sums of its jobs, of latencies their mean."""
 
     name: str
+    direction: str
     run: Run
     what: str  # "iops", "bw", "lat"
     statistic: str
@@ -365,33 +411,34 @@ def _windows(name: str, run: Run, told: Sequence[Log], direction: str, *, hollow
         whole = {at: values for at, values in sorted(sums.items()) if len(values) == jobs}
         share = 1 if kind in ("iops", "bw") else jobs
         yield _Window(
-            name=name, run=run, what="lat" if kind == "clat" else kind, statistic=same[0].statistic,
+            name=name, direction=direction, run=run, what="lat" if kind == "clat" else kind, statistic=same[0].statistic,
             points={at * window / _NS: sum(values) / share for at, values in whole.items()}, hollow=hollow,
         )  # fmt: skip
 
 
 def _window_figure(sweep: str, runs: Sequence[Run], windows: Sequence[_Window]) -> Figure:
     firsts = [same[0] for same in group_by(windows, lambda w: (w.name, w.what)).values()]  # a repeat each
-    names = list(dict.fromkeys(w.name for w in firsts))
-    colours = dict(zip(names, vega.palette(len(names)), strict=True))
+    directions = {w.name: w.direction for w in firsts}
+    names = [*directions]
+    shades = colours(directions, [names])
     kinds = group_by(firsts, lambda w: w.what)
-    panels = [_window_panel(what, kinds[what], colours) for what in _WINDOWS if kinds.get(what)]
+    panels = [_window_panel(what, kinds[what], shades) for what in _WINDOWS if kinds.get(what)]
     repeats = max(len(same) for same in group_by(windows, lambda w: (w.name, w.what)).values())
     members = list(dict.fromkeys(w.run for w in windows))
     said = [
         f"{wording.ran(members, program_name)}; what fio logged of each window, all jobs together.",
-        "Drawn: one repeat of each cell." if repeats > 1 else "",
+        "Drawn: the first repeat of each cell." if repeats > 1 else "",
         wording.hollow(panels, members).strip(),
     ]
     words = fmt.words(p.title if p.title == "IOPS" or p is panels[0] else p.title.lower() for p in panels)
     return Figure(
         id=f"fio-windows-{sweep}", of=sweep, sweep=runs[0].sweep_title, title=f"{words} over time", sub=" ".join(filter(None, said)),
         panels=tuple(panels), numbers=(_window_table(windows),), runs=tuple(members), half=len(panels) == 1,
-        key=tuple(Key(name=name, colour=colours[name]) for name in names) if len(names) > 1 else (),
+        key=tuple(Key(name=name, colour=shades[name]) for name in names) if len(names) > 1 else (),
     )  # fmt: skip
 
 
-def _window_panel(what: str, windows: Sequence[_Window], colours: Mapping[str, str]) -> Panel:
+def _window_panel(what: str, windows: Sequence[_Window], shades: Mapping[str, str]) -> Panel:
     word, unit = _WINDOWS[what]
     title = (
         f"{'Longest latency' if windows[0].statistic == 'max' else 'Mean latency'}" if what == "lat" else word
@@ -402,14 +449,20 @@ def _window_panel(what: str, windows: Sequence[_Window], colours: Mapping[str, s
     y = axes.from_zero([v / scale.factor for v in values], named)
     x = axes.from_zero([t for w in windows for t in w.points], "Seconds from the start")
 
+    lines = [curve_rows.curve(w.name, w.points.items(), runs=[w.run] * len(w.points)) for w in windows]
+
     def build(width: int) -> Spec:
-        frame = Frame(width=width, height=228, left=left_margin(y))
+        right = curve_rows.name_margin(lines, width) if len(lines) > 1 else 16
+        frame = Frame(width=width, height=228, left=left_margin(y), right=right)
+        names = (
+            curve_rows.end_names(lines, Plot(frame=frame, x=x, y=y), scale.factor) if len(lines) > 1 else {}
+        )
         points: Rows = [
             {"series": w.name, "x": t, "y": v / scale.factor, "order": i, "tip": f"{fmt.number(t)} s · {fmt.quantity(v, unit)}, {w.name}", **({"hollow": True} if w.hollow else {})}
             for w in windows for i, (t, v) in enumerate(w.points.items())
         ]  # fmt: skip
-        series = [Series(name=name, colour=colour) for name, colour in colours.items()]
-        return vega.fill("over-time", frame=frame, x=x, y=y, series=series, data={"points": points})
+        series = [Series(name=name, colour=colour) for name, colour in shades.items()]
+        return vega.fill("over-time", frame=frame, x=x, y=y, series=series, data={"points": points, **names})
 
     said = " ".join(f"{w.name}: {fmt.span(w.points.values(), unit)}." for w in windows if w.points)
     return panel(title, f"{title} over time. {said}", build)

@@ -30,7 +30,7 @@ _DEFAULTS = {
 FONT = "Inter,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
 
-_AS_TEXT = {"#2B7BBF": "#1F6CAB", "#D4620F": "#B34F08", "#C4872F": "#8A5A12", "#7C8794": "#5B6470"}
+_AS_TEXT = {"#2B7BBF": "#1F6CAB", "#D4620F": "#B34F08", "#C4872F": "#8A5A12", "#7C8794": "#5B6470", "#5A9AD6": "#2F6FA8", "#E0883C": "#9C5A14"}  # fmt: skip
 """Colours of lines that are too light for 12 px of text on white, and what a name beside such a line has: contrast of 4.5 and more. What
 a page draws anew gets them from report.css."""
 

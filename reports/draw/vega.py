@@ -25,6 +25,9 @@ VEGA_LITE = "5.20"
 
 SERIES = ("#2B7BBF", "#D4620F", "#1B6B4A", "#6B2A6B")
 ORDERED = ("#173A7A", "#6B35B5", "#A5508C", "#D63A35", "#C4872F")
+BLUES = (SERIES[0], "#123D70", "#5A9AD6")
+ORANGES = (SERIES[1], "#7A3404", "#E0883C")
+"""A hue for what is of one kind, in shades for what differs within it: the colour of the palette, then a darker and a lighter one."""
 GREY = "#7C8794"
 """Light colours of the palette; report.css gives each its dark twin."""
 

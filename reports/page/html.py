@@ -27,6 +27,7 @@ _DRAWING_S = 1.0  # of a panel, at most: users' templates have so much time besi
 _DARK = (
     "color-scheme:dark;--ink:#E8EAED;--mute:#A3ABB6;--faint:#8A93A0;--grid:#272C33;--axis:#5B6470;--bg:#14171B;"
     "--soft:#1B1F25;--rule:#323840;--s1:#79B4F7;--s2:#EF9357;--s3:#9BF0CF;--s4:#D76BA9;--o1:#4380EE;--o2:#8481B8;"
+    "--b2:#4A86C8;--b3:#CFE4FB;--w2:#C06A28;--w3:#FBD2B2;--tb3:#CFE4FB;--tw3:#FBD2B2;"
     "--o3:#DA85D2;--o4:#F98A7B;--o5:#EDAE57;--t1:#79B4F7;--t2:#EF9357;--t5:#EDAE57;--warn:#E9B04A;--ok:#6FD3AE;--heat:#B8561F;--cool:#2F6EA8;--link:#8EC1FA"
 )
 """The dark theme: in report.css twice, for who prefers it and for who switches to it."""

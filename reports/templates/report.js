@@ -315,7 +315,7 @@ table.closest(".tw").appendChild(bar);
    light on white whatever the page's theme, with the page's font in it. */
 const LIGHT = { ink: "#16191D", mute: "#5B6470", warn: "#A65B00", paper: "#FFFFFF" }, MARGIN = 16;
 const FAMILY = "Inter,'Helvetica Neue',Arial,'Liberation Sans',sans-serif", FACE = doc.querySelector("style").textContent.match(/@font-face\{[^}]*\}/)?.[0] ?? "";
-const AS_TEXT = { "#2B7BBF": "#1F6CAB", "#D4620F": "#B34F08", "#C4872F": "#8A5A12", "#7C8794": "#5B6470" }; /* reports/draw/svg.py */
+const AS_TEXT = { "#2B7BBF": "#1F6CAB", "#D4620F": "#B34F08", "#C4872F": "#8A5A12", "#7C8794": "#5B6470", "#5A9AD6": "#2F6FA8", "#E0883C": "#9C5A14" }; /* reports/draw/svg.py */
 const pen = make("canvas").getContext("2d");
 function wrapped(text, font, width) { /* its lines: a word that is wider than all stands alone */
 pen.font = `${font} ${FAMILY}`;

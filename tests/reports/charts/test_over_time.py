@@ -43,6 +43,10 @@ def test_the_slowest_second_is_named_beside_the_median_one(make: Any, tmp_path: 
     assert figure.title == "Randread: the slowest second’s mean latency is 8.00 × the median second’s"
     ((*_, median, slowest, at, ratio, empty),) = figure.numbers[0].rows
     assert (median, slowest, at, ratio, empty) == ("100 µs", "800 µs", "7.00", "8.00 ×", "0")
+    drawn = figure.panels[0].wide["datasets"]
+    assert [(ring["x"], ring["y"]) for ring in drawn["rings"]] == [(7.5, 800e3)]
+    assert [note["text"] for note in drawn["notes"]] == ["800 µs, 8.00 ×"]
+    assert [(row["x"], row["y"]) for row in drawn["means"]] == [(s + 0.5, 8e5 if s == 7 else 1e5) for s in range(10)]  # fmt: skip
 
 
 def test_seconds_that_are_alike_are_called_steady(make: Any, tmp_path: Path) -> None:
@@ -69,6 +73,7 @@ def test_seconds_without_an_io_are_counted(make: Any, tmp_path: Path) -> None:
     figure = figures(make, tmp_path / "a.db", log("lat.1", [*lines, (10_000, 100_000)]))["fio-time-s"]
 
     assert figure.numbers[0].rows[0][-1] == "2"
+    assert [row["segment"] for row in figure.panels[0].wide["datasets"]["means"]] == [0] * 4 + [2] * 4
 
 
 def test_the_repeat_with_the_slowest_second_is_drawn_and_all_are_in_the_numbers(

@@ -1045,6 +1045,37 @@ def test_blue_is_reads_and_orange_writes_in_every_panel(
                 assert own in by_name.values()
 
 
+@pytest.mark.parametrize(("log", "window", "id"), [("lat", 0, "fio-time-s"), ("iops", 1000, "fio-windows-s")])
+def test_hue_is_the_direction_and_dash_or_shade_the_rest(
+    make: Any, tmp_path: Path, log: str, window: int, id: str
+) -> None:
+    """A mix’s reads were green and its writes purple, and so were depths of a tail; over time reads of depth 32 were orange."""
+    maker = make.Maker(tmp_path / "c.db")
+    for rw, depth in itertools.product(("randread", "randwrite", "randrw"), (1, 8)):
+        ways = {"randread": ("read",), "randwrite": ("write",)}.get(rw, ("read", "write"))
+        document = json.loads(make.fio_text(dict.fromkeys(ways, (1000.0 * depth, 100.0)), bs="4k", rw=rw, iodepth=depth))  # fmt: skip
+        for way in ways:
+            document["jobs"][0][way]["lat_ns"]["bins"] = {"90000": 600, "110000": 600}
+        document["jobs"][0]["job options"] |= {"log_avg_msec": str(window)} if window else {}
+        lines = [(t, way) for way in ways for t in range(1000, 6000, window or 100)]
+        logs = f"\n==> fio_{log}.1.log <==\n" + "".join(
+            f"{t}, 100000, {way == 'write':d}, {0 if window else 4096}, 0\n" for t, way in lines
+        )
+        maker.add("s", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, json.dumps(document) + logs, axes=("rw", "iodepth"))  # fmt: skip
+    drawn = {f.id: f for f in figures(maker.write(), "fio")}
+
+    hues = {"read": vega.BLUES, "write": vega.ORANGES}
+    assert {"fio-s", "fio-tail-s", id} <= set(drawn)
+    for name, figure in drawn.items():
+        for panel in figure.panels if not name.startswith("fio-fan") else ():
+            scale = panel.wide["encoding"]["color"]["scale"]
+            for series, colour in zip(scale["domain"], scale["range"], strict=True):
+                assert colour in (*hues[_direction(series or panel.title.lower())], vega.GREY)
+    mixed = {key.name: (key.colour, key.dashed) for key in drawn["fio-s"].key}
+    assert mixed["randrw 50:50, reads"] == (vega.SERIES[0], True)
+    assert mixed["randrw 50:50, writes"] == (vega.SERIES[1], True)
+
+
 def _direction(series: str) -> str:
     """ "randrw 50:50, writes" writes."""
     return "write" if "write" in series else "read"

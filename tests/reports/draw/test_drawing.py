@@ -415,7 +415,7 @@ def test_every_colour_of_the_charts_has_a_dark_twin(name: str) -> None:
 def test_all_palette_colours_are_in_the_style_sheet() -> None:
     css = (TEMPLATES.parent / "report.css").read_text(encoding="utf-8")
 
-    for colour in (*vega.SERIES, *vega.ORDERED, vega.GREY):
+    for colour in (*vega.SERIES, *vega.ORDERED, *vega.BLUES, *vega.ORANGES, vega.GREY):
         assert f'svg [fill="{colour}"]' in css
         assert f'svg [stroke="{colour}"]' in css
 
