@@ -12,6 +12,7 @@ from reports.checks.audit import joined
 from reports.fleet.outliers import Against, against
 from reports.numbers.families import families as by_family
 from reports.numbers.series import Series
+from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.verdicts.fleet import MAD, Host, Strip
 from reports.verdicts.model import relative
@@ -53,14 +54,22 @@ class Family:
         return {name: _typical(own, worst) for name, own in of.items()}
 
     def scatter(self, typical: Mapping[str, Typical]) -> float | None:
-        """Return what hosts usually are apart by, one robust standard deviation of their changes: of those that no verdict names, if there are any.
-        Of a few hosts it says little, None of one."""
-        usual = [one.change for one in typical.values() if one.odd is None]
-        known = usual or [one.change for one in typical.values()]
+        """Return what hosts usually are apart by, one robust standard deviation of their changes: of those that no verdict names, if there are any;
+        of two groups what they are apart by within them. Of a few hosts it says little, None of one."""
+        usual = {name: one.change for name, one in typical.items() if one.odd is None}
+        known = usual or {name: one.change for name, one in typical.items()}
         if len(known) < 2:
             return None
-        middle = statistics.median(known)
-        return MAD * statistics.median(abs(change - middle) for change in known)
+        worse = self.worse_half
+        sides = group_by(known, lambda name: name in worse).values()
+        middles = {name: statistics.median(known[n] for n in own) for own in sides for name in own}
+        return MAD * statistics.median(abs(change - middles[name]) for name, change in known.items())
+
+    @property
+    def worse_half(self) -> tuple[str, ...]:
+        """The worse of the two groups that the hosts fall into in most of its numbers; () where they do not."""
+        ((worse, _),) = Counter(strip.worse_half for _, strip in self.numbers).most_common(1)
+        return worse
 
     def repeats(self) -> float | None:
         """Return half of what the repeats of a host within a session differ by, relative: of the number in the middle; None of single

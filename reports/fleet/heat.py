@@ -315,6 +315,8 @@ def _sub(grid: Grid, of: Chosen, group: Group) -> str:
         f"{'What is not outlined has no' if 'marked' in marks else 'No'} colour within {quiet} %: "
         "the most of 1 %, three times what hosts scatter by, and what repeats differ by"
     )
+    if any(one.family.worse_half for one in shown):
+        colour += "; where the hosts fall into two groups, what they scatter by within either"
     if not group.judged:
         colour = "No colours: so few hosts do not tell what is usual"
     more = [

@@ -541,8 +541,12 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
                 typical[host] = worst["change"], True
             elif changes:
                 typical[host] = statistics.median(changes), False
-        usual = [change for change, is_odd in typical.values() if not is_odd]
-        sd = 1.4826 * statistics.median(abs(v - statistics.median(usual)) for v in usual) if usual else 0.0
+        split = Counter(tuple(n["worse_half"] or ()) for n in group["numbers"] if number_of(n) in keys)
+        ((worse_half, _),) = split.most_common(1)
+        usual = {name: change for name, (change, is_odd) in typical.items() if not is_odd}
+        sides = [[v for name, v in usual.items() if (name in worse_half) == side] for side in (True, False)]
+        off = [abs(v - statistics.median(side)) for side in sides for v in side]
+        sd = 1.4826 * statistics.median(off) if off else 0.0
         halves = [
             statistics.median(own_halves) for key in keys if (own_halves := repeats_of(truth, key, own))
         ]

@@ -149,6 +149,18 @@ def test_two_halves_are_said_to_be_two_everywhere(some: Fleet) -> None:
     assert report.accused == ()
 
 
+def test_two_halves_have_two_colours_in_the_map(some: Fleet) -> None:
+    """What they scatter by was half of what the two are apart, and three times that had no colour: a map of numbers in black, rows mixed."""
+    some.hosts(range(1, 9, 2), sessions=3).hosts(range(2, 9, 2), sessions=3, slower=0.25, latency=0.25)
+    (figure,) = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
+
+    assert figure.grid
+    shades = {row.name: {cell.shade for cell in row.cells} for row in figure.grid.rows}
+    assert {name[-1] for name in [*shades][:4]} == set("2468")
+    assert all(min(own) > 0 for own in [*shades.values()][:4])
+    assert all(max(own) < 0 for own in [*shades.values()][4:])
+
+
 def test_none_is_slow_says_how_slow_could_not_be_seen(make: Any, tmp_path: Path) -> None:
     """Equal hosts whose sessions differ by 10 %: nobody is accused, and nobody is said to be as fast as the others."""
     chance, files = random.Random(7), []
