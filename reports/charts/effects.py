@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parsers.measurement import Direction, Scalar
-from reports.draw.strip import Axis, Strip, ratio, ratios, strip
+from reports.draw.strip import APART, Axis, Strip, stated, strip
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.results.grouping import group_by
@@ -69,13 +69,23 @@ class Effect:
 
     @property
     def times(self) -> str:
-        """Return the factor as it is read: "8.94", "≥ 8.94"."""
-        return ratio(self.factor, bound=self.bound)
+        """Return the factor as it is read: "8.94", "≥ 8.94", of pairs far apart their range, "1.50 to 39.7"."""
+        return self._stated[0]
 
     @property
     def span(self) -> str:
-        """Return the range of the last level's ratios: "7.97 to 10.0", of bounds "≥ 7.97"; "" where it is one number."""
-        return ratios(self.levels[-1].low, self.levels[-1].high, bound=self.bound)
+        """Return the range of the last level's ratios: "7.97 to 10.0", of bounds "≥ 7.97"; "" where it is one number, or is `times`."""
+        return self._stated[1]
+
+    @property
+    def far_apart(self) -> bool:
+        """Has no pair of cells the mean of all?"""
+        return self.levels[-1].high > APART * self.levels[-1].low
+
+    @property
+    def _stated(self) -> tuple[str, str]:
+        last = self.levels[-1]
+        return stated(last.behind, last.low, last.high, bound=self.bound)
 
 
 _ALIKE: Final = 1.03
@@ -214,13 +224,21 @@ def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None 
     )  # fmt: skip
 
 
+def range_alone(found: Iterable[Effect]) -> str:
+    """Say of factors that are too far apart for a mean what stands in its place; "" of others."""
+    return (
+        f", of those over {APART:.0f} × apart the range alone"
+        if any(effect.far_apart for effect in found)
+        else ""
+    )
+
+
 def rule(found: Sequence[Effect]) -> str:
     """Say what the factors of a title, and of what is drawn, are; "" where there are none."""
     if not any(effect.clear for effect in found):
         return ""
     said = "n × by an axis: how many times better its best level is than its worst"
-    return (
-        f"{said}, with the other axes the same; the geometric mean over these."
-        if len({effect.axis for effect in found}) > 1
-        else f"{said}."
-    )
+    if len({effect.axis for effect in found}) == 1:
+        return f"{said}."
+    alone = range_alone(effect for effect in found if effect.clear)
+    return f"{said}, with the other axes the same; the geometric mean over these{alone}."

@@ -77,6 +77,17 @@ def ratios(low: float, high: float, *, bound: bool) -> str:
     return "" if ends[0] == ends[1] else ratio(low, bound=True) if bound else " to ".join(ends)
 
 
+APART: Final = 3.0
+"""Ratios of pairs of cells that are more times apart have no common one: their geometric mean is over 1.7 × off the lowest or the highest."""
+
+
+def stated(mean: float, low: float, high: float, *, bound: bool) -> tuple[str, str]:
+    """Return what is said of the ratios of pairs of cells, and what beside it: their geometric mean and their range, "8.40", "6.10 to 9.00"; of
+    ratios far apart the range alone, "1.50 to 39.7"."""
+    span = ratios(low, high, bound=bound)
+    return (span, "") if high > APART * low else (ratio(mean, bound=bound), span)
+
+
 def strip(number: str, axes: Iterable[Axis]) -> Strip:
     """Draw some axes on one scale, from what is furthest behind to the best level (1 ×): better to the right."""
     given = list(axes)
@@ -91,13 +102,16 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
     for axis in given:
         _, behind = axis.levels[-1]
         best = axis.levels[0][0]
+        factor, span = stated(behind, axis.low, axis.high, bound=axis.bound)
+        *means, _ = (ratio(of, bound=axis.bound) for _, of in axis.levels[1:])
         levels = ", ".join(
-            f"{ratio(of, bound=axis.bound)} × better than {level}" for level, of in axis.levels[1:]
+            f"{of} × better than {level}"
+            for (level, _), of in zip(axis.levels[1:], [*means, factor], strict=True)
         )
         tracks.append(
             Track(
                 name=axis.name, ends=" to ".join(axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.high), high=at(axis.low),
-                factor=f"{ratio(behind, bound=axis.bound)} ×", span=ratios(axis.low, axis.high, bound=axis.bound), clear=not axis.doubt, doubt=axis.doubt,
+                factor=f"{factor} ×", span=span, clear=not axis.doubt, doubt=axis.doubt,
                 said=f"{axis.name}: {best} is best, {levels}{axis.doubt and f'; {axis.doubt}'}",
             )
         )  # fmt: skip

@@ -76,6 +76,26 @@ def test_an_effect_that_turns_round_is_not_told(make: Any, tmp_path: Path) -> No
     assert [row[-1] for row in drawn.numbers[0].rows if row[0] == "alg"] == ["–", "no", "no"]
 
 
+def test_pairs_that_are_far_apart_have_no_mean(make: Any, tmp_path: Path) -> None:
+    """1.5, 1.6, 38 and 39.7 × were “7.76 × better by mode”, which none of them is: it hangs on the threads."""
+    factors = {1: 1.5, 2: 1.6, 4: 38.0, 8: 39.7}
+
+    def grown(alg: str, mode: str, size: int, threads: int) -> float:
+        return 100.0 * (factors[threads] if mode == "x" else 1.0)
+
+    drawn = figure(make, tmp_path / "r.db", axes=("mode", "threads"), value=grown)
+
+    assert drawn.title == "rate: 1.50 to 39.7 × better by mode (x)"
+    assert "of those over 3 × apart the range alone" in drawn.sub
+    assert drawn.strip is not None
+    (track,) = [one for one in drawn.strip.tracks if one.name == "mode"]
+    assert (track.factor, track.span, track.said) == (
+        "1.50 to 39.7 ×",
+        "",
+        "mode: x is best, 1.50 to 39.7 × better than y",
+    )
+
+
 def test_of_one_axis_the_best_level_is_named(make: Any, tmp_path: Path) -> None:
     assert (
         figure(make, tmp_path / "r.db", axes=("threads",)).title
