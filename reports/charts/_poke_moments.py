@@ -46,7 +46,7 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
         sweep=title if len(one) == 1 else "",
         title=f"{'Percentiles, mean' if panels else 'Mean'} and standard deviation of one access, by size",
         sub=f"{wording.ran(runs_of(accesses), program_name)}. {'The median of the repeats, and their range. ' if several else ''}"
-        f"{'In brackets: the bytes that an access moves. ' if any(map(_moved, blocks.values())) else ''}{'0 B: the timer alone. ' if any(d.target == 'null' for d in accesses) else ''}A mean and a deviation do not describe a tail: its quantiles do."
+        f"{'In brackets: the bytes that an access moves. ' if any(map(_moved, blocks.values())) else ''}{'0 B: the timer alone. ' if any(d.target == 'null' for d in accesses) else ''}A mean and a deviation do not describe a tail: its quantiles do{_far_apart(accesses)}."
         f"{wording.repeats(panels, runs_of(accesses))}{wording.hollow(panels, runs_of(accesses))}"
         f"{_in_the_table_alone(by_size) if panels else ''}",
         panels=tuple(panels),
@@ -60,6 +60,20 @@ def figure(found: Sequence[Distribution], block: Callable[[Run], int | None]) ->
             ),
         ),
     )  # fmt: skip
+
+
+_FAR: Final = 3.0
+
+
+def _far_apart(accesses: Sequence[Distribution]) -> str:
+    """Say "; from run to run they differ by up to 133 ×, for a few slow accesses make them", where that is more than _FAR; else ""."""
+    known = [
+        s for d in accesses if not d.hollow for of, _ in _STATISTICS if (s := d.repeats(of)) and s.low > 0
+    ]
+    most = max((s.high / s.low for s in known), default=0.0)
+    if most < _FAR:
+        return ""
+    return f"; from run to run they differ by up to {fmt.number(most, rounding=fmt.UP)} ×, for a few slow accesses make them"
 
 
 def _by_size(

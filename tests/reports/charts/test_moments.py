@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -146,3 +147,18 @@ def test_no_line_goes_to_the_size_of_nothing(make: Any, tmp_path: Path) -> None:
     assert [row["tip"].split(" · ")[0] for row in rows] == ["0 B", "1 kB", "1 MB"]
     empty, small, large = (row["segment"] for row in rows)
     assert empty != small == large
+
+
+def test_deviations_that_a_few_slow_accesses_make_are_said_to_differ(make: Any, tmp_path: Path) -> None:
+    """“15.0 ns (12.2 ns–54.2 µs)” stood there without a word."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size in (1000, 10**6):
+        for slowest in (60.0, 60.0, 50e3):
+            text = make.poke_text([40.0, 60.0] * 50 + [slowest], size=size)
+            maker.add("m", "poke", {"target": "memory", "bytes": size}, text, axes=("bytes",))
+    (found,) = [f for f in poke.chapter(load([maker.write()])).figures if f.id == "moments"]
+
+    assert re.search(
+        r"its quantiles do; from run to run they differ by up to 4\d\d ×, for a few slow accesses make them\.",
+        found.sub,
+    )
