@@ -269,6 +269,11 @@ def is_mix(series: str) -> bool:
     return "," in series
 
 
+def dash(series: str) -> vega.Dash:
+    """Parts of a mix are dashed; of one of equal halves reads and writes lie on each other."""
+    return "between" if is_mix(series) and ", writes" in series else is_mix(series)
+
+
 _NO_STORAGE = {"null", "cpuio", "net", "netsplice"}
 """Engines without a file behind them."""
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parsers.units import size_bytes
 from reports.charts import _fio_dots, curve_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts._fio_cells import (
     MIXES,
     RANKED,
     THOUSANDS,
+    dash,
     depth_of,
     is_mix,
     known_count,
@@ -69,13 +71,15 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     middle = "p50" if found["p50"].notna().all() else "mean"
     once = max(len(same) for same in group_by(runs, facets.cell).values()) == 1 and not facets.pooled(runs)
 
+    sizes: dict[facets.Facet, str] = dict(zip(found["panel"], found["size"], strict=True))
+    follows = _moved_by_each(found)  # then bandwidth is the same picture
+    numbers = ["iops", *(["bandwidth"] if not follows else []), middle, "p99"]
+
     def lines_of(own: Sequence[_Point], *, samples: bool) -> _Lines:
-        return {
-            what: _lines(own, known, what, samples=samples) for what in ("iops", "bandwidth", middle, "p99")
-        }
+        return {"bandwidth": [], **{what: _lines(own, known, what, samples=samples) for what in numbers}}
 
     drawn = {of: lines_of(own, samples=once) for of, own in shown.items()}
-    shared = _shared([*drawn.values()], latency, middle, colours, depths)
+    shared = _shared(drawn, latency, middle, colours, depths, sizes)
     rows = [_row(lines, of, crosses.get(of, []), shared) for of, lines in drawn.items()]
     dots = _fio_dots.few({of: lines_of(own, samples=False) for of, own in dotted.items()})
     dot_panels = _fio_dots.dot_panels(dots, middle, latency, shared.word, directions) if dots else []
@@ -84,8 +88,10 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     title, told_of = _title(quiet, known, middle)
     marks = _marks(runs, [*drawn.values()], rows, pictures, shared)
     marks.append(curve_rows.crossed(pictures).strip())
-    if shared.counts is None and len(rows) > 1:
+    if len({axis for _, axis in shared.counts.values()}) > 1:
         marks.append("The IOPS axes differ.")
+    if follows:
+        marks.append(f"Bandwidth, in the numbers, is IOPS × {follows}.")
     seen = found[found["panel"].isin([*shown, *dots])]
     marks.append(wording.hollow(pictures, seen["run"]).strip())
     marks.append(wording.not_drawn(len(panels), len(shown) + len(dots)).strip())
@@ -140,14 +146,14 @@ class _Shared:
     apart: bool  # of one panel at one depth: p99 has a panel of its own, else thin lines
     moved: fmt.Scale  # of bandwidths
     rates: axes.Axis  # of bandwidths, one for all panels
-    counts: (
-        tuple[fmt.Scale, axes.Axis] | None
-    )  # of IOPS; None: each panel has its own, since in one some would lie on the floor
+    counts: Mapping[facets.Facet, tuple[fmt.Scale, axes.Axis]]  # of the IOPS of each panel
 
 
 def _shared(
-    drawn: Sequence[_Lines], latency: str, middle: str, colours: dict[str, str], depths: list[int]
-) -> _Shared:
+    by_panel: Mapping[facets.Facet, _Lines], latency: str, middle: str, colours: dict[str, str], depths: list[int],
+    sizes: Mapping[facets.Facet, str],
+) -> _Shared:  # fmt: skip
+    drawn = [*by_panel.values()]
     ends = [y for by in drawn for what in (middle, "p99") for line in by[what] for _, y in line.points]
     times = [v for y in ends for v in (y.low, y.high)] or [1.0]
     word = "median" if middle == "p50" else "mean"
@@ -163,20 +169,47 @@ def _shared(
     rates = axes.from_zero([v / moved.factor for v in moves], f"Bandwidth, {moved.unit}")
     return _Shared(
         latency=latency, middle=middle, word=word, colours=colours, depths=depths, times=axis, waits=waits, moved=moved,
-        rates=rates, apart=apart, counts=_together([_iops(by) for by in drawn]),
+        rates=rates, apart=apart, counts=_counted({of: _iops(by) for of, by in by_panel.items()}, sizes),
     )  # fmt: skip
 
 
-_APART = 10.0
-"""How many times the highest IOPS of a panel may be those of another on one axis."""
+_APART, _SIZES_APART = 10.0, 2.0
+"""How many times the highest IOPS of a panel may be those of another on one axis, and of one with blocks of another size: these are compared by their
+bandwidth."""
 
 
-def _together(panels: Sequence[Sequence[float]]) -> tuple[fmt.Scale, axes.Axis] | None:
-    """Return scale and axis of the IOPS of all panels; None where they are too far apart."""
+def _counted(
+    panels: Mapping[facets.Facet, Sequence[float]], sizes: Mapping[facets.Facet, str]
+) -> dict[facets.Facet, tuple[fmt.Scale, axes.Axis]]:
+    """Return scale and axis of the IOPS of each panel: one for all, else for all of a block size; each its own, where one would lie on the floor."""
+    several = len({sizes[of] for of in panels}) > 1
+    if _near(panels.values(), _SIZES_APART if several else _APART):
+        return dict.fromkeys(panels, _counts([v for own in panels.values() for v in own]))
+    alike = group_by(panels, sizes.__getitem__) if several else {of: [of] for of in panels}
+    return {
+        of: found
+        for same in alike.values()
+        for of, found in _counted({of: panels[of] for of in same}, sizes).items()
+    }
+
+
+def _near(panels: Iterable[Sequence[float]], apart: float) -> bool:
     peaks = [max(values, default=0.0) for values in panels]
-    return (
-        _counts([v for own in panels for v in own]) if peaks and max(peaks) <= _APART * min(peaks) else None
-    )
+    return len(peaks) < 2 or max(peaks) <= apart * min(peaks)
+
+
+def _moved_by_each(found: pd.DataFrame) -> str:
+    """Return the block size of all cells, "4 KiB", where their bandwidth tells nothing else than their IOPS; "" where it does."""
+    sizes = set(found["size"])
+    size = sizes.pop() if len(sizes) == 1 else ""
+    if not size or " and " in size or found["bandwidth"].isna().any():
+        return ""
+    each = found["bandwidth"] / found["iops"] / size_bytes(size.replace(" ", ""))
+    return size if each.between(1 / _SAME, _SAME).all() else ""
+
+
+_SAME = 1.05
+"""I/Os that are under way at the end of a short run are bytes and no I/Os."""
 
 
 def _counts(iops: Sequence[float]) -> tuple[fmt.Scale, axes.Axis]:
@@ -194,7 +227,7 @@ def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[Cross], shared: _Sha
     """Draw some runs: "iops" and, where there are such numbers, "bandwidth", "latency", "p99" and "tradeoff"."""
     where, latency = facets.facet_title(of, "fio"), shared.latency
     iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
-    rate, axis = shared.counts or _counts(_iops(lines))
+    rate, axis = shared.counts[of]
 
     def titled(text: str) -> str:
         return f"{where}, {text}" if where else fmt.sentence(text)
@@ -394,7 +427,7 @@ def _lines(
             pairs,
             runs=[point.run for point in of],
             label=short,
-            dashed=is_mix(name),
+            dashed=dash(name),
             step=printed([point.run for point in of]),
         )
         if what == "iops" and samples:

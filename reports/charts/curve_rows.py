@@ -26,7 +26,7 @@ class Curve:
     name: str
     points: tuple[tuple[float, Spread], ...]  # by rising x
     label: str = ""  # at the line's end; the name if not given
-    dashed: bool = False
+    dashed: vega.Dash = False
     dimmed: bool = False  # grey, without a name beside it
     ranges: tuple[tuple[float, float, float], ...] | None = None  # x, low, high; else from the repeats
     turns: tuple[Mapping[float, float], ...] = field(default=(), compare=False)
@@ -44,7 +44,7 @@ class Curve:
 
 
 def curve(
-    name: str, values: Iterable[tuple[float, float]], *, runs: Iterable[Run] = (), label: str = "", dashed: bool = False,
+    name: str, values: Iterable[tuple[float, float]], *, runs: Iterable[Run] = (), label: str = "", dashed: vega.Dash = False,
     step: float | None = None,
 ) -> Curve:  # fmt: skip
     """Return the curve of (x, y) pairs; the y of one x are its repeats. runs: whose the pairs are, which tells the curve of each repeat

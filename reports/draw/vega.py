@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 from parsers.errors import UserError
 from reports.draw import svg
@@ -35,13 +35,17 @@ Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
 
 
+Dash = bool | Literal["between"]
+"""Is a line dashed? "between": where the gaps of those are that are dashed, so that both are seen where one lies on the other."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
     """One line of a chart: its name in the data, its colour, and whether it is dashed (a part of a whole)."""
 
     name: str
     colour: str
-    dashed: bool = False
+    dashed: Dash = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

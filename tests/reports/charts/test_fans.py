@@ -164,6 +164,22 @@ def test_title_and_ring_are_of_what_every_repeat_keeps(make: Any, tmp_path: Path
     assert "keeps it in every repeat that with the most IOPS. " in fan.sub
 
 
+def test_bandwidth_is_no_second_picture_of_iops_of_one_size(make: Any, tmp_path: Path) -> None:
+    """With one block size the panel of bandwidth was that of IOPS, × 4 KiB."""
+    maker = make.Maker(tmp_path / "f.db")
+    for depth in (1, 8):
+        document = json.loads(make.fio_text(dict.fromkeys(("read", "write"), (100.0 * depth, 90.0)), bs="4k", rw="randrw", iodepth=depth))  # fmt: skip
+        for way in ("read", "write"):
+            document["jobs"][0][way]["bw_bytes"] = 100 * depth * 4096
+        maker.add("s", "fio", {"rw": "randrw", "bs": "4k", "iodepth": depth}, json.dumps(document), axes=("iodepth",))  # fmt: skip
+    first, *_ = chapter(load([maker.write()])).figures
+
+    assert [panel.title for panel in first.panels] == ["IOPS", "Latency", "Latency over IOPS"]
+    assert "Bandwidth, in the numbers, is IOPS × 4 KiB." in first.sub
+    dashes = {row["series"]: row["dashed"] for row in first.panels[0].wide["datasets"]["points"]}
+    assert dashes == {"randrw 50:50, reads": True, "randrw 50:50, writes": "between"}, "one lies on the other"
+
+
 def test_bandwidth_stands_beside_iops_panel_by_panel(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "f.db")
     for bs, size in (("4k", 4096), ("64k", 65536)):
