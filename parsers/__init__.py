@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # errors are of this package: what prints a message must not 
 DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 """Parsers of what is printed about a machine, not by a run on it."""
 
-_VOCABULARY = frozenset({"errors", "expressions", "extensions", "measurement", "units", "text"})
+_VOCABULARY = frozenset({"errors", "expressions", "extensions", "frames", "measurement", "units", "text"})
 
 
 class Parser(Protocol):

@@ -183,7 +183,7 @@ class Table:
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame: len(rows) x len(columns), in order."""
-        import pandas as pd
+        from parsers.frames import pd
 
         return pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
 

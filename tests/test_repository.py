@@ -53,6 +53,16 @@ def texts() -> list[tuple[Path, str]]:
     return found
 
 
+def test_pandas_is_taken_from_one_place() -> None:
+    """What a frame keeps its texts in is said there, for all of them."""
+    for_types = re.compile(r"^if TYPE_CHECKING:\n.*?(?=^\S)", re.MULTILINE | re.DOTALL)
+    pages = tracked("parsers/*.py", "reports/*.py", "orchestrator/*.py", "pinsweep/*.py")
+    takers = {page for page in pages if "import pandas" in for_types.sub("", page.read_text("utf-8"))}
+
+    plot = "reports/lab/plot.py"  # the student's own
+    assert {str(page.relative_to(PROJECT)) for page in takers} == {"parsers/frames.py", plot}
+
+
 def test_no_file_names_the_machine_it_was_written_on() -> None:
     found = [
         f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"

@@ -56,7 +56,7 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
     engines (frozenset of str) and way (str: "direct", CACHED, "" where nothing tells or no file is behind them); panel (a Facet), at (int),
     the rank of the panel, and order (int), that of the kind.
     """
-    import pandas as pd
+    from parsers.frames import pd
 
     alone = _alone(runs)
     parts = [_read(runs[at : at + _AT_ONCE], alone) for at in range(0, len(runs), _AT_ONCE)]
@@ -84,7 +84,7 @@ _AT_ONCE = 1000
 
 def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
     """Return the columns of `cells` that each run tells by itself. `alone`: of which the text tells what their disks did."""
-    import pandas as pd
+    from parsers.frames import pd
 
     found = summaries.frame(runs).dropna(subset="iops").drop(columns=["latencies", "steps"])
     run, direction = found["run"], found["direction"]
@@ -307,6 +307,6 @@ def is_stored(engines: frozenset[str]) -> bool:
 
 def known_count(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
     """Return a whole number; None of one that is missing."""
-    import pandas as pd
+    from parsers.frames import pd
 
     return None if pd.isna(value) else int(value)

@@ -121,7 +121,7 @@ def lines_of(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the lines of all tables with `statistic` (which figure stands for it, "" of none), `time` (ns, where that is one),
     `panel` (a Facet), `line`: what tells it from the others of its benchmark and panel, and
     `label`: the same without the place where there is none, "" if that is nothing."""
-    import pandas as pd
+    from parsers.frames import pd
 
     drawn = ((run, (_place(run), row.benchmark)) for run in runs for row in timings(run))
     names = facets.panel_names(runs, within=facets.told(drawn, ("place", "benchmark")))

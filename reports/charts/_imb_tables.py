@@ -21,7 +21,7 @@ from reports.text import format as fmt
 
 def undrawn_tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
     """Return a table for each benchmark with lines that are not drawn: of Uniband, which has no time, or Barrier, which has no size."""
-    import pandas as pd
+    from parsers.frames import pd
 
     found = lines_of(runs)
     undrawn = (found["time"].isna() | found["message_size"].isna()) & (found["statistic"] != "")

@@ -83,7 +83,7 @@ def by_panel(runs: Iterable[Run], panels: Iterable[Facet]) -> dict[Facet, list[R
 def in_panels(found: pd.DataFrame, *within: str, texts: bool = False) -> pd.DataFrame:
     """Return some rows with `panel` (a Facet) beside the columns of their reading; runs that one text holds are panels, too, and with
     `texts` the texts that were taken in."""
-    import pandas as pd
+    from parsers.frames import pd
 
     runs = list(dict.fromkeys(found["run"]))
     names = panel_names(runs, within=within)

@@ -69,7 +69,7 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
 
 def _rates(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the rates of some runs, with `panel` (a Facet), `place` and `threads` beside the columns of `readings.stream.rates`."""
-    import pandas as pd
+    from parsers.frames import pd
 
     told = {run: (_line(run), threads(run)) for run in runs}
     found = facets.in_panels(rates.frame(runs), *_within(told))

@@ -101,7 +101,7 @@ def table(
     results: model.Results, tool: str | None, shape: Literal["long", "wide"], guilty: Guilty
 ) -> pd.DataFrame:
     """Return the frame of one tool, or of all below one another; where a check doubts a cell of it, a column names the check."""
-    import pandas as pd
+    from parsers.frames import pd
 
     tools = [tool] if tool else list(results.tools)
     parts = []

@@ -68,7 +68,7 @@ class Reading(Generic[Row]):
         sweep   str
         point_id, repeat   the cell and its repeat, from 1
         """
-        import pandas as pd
+        from parsers.frames import pd
 
         rows = [(run, run.file, run.where, run.cell.sweep, run.record.point_id, run.record.repeat, *row)
                 for run in runs for row in self(run)]  # fmt: skip

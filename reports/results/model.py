@@ -466,7 +466,7 @@ class Results:
     def tidy(self, tool: str) -> pd.DataFrame:
         """Return the frame of a tool's measurements, a row each, as in the module's docstring; without good runs, empty with the
         columns that are always there."""
-        import pandas as pd
+        from parsers.frames import pd
 
         long = self.long(tool)
         rows = [row for run in long.runs for row in long.rows(run)]

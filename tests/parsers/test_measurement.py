@@ -92,3 +92,10 @@ def test_the_numbers_of_a_column_are_those_of_its_cells() -> None:
     for strange in ("1", None, True):
         with pytest.raises(ValueError, match="is not a number"):
             numbers((1, strange))
+
+
+def test_texts_of_a_frame_are_pythons_own() -> None:
+    """With pyarrow beside it pandas keeps them as Arrow's, a quarter of the CPU time of a page."""
+    frame = Table(columns=("kernel", "value"), rows=[("copy", 1.0)]).frame()
+
+    assert getattr(frame["kernel"].dtype, "storage", "python") == "python"
