@@ -125,8 +125,7 @@ def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan |
     own = counted_rows(every)
     lines = []
     for column, name in _QUANTILES.items():
-        whole = every.groupby("iodepth")[column].transform(lambda values: values.notna().all())
-        known = every[whole.astype(bool)]
+        known = every[every[column].notna().groupby(every["iodepth"]).transform("all")]
         if len(known):
             pairs = zip(known["iodepth"].astype(float), known[column].astype(float), strict=True)
             lines.append(curve_rows.curve(name, pairs, runs=known["run"]))

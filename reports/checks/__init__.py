@@ -98,11 +98,12 @@ class Check:
         return _doc(self.find)[-1].removeprefix("Do: ")
 
 
-def _doc(function: Callable[..., object]) -> list[str]:
+@functools.cache
+def _doc(function: Callable[..., object]) -> tuple[str, ...]:
     paragraphs = re.split(r"\n\s*\n", inspect.getdoc(function) or "")
     if len(paragraphs) < 2 or not paragraphs[-1].startswith("Do: "):
         raise ValueError(f"{function.__qualname__}: a check says what to do in its last paragraph")
-    return [re.sub(r"\s*\n\s*", " ", p).strip() for p in paragraphs]
+    return tuple(re.sub(r"\s*\n\s*", " ", p).strip() for p in paragraphs)
 
 
 _CHECKS: dict[str, Check] = {}

@@ -333,4 +333,4 @@ def _gap(box: Box, points: NDArray[np.float64]) -> float:
 
 def touch(a: Box, b: Box) -> bool:
     """Are two texts so close that they read as one?"""
-    return min(a[2], b[2]) - max(a[0], b[0]) > -8 and min(a[3], b[3]) - max(a[1], b[1]) > -2
+    return a[2] - b[0] > -8 and b[2] - a[0] > -8 and a[3] - b[1] > -2 and b[3] - a[1] > -2

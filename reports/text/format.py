@@ -7,6 +7,7 @@ Three significant digits, thin spaces between thousands, a true minus. Rates and
 from __future__ import annotations
 
 import decimal
+import functools
 import math
 import re
 from collections.abc import Iterable
@@ -108,8 +109,11 @@ def number(value: float | None, digits: int = 3, rounding: str = NEAREST, step: 
     `number(1.4, step=0.01)` "1.40". None: it is not known; then digits beyond the third stand only where the number has them:
     `number(1.4, 4)` is "1.40".
     """
-    if value is None or not math.isfinite(value):
-        return NOTHING
+    return NOTHING if value is None or not math.isfinite(value) else _finite(value, digits, rounding, step)
+
+
+@functools.lru_cache(10_000)  # most numbers of a page stand on it twice: in a table, a title, a picture
+def _finite(value: float, digits: int, rounding: str, step: float | None) -> Shown:
     if value == 0:
         return Shown("0", "0")
     places = digits - 1 - math.floor(math.log10(abs(value)))
@@ -126,8 +130,8 @@ def number(value: float | None, digits: int = 3, rounding: str = NEAREST, step: 
 
 def _decimals(value: float) -> int:
     """Return how many decimals a number was written with: its own, up to ten digits."""
-    exponent = decimal.Decimal(f"{value:.10g}").normalize().as_tuple().exponent
-    return max(-exponent, 0) if isinstance(exponent, int) else 0
+    mantissa, _, power = f"{value:.10g}".partition("e")
+    return max(len(mantissa.partition(".")[2]) - int(power or 0), 0)
 
 
 def _round(value: float, places: int, rounding: str) -> float:
