@@ -87,7 +87,7 @@ def _chosen(frame: pd.DataFrame, results: Results) -> _Plot:
     curves = [c for c in labels if _is_numeric(own[c]) and within[c].nunique().max() >= _A_CURVE]
     x = max(curves or axes or ["repeat"], key=lambda c: (own[c].nunique(), _is_numeric(own[c])))
     fixed = {
-        c: _plain(leading[c].iloc[0])
+        c: _plain(leading[c])
         for c in labels
         if c != x and c in leading and leading[c].nunique(dropna=False) == 1
     }
@@ -131,10 +131,11 @@ def _is_numeric(column: pd.Series) -> bool:
     return column.dtype.kind in "iufI"
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 (of a frame)
-    """Return a value as Python writes it; None of an empty cell."""
-    if value is None or value != value:  # nan
+def _plain(column: pd.Series) -> Any:  # noqa: ANN401 (of a frame)
+    """Return the first value of a column as Python writes it; None of an empty cell."""
+    if column.isna().iloc[0]:
         return None
+    value = column.iloc[0]
     return value.item() if hasattr(value, "item") else value
 
 
