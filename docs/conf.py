@@ -22,6 +22,7 @@ include_patterns = [
     "THIRD_PARTY.md",
     "benchmarks/**.md",
 ]
+exclude_patterns = [".*", "site", "tests"]  # no pages there, but tens of thousands of files to look through
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure"]  # transcripts and mistakes are no whole programs

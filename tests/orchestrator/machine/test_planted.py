@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from orchestrator.machine import planted
 from parsers.errors import UserError
+from tests.conftest import Starter
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root is anybody's prey")
 
@@ -97,20 +96,17 @@ sweeps:
 )
 @pytest.mark.slow
 def test_run_and_doctor_refuse_and_say_so(
-    folder: Path, tmp_path: Path, planted_program: str, command: str, status: int
+    folder: Path, tmp_path: Path, planted_program: str, command: str, status: int, starter: Starter
 ) -> None:
     path = program(folder, planted_program)
     folder.chmod(0o777)
     (tmp_path / "e.yaml").write_text(EXPERIMENT.format(command=command.format(path=path)))
     mark = tmp_path / "planted"
-    pinsweep = [sys.executable, "-m", "pinsweep"]
-    env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PLANTED": str(mark), "PYTHONPATH": str(Path(__file__).parents[3])}  # fmt: skip
+    env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PLANTED": str(mark)}
     if not shutil.which("numactl"):
         pytest.skip("no numactl")
 
-    done = subprocess.run(
-        [*pinsweep, "run", "e.yaml", "-o", "r.db"], cwd=tmp_path, env=env, capture_output=True, text=True
-    )
+    done = starter(["run", "e.yaml", "-o", "r.db"], cwd=tmp_path, env=env, given="")
 
     assert done.returncode == status, done.stderr
     assert mark.exists() == (status == 1)  # the one that was named by its path ran, and printed no number
@@ -118,7 +114,7 @@ def test_run_and_doctor_refuse_and_say_so(
         assert f"{path}: everybody may write {folder}" in done.stderr
         assert "hint: " in done.stderr
     if planted_program in {"numactl", "lscpu", "dmidecode", "lstopo-no-graphics"}:
-        said = subprocess.run([*pinsweep, "doctor"], env=env, capture_output=True, text=True, cwd=tmp_path)
+        said = starter(["doctor"], cwd=tmp_path, env=env, given="")
         assert f"{path}: everybody may write {folder}" in said.stdout
         assert said.returncode == 1
         assert not mark.exists()  # doctor asks it nothing, either

@@ -352,6 +352,7 @@ def test_latex_tables_are_booktabs_with_columns_of_numbers(files: dict[str, byte
     assert r"\hline" not in text
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_the_same_results_give_the_same_bytes(make: Any, tmp_path: Path) -> None:
     pytest.importorskip("typst")  # without it, vl-convert makes the figures' PDF, in another order each time
     result = (
@@ -379,6 +380,16 @@ def test_tables_as_csv_hold_plain_numbers(files: dict[str, bytes], made: Documen
     for row in rows:
         if row[f"{name}, lowest"]:
             assert float(row[f"{name}, lowest"]) <= float(row[name]) <= float(row[f"{name}, highest"])
+
+
+def test_the_script_is_made_of_texts_that_do_not_all_tell_a_label(tmp_path: Path) -> None:
+    """The group of processes, which IMB prints with -multi alone, ended as a bug in pinsweep."""
+    names = ("multi0_np4", "multi1_np4", "out_of_mem", "pingpong_default", "rma", "uniband_biband")
+    captured = [str(FIXTURES / "imb" / f"{name}.out") for name in names]
+    assert CliRunner().invoke(cli, ["parse", *captured, "-o", str(tmp_path / "r.db")]).exit_code == 0
+    results = load([tmp_path / "r.db"])
+
+    assert plot.snippet(export.table(results, None, "long", {}), results)
 
 
 def test_the_script_is_of_the_number_that_stands_for_a_run(make: Any, tmp_path: Path) -> None:
@@ -637,13 +648,18 @@ def test_hostile_texts_compile(hostile_result: Path, tmp_path: Path) -> None:
     }
 
 
-def latexmk(where: Path) -> str:
-    """Compile with plain latexmk; return what TeX said. Skips where TeX or a package is not installed."""
+@pytest.fixture
+def _tex() -> None:
+    """Skips where TeX or a package is not installed, before anything is made for it."""
     if not shutil.which("latexmk"):
         pytest.skip("no latexmk here")
     for name in ("siunitx.sty", "booktabs.sty", "placeins.sty", "microtype.sty"):
         if subprocess.run(["kpsewhich", name], capture_output=True, check=False).returncode:
             pytest.skip(f"no {name} here")
+
+
+def latexmk(where: Path) -> str:
+    """Compile with plain latexmk; return what TeX said."""
     done = subprocess.run(
         ["latexmk", "-interaction=nonstopmode"], cwd=where, capture_output=True, timeout=120, check=False
     )
@@ -653,6 +669,7 @@ def latexmk(where: Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("_tex")
 @pytest.mark.parametrize("which", ["full_result", "hostile_result"])
 def test_latex_compiles_with_plain_latexmk(
     which: str, request: pytest.FixtureRequest, tmp_path: Path

@@ -165,6 +165,7 @@ def test_a_matrix_says_what_its_shades_mean(full_page: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("drawn_anew")
 def test_the_same_results_give_the_same_page(full_result: Path, open_page: str, tmp_path: Path) -> None:
     assert render_report([full_result], tmp_path / "other.html").read_text(encoding="utf-8") == open_page
 
