@@ -153,7 +153,7 @@ def at_tested(values: Iterable[float], title: str) -> Axis:
 def decades(
     values: Iterable[float], title: str, *, unit: str = "", margin: float = 1.15, most: int = 7
 ) -> Axis:
-    """A log axis that holds all positive values: ticks at powers of ten, at 1-2-5 where there are few of those.
+    """A log axis that holds all positive values: ticks at powers of ten, at 1-2-5 where there are few of those, at finer steps where there are not three.
 
     With a unit (a base unit, "ns") every tick carries its own scaled unit: 100 ns, 1 µs, 10 µs.
     """
@@ -167,10 +167,11 @@ def decades(
         low = below[-1]  # a tick so near is worth a little room
     if above := [m for m in every if high <= m <= high * 1.2]:
         high = above[0]
-    fine, coarse = (
-        [m for m in every if low * 0.999 <= m <= high * 1.001 and (all_ or _is_power(m))]
-        for all_ in (True, False)
-    )
+
+    def at(steps: Sequence[float]) -> list[float]:
+        return [m for p in powers for s in steps if low * 0.999 <= (m := s * 10.0**p) <= high * 1.001]
+
+    fine, coarse = at((1, 2, 5)), at((1,))
     marks = fine if len(fine) <= most else coarse[:: math.ceil(len(coarse) / most)]
     if high / low < 12:
         doubled = [
@@ -178,7 +179,9 @@ def decades(
         ]
         marks = doubled if len(doubled) > len(fine) else fine
         marks = marks[:: math.ceil(len(marks) / most)]
-    texts = [fmt.quantity(m, unit, 1) if unit else fmt.number(m, 1) for m in marks]
+    if len(marks) < _FEWEST:  # else an end of it is far from any
+        marks = next((found for found in map(at, _FINER) if _FEWEST <= len(found) <= most), marks)
+    texts = [fmt.quantity(m, unit, _digits(m)) if unit else fmt.number(m, _digits(m)) for m in marks]
     return Axis(
         kind="log",
         low=low,
@@ -187,6 +190,15 @@ def decades(
         title=title,
         fine=tuple(_within(low, high, steps, powers, unit) for steps in _STEPS) if unit else (),
     )
+
+
+_FEWEST = 3
+_FINER = ((1, 3), (1, 2, 3, 5), (1, 1.5, 2, 3, 5, 7))
+
+
+def _digits(mark: float) -> int:
+    """Return how many digits show a mark as it is: 2 of 150 and 160, 1 of 200."""
+    return 1 if math.isclose(mark, float(f"{mark:.0e}")) else 2
 
 
 _STEPS = ((1, 2, 5), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
@@ -252,10 +264,6 @@ def share_axis(smallest: float, title: str) -> Axis:
         title=title,
         fine=tuple(tuple(tick for tick in ticks if tick[0] >= low) for ticks in fine),
     )
-
-
-def _is_power(value: float) -> bool:
-    return math.isclose(math.log10(value), round(math.log10(value)), abs_tol=1e-9)
 
 
 def _nice_step(rough: float) -> float:

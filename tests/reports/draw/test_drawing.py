@@ -125,6 +125,21 @@ def test_a_narrow_log_axis_has_no_more_ticks_than_it_has_room_for(
     assert 2 <= len(axes.decades(values, "Time", unit="ns", margin=1.6, most=most).ticks) <= most
 
 
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((78e3, 210e3), ["70 µs", "100 µs", "150 µs", "200 µs"]),
+        ((23e3, 6e6), ["30 µs", "100 µs", "300 µs", "1 ms", "3 ms"]),
+        ((21.0, 140.0), ["20 ns", "40 ns", "80 ns", "160 ns"]),
+    ],
+)
+def test_a_log_axis_has_three_ticks_and_more_which_say_what_they_are(
+    values: tuple[float, float], texts: list[str]
+) -> None:
+    """100 and 200 µs alone, below which points at 78 µs could not be read; 160 ns was called 200 ns."""
+    assert [text for _, text in axes.decades(values, "Time", unit="ns").ticks] == texts
+
+
 @given(st.lists(st.integers(1, 256), min_size=1, max_size=40))
 def test_integer_axis_has_few_whole_ticks(numbers: list[int]) -> None:
     axis = axes.integers(numbers, "threads")
