@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
+from reports.draw import label_placement
 from reports.text import format as fmt
 
 
@@ -132,21 +133,33 @@ def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
     return replace(axis, ticks=texts, fine=(tuple((float(v), str(v)) for v in listed),))
 
 
+_NARROWEST: Final = 260
+"""Px of a plot on a page 400 px wide."""
+
+
+def _apart(text: str, other: str) -> float:
+    """Return how far from each other two ticks with texts are at least, as a share of the axis."""
+    wide = (label_placement.text_width(text) + label_placement.text_width(other)) / 2
+    return max(1 / 14, (0.9 * wide + 4) / _NARROWEST)
+
+
 def at_tested(values: Iterable[float], title: str) -> Axis:
     """A log axis whose ticks are the tested values and nothing else (iodepth: what was not run is not drawn).
 
-    Values closer than 1/14 of the axis lose their text, not their tick.
+    Values closer than 1/14 of the axis lose their text, not their tick, and those whose text would touch another on a narrow page.
     """
     listed = [(value, fmt.level(value)) for value in sorted(set(values)) or [1.0]]
     low, high = listed[0][0] / 1.16, listed[-1][0] * (1.16 if len(listed) == 1 else 1.0)
     axis = Axis(kind="log", low=low, high=high, ticks=(), title=title)
     ticks: list[tuple[float, str]] = []
-    last = -1.0
-    for i, (value, text) in enumerate(listed):
+    last, before = -1.0, ""
+    for value, text in listed:
         at = axis.share(value)
-        crowded = at - last < 1 / 14 or (i < len(listed) - 1 and 1 - at < 1 / 14)
+        crowded = at - last < _apart(before, text) or (
+            value != listed[-1][0] and 1 - at < _apart(text, listed[-1][1])
+        )
         ticks.append((value, "" if crowded else text))
-        last = last if crowded else at
+        last, before = (last, before) if crowded else (at, text)
     return replace(axis, ticks=tuple(ticks), fine=(tuple(listed),))
 
 

@@ -12,9 +12,14 @@ from typing import Final
 
 from reports.draw import label_placement
 from reports.text import format as fmt
+from reports.text.names import cut_apart
 
 _LEAST_SPAN: Final = 1.25
 """Of the scale, highest ÷ lowest: axes that do next to nothing look so."""
+_EDGE: Final = 4
+"""The text of a tick so near to an end (per cent) begins or ends there, as the template has it."""
+_END_PX: Final = 190
+"""What the name of a level takes below that of its axis, at most: a long one is cut."""
 _TRACK_PX: Final = 300
 """A line's length on the narrowest page, for which names of levels are left out where they would touch."""
 
@@ -104,13 +109,14 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
         best = axis.levels[0][0]
         factor, span = stated(behind, axis.low, axis.high, bound=axis.bound)
         *means, _ = (ratio(of, bound=axis.bound) for _, of in axis.levels[1:])
+        cut = cut_apart(axis.ends, label_placement.fits(_END_PX))
         levels = ", ".join(
             f"{of} × better than {level}"
             for (level, _), of in zip(axis.levels[1:], [*means, factor], strict=True)
         )
         tracks.append(
             Track(
-                name=axis.name, ends=" to ".join(axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.high), high=at(axis.low),
+                name=axis.name, ends=" to ".join(cut[end] for end in axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.high), high=at(axis.low),
                 factor=f"{factor} ×", span=span, clear=not axis.doubt, doubt=axis.doubt,
                 said=f"{axis.name}: {best} is best, {levels}{axis.doubt and f'; {axis.doubt}'}",
             )
@@ -127,7 +133,18 @@ def _ticks(low: float, high: float, at: Callable[[float], float]) -> tuple[tuple
         marks = [m for m in marks if math.log10(m).is_integer()]
     if len(marks) < 2:
         marks = [m for m in (1.0, 1.1, 1.2, 1.5) if m <= high * 1.001]
-    return tuple((at(m), f"{fmt.level(m)} ×") for m in marks)
+    return _apart([(at(m), f"{fmt.level(m)} ×") for m in marks])
+
+
+def _apart(ticks: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...]:
+    """Return the ticks whose texts do not touch: the first, the last, and what has room between them."""
+    taken: dict[str, tuple[float, float]] = {}
+    for at, text in [*ticks[:1], *ticks[:0:-1]]:
+        width = 100 * label_placement.text_width(text) / _TRACK_PX
+        start = at if at < _EDGE else at - width if at > 100 - _EDGE else at - width / 2
+        if all(start + width + 1 <= a or b + 1 <= start for a, b in taken.values()):
+            taken[text] = start, start + width
+    return tuple(tick for tick in ticks if tick[1] in taken)
 
 
 def _dots(levels: Sequence[tuple[float, str]]) -> tuple[Dot, ...]:

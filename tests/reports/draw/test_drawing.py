@@ -333,6 +333,22 @@ def test_no_line_and_no_hairline_goes_through_a_name(n: int) -> None:
         assert all(distance(box, line) > 0 for line in (*curves, *hairlines))
 
 
+@given(st.lists(st.integers(1, 10**7), min_size=1, max_size=20, unique=True))
+@example([10**p for p in range(7)])
+def test_texts_of_tested_values_do_not_touch_on_a_phone(tested: list[int]) -> None:
+    """ "10 000100 0001 000 000"."""
+    axis = axes.at_tested(tested, "size (log)")
+
+    told = [
+        (axis.share(value) * 260, label_placement.text_width(text) / 1.1)
+        for value, text in axis.ticks
+        if text
+    ]
+    assert [value for value, _ in axis.ticks] == sorted(tested)
+    assert axis.ticks[-1][1]
+    assert all(a + wide / 2 < b - other / 2 for (a, wide), (b, other) in pairwise(told))
+
+
 def test_no_chart_is_without_a_template() -> None:
     assert len(NAMES) >= 10
 

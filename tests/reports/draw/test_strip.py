@@ -44,6 +44,15 @@ def test_what_a_picture_shows_is_said_in_words() -> None:
     assert (track.clear, track.doubt) == (False, "mostly the timer")
 
 
+def test_a_long_level_is_cut_below_the_name_of_its_axis() -> None:
+    """Eight lines stood there, "https://example.or g/some/path…"."""
+    url, name = "https://example.org/some/path/to/a/file.bin", "a very long algorithm name with other words"
+    (track,) = strip("rate", [axis("alg", (url, 1.0), (name, 1.5))]).tracks
+
+    assert all(label_placement.text_width(end) <= 190 for end in track.ends.split(" to "))
+    assert track.said == f"alg: {url} is best, 1.50 × better than {name}"
+
+
 def test_axes_that_do_next_to_nothing_look_so() -> None:
     (track,) = strip("rate", [axis("mode", ("a", 1.0), ("b", 1.004))]).tracks
 
@@ -63,6 +72,12 @@ def test_names_of_levels_never_touch_and_everything_lies_on_its_line(
     )
 
     assert all(0 <= at <= 100 for at, _ in drawn.ticks)
+    assert len(drawn.ticks) > 1
+    widths = {at: 100 * label_placement.text_width(text) / 300 for at, text in drawn.ticks}
+    texts = sorted(
+        (at if at < 4 else at - wide if at > 96 else at - wide / 2, wide) for at, wide in widths.items()
+    )
+    assert all(start + wide <= after for (start, wide), (after, _) in itertools.pairwise(texts))
     for track in drawn.tracks:
         spans = []
         for dot in track.dots:
