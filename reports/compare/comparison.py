@@ -10,11 +10,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from parsers.errors import UserError, nearest
@@ -24,7 +22,8 @@ from reports.checks.doubts import of_results
 from reports.compare.drafts import Draft, drafts_of
 from reports.compare.failures import failures, silent
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
-from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared, Sizes
+from reports.compare.model import Ask, Comparison, ModeShift, Row, Sizes
+from reports.compare.moves import shared
 from reports.compare.sides import (
     Side,
     SideName,
@@ -41,11 +40,10 @@ from reports.numbers.series import what_helps
 from reports.results import differences
 from reports.results.convicted import CellKey, doubting
 from reports.results.grouping import group_by
-from reports.results.levels import natural
 from reports.results.model import Run
 from reports.verdicts import distribution
 from reports.verdicts.decide import judge
-from reports.verdicts.model import VERDICTS, Decision, Rules, Sample, Verdict
+from reports.verdicts.model import Decision, Rules, Sample, Verdict
 
 
 def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: bool = False) -> Comparison:
@@ -292,72 +290,6 @@ def worst_first(row: Row) -> tuple[object, ...]:
     of their tables, sizes from the smallest."""
     shift = 0.0 if row.better == "neither" else row.decision.shift or 0.0
     return (4 if row.once else _RANK[row.verdict]), -shift
-
-
-def shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
-    """Return the levels that the regressed cells have in common.
-
-    A level is named where at least three cells regressed, it holds at least four fifths of them, at least half of its own
-    regressed, and at most a tenth of the others, of which at least half are decided or changed by less than any of these. Cells without the
-    axis count as others; derived numbers, single runs and what is 0 or below, of which no change is a share, do not count, nor an axis with more than 40
-    levels.
-    """
-    judged = [row for row in rows if not row.once and not row.derived and row.decision.ratio is not None]
-    found = []
-    for axis in dict.fromkeys(name for row in judged if row.verdict == "regressed" for name in row.labels):
-        members = group_by(judged, functools.partial(_level_of, axis))
-        if not 1 < len(members) <= 40:
-            continue
-        counted = [_level(name, own) for name, own in members.items()]
-        first = min(counted, key=lambda level: (-level.counts["regressed"], natural(level.name)))
-        least = _least(members[first.name])
-        rest = [_level(name, own, least) for name, own in members.items() if name != first.name]
-        rest.sort(key=lambda level: natural(level.name))
-        hit, others = first.counts["regressed"], sum(level.counts["regressed"] for level in rest)
-        open_ = sum(level.counts["inconclusive"] - level.less for level in rest)
-        of_others = sum(level.cells for level in rest)
-        if (
-            first.name
-            and hit + others >= 3
-            and hit >= 0.8 * (hit + others)
-            and hit >= 0.5 * first.cells
-            and others <= 0.1 * of_others
-            and open_ <= 0.5 * of_others
-        ):
-            found.append(Shared(axis=axis, levels=(first, *rest)))
-    return tuple(found)
-
-
-def _level_of(axis: str, row: Row) -> str:
-    return row.labels.get(axis, "")
-
-
-def _least(rows: Iterable[Row]) -> dict[str, float]:
-    """Return by family the least shift of the rows that regressed."""
-    of = group_by((row for row in rows if row.verdict == "regressed"), lambda row: row.decision.family)
-    return {family: min(row.decision.shift or 0.0 for row in own) for family, own in of.items()}
-
-
-def _level(name: str, rows: Iterable[Row], least: Mapping[str, float] = MappingProxyType({})) -> Level:
-    """Return the cells of a level. `least`: by family the least shift of what regressed elsewhere."""
-    order: tuple[Verdict, ...] = ("regressed", "inconclusive", "improved", "same")
-    of_cells = group_by(rows, lambda row: row.pair.key).values()
-    words = [min((row.verdict for row in own), key=order.index) for own in of_cells]
-    counted = Counter(words)
-    less = sum(
-        word == "inconclusive" and all(row.verdict != "inconclusive" or _is_less(row, least) for row in own)
-        for word, own in zip(words, of_cells, strict=True)
-    )
-    return Level(name=name, counts={verdict: counted[verdict] for verdict in VERDICTS}, less=less)
-
-
-def _is_less(row: Row, least: Mapping[str, float]) -> bool:
-    """Does the interval of a row end before the least shift of what regressed in its family?"""
-    end = row.decision.low if row.better == "higher" else row.decision.high
-    if not end or end <= 0 or row.better == "neither" or row.decision.family not in least:
-        return False
-    worst = -math.log(end) if row.better == "higher" else math.log(end)
-    return worst < least[row.decision.family]
 
 
 _ONE_MODE: Final = 0.95

@@ -23,9 +23,10 @@ from orchestrator.run.rerun import CellRef, Rerun, prepare_again
 from orchestrator.run.rerun import Pair as PairAgain
 from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
-from reports.compare.comparison import compare, shared, worst_first
+from reports.compare.comparison import compare, worst_first
 from reports.compare.matching import CellOfSide, Pair
 from reports.compare.model import Again, Ask, Comparison, NotAgain, Row, Way, moment
+from reports.compare.moves import shared
 from reports.compare.sides import Side, side
 from reports.results.load import load
 from reports.results.model import Results, Run

@@ -17,7 +17,6 @@ from reports.results.convicted import checks_of
 from reports.results.differences import Fingerprint
 from reports.results.model import Run
 from reports.results.sessions import clock_warnings, minute, second
-from reports.text import format as fmt
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
 
 
@@ -141,48 +140,25 @@ class ModeShift:
 class Level:
     """The cells of one level of an axis, each once, however many numbers a process gives.
 
-    A cell has regressed if one of its numbers has; else it is inconclusive if one is, improved if one is, and the same if all are.
+    A cell has regressed if one of its numbers has; else it is inconclusive if one is, improved if one is, and the same if all are. Where it is
+    asked what improved, that goes first.
     """
 
     name: str  # "": the cells that the axis is not of
     counts: Mapping[Verdict, int]
-    less: int = 0  # of the inconclusive ones those that changed by less than any of the level that regressed
+    less: int = 0  # of the inconclusive ones those that changed by less than any of the level that is shared
 
     @property
     def cells(self) -> int:
         return sum(self.counts.values())
 
-    @property
-    def rest(self) -> str:
-        """Return what became of those that did not regress: " (3 same, 1 inconclusive)"; where all of these changed by less than what regressed:
-        " (3 same, 1 inconclusive, but by less)"."""
-        words = {verdict: str(verdict) for verdict in self.counts}
-        if self.less and self.less == self.counts["inconclusive"]:
-            words["inconclusive"] = "inconclusive, but by less"
-        said = ", ".join(
-            f"{n} {words[verdict]}" for verdict, n in self.counts.items() if n and verdict != "regressed"
-        )
-        return f" ({said})" if said else ""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """A level of an axis that the regressed cells share."""
+    """A level of an axis that the cells share which regressed, or improved."""
 
     axis: str
     levels: tuple[Level, ...]  # the shared one first
-
-    @property
-    def text(self) -> str:
-        """Return "place remote: 4 of 4 cells regressed; local: 0 of 4 (3 same, 1 inconclusive)"."""
-        first, *rest = self.levels
-        others = (
-            f"{level.name or f'no {self.axis}'}: {level.counts['regressed']} of {level.cells}{level.rest}"
-            for level in rest[:3]
-        )
-        more = f" and {len(rest) - 3} more levels" if len(rest) > 3 else ""
-        cells = f"{first.counts['regressed']} of {fmt.plural(first.cells, 'cell')}"
-        return f"{self.axis} {first.name}: {cells} regressed{first.rest}; {', '.join(others)}{more}"
 
 
 def moment(run: Run) -> Hashable:

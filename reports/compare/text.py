@@ -21,6 +21,7 @@ from reports.compare.failures import Failed
 from reports.compare.folds import Entry, Fold, folded, rows_of
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row, Sizes, Way
+from reports.compare.moves import Move, moves
 from reports.compare.sides import Side, session
 from reports.draw.figure import MARK
 from reports.results.grouping import group_by
@@ -211,18 +212,17 @@ def direction(row: Row) -> str:
 
 
 def sentence(comparison: Comparison) -> str:
-    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Regressed together: … Worst: …".
+    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. stream, place=remote: 4 of 4 cells
+    regressed, bandwidth −10.3 to −9.9 %; …".
 
-    With one session a side it begins with "Provisional, one session a side: ". Runs that failed on one side stand before it, behind the
-    levels that regressed together where something regressed. What has no partner follows; metrics whose better direction nobody told stand at
-    the end.
+    With one session a side it begins with "Provisional, one session a side: ". Runs that failed on one side stand before it, behind what
+    moved where something regressed. What has no partner follows; metrics whose better direction nobody told stand at the end.
     """
     of_all, comparison = doubts_of_all(comparison), without(comparison)
-    verdict = [_judged(comparison), *(f"Regressed together: {shared.text}." for shared in comparison.shared)]
+    verdict = [_judged(comparison), _moves(comparison)]
     failed = _failed(comparison.failures)
     said = [
         *([*verdict, failed] if comparison.counts["regressed"] else [failed, *verdict]),
-        _outermost(comparison),
         _confirmed(comparison),
         of_all,
         _lost(comparison),
@@ -342,13 +342,45 @@ def _nothing(unmatched: Sequence[Unmatched]) -> str:
     return f"No number can be compared: {reasons[0]}{more}."
 
 
-def _outermost(comparison: Comparison) -> str:
-    """Return "Worst: s, threads=2: copy bandwidth, −10.3 % (−12.9 to −7.5 %)."; of what improved the best, where nothing regressed."""
-    for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved"), "Best")):
-        if rows:
-            first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
-            return f"{word}: {first.name}, {moved(first)}{f', ⚠ doubtful: {first.doubt}' if first.doubt else ''}."
-    return ""
+def _moves(comparison: Comparison) -> str:
+    """Return "stream: 12 of 12 cells regressed, bandwidth −10.6 to −9.1 %; ssd: 6 of 6 cells improved, IOPS +7.2 to +9.8 %."; "" where nothing
+    regressed or improved."""
+    told = "; ".join(map(_move, moves(comparison)))
+    return f"{told}." if told else ""
+
+
+def _move(move: Move) -> str:
+    """Return "stream, place=remote: 4 of 4 cells regressed, bandwidth −10.3 to −9.9 %", of a single number its interval, too: "stream, threads=2: copy
+    bandwidth regressed, −10.3 % (−12.9 to −7.5 %)"."""
+    first = move.rows[0]
+    if len(move.rows) == 1:
+        return f"{first.name} {move.verdict}, {moved(first)}{_doubted(first.doubt)}"
+    sweeps = move.sweeps[0] if len(move.sweeps) == 1 else fmt.plural(len(move.sweeps), "sweep")
+    level = move.level if move.axis in ("", "sweep", "tool") else f"{move.axis}={move.level}"
+    noun = "cell" if move.of_cells else "number"
+    said = f"{', '.join(filter(None, (sweeps, level)))}: {fmt.count(move.moved)} of {fmt.plural(move.of, noun)} {move.verdict}"
+    beside = (
+        f", elsewhere {fmt.count(move.elsewhere[0])} of {fmt.count(move.elsewhere[1])}"
+        if move.elsewhere[0]
+        else ""
+    )
+    doubt = _doubted(counted_doubts([row.doubt for row in move.rows], "number"))
+    return f"{said}{beside}, {_sizes(move.rows)}{doubt}"
+
+
+def _doubted(ids: str) -> str:
+    return f", {MARK} doubtful: {ids}" if ids else ""
+
+
+def _sizes(rows: Sequence[Row]) -> str:
+    """Return by how much some numbers moved, of each metric: "IOPS +7.2 to +9.8 %, latency −8.9 to −6.7 %"."""
+    metrics = group_by(rows, lambda row: (row.number.metric.replace("_", " "), row.better))
+    said = [f"{metric} {span(own)}" for (metric, _), own in metrics.items()]
+    more = f" and {fmt.plural(len(said) - _MOST_SIZES, 'more metric')}" if len(said) > _MOST_SIZES else ""
+    return f"{', '.join(said[:_MOST_SIZES])}{more}"
+
+
+_MOST_SIZES: Final = 3
 
 
 _WAYS: Final[dict[Way, str]] = {

@@ -30,6 +30,7 @@ from reports.compare.sides import levels, side
 from reports.results.load import load
 from tests.laws import lots
 from tests.reports.claims.test_fleet_claims import METRICS, stands
+from tests.reports.compare.clauses import hold, split
 
 Number = tuple[str, str, str]  # levels of both axes, metric
 SPECS = {**METRICS, "depth": {"regex": r"depth (\S+)", "better": "neither"}}
@@ -206,16 +207,13 @@ def ends_of(text: str) -> list[float]:
 
 
 def headline(case: Case) -> None:
-    """Counts, the worst number, what is provisional."""
+    """Counts, what moved together, what is provisional."""
     text, counts = case.document["sentence"], case.document["counts"]
     judged = sum(counts[w] for w in ("regressed", "improved", "same", "inconclusive"))
     if "no number in common" in text or text.startswith("No number can be compared: "):
         assert not case.document["cells"]
         return
     text = re.sub(r" ?Not compared: .*", "", text)
-    for found in re.finditer(r" Regressed together: (.+?)\.(?= |$)", text):
-        together(case, found[1])
-    text = re.sub(r" Regressed together: .+?\.(?= |$)", "", text)
     wholly, text = failures(case, text)
     alone = (
         Counter(one.side for one in case.comparison.unmatched if one.side != "both" and not one.part) - wholly
@@ -232,7 +230,7 @@ def headline(case: Case) -> None:
         return
     found = re.fullmatch(
         r"(Provisional(?: for (\d+) numbers?)?, one session a side: )?(\d+) of (\d+) numbers? regressed, (\d+) improved, (\d+) (?:is|are) the same, "
-        r"(\d+) (?:is|are) inconclusive\.(?: (\d+) more ha\w+ one run on a side, and no verdict\.)?(?: (Worst|Best): (.+): (\w+), (.+?)\.)?", text
+        r"(\d+) (?:is|are) inconclusive\.(?: (\d+) more ha\w+ one run on a side, and no verdict\.)?(?: (.+)\.)?", text
     )  # fmt: skip
     assert found, text
     assert [int(found[i]) for i in (3, 4, 5, 6, 7)] == [counts["regressed"], judged, counts["improved"], counts["same"], counts["inconclusive"]]  # fmt: skip
@@ -240,17 +238,9 @@ def headline(case: Case) -> None:
     provisional = sum(row["provisional"] for row in case.document["cells"])
     assert bool(found[1]) == bool(provisional)
     assert int(found[2] or (judged if found[1] else 0)) == provisional == case.document["provisional"]
-    changed = case.words("regressed") or case.words("improved")
-    assert (found[9] or "") == ("Worst" if case.words("regressed") else "Best" if changed else "")
-    if changed:
-        most = max(abs(math.log(row["ratio"])) for row in changed)
-        named = [r for r in changed if r["labels"] and place(r) == found[10] and r["metric"] == found[11]]
-        (row,) = named
-        assert abs(math.log(row["ratio"])) == pytest.approx(most)
-        moved, ends = re.fullmatch(
-            rf"({CHANGE}) \(([^);]*)(?:; medians {CHANGE})?\)(?:, ⚠ .*)?", found[12]
-        ).groups()  # type: ignore[union-attr]
-        holds((moved, ends, *texts.values(row_of(case, row))[:2]), row, texts.values(row_of(case, row))[2])
+    assert bool(found[9]) == bool(case.words("regressed", "improved"))
+    if found[9]:
+        hold(case.comparison, split(found[9]))
 
 
 def failures(case: Case, text: str) -> tuple[Counter[str], str]:
@@ -348,29 +338,9 @@ def terminal(case: Case) -> None:
         assert (int(told[2]), int(told[3])) == (len(own.files), own.runs)
         out = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", told[4] or "")}
         assert out == {w: n for w, n in (("disturbed", own.disturbed), ("failed", own.failed)) if n}
-    for found in re.finditer(r"Regressed together: (.+?)\.(?= |$)", flat):
-        together(case, found[1])
     if told := re.search(r"Noise between sessions: (.+?)\.(?: One session| |$)", flat):
         noise(case, told[1])
     i += 1
-
-
-def together(case: Case, text: str) -> None:
-    """Count the cells of each level again, from the rows."""
-    first = re.match(r"(\w+) (\S+): ", text)
-    assert first
-    axis = first[1]
-    for level, hit, of in re.findall(rf"(?:^{axis} |; |, )([^;:,() ]+): (\d+) of (\d+)", text):
-        own: dict[str, set[str]] = {}
-        for row in case.document["cells"]:
-            if (
-                row["labels"].get(axis) == level
-                and row["verdict"] != "no_verdict"
-                and not row["derived"]
-                and row["ratio"] is not None
-            ):
-                own.setdefault(row["cell"], set()).add(row["verdict"])
-        assert (int(hit), int(of)) == (sum("regressed" in words for words in own.values()), len(own))
 
 
 def noise(case: Case, text: str) -> None:

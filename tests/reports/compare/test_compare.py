@@ -111,9 +111,9 @@ def test_the_worst_comes_first(slow_remote: Comparison) -> None:
 
 
 def test_the_level_that_regressed_cells_share_is_named(slow_remote: Comparison) -> None:
-    assert [s.text for s in slow_remote.shared] == [
-        "place remote: 4 of 4 cells regressed; local: 0 of 4 (4 same)"
-    ]
+    ((remote, local),) = [shared.levels for shared in slow_remote.shared]
+    assert (remote.name, remote.counts["regressed"], remote.cells) == ("remote", 4, 4)
+    assert (local.name, local.counts["same"], local.cells) == ("local", 4, 4)
 
 
 def test_the_sentence_counts_what_there_is(slow_remote: Comparison) -> None:
@@ -125,7 +125,32 @@ def test_the_sentence_counts_what_there_is(slow_remote: Comparison) -> None:
         f"Provisional, one session a side: {counts['regressed']} of {len(slow_remote.rows)} numbers regressed, 0 improved"
     )
     assert sum(counts.values()) == len(slow_remote.rows)
-    assert "Worst: scaling, threads=" in sentence
+    assert re.search(
+        r" scaling, place=remote: 4 of 4 cells regressed, bandwidth −[\d.]+ to −[\d.]+ %\.$", sentence
+    )
+
+
+def test_the_sentence_tells_one_fact_once_and_what_improved_too(make: Any, tmp_path: Path) -> None:
+    """ "Regressed together: metric bandwidth: 12 of 16 cells … Regressed together: sweep stream: 12 of 12 … Regressed together: tool stream: 12 of 12"."""
+    spec = {"took": {"regex": r"took (\S+)", "unit": "s", "better": "lower"}}
+    paths = []
+    for name, slower, faster in (("a", 1.0, 1.0), ("b", 0.9, 0.8)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for n, repeat in itertools.product((1, 2, 4), range(4)):
+            rate = 5000 * n * slower * (1 + repeat / 1000)
+            maker.add("rates", "stream", {"threads": n}, make.stream_text(rate, n), axes=("threads",))
+            for sweep, factor in (("own", faster), ("still", 1.0)):
+                options = {"command": ["p"], "metrics": spec, "n": n}
+                took = f"took {10 * n * factor * (1 + repeat / 1000):.4f}\n"
+                maker.add(sweep, "command", options, took, axes=("n",))
+        paths.append(maker.write())
+
+    said = texts.sentence(compare(of("A", paths[0]), of("B", paths[1])))
+
+    moved = re.search(r"inconclusive\. (.+?)(?:, ⚠ [^;]*)?; (.+?)\.$", said)
+    assert moved, said
+    assert re.fullmatch(r"rates: 3 of 3 cells regressed, bandwidth −10\.\d(?: to −\d+\.\d)? %", moved[1])
+    assert re.fullmatch(r"own: 3 of 3 cells improved, took −20\.\d(?: to −\d+\.\d)? %", moved[2])
 
 
 def test_what_differs_is_said_first(slow_remote: Comparison) -> None:
