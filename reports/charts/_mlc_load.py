@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from parsers import mlc
@@ -14,9 +15,10 @@ from reports.charts._mlc_bounds import Beside, Elsewhere
 from reports.charts._mlc_curves import LoadCurve, heaviness, places_together
 from reports.charts._mlc_panel import knee, loaded_panel, sheet
 from reports.draw import vega
-from reports.draw.figure import ROW, Figure, Key, Table, heat, row_of
+from reports.draw.figure import Figure, Key, Table, heat, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import LoadedLatency, Reached
+from reports.numbers.mlc import AT_PEAK, UNLOADED
 from reports.results import traffic
 from reports.results.convicted import OTHER
 from reports.results.model import Run
@@ -189,7 +191,8 @@ def _heat_table(of: facets.Facet, curves: Sequence[LoadCurve]) -> Table:
         ),
         numeric=frozenset(range(len(curves) + 1)),
         heat=heat(values),
-        metrics={ROW: "latency"},
+        metrics=dict.fromkeys(range(1, len(curves) + 1), "latency"),
+        part_of_metric=tuple(map(str, chosen)),
         of=({i: load.cell for i, load in enumerate(curves, start=1)},) * len(chosen),
     )
 
@@ -243,8 +246,8 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
         load.offers.idle and not load.offers.enough_idle_rows for curves in panels.values() for load in curves
     )
     columns = {
-        "Unloaded, ns": "latency", f"{scale.unit} within 2 × unloaded": "", f"Peak, {scale.unit}": "bandwidth", "at delay": "bandwidth",
-        "ns at peak": "latency",
+        "Unloaded, ns": UNLOADED, f"{scale.unit} within 2 × unloaded": "", f"Peak, {scale.unit}": "bandwidth", "at delay": "bandwidth",
+        "ns at peak": AT_PEAK,
     }  # fmt: skip
     caption = f"What each curve offers. Unloaded: {_UNLOADED}{'; *: of fewer than three such rows the latency under the least load' if starred else ''}"
     if any(
@@ -302,7 +305,8 @@ def _loaded_numbers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fm
             yield fmt.whole(row.delay), latency, wording.spread_text(row.bandwidth, scale, 4)
 
     columns = {"Delay": OTHER, "Latency, ns": "latency", f"Bandwidth, {scale.unit}": "bandwidth"}
-    return _curves_table(panels, columns, cells)
+    delays = (str(row.delay) for curves in panels.values() for load in curves for row in load.rows)
+    return replace(_curves_table(panels, columns, cells), part_of_metric=tuple(delays))
 
 
 def load_words(runs: Sequence[Run]) -> str:

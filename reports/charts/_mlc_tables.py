@@ -19,6 +19,7 @@ from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw.figure import MOST_OPEN, ROW, Figure, Panel, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
+from reports.numbers.mlc import ALONE
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
 from reports.results.grouping import group_by
@@ -50,6 +51,11 @@ class Matrix:
     @property
     def metric(self) -> str:
         return "latency" if self.unit == "ns" else "bandwidth"
+
+    @property
+    def told_of(self) -> str:
+        """What a doubt of its numbers is of."""
+        return ALONE if self.unit == "ns" else self.metric
 
 
 MATRICES = (
@@ -198,7 +204,7 @@ def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
             said = ", ".join(filter(None, [facets.facet_title(of, "mlc"), program]))
             number = wording.key_number(
                 idle_name(cell["run"], buffer_of(cell["run"])) if matrix.metric == "latency" else matrix.spot, formulas.spread(list(cell["value"]), mlc.PRINTED[matrix.metric]), matrix.unit, said, 10, cell["run"],
-                program=program_kind(first), metric=matrix.metric,
+                program=program_kind(first), metric=matrix.told_of,
             )  # fmt: skip
             spots.append(
                 Spot(number=number, source=whole(source), target=whole(target), figure=_id(matrix, first))
@@ -307,7 +313,7 @@ def _only(cells: Sequence[Spread], unit: str) -> str:
 
 
 def _whose(table: Table, runs: Iterable[Run], matrix: Matrix) -> Table:
-    return replace(table, of=(row_of(runs),) * len(table.rows), metrics={ROW: matrix.metric})
+    return replace(table, of=(row_of(runs),) * len(table.rows), metrics={ROW: matrix.told_of})
 
 
 def _matrix_table(

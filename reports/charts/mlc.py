@@ -31,6 +31,7 @@ from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
+from reports.numbers.mlc import ALONE, UNLOADED
 from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
@@ -195,6 +196,11 @@ class Idle:
         return idle_name(self.runs, self.buffer)
 
     @property
+    def metric(self) -> str:
+        """What a doubt of it is of."""
+        return UNLOADED if self.traffic else ALONE
+
+    @property
     def which(self) -> str:
         return ", ".join(self.words)
 
@@ -226,7 +232,7 @@ def _access_time(idle: Idle, drawn: Container[Run]) -> AccessTime:
     """drawn: the runs that figures show."""
     return AccessTime(
         name=", ".join((idle.name, *idle.words)), words=(idle.name, *idle.words), group="memory", size=idle.buffer if idle.home and idle.buffer < math.inf else None,
-        run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric="latency", drawn=idle.runs[0] in drawn,
+        run=idle.runs[0], median=idle.value.median, source=idle.said, step=idle.value.step, repeats=idle.value if idle.pairs == 1 else None, metric=idle.metric, drawn=idle.runs[0] in drawn,
         statistic="mean" if idle.traffic or not stands_in(idle.runs[0]) else "median of blocks",
     )  # fmt: skip
 
@@ -252,7 +258,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
             "; ".join(filter(None, [idle.which, lowest if idle is best else "", idle.said])),
             10,
             idle.runs,
-            metric="latency",
+            metric=idle.metric,
         )
         for idle in alike
     ]

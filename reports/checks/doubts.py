@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from reports.checks import checks
+from reports.checks import Check, checks
 from reports.checks._cells import cell_key
 from reports.checks.audit import convicted, doubts
 from reports.checks.audited import audit_of
@@ -74,13 +74,14 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
         if figure.told_of is None
         else ((run, metric) for runs, metric in figure.told_of for run in runs)
     )
-    kinds = {check.id: check.title for check in checks()}
+    kinds = {check.id: check for check in checks()}
     shown = {cell_key(run): run for run, _ in every}
     names = _names(list(shown.values()))
     by_check = {
         key: [cell for _, cell in same] for key, same in sorted(group_by(found, lambda pair: pair[0]).items())
     }
-    said = [f"{kinds[key]} ({key}, {_whose(own, shown, names)})" for key, own in by_check.items()]
+    judged = {key: _judged(kinds[key], shown) for key in by_check}
+    said = [f"{kinds[key].title} ({key}, {_whose(own, judged[key], names)})" for key, own in by_check.items()]
     return replace(
         figure,
         doubt="; ".join(said),
@@ -89,6 +90,11 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
         tables=tuple(of_table(table, guilty) for table in figure.tables),
         numbers=tuple(of_table(table, guilty) for table in figure.numbers),
     )
+
+
+def _judged(check: Check, shown: Mapping[CellKey, Run]) -> Mapping[CellKey, Run]:
+    """Return the cells whose numbers a check judges: beside the curves of MLC what STREAM moved is drawn, too."""
+    return {cell: run for cell, run in shown.items() if check.tool in ("", run.tool)}
 
 
 def of_table(table: Table, guilty: Guilty) -> Table:

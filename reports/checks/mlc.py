@@ -15,6 +15,7 @@ from reports.checks import Fault, check
 from reports.checks._cells import by_cell, cell_key, siblings_key, sweeps
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
+from reports.numbers.mlc import AT_PEAK, UNLOADED
 from reports.numbers.possible import module_peak
 from reports.readings.mlc import entries, load_rows
 from reports.results.convicted import CellKey
@@ -75,11 +76,23 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
             lowest = min(lowest, row.latency)
         if wrong:
             said = [f"delay {row.delay}: {_ns(row.latency)} ({fmt.number(ratio)} × {_ns(least)})" for ratio, row, least in wrong]  # fmt: skip
+            metric, *also = _parts_of(curve.rows, [row for _, row, _ in wrong])
             _, row, least = max(wrong, key=lambda w: w[0])
             yield Fault(
-                level="warn", run=curve.run, text="; ".join(said), metric="latency",
+                level="warn", run=curve.run, text="; ".join(said), metric=metric, also=tuple(also),
                 title=f"{len(wrong)} of {len(curve.rows)} rows are slower than under more load: {_ns(row.latency)} at delay {row.delay}, {_ns(least)} before",
             )  # fmt: skip
+
+
+def _parts_of(rows: Sequence[Load], wrong: Sequence[Load]) -> Iterator[str]:
+    """Give what some wrong rows of a curve doubt: each itself, the unloaded latency where they are of the least load, and that at its peak."""
+    peak = max(rows, key=lambda row: row.bandwidth)
+    idle = [row for row in rows if row.bandwidth <= formulas.UNLOADED * peak.bandwidth]
+    yield from (f"latency/{row.delay}" for row in wrong)
+    if any(row in wrong for row in (*idle, rows[-1])):
+        yield UNLOADED
+    if peak in wrong:
+        yield AT_PEAK
 
 
 @check("M2", "error", needs="modules")

@@ -119,6 +119,9 @@ class LoadedLatency:
     half_more: Reached  # as `doubled`, of 1.5 ×
 
 
+UNLOADED = 0.10
+"""Rows that move no larger share of the peak than this are those of an idle memory."""
+
 UNDERCUT = 1.08
 """Less load never waits longer: a row that is slower than one under more load by more than this was disturbed."""
 
@@ -146,7 +149,7 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
     """
     ordered = by_load(rows)
     peak = max(ordered, key=lambda r: r.bandwidth)
-    idle = [r.latency for r in ordered if r.bandwidth <= 0.10 * peak.bandwidth]
+    idle = [r.latency for r in ordered if r.bandwidth <= UNLOADED * peak.bandwidth]
     unloaded = statistics.median(idle) if len(idle) >= 3 else ordered[0].latency
     half = next(i for i, r in enumerate(ordered) if r.bandwidth >= peak.bandwidth / 2)
     full = [r.bandwidth for r in ordered if r.delay == 0]

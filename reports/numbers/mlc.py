@@ -21,6 +21,13 @@ DRAWN: Final = ("loaded latency",)
 
 WORKING_SET: Final = ("b",)
 
+ALONE: Final = "latency/alone"
+"""What doubts may be of, as in `results.convicted`: the latency of one reader beside which nothing runs, no row of a loaded-latency curve."""
+UNLOADED: Final = "latency/unloaded"
+"""Of such a curve the rows of the least load; "latency/50" is its row of delay 50."""
+AT_PEAK: Final = "latency/peak"
+"""The row of its most bandwidth."""
+
 
 def numbers(run: Run) -> Iterator[Number]:
     """Give the latency and bandwidth of each row of each table, and what each loaded-latency curve offers."""
@@ -36,7 +43,10 @@ def numbers(run: Run) -> Iterator[Number]:
         metric, step, kind = mlc.METRICS[row.metric], mlc.PRINTED[row.metric], row.section.replace("_", " ")
         if kind == "loaded latency" and row.metric == "latency":
             step = mlc.PRINTED_LOADED_LATENCY
-        name = Name(metric=row.metric, unit=metric.unit, better=metric.better, kind=kind, part=part)
+        alone = row.metric == "latency" and row.delay is None
+        name = Name(
+            metric=row.metric, unit=metric.unit, better=metric.better, kind=kind, part=part, made_of=ALONE if alone else ""
+        )  # fmt: skip
         yield Number(name=name, value=row.value, step=step)
     for rows in _curves(run).values():
         if len(rows) >= 4:
@@ -71,7 +81,7 @@ def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
         offers.unloaded,
         part,
         mlc.PRINTED_LOADED_LATENCY,
-        made_of="latency",
+        made_of=UNLOADED,
     )
     if offers.doubled == "yes":  # else its peak is a bound
         name = "bandwidth within 2 × unloaded latency"

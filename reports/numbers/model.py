@@ -55,6 +55,9 @@ _FROM_TO: Final = re.compile(r"(from \S+), to ")
 SIZE: Final = "message_size"
 """The label over which the numbers of one run are a curve."""
 
+_ROWS: Final = (SIZE, "delay")
+"""Labels of the rows of such a curve, of which a check may doubt one alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
@@ -76,11 +79,11 @@ class Name:
     @property
     def tells_of(self) -> str:
         """The metric of which a doubt is one of this number, too, as in `results.convicted`: "bandwidth", "latency/p99", of a message size
-        "PingPong/time/8"; "" of several. That of its `family` is the metric at all sizes."""
+        "PingPong/time/8", of an injection delay "latency/50"; "" of several. That of its `family` is the metric at all sizes."""
         metric = f"{self.metric}/{self.statistic}" if self.statistic else self.metric
         told = self.made_of if self.made_of or self.derived else metric
-        size = next((value for label, value in self.part if label == SIZE), None)
-        return told if size is None or not told else f"{told}/{size}"
+        row = next((value for label, value in self.part if label in _ROWS), None)
+        return told if row is None or not told else f"{told}/{row}"
 
     @property
     def quantity(self) -> str:

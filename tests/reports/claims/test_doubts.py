@@ -417,3 +417,20 @@ def test_a_title_has_a_mark_where_a_number_that_it_tells_is_doubted(make: Any, t
     assert marked("local", "bandwidth/triad")
     assert not marked("smt siblings", "bandwidth/triad")
     assert not marked("local", "bandwidth/copy")
+
+
+def test_a_row_that_is_slower_than_under_more_load_doubts_itself_alone(make: Any, tmp_path: Path) -> None:
+    """Two rows of nineteen marked all fifty-seven numbers of three mixes."""
+    rows = [(0, 250.0, 150e3), (50, 320.0, 166e3), (100, 110.0, 145e3), (200, 90.0, 95e3), (1000, 84.0, 9e3), (9000, 84.0, 4e3), (20000, 84.0, 3e3)]  # fmt: skip
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+    results = load([maker.write()])
+    built = build.build(results)
+    (figure,) = [f for f in figures(built) if f.id.startswith("loaded")]
+    offers, *_ = figure.tables
+
+    (every,) = [table for table in figure.numbers if table.columns[1] == "Delay"]
+    assert [row[1] for row in every.doubted.rows if row[2].startswith("⚠")] == ["50"]
+    assert [text.startswith("⚠") for text in offers.doubted.rows[0][1:6]] == [False, True, False, False, True]
+    assert {n.name: n.doubt for n in built.key_numbers} == {"Memory, idle": "", "Memory, peak": "M1"}
+    assert "M1, the only cell" in figure.doubt
