@@ -109,7 +109,7 @@ def effects(
     axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction, sizes: Collection[str] = ()
 ) -> list[Effect]:
     """Return the effect of each axis, the largest first. Cells are compared where all other axes are the same and every level of this one
-    was measured; an axis of which there is no such row of cells has none. Values at or below 0 have no ratio.
+    was measured; an axis of which there is no such row of cells has none, nor has one of which a row has no ratio, its values being 0 or below.
 
     sizes: options that say how much is accessed (`numbers.working_set`). An axis of these has no effect: a smaller array is not better, it
     is in another cache."""
@@ -121,11 +121,11 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
     names = list(dict.fromkeys(levels[i] for levels in cells))
     others = group_by(cells, lambda levels: (*levels[:i], *levels[i + 1 :])).values()
     every = [{levels[i]: cells[levels] for levels in own} for own in others]
-    rows = [row for row in every if len(row) == len(names) and min(of.low for of in row.values()) > 0]
+    rows = [row for row in every if len(row) == len(names)]
     whole = {levels for own in others if len(own) == len(names) for levels in own}
     order = {levels: n for n, levels in enumerate(cells) if levels in whole}
     having = group_by(order, lambda levels: levels[i])
-    if len(names) < 2 or not rows:
+    if len(names) < 2 or not rows or min(of.low for row in rows for of in row.values()) <= 0:
         return None
     sign = -1 if better == "lower" else 1
 

@@ -66,6 +66,14 @@ def test_less_is_better_where_it_is_said(make: Any, tmp_path: Path) -> None:
     assert [row[1] for row in drawn.numbers[0].rows if row[0] == "alg"] == ["slow", "mid", "fast"]
 
 
+def test_an_axis_of_which_some_pairs_have_no_ratio_has_no_effect() -> None:
+    """ "3.68 × better by k, best at 2" was of the one pair of five that is above 0: below it k 1 is the better one."""
+    values = {(offset, k): -50.0 + 10 * offset * k for offset in (-8, -4, 0, 4, 8) for k in (1, 2)}
+    cells = {levels: formulas.spread([v, v * 1.001]) for levels, v in values.items()}
+
+    assert effects.effects(("offset", "k"), cells, "higher") == []
+
+
 def test_an_effect_that_turns_round_is_not_told(make: Any, tmp_path: Path) -> None:
     def crossed(alg: str, mode: str, size: int, threads: int) -> float:
         return 100.0 * (2 if (alg == "fast") == (threads > 2) else 1) * threads

@@ -101,8 +101,8 @@ def effect(i: int, better: str, cells: Cells) -> tuple[float, tuple[float, float
     rows: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for cell, values in cells.items():
         rows.setdefault((*cell[:i], *cell[i + 1 :]), {})[cell[i]] = values
-    full = [row for row in rows.values() if len(row) == len(names) and min(min(own) for own in row.values()) > 0]  # fmt: skip
-    if len(names) < 2 or not full:
+    full = [row for row in rows.values() if len(row) == len(names)]
+    if len(names) < 2 or not full or min(v for row in full for own in row.values() for v in own) <= 0:
         return None
     mean = {name: statistics.geometric_mean(statistics.median(row[name]) for row in full) for name in names}
     order = sorted(names, key=lambda name: mean[name], reverse=better == "higher")
