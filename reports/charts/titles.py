@@ -75,7 +75,7 @@ def ladder(
     levels: name, a working set in it (B), its latency, smallest level first; which: the pages of theirs, "" where all have the same. A level that is
     known to be slower than the one before is told alone, one that cannot be told apart from it together with it: "161 to 173 ns from L3 or memory (16
     MiB, 64 MiB)" is how a cache looks that others fill. pages: working set, latency with small and with huge pages; "up to" is the highest ratio of those
-    that differ, rounded up.
+    that differ, that of its working set in the table.
     """
     told: list[list[tuple[str, float, Spread]]] = []
     for level in levels:
@@ -99,7 +99,7 @@ def ladder(
     ]
     if slower:
         ratio, size = max(slower)
-        said = f"small pages cost up to {fmt.number(ratio, rounding=fmt.UP)} × ({fmt.size(size)})"
+        said = f"small pages cost up to {fmt.times(ratio)} ({fmt.size(size)})"
         text = f"{text}; {said}" if text else fmt.sentence(said)
     return text
 

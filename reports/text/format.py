@@ -229,7 +229,9 @@ def change(share: float | None) -> str:
 
 def times(low: float, high: float | None = None, *, outwards: bool = False) -> str:
     """How many times as much: `times(35.1)` is "35.1 ×", `times(4.4, 35.1)` is "4.40 to 35.1 ×"; what no digit of a thousandth shows is
-    "0 ×". outwards: the ends are bounds, each rounded to its safe side; one that is infinite is "∞"."""
+    "0 ×". outwards: the ends are bounds, each rounded to its safe side, unless both round to one number; one that is infinite is "∞"."""
+    if outwards and high is not None and math.isfinite(high) and (alike := times(low, high)) == times(low):
+        return alike
     ends = (low,) if high is None else (low, high)
     ways = (DOWN, UP) if outwards else (NEAREST, NEAREST)
     said = ["∞" if end == math.inf else number(end if end >= 1e-3 else 0.0, rounding=way) for end, way in zip(ends, ways, strict=False)]  # fmt: skip

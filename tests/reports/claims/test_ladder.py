@@ -167,7 +167,7 @@ def test_what_the_repeats_do_not_tell_apart_is_not_said() -> None:
     )  # faster with small pages: nothing that small pages cost
     assert (
         titles.ladder([], [(MIB, Spread(6.001, 6.0, 6.01, 3), steady)])
-        == "Small pages cost up to 3.01 × (1 MiB)"
+        == "Small pages cost up to 3.00 × (1 MiB)"
     )
 
 
