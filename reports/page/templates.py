@@ -81,6 +81,7 @@ class Templates:
         self.environment.filters["spans"] = lambda text: spans(
             text, _html, lambda t: f"<code{_UNBROKEN * (len(t) <= _SHORT)}>{_html(t)}</code>"
         )
+        self.environment.filters["breaks"] = breaks
 
     def names(self) -> set[str]:
         """Return the names of all templates, the shipped ones without `pinsweep/`."""
@@ -174,6 +175,11 @@ class Templates:
                     f"{parents[0]} has no block {block.name!r}",
                     nearest(block.name, known) or f"blocks: {', '.join(sorted(known))}",
                 )
+
+
+def breaks(text: str) -> Markup:
+    """Return a text, which may be HTML, that breaks behind each "_" where it must: names of files are long, and no words."""
+    return html_escape(text).replace("_", Markup("_<wbr>"))
 
 
 def spans(text: str, words: Escape, code: Escape) -> Markup:

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from markupsafe import Markup
 
 from parsers.errors import UserError
 from pinsweep.cli import cli
 from reports.lab.texts import languages
 from reports.page.html import html
 from reports.page.model import Page
-from reports.page.templates import LAB, PAGE, Templates
+from reports.page.templates import LAB, PAGE, Templates, breaks
 from reports.report import build
 from reports.results.load import load
 
@@ -166,3 +167,8 @@ def test_nothing_is_written_and_the_status_is_2(make: Any, tmp_path: Path) -> No
 
 def test_the_names_that_are_looked_for_are_there() -> None:
     assert {PAGE, *LAB} <= Templates().names()
+
+
+def test_a_long_name_breaks_behind_an_underscore_and_nothing_else_changes() -> None:
+    assert breaks("a_b <c>") == "a_<wbr>b &lt;c&gt;"
+    assert breaks(Markup("<code>a_b</code>")) == "<code>a_<wbr>b</code>"
