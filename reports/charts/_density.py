@@ -16,15 +16,23 @@ from reports.numbers import formulas
 from reports.numbers.formulas import Bucket
 from reports.text import format as fmt
 
-SHARE: Final = 0.999
+SHARES: Final = (0.999, 0.99, 0.95, 0.9)
 """Of the samples that are shown, the fastest: beyond, a linear axis has nothing but a tail."""
+_MEDIANS: Final = 6
+"""So many times the median of what is shown a linear axis holds: of more it is one bar beside nothing."""
 _BINS: Final = 60
 
 
-def body(d: Distribution) -> list[Bucket]:
-    """Return the buckets of the fastest 99.9 % of the samples; the last one whole."""
+def share(d: Distribution) -> float | None:
+    """Return the largest of SHARES of the samples that take a few times their median at most; None where none does."""
+    middle = formulas.quantile(d.buckets, 0.5)
+    return next((of for of in SHARES if middle and body(d, of)[-1].low <= _MEDIANS * middle), None)
+
+
+def body(d: Distribution, share: float) -> list[Bucket]:
+    """Return the buckets of the fastest share of the samples; the last one whole."""
     shares = itertools.accumulate(b.n for b in d.buckets)
-    return [b for b, seen in zip(d.buckets, shares, strict=True) if seen - b.n < SHARE * d.n]
+    return [b for b, seen in zip(d.buckets, shares, strict=True) if seen - b.n < share * d.n]
 
 
 def bins(buckets: Sequence[Bucket], count: int = _BINS, *, finest: float = 0.0) -> list[Bucket]:
@@ -44,9 +52,11 @@ def bins(buckets: Sequence[Bucket], count: int = _BINS, *, finest: float = 0.0) 
 
 
 def density_panel(d: Distribution, colour: str, *, noun: str = "access") -> Panel | None:
-    """Draw the fastest 99.9 % on linear axes, and the normal distribution of their mean and deviation; None of samples that hardly
-    differ. colour: that of its tail."""
-    shown = body(d)
+    """Draw the fastest 99.9 % on linear axes, fewer where these are far from the median, and the normal distribution of their mean and deviation; None of samples
+    that hardly differ, or of which one in ten takes many times the median. colour: that of its tail."""
+    if (part := share(d)) is None:
+        return None
+    shown = body(d, part)
     mean, deviation = formulas.moments(shown)
     own = bins(shown, finest=d.step)
     if d.n < 1000 or len(own) < 8 or deviation <= 0:
@@ -85,7 +95,7 @@ def density_panel(d: Distribution, colour: str, *, noun: str = "access") -> Pane
         return vega.fill("density", frame=frame, x=whole, y=y, series=series, data={"bars": bars, "normal": line})  # fmt: skip
 
     return panel(
-        f"The fastest 99.9 %, linear: {d.name}",
+        f"The fastest {100 * part:g} %, linear: {d.name}",
         f"{many} per bucket of {fmt.quantity(width, 'ns')}, and dashed the normal distribution of their mean, {fmt.quantity(mean, 'ns')}, and deviation, {fmt.quantity(deviation, 'ns')}.",
         build,
     )

@@ -58,7 +58,15 @@ class Distribution:
     @property
     def tails(self) -> tuple[float, ...]:
         """How many times its median the 99.9 % of each repeat are, the least first: every repeat shows that; () where one has too few samples."""
-        known = [own["p99.9"] / own["p50"] for own in self.told if own.get("p50") and "p99.9" in own]
+        return self._medians("p99.9")
+
+    @property
+    def hundredths(self) -> tuple[float, ...]:
+        """The same of the 99 %, of which fewer samples tell."""
+        return self._medians("p99")
+
+    def _medians(self, quantile: str) -> tuple[float, ...]:
+        known = [own[quantile] / own["p50"] for own in self.told if own.get("p50") and quantile in own]
         return tuple(sorted(known)) if len(known) == len(self.told) else ()
 
     @property

@@ -14,7 +14,7 @@ from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw import vega
-from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
+from reports.draw.figure import MOST_ROWS, Figure, Key, Table, row_of
 from reports.numbers import Buckets, Number, Part, formulas, let_go, scatter
 from reports.numbers.clock import step as values_apart
 from reports.numbers.formulas import Sampled
@@ -165,6 +165,9 @@ def _block(run: Run) -> int | None:
     return None if given is None else size_bytes(str(given))
 
 
+_UNSAID: Final = ("read", "none", "None")
+"""Operations that a name does not say."""
+
 _LOOPS: Final = {"empty": "empty loop", "muladd": "multiply-add", "sine": "sine"}
 
 
@@ -175,7 +178,8 @@ def _name(run: Run, target: str, op: str, turns: int | None, several_blocks: boo
     """
     options = run.options
     if target == "null":
-        return "empty access"
+        done = str(options.get("op", "read"))
+        return "empty access" if done in _UNSAID else f"empty access, {done}"
     if target == "compute":
         return ", ".join([_LOOPS.get(op, op), *([f"{fmt.plural(turns, 'turn')}"] if turns else [])])
     parts = [target]
@@ -189,7 +193,7 @@ def _name(run: Run, target: str, op: str, turns: int | None, several_blocks: boo
     if several_blocks and (block := _block(run)):
         parts.append(f"{fmt.size(block)} blocks")
     parts += [word for word in ("direct", "fsync") if options.get(word)]
-    if op not in ("read", "none", "None") or target == "files":
+    if op not in _UNSAID or target == "files":
         parts.append(op)
     if run.place not in ("", "all", "local"):
         parts.append(run.place)
@@ -256,14 +260,16 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
         else modes
         or titles.tail(
             name,
-            subject.tails,
+            subject.tails or subject.hundredths,
             subject.largest,
             subject.n,
             _noun([subject]),
+            one_in="thousand" if subject.tails else "hundred",
             longer=(longer.name, longer.tails[0]) if longer else None,
         ),
         sub=sub,
         panels=tuple(panels),
+        key=tuple(Key(name=d.name, colour=colours[d.name]) for d in chosen) if len(chosen) > 1 else (),
         tables=tuple(filter(None, [_poke_modes.table(beside, others)])),
         numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found), metric="latency"),),
         runs=tuple(_tails.runs_of(found)),
@@ -371,7 +377,8 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
     found = [(run, number) for run, number in sums if number.name.metric in _TOTALS]
     if not found:
         return None
-    rows, whose, metrics, bounded = [], [], [], False
+    rows: list[tuple[str, ...]] = []
+    whose, metrics, bounded = [], [], False
     cells = group_by(found, lambda f: facets.cell(f[0])).values()
     names = facets.names_apart([(own[0][0].cell.describe(), own[0][0]) for own in cells])
     for cell, own in zip(names, cells, strict=True):
@@ -387,17 +394,18 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             bound = _is_walk(*same[0]) and any(_is_its_timer(run, number.value) for run, number in same)
             bounded = bounded or bound
             rows.append(
-                (cell, str(labels.get("target", "")), str(labels.get("op", "write")), what, f"{'≤ ' * bound}{fmt.quantity(value.median, 'ns')}",
-                 ends if value.n > 1 else fmt.NOTHING)
+                (cell, str(labels.get("target", "")), str(labels.get("op", _FILLING)), what, f"{'≤ ' * bound}{fmt.quantity(value.median, 'ns')}",
+                 ends if value.n > 1 else fmt.NOTHING, _rate(value.median, bound) if name.metric == "time_per_byte" else fmt.NOTHING)
             )  # fmt: skip
             whose.append(row_of(run for run, _ in same))
             metrics.append(name.tells_of)
             if moved := _moved_in_all(same[0][0], name.metric):
                 by = [fmt.quantity(of / moved, "ns") for of in (value.median, value.low, value.high)]
-                rows.append((*rows[-1][:3], "per byte", by[0], f"{by[1]} to {by[2]}" if value.n > 1 else fmt.NOTHING))  # fmt: skip
+                rows.append((*rows[-1][:3], "per byte", by[0], f"{by[1]} to {by[2]}" if value.n > 1 else fmt.NOTHING, _rate(value.median / moved)))  # fmt: skip
                 whose.append(whose[-1])
                 metrics.append(name.tells_of)
-    columns = ("Cell", "Target", "Operation", "Time", "Median over repeats", "Lowest to highest")
+    rated = any(row[-1] != fmt.NOTHING for row in rows)
+    columns = (*_COLUMNS, *(["As bandwidth"] if rated else []))
     told = {number.name.metric for _, number in found}
     return Figure(
         id=f"totals-{sweep}",
@@ -419,13 +427,25 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
         tables=(
             Table(
                 columns=columns,
-                rows=tuple(rows),
-                numeric=frozenset((4, 5)),
+                rows=tuple(row[: len(columns)] for row in rows),
+                numeric=frozenset(range(4, len(columns))),
                 of=tuple(whose),
                 metric_of=tuple(metrics),
             ),
         ),
     )
+
+
+_FILLING: Final = "filling"
+"""What is done where a total names no operation: the array is written before anything is accessed, whatever the cell asks for then."""
+
+
+_COLUMNS: Final = ("Cell", "Target", "Operation", "Time", "Median over repeats", "Lowest to highest")
+
+
+def _rate(per_byte: float, bound: bool = False) -> str:
+    """Return the time of a byte (ns) as bandwidth; of a bound on the time one on the bandwidth."""
+    return f"{'≥ ' * bound}{fmt.quantity(1e9 / per_byte, 'B/s')}" if per_byte else fmt.NOTHING
 
 
 def _in_order(found: Iterable[tuple[Run, Number]]) -> str:

@@ -356,13 +356,14 @@ def tail(
     n: int,
     noun: str = "access",
     *,
+    one_in: str = "thousand",
     longer: tuple[str, float] | None = None,
 ) -> str:
     """Say "Memory, 1 GB: one access in a thousand takes over 3.11 × the median, the slowest of 100 000 took 1.49 ms"; of several
-    repeats "… in each repeat", whose bound is that of the one with the shortest tail. Needs 10 000 samples a run. Of a tail that lies at
+    repeats "… in each repeat", whose bound is that of the one with the shortest tail. Needs 10 000 samples a run, 1000 of one in a hundred. Of a tail that lies at
     the median, as that of a timer alone may, "Empty access: the slowest of 300 000 took 48.3 µs".
 
-    tails: how many times its median the 99.9 % of each repeat are. longer: which other one has a longer tail, and the shortest of its
+    tails: how many times its median the 99.9 % of each repeat are, or the 99 %: `one_in` a "hundred". longer: which other one has a longer tail, and the shortest of its
     repeats': "(memory, 1 kB: over 9.20 ×)".
     """
     if not tails:
@@ -372,7 +373,7 @@ def tail(
         return f"{name}: {slowest}" if slowest else "Latency tails"
     in_each = " in each repeat" if len(tails) > 1 else ""
     beside = f" ({longer[0]}: over {fmt.number(longer[1], rounding=fmt.DOWN)} ×)" if longer else ""
-    text = f"{name}: one {noun} in a thousand takes over {fmt.number(min(tails), rounding=fmt.DOWN)} × the median{in_each}{beside}"
+    text = f"{name}: one {noun} in a {one_in} takes over {fmt.number(min(tails), rounding=fmt.DOWN)} × the median{in_each}{beside}"
     return f"{text}, {slowest}" if slowest else text
 
 

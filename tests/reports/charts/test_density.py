@@ -38,6 +38,21 @@ def test_the_body_lies_on_its_normal_and_the_tail_is_not_in_it(make: Any, tmp_pa
         assert bar["y"] == pytest.approx(near["y"], abs=0.12 * max(row["y"] for row in line))
 
 
+@pytest.mark.parametrize(("slow", "title"), [(0.03, "The fastest 95 %, linear: memory, 1 GiB"), (0.2, None)])
+def test_a_linear_axis_ends_a_few_medians_from_zero(
+    make: Any, tmp_path: Path, slow: float, title: str | None
+) -> None:
+    """Of a file in the page cache one bar had everything, beside an empty axis to 40 medians."""
+    dice = random.Random(1)
+    samples = [dice.gauss(500, 40) * (40 if dice.random() < slow else 1) for _ in range(20_000)]
+    found = of_samples(make, tmp_path / "r.db", samples)
+
+    drawn = [p for p in found.panels if "linear" in p.title]
+    assert [p.title for p in drawn] == ([title] if title else [])
+    assert all(p.wide["encoding"]["x"]["scale"]["domain"][1] < 3000 for p in drawn)
+    assert ("In the linear histogram" in found.sub) == bool(title)
+
+
 def test_bins_hold_all_samples_and_are_not_finer_than_what_was_counted() -> None:
     buckets = [Bucket(float(2**i), float(2 ** (i + 1)), 100 * i) for i in range(1, 9)]
     found = bins(buckets)

@@ -172,6 +172,7 @@ def test_tails_need_ten_thousand_samples() -> None:
     )
     assert titles.tail("Empty access", (1.0, 1.5), 48.3e3, 300_000) == "Empty access: the slowest of 300\u202f000 took 48.3 µs"  # fmt: skip
     assert titles.tail("Empty access", (1.0, 1.5), None, 300_000) == "Latency tails"
+    assert titles.tail("File, direct", (4.217, 5.0), None, 15_000, one_in="hundred") == "File, direct: one access in a hundred takes over 4.21 × the median in each repeat"  # fmt: skip
 
 
 @pytest.mark.parametrize(

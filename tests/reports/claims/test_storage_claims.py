@@ -24,7 +24,7 @@ from reports.text import format as fmt
 
 SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 14))]
 
-TAIL = re.compile(r"(.+?): one (?:access|I/O) in a thousand takes over ([\d. ]+) × the median( in each repeat)?(?: \((.+): over ([\d. ]+) ×\))?, the slowest of (.+) took (.+)")  # fmt: skip
+TAIL = re.compile(r"(.+?): one (?:access|I/O) in a (?:thousand|hundred) takes over ([\d. ]+) × the median( in each repeat)?(?: \((.+): over ([\d. ]+) ×\))?, the slowest of (.+) took (.+)")  # fmt: skip
 MODES = re.compile(r"(.+): \w+ speeds, (.+)")
 
 
@@ -119,16 +119,17 @@ def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
     assert len(moments) == (len({size for size, _ in sizes}) > 1)
     for beside in moments:
         judge_moments(beside, {of: by_cell[point] for of, point in sizes.items()})
+    quantile = "p99" if " in a hundred " in figure.title else "p99.9"
     ratios = [
-        sorted(own["p99.9"] / own["p50"] for own in cell)
-        for cell in by_cell.values() if all("p99.9" in own for own in cell)
+        sorted(own[quantile] / own["p50"] for own in cell)
+        for cell in by_cell.values() if all(quantile in own for own in cell)
     ]  # fmt: skip
     if tail := TAIL.fullmatch(figure.title):
         told = [float(text.replace(fmt.THIN, "")) for text in (tail[2], tail[5]) if text]
         of = [next(own for own in ratios if 0 <= 1 - one / own[0] < 0.01) for one in told]  # by every repeat
         longest = max(own[0] for own in ratios)
         # what no repeat of the one has is told of the other
-        assert of[-1][0] == longest or longest <= of[0][-1]
+        assert of[-1][0] == longest or longest <= of[0][-1] or (quantile == "p99" and len(told) == 1)
     for key in chapter.key_numbers:
         name, _, median = key.context.partition("; median ")
         row = row_of(name, figure.numbers[0])
