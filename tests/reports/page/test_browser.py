@@ -883,6 +883,26 @@ def test_on_a_phone_the_nodes_of_a_place_stand_side_by_side(
 
 
 @pytest.mark.slow
+def test_on_paper_a_heading_is_with_what_it_heads_and_a_long_table_lets_its_picture_go(
+    browser: Browser, full: Path
+) -> None:
+    """“Placement” and a line of its sentence stood at the foot of a sheet; a picture and its long table went to the next one together, and half
+    of one was empty."""
+    with opened(browser, full) as page:
+        page.emulate_media(media="print")
+        breaks = "(them, what) => them.map(e => getComputedStyle(e)[what])"
+        assert {*page.locator("section .lead").evaluate_all(breaks, "breakInside")} == {"avoid"}
+        halves = page.locator(".fig.half").evaluate_all(
+            "them => them.map(e => [getComputedStyle(e).breakInside, getComputedStyle(e).display, [...e.querySelectorAll('.few table')].some(t => t.rows.length > 7)])"
+        )
+        assert halves
+        # a grid heeds no `break-after`, which keeps a title with its picture
+        assert all(
+            (how, display) == (("auto", "block") if long else ("avoid", "grid"))
+            for how, display, long in halves
+        )
+
+
 @pytest.mark.parametrize("width", [400, 900, 1280])
 def test_a_machine_of_many_nodes_is_drawn_in_letters_of_ten_pixels(
     make: Any, browser: Browser, tmp_path: Path, width: int
