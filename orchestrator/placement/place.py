@@ -384,12 +384,13 @@ def _pair(selector: Selector, topology: Topology) -> tuple[int, int]:
 
 def _innermost_shared(cores: Sequence[Core], topology: Topology) -> list[Cache]:
     """Return the caches above core level that two of the cores share, all of the innermost level that has any."""
+    core_of = {cpu: core.index for core in cores for cpu in core.cpus}
     shared = [
         cache
         for cache in topology.caches
         if cache.level >= 2
         and cache.kind != "instruction"
-        and sum(1 for core in cores if not set(core.cpus).isdisjoint(cache.cpus)) >= 2
+        and len({core_of[cpu] for cpu in cache.cpus if cpu in core_of}) >= 2
     ]
     innermost = min((cache.level for cache in shared), default=0)
     return sorted(
