@@ -89,6 +89,11 @@ def _fits(size: int, caches: Sequence[tuple[int, int]]) -> str:
     return places[0] if len(places) == 1 and places[0] != MEMORY else ""
 
 
+def in_memory(run: Run) -> bool:
+    """Is most of a run's array in memory, for sure: is it beyond what its caches may hold?"""
+    return bool(caches := caches_above(run)) and _places(reach(run), caches) == (MEMORY,)
+
+
 def _places(size: int, caches: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     """Return where most of some data is: the smallest cache with room for it, or memory; before it the next smaller one, where that may hold
     half of it."""

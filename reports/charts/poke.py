@@ -624,9 +624,11 @@ def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
     if subject is None or p999 is None:
         return []
     context = f"{subject.name}; median {fmt.quantity(subject.at('p50'), 'ns')}"
-    return [
-        wording.key_number("Access, p99.9", p999, "ns", context, 15, subject.runs, metric="latency/p99.9")
-    ]
+    number = wording.key_number(
+        "Access, p99.9", p999, "ns", context, 15, subject.runs, metric="latency/p99.9"
+    )
+    beyond = subject.target == "memory" and all(map(_poke_modes.in_memory, subject.runs))
+    return [replace(number, of_memory=beyond)]
 
 
 def _access_times(found: list[Distribution]) -> list[AccessTime]:

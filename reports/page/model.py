@@ -33,6 +33,9 @@ class KeyNumber:
     possible: str = ""  # its share of what the parts could do
     lacks: str = ""  # what to do to know that, in a sentence
     alone: str | None = None  # its context without what that holds it against
+    of_memory: bool = (
+        False  # of accesses that no cache may have held, of a tool that measures other places, too
+    )
 
     def without_runs(self) -> KeyNumber:
         """Return the number as it is read."""

@@ -482,7 +482,7 @@ def _cpus(cores: Iterable[Core]) -> Cpus:
 
 def _is_of_memory(number: KeyNumber) -> bool:
     """Is it of the memory of a node, and not of what may all have been in its caches?"""
-    return (
+    return number.of_memory or (
         not number.name.startswith((wording.IDLE, CACHES))
         and chart_module(number.runs[0].tool).SECTION == "Memory"
     )

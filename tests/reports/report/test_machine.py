@@ -97,6 +97,23 @@ def two_sockets(make: Any, path: Path, description: str = "two-socket-smt") -> A
     return maker
 
 
+@pytest.mark.parametrize(
+    ("size", "box"), [(4 * 2**30, "Package 0, node 0, memory"), (2**20, "Package 0, node 0")]
+)
+def test_an_access_that_no_cache_may_hold_is_of_the_memory(
+    make: Any, tmp_path: Path, size: int, box: str
+) -> None:
+    """p99.9 of 1 GB stood at PU 0, and “measured only together with other parts” at the memory."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
+    first = topology_from_text(maker.topology).packages[0].cpus
+    maker.groups = {"local": (Group(cpus=tuple(first)[:1], membind=(0,)),)}
+    text = make.poke_text([100.0 + i % 50 for i in range(20_000)], size=size)
+    maker.add("s", "poke", {"target": "memory", "bytes": size}, text, place="local")
+
+    assert list(told(drawn(maker.write()))) == [box]
+
+
 def test_numbers_stand_in_their_node_and_between_two(make: Any, tmp_path: Path) -> None:
     drawing = drawn(two_sockets(make, tmp_path / "r.db").write())
 
