@@ -265,10 +265,12 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
 
 
 def _lowest(alike: Sequence[Idle], every: Sequence[Idle]) -> str:
-    """Say of what a number is the lowest: "lowest of 2 with this buffer", "lowest of 2 nodes" of one matrix, "lowest of 3 cells"."""
-    of_cells = len({idle.runs[0].record.point_id for idle in alike}) == len(alike)
+    """Say of what a number is the lowest: "lowest of 2 with this buffer", "lowest of 2 nodes" of one matrix, "lowest of 3 cells", "lowest of 2 hosts"."""
+    cells = {(machine_key(idle.runs[0]), idle.runs[0].record.point_id) for idle in alike}
     buffers = len({idle.buffer for idle in every}) > 1
-    noun = "with this buffer" if buffers else "cells" if of_cells else "nodes"
+    apart = len(cells) == len(alike)
+    hosts = len({machine for machine, _ in cells}) == len(alike)
+    noun = "with this buffer" if buffers else "hosts" if hosts else "cells" if apart else "nodes"
     best, *others = (
         idle.of_pairs or idle.value for idle in sorted(alike, key=lambda idle: idle.value.median)
     )

@@ -53,6 +53,8 @@ def _of_others(best: KeyNumber, same: list[KeyNumber], results: Results) -> KeyN
     noun = "text" if all(len(own) == 1 for own in texts) else "cell"  # repeats may be texts of their own
     several = (len(parts), "part") if len(texts) == 1 < len(parts) else (len(texts), noun)
     counted = [fmt.plural(n, word) for n, word in ((hosts, "host"), several) if n]
+    if f"of {fmt.words(counted)}" in best.context:
+        return best
     word = "best" if hosts else "lowest" if best.merit < 0 else "highest"
     return replace(best, context=f"{best.context}; {word} of {fmt.words(counted)}")
 
