@@ -45,8 +45,8 @@ _OF_16: Final[dict[Tone, str]] = {
 """Of sixteen the nearest to orange is red."""
 
 
-def screen() -> Screen:
-    """Return what answers are written for: a pipe is plain, and a terminal that says it can do nothing (TERM=dumb) is one. NO_COLOR takes the
+def screen(*, err: bool = False) -> Screen:
+    """Return what answers are written for, or with `err` what is said beside them: a pipe is plain, and a terminal that says it can do nothing (TERM=dumb) is one. NO_COLOR takes the
     colours, FORCE_COLOR puts them into a pipe, as `rich` understands both."""
     from reports.text.screen import (
         NARROWEST,
@@ -55,19 +55,20 @@ def screen() -> Screen:
         Screen,
     )  # here, as in `tell`: `--help` does without
 
-    if not sys.stdout.isatty() and not os.environ.get("FORCE_COLOR"):
+    terminal = (sys.stderr if err else sys.stdout).isatty()
+    if not terminal and not os.environ.get("FORCE_COLOR"):
         return PLAIN
-    console = _console()
+    console = _console(err=err)
     colours = console.color_system is not None and not console.no_color
-    if not sys.stdout.isatty() or console.is_dumb_terminal:
+    if not terminal or console.is_dumb_terminal:
         return Screen(colours=colours and not console.is_dumb_terminal)
     return Screen(width=max(NARROWEST, min(console.width, WIDEST)), terminal=True, colours=colours)
 
 
-def _console() -> Console:
+def _console(*, err: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(file=sys.stdout)
+    return Console(file=sys.stderr if err else sys.stdout)
 
 
 def tell(text: str, where: Screen) -> None:
@@ -112,12 +113,12 @@ def _has_styles() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def say_prose(text: str, *, indent: int, fg: str | None = None) -> None:
+def say_prose(text: str, *, indent: int = 0, err: bool = False, fg: str | None = None) -> None:
     """Print a line for people that goes on in further lines, indented, where a terminal is too narrow for it; into a pipe as it is."""
     from reports.text.screen import prose
 
-    for line in prose(text, screen(), first=" " * indent, rest=" " * (indent + 2)):
-        say(line, fg=fg)
+    for line in prose(text, screen(err=err), first=" " * indent, rest=" " * (indent + 2)):
+        say(line, fg=fg, err=err)
 
 
 def say_lines(lines: Iterable[tuple[str, bool]]) -> None:

@@ -11,7 +11,7 @@ import click
 
 from pinsweep import __version__
 from pinsweep.commands import _options
-from pinsweep.terminal import say, say_lines
+from pinsweep.terminal import say, say_lines, say_prose
 
 if TYPE_CHECKING:
     from orchestrator.cluster.begin import Wanted
@@ -316,7 +316,7 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
     from reports.text.plain import printable
 
     sweep = view.sweep
-    say(
+    say_prose(
         f"{sweep.folder}: {', '.join(Path(name).stem for name in sweep.experiments)} on {_hosts(len(sweep.hosts))}"
     )
     colours = {
@@ -337,23 +337,26 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
             else f"{done} of {total} runs{' kept' if word in ('unknown', 'failed', 'lost') else ''}"
         )
         text = "; ".join(filter(None, (counts, printable(reason))))
-        say(
-            f"  {word:13}  {_folded(one.host for one in group)}{f'  {text}' if text else ''}",
+        say_prose(
+            f"{word:13}  {_folded(one.host for one in group)}{f'  {text}' if text else ''}",
+            indent=2,
             fg=colours.get(word),
         )
     _show_disturbed(view)
     for found in view.differences:
-        say(f"  differs        {_folded(found.hosts)}  {printable(found.text)}", fg="yellow")
+        say_prose(f"differs        {_folded(found.hosts)}  {printable(found.text)}", indent=2, fg="yellow")
     if any(one.retry for one in view.states):
-        say(f"what failed is started again by: pinsweep run -o {sweep.folder} --retry-failed", err=True)
+        say_prose(f"what failed is started again by: pinsweep run -o {sweep.folder} --retry-failed", err=True)
     if view.problem:
-        say(
+        say_prose(
             f"what runs now is not known, and shown is what has come home: {printable(view.problem)}",
             fg="yellow",
             err=True,
         )
     if view.full:
-        say(f"{sweep.folder}: no space is left; results stay on the hosts until there is", fg="red", err=True)
+        say_prose(
+            f"{sweep.folder}: no space is left; results stay on the hosts until there is", fg="red", err=True
+        )
 
 
 def _show_disturbed(view: View) -> None:
@@ -366,9 +369,10 @@ def _show_disturbed(view: View) -> None:
             groups.setdefault((one.total, lost >= one.total), {})[one.host] = lost
     for (total, _), hosts in groups.items():
         least, most = min(hosts.values()), max(hosts.values())
-        say(
-            f"  disturbed      {_folded(hosts)}  {f'{least} to {most}' if least < most else most} of {total} runs,"
+        say_prose(
+            f"disturbed      {_folded(hosts)}  {f'{least} to {most}' if least < most else most} of {total} runs,"
             " which are not judged: pinsweep audit says by what",
+            indent=2,
             fg="yellow",
         )
 

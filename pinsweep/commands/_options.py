@@ -10,7 +10,7 @@ import click
 
 from parsers.errors import UserError
 from pinsweep import complete
-from pinsweep.terminal import say
+from pinsweep.terminal import say, say_prose
 
 if TYPE_CHECKING:
     from orchestrator.model import Plan
@@ -219,7 +219,7 @@ def left_out(plan: Plan) -> None:
     from reports.text.format import plural
 
     for warning in plan.warnings:
-        say(f"warning  {warning}", fg="yellow", err=True)
+        say_prose(f"warning  {warning}", fg="yellow", err=True)
     for word, items in (("skipped", plan.skipped), ("same cell", plan.aliases)):
         alike: dict[tuple[str, str], list[str]] = {}
         for item in items:
@@ -227,7 +227,7 @@ def left_out(plan: Plan) -> None:
             alike.setdefault((item.sweep, item.reason), []).append(labels)
         for (sweep, reason), (first, *others) in alike.items():
             more = f" and {plural(len(others), 'more cell')}" if others else ""
-            say(f"{word}  {sweep}  {first}{more}: {reason}", fg="yellow", err=True)
+            say_prose(f"{word}  {sweep}  {first}{more}: {reason}", fg="yellow", err=True)
 
 
 def nothing_can_run() -> None:

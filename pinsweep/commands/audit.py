@@ -8,7 +8,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say, screen, tell
+from pinsweep.terminal import data, say, say_prose, screen, tell
 
 
 @click.command(
@@ -40,5 +40,5 @@ def command(results: tuple[Path, ...], form: str, level: str, everything: bool) 
         if text:
             tell(text, where)
             say()
-        say(f"{audit.summary_line(findings)} in {of}", err=True)
+        say_prose(f"{audit.summary_line(findings)} in {of}", err=True)
     return 1 if audit.worst(findings) == "error" else 0

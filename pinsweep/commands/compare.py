@@ -16,7 +16,7 @@ from parsers.errors import UserError
 from pinsweep import __version__, complete, progress
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
-from pinsweep.terminal import data, say, screen, tell
+from pinsweep.terminal import data, say, say_prose, screen, tell
 
 if TYPE_CHECKING:
     from reports.compare.given import Given
@@ -182,11 +182,11 @@ def command(
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append(Path(summary), formats.as_markdown(found))
     if form != "table":
-        say(comparison_text.sentence(found), err=True)
+        say_prose(comparison_text.sentence(found), err=True)
     if self_check:
         from reports.verdicts.aa import self_check as check
 
-        say(check(first.samples, first.rules).text, err=True)
+        say_prose(check(first.samples, first.rules).text, err=True)
     if slo is not None and not any(row.number.metric.startswith("IOPS at p99") for row in found.rows):
         say(
             f"--slo {slo}: no curve over iodepth keeps it, at the same depths in all repeats, and goes beyond it on both sides",

@@ -11,7 +11,7 @@ import click
 
 from pinsweep import complete, progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say, screen, tell
+from pinsweep.terminal import data, say, say_prose, screen, tell
 
 if TYPE_CHECKING:
     from orchestrator.cluster.folder import Sweep, Via
@@ -177,7 +177,7 @@ def command(
         tell(fleet_text.as_text(report, everything=everything, screen=where), where)
         _say_more(report, sweep, before)
     if any(own.left_out for own in report.lacks.values()):
-        say(f"hint: {what_helps(loaded)}", err=True)
+        say_prose(f"hint: {what_helps(loaded)}", err=True)
     if output is not None:
         from reports.fleet.page import render_fleet
 

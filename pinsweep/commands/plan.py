@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinsweep.commands import _cluster, _options
-from pinsweep.terminal import data, say, say_lines
+from pinsweep.terminal import data, say, say_lines, say_prose
 
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
@@ -169,19 +169,24 @@ def _summary(plan: Plan, done: int, *, another_order: bool) -> None:
     and_warm_ups = f" after {plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
     runs, further = len(plan.runs), sum(plan.more.values())
     counted = f"{runs} to {plural(runs + further, 'run')}" if further else plural(runs, "run")
-    say(
+    say_prose(
         f"{cells}, {counted}{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
     if another_order and plan.runs:
-        say(f"  `run` draws an order of its own, and records it; --seed {plan.seed} takes this one", err=True)
+        say_prose(
+            f"`run` draws an order of its own, and records it; --seed {plan.seed} takes this one",
+            indent=2,
+            err=True,
+        )
     if guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
         never = "never ran here: a run of it is" if guessed == 1 else "never ran here: their runs are"
         warm = set(map(program_of, plan.warm_ups))
         cold = any(run.guessed_at_most_s and program_of(run) not in warm for run in plan.runs)
         no_warm_up = ", too little known for a warm-up" if cold else ""
-        say(
-            f"  {plural(guessed, 'cell')} {never} reckoned at 1 s{no_warm_up}; `seconds` in the experiment says better",
+        say_prose(
+            f"{plural(guessed, 'cell')} {never} reckoned at 1 s{no_warm_up}; `seconds` in the experiment says better",
+            indent=2,
             err=True,
         )
     say(f"  time limit of a batch job: {duration(plan).slurm} (sbatch -t)", err=True)

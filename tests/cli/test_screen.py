@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cli.test_status import begun
 from tests.conftest import Cli
 from tests.reports import conftest as make
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""Colours, and how a bar is drawn."""
+
 WIDTHS = (60, 80, 120)
 COLOURED = {"TERM": "xterm-256color"}
 
@@ -45,6 +50,52 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     coarse.write()
     return folder
 
+
+@pytest.fixture(scope="module")
+def files(made: Path) -> Path:
+    """Beside these wide.db, cells with long options and texts; tails.db, poke by size; two.yaml, an experiment of which a part cannot run; sweep/, begun on
+    hosts of which none has answered."""
+    wide = make.Maker(made / "wide.db", host="a-host-with-a-name-that-is-longer-than-most")
+    rows = [(delay, 90 + 5000 / (delay + 20), 30e3 - delay) for delay in (0, 50, 100, 500, 5000)]
+    for stride in (64, 256):
+        for mix in (2, 5):
+            options = {"mode": "loaded_latency", "l": stride, "W": mix}
+            text = make.mlc_text(rows, traffic=str(mix), stride=stride)
+            wide.add(
+                "loaded-latency-by-stride-and-mix",
+                "mlc",
+                options,
+                text,
+                axes=("mode", "l", "W"),
+                place="local",
+            )
+        for repeat in range(6):
+            wide.add("disturbed", "stream", {"threads": stride}, make.stream_text(10e3, stride), axes=("threads",), status="disturbed", reason="other processes took 72 % of CPU 0 (0.22 s of 0.30 s)", repeat=repeat + 1)  # fmt: skip
+    wide.write()
+    tails = make.Maker(made / "tails.db")
+    for size in (2**14, 2**30):
+        for wait in (0, 900):
+            text = make.poke_text([90.0 + k % 3 for k in range(20_000)] + [90.0 + wait] * 500, size=size)
+            tails.add("tails", "poke", {"target": "memory", "bytes": size, "op": "read"}, text, axes=("bytes", "op"))  # fmt: skip
+    tails.write()
+    (made / "two.yaml").write_text(TWO)
+    begun(made / "sweep", ["n01", "n02", "n17"])
+    (made / "bin").mkdir()
+    for name in ("squeue", "sinfo", "sacct"):
+        (made / "bin" / name).write_text("#!/bin/sh\nexit 0\n")
+        (made / "bin" / name).chmod(0o755)
+    return made
+
+
+TWO = """\
+schema: 1
+title: Rate
+sweeps:
+  - name: rate-of-something-with-a-long-name
+    tool: command
+    fixed: {command: "echo rate {x}", metrics: {rate: {regex: "rate ([0-9]+)", unit: MB/s, better: higher}}}
+    matrix: {x: [1, 2], place: [{name: elsewhere, cpus: core 0, memory: numa_node 77}, {name: here, cpus: core 0}]}
+"""
 
 COMMANDS = [
     ["show", "nights/00.db"], ["show", "nights/00.db", "--runs"], ["fleet", "hosts"], ["fleet", "hosts", "--all"], ["history", "nights"],
@@ -92,6 +143,32 @@ def test_colours_are_on_a_terminal_and_words_stay(pinsweep: Cli, made: Path, wor
     forced = ask(pinsweep, made, words, terminal=False, FORCE_COLOR="1", COLUMNS="60", **COLOURED)
     assert SGR.search(forced)
     assert SGR.sub("", forced) == plain
+
+
+BESIDE = [
+    *COMMANDS, ["compare", "-a", "nights/00.db", "-b", "nights/06.db", "-o", "c.html"], ["audit", "wide.db", "tails.db", "nights"],
+    ["show", "wide.db"], ["show", "tails.db", "--runs"], ["plan", "two.yaml"], ["status", "sweep"],
+]  # fmt: skip
+"""Commands whose answers, and what is said beside them, keep to the width."""
+
+COMMAND_LINE = re.compile(r"^ +(?:[A-Z_]+=\S+ )*\S*/?(?:numactl|[\w.-]+) .*--|^to confirm: |^error: |^hint: ")
+"""Lines that are whole whatever the width: they are copied."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", BESIDE, ids=lambda words: "-".join(words[:2]))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_is_said_beside_an_answer_fits_too(
+    pinsweep: Cli, files: Path, words: list[str], width: int
+) -> None:
+    """The last line of `audit` was 62 characters long at 60, the sum of `plan` 74: both stand on stderr."""
+    path = f"{files / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = pinsweep(*words, cwd=files, terminal=True, env={"COLUMNS": str(width), "PATH": path, **COLOURED})
+
+    assert done.returncode in (0, 1, 3), done.stderr
+    said = ESCAPES.sub("", f"{done.stdout}\n{done.stderr}").replace("\r\n", "\n")
+    lines = [line.rpartition("\r")[2] for line in said.split("\n")]
+    assert [line for line in lines if len(line) > width and not COMMAND_LINE.search(line)] == []
 
 
 def test_doctor_keeps_to_the_width_and_to_no_colour(pinsweep: Cli, made: Path) -> None:
