@@ -107,7 +107,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         }
         middles = [fmt.quantity(strip.middle, one.said_unit, step=one.step) for one, strip in shown]
         room = frame.plot_width - max(map(label_placement.text_width, middles), default=0.0) - 12
-        names = [_name(one, several_sweeps) for one, _ in shown]
+        names = [one.title(sweep=several_sweeps) for one, _ in shown]
         cut = cut_apart(names, label_placement.fits(room))
         for i, (_, strip) in enumerate(shown):
             data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": cut[names[i]], "value": middles[i]})
@@ -352,14 +352,6 @@ def _axis(reach: float, signed: int) -> axes.Axis:
         kind="linear", low=-reach, high=reach, ticks=ticks(step), title=f"Worse ← {what}, % → better",
         fine=(ticks(step), ticks(step / 2), ticks(step / 10)),
     )  # fmt: skip
-
-
-def _name(one: Series, several_sweeps: bool) -> str:
-    """Return "triad bandwidth (scaling, threads=8)": the quantity first, in brackets the sweep and the cell that it is of ("unloaded latency" of a
-    sweep "loaded-latency")."""
-    of = one.values[0].run.cell
-    cell = one.cell if several_sweeps else of.describe() if of.labels() else ""
-    return f"{one.key.name.words} ({cell})" if cell else one.key.name.words
 
 
 def _said(strip: Strip, mild: Mapping[str, Status]) -> str:

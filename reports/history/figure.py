@@ -175,7 +175,7 @@ def _panel(history: History, steps: Sequence[Step], attempts: Sequence[Moment]) 
     if d := history.drift:
         told = f"{d.word}, {fmt.change(d.change)}, little by little"
     lost = f"; {len(crosses)} more in which its runs failed" if crosses else ""
-    return panel(one.name, f"{one.name} over {len(values)} sessions: {told}{lost}.", build)
+    return panel(one.title(), f"{one.title()} over {len(values)} sessions: {told}{lost}.", build)
 
 
 def _levels(

@@ -87,6 +87,18 @@ class Series:
         """`scaling, place=local threads=4: triad bandwidth`, for people."""
         return f"{self.cell}: {self.key.name.words}"
 
+    def title(self, *, sweep: bool = True) -> str:
+        """Return the name as titles have it: the quantity first, in brackets the sweep and the options in words: "triad bandwidth (scaling, threads
+        4, local)"; a mix that the quantity names is not said twice. What is told apart by more than its options (`numbers.conditions`) keeps the words of its cell. sweep: is it said, too?"""
+        run = self.values[0].run
+        words = naming.cell_words(run.tool, run.cell.labels(), self.key.name.part)
+        said = (
+            ", ".join([*([run.cell.sweep] if sweep else []), *words])
+            if self.cell == _cell(run)
+            else self.cell
+        )
+        return f"{self.key.name.words} ({said})" if said else self.key.name.words
+
     def fields(self) -> dict[str, object]:
         """Return what the number is, for programs, ready for JSON."""
         key, name = self.key, self.key.name

@@ -501,8 +501,10 @@ def page(case: Case) -> None:
             ]
             assert word == change["word"]
             row_holds(tuple(cells), row, change)
+        named = {h.series.title(): h.series.name for h in case.report.histories}
         for panel in figure.panels:
-            name, n, told = re.fullmatch(r"(.+) over (\d+) sessions: (.+)\.", panel.description).groups()  # type: ignore[union-attr]
+            title, n, told = re.fullmatch(r"(.+) over (\d+) sessions: (.+)\.", panel.description).groups()  # type: ignore[union-attr]
+            name = named[title]
             if name in drifting:
                 assert told.endswith(", little by little")
                 continue
