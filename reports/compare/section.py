@@ -62,7 +62,7 @@ class Line:
     place: str  # "scaling, threads=4 place=remote"
     metric: str  # "triad bandwidth"
     sub: str  # "GB/s, more is better"
-    a: str
+    a: str  # the median; of a curve the lowest and the highest: "90.53 to 340.7"
     b: str
     mark: Mark | None
     change: str
@@ -72,7 +72,7 @@ class Line:
     runs: str
     doubt: str = ""  # by which checks its cell is doubted on either side
     need: str = ""  # what would decide it, where that is not the same of all lines: "needs 17 repeats"
-    points: str = ""  # of a curve: "24 of 24 points, 0 B to 4 MiB", in the place of A and B
+    points: str = ""  # of a curve: "24 of 24 points, 0 B to 4 MiB"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ def delta(comparison: Comparison) -> Delta:
         sentence=head,
         lead=tuple(_lead(comparison)),
         reading=_reading(comparison, clip, [line.mark for line in lines if line.mark]),
-        ground=_ground(comparison),
+        ground=_ground(comparison, lines),
         differing=_differing(comparison),
         differences=_differences(comparison),
         agreed=_agreed(comparison),
@@ -181,13 +181,14 @@ def _reading(comparison: Comparison, clip: float, marks: Sequence[Mark]) -> str:
     )
 
 
-def _ground(comparison: Comparison) -> str:
+def _ground(comparison: Comparison, lines: Iterable[Line]) -> str:
     """Say what the columns are and what a verdict takes; "" where there is none."""
     if len(comparison.once) == len(comparison.rows):
         return ""
+    ranged = ", of a curve from the lowest to the highest" if any(line.points for line in lines) else ""
     beyond = texts.BEYOND if any(map(texts.reaches_beyond, comparison.of("same"))) else ""
     return (
-        f"A and B: medians of the runs. {texts.TYPICAL}: the median over all pairs of a run of A and one of B, with its 95 % interval{beyond}. "
+        f"A and B: medians of the runs{ranged}. {texts.TYPICAL}: the median over all pairs of a run of A and one of B, with its 95 % interval{beyond}. "
         "A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
     )
@@ -249,14 +250,15 @@ def _line(row: Row, clip: float) -> Line:
 
 def _of_fold(fold: Fold, clip: float) -> Line:
     first = fold.rows[0]
+    a, b, unit = texts.ends(fold.rows)
     verdict = texts.word(first)
     counts = [f"{len(row.a)} + {len(row.b)}" for row in fold.rows]
     return Line(
         place=", ".join(filter(None, (fold.place, fold.row))),
         metric=first.number.title,
-        sub=texts.direction(first),
-        a="",
-        b="",
+        sub=", ".join(filter(None, (unit, texts.direction(first)))),
+        a=a,
+        b=b,
         mark=None if first.once else _mark(fold, clip),
         change=texts.span(fold.rows),
         interval=texts.interval(texts.outer(fold.rows)),

@@ -150,6 +150,24 @@ def values(row: Row) -> tuple[str, str, str]:
     return a, b, scale.unit
 
 
+def ends(rows: Sequence[Row]) -> tuple[str, str, str]:
+    """Return (A, B, unit) of the points of a curve on one scale, from the lowest median to the highest: ("90.53 to 340.7", "109.1 to 411.9", "ns");
+    of numbers that are over 1000 times apart each with a unit of its own, and none for all."""
+    unit, sides = rows[0].number.said_unit, ([row.median_a for row in rows], [row.median_b for row in rows])
+    known = [abs(median) for of in sides for median in of if median]
+    scale = fmt.scale_for(known, unit)
+    apart = unit and max(known, default=0.0) > 1000 * min(known, default=0.0)
+
+    def said(median: float, row: Row) -> str:
+        return fmt.quantity(median, unit, 4, step=row.step) if apart else scale.number(median, 4, step=row.step)  # fmt: skip
+
+    a, b = (
+        fmt.ends(*(said(*pick(zip(of, rows, strict=True), key=lambda pair: pair[0])) for pick in (min, max)))
+        for of in sides
+    )
+    return a, b, "" if apart else scale.unit
+
+
 def from_to(row: Row) -> str:
     """Return "20.47 → 17.75 GB/s"."""
     a, b, unit = values(row)

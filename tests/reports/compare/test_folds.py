@@ -51,6 +51,12 @@ def test_a_curve_has_one_line_on_the_page_and_each_point_in_the_closed_table(
     assert (line.metric, line.place, line.points) == ("PingPong time", "pair, place=other package", SLOW)
     own = [row for row in found.of("regressed") if "message_size" in row.labels]
     assert line.change == texts.span(own)
+    assert (line.a, line.b, line.sub) == (
+        "1.20 to 132.5",
+        "1.68 to 185.6",
+        "µs, less is better",
+    )  # 1 B, 1 MiB
+    assert ", of a curve from the lowest to the highest." in page.ground
     assert page.rest
     names = [row[0] for row in page.rest.rows]
     assert sum("PingPong time" in name for name in names) >= 2 * len(SIZES) - 2
