@@ -32,6 +32,9 @@ class Way:
     number: int = 1  # of the first new folder
     options: tuple[str, ...] = ()  # of the engine: --via, --sbatch ...
     names: Mapping[str, str] | None = None  # result file, by its short name → what the engine calls its host
+    absent: tuple[
+        str, ...
+    ] = ()  # experiments that the commands of before name, and `work` does not have: it is another folder
     covered: bool = True  # whether the command that judges sees what is below `folder`
 
 
@@ -56,7 +59,7 @@ def commands(report: Report, judge: Sequence[str], way: Way) -> str:
         return ""
     wanted = group_by(report.rerun, lambda host: again(report.sessions[host][-1].argv, ()))
     captured = wanted.pop((), [])
-    lines = []
+    lines = [_elsewhere(way)] if way.absent else []
     folders = []
     for number, (argv, hosts) in enumerate(wanted.items(), start=way.number):
         sweeps = dict.fromkeys(sweep for host in hosts for sweep in report.rerun[host])
@@ -79,6 +82,18 @@ def commands(report: Report, judge: Sequence[str], way: Way) -> str:
         _line(way, ["fleet", *judge, *(() if way.covered else folders)]),
     ]
     return "\n".join(map(printable, lines))  # a line end in a host's name would make a command of a comment
+
+
+def _elsewhere(way: Way) -> str:
+    """Say that a folder has not what its commands name: result files do not tell where `run` was called."""
+    files = fmt.words(way.absent)
+    return f"# {files} {'is' if len(way.absent) == 1 else 'are'} not in {way.work}: the folder where `pinsweep run` was called is not recorded, put it behind cd"
+
+
+def experiments(report: Report) -> list[str]:
+    """Return the experiments, as files, that the commands of before name."""
+    words = (word for host in report.rerun for word in again(report.sessions[host][-1].argv, ()))
+    return list(dict.fromkeys(word for word in words if word.endswith((".yaml", ".yml"))))
 
 
 def _line(way: Way, words: Sequence[str]) -> str:

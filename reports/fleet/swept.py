@@ -12,7 +12,7 @@ from pathlib import Path
 from orchestrator.cluster import folder
 from orchestrator.cluster.begin import engine_words
 from orchestrator.cluster.folder import Sweep, Via
-from reports.fleet.confirm import Way, folder_of
+from reports.fleet.confirm import Way, experiments, folder_of
 from reports.fleet.outliers import Report
 
 
@@ -37,7 +37,7 @@ def way(results: Sequence[Path], sweep: Sweep | None, via: Via | None, report: R
     if sweep is None:
         return Way(
             program=program, folder=str(here), work=str(Path.cwd()), number=number, covered=alone is not None,
-            options=("--via", via) if via else (),
+            options=("--via", via) if via else (), absent=tuple(name for name in experiments(report) if not Path(name).exists()),
         )  # fmt: skip
     files = {file: Path(file).stem for own in report.files.values() for file in own}
     return Way(

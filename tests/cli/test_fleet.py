@@ -89,6 +89,22 @@ def test_a_slow_host_from_suspicion_to_verdict(
     assert "One of 11 hosts is broken" in (tmp_path / "fleet.html").read_text()
 
 
+def test_commands_asked_for_in_another_folder_say_what_is_not_there(
+    called: Cli, hosts: Callable[..., None], tmp_path: Path
+) -> None:
+    """They ran `acceptance.yaml` of whatever folder they were asked for in; result files do not tell where theirs was."""
+    for i in range(1, 12):
+        hosts(f"node{i:03}", 900.0 if i == 7 else 1000.0)
+
+    there = called("fleet", "results", "--confirm").stdout
+    (tmp_path / "acceptance.yaml").write_text(EXPERIMENT)
+    here = called("fleet", "results", "--confirm").stdout
+
+    said = f"# acceptance.yaml is not in {tmp_path}: the folder where `pinsweep run` was called is not recorded, put it behind cd"
+    assert said in there.splitlines()
+    assert " is not in " not in here
+
+
 def test_few_hosts_and_a_baseline(called: Cli, hosts: Callable[..., None]) -> None:
     for day in range(1, 7):
         hosts("node001", day=day)
