@@ -12,7 +12,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from parsers.errors import UserError
 from reports import numbers
@@ -342,6 +342,7 @@ def _cells(
     lines = _columns(rows if axes else rows[1:], fitted=fitted, width=width)
     halves = [half for own in cells[:_MOST_LINES] if (half := _half(own)) is not None]
     range_ = f"; ±: half the range of {ranged} over the runs" if any(half <= 100 for half in halves) else ""
+    range_ += f"; ±{_SAME}: equal as printed" if 0 in halves else ""
     range_ += f"; […]: the range of {ranged}, wider than ±100 %" if any(half > 100 for half in halves) else ""
     return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    ", width=width, whole=True), *lines]
 
@@ -402,12 +403,27 @@ def _cell(runs: Sequence[Run]) -> str:
     """Return the headline of the medians over the repeats, as in the charts, with half of the range of the number they are ranked by
     behind that number; with the range itself where its half is more than the number."""
     half = _half(runs)
-    spread = "" if half is None else f" ±{half:.{0 if half >= 10 else 1}f} %"
+    spread = "" if half is None else f" ±{_percent(half)}"
     if half is not None and half > 100:
         told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
         unit = numbers.leader(runs[0]).unit or told[0][0]
         spread = f" [{fmt.span([v for _, v in told], unit, numbers.leader(runs[0]).step)}]"
     return numbers.headline(runs[0].tool, *(run.parsed for run in runs), spread=spread)
+
+
+_SAME: Final = "0 %"
+"""Half of the range of runs that print the same."""
+
+
+def _percent(half: float) -> str:
+    """Return "2.2 %", "12 %"; "0 %" of runs that print the same, and of what no decimal shows that it is less: nobody knows that it is 0.0."""
+    if half == 0:
+        return _SAME
+    return f"{half:.{0 if half >= 10 else 1}f} %" if half >= _LEAST_SHOWN else "<0.1 %"
+
+
+_LEAST_SHOWN: Final = 0.05
+"""Per cent: what one decimal shows as more than 0."""
 
 
 def _half(runs: Sequence[Run]) -> float | None:

@@ -20,7 +20,7 @@ _BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DOUBT = re.compile(r"⚠ [A-Z]\d+(?:, [A-Z]\d+)* *")
 _RANGE = re.compile(r"\[[\d.]+ to [^]]+\]")  # on a busy machine in the place of a ±
 _NUMBER = re.compile(
-    r"≈?±?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?"
+    r"≈?±?<?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?"
 )
 _NUMBERS = rf"{_NUMBER.pattern}(?: {_NUMBER.pattern})*"  # "42 s" here, "1 min 31 s" there
 

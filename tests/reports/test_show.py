@@ -370,7 +370,8 @@ METRICS = {
     ("metrics", "texts", "said"),
     [
         (("zeta", "alpha"), ("zeta 10\nalpha 2", "zeta 12\nalpha 2"), "zeta 11 ms ±9.1 %, alpha 2 ms"),
-        (("zeta", "alpha"), ("alpha 2", "zeta 10\nalpha 2", "zeta 12\nalpha 2"), "alpha 2 ms ±0.0 %"),
+        (("zeta", "alpha"), ("alpha 2", "zeta 10\nalpha 2", "zeta 12\nalpha 2"), "alpha 2 ms ±0 %"),
+        (("zeta",), ("zeta 10000", "zeta 10001"), "zeta 10.0 s ±<0.1 %"),
         (("zeta", "bandwidth"), ("zeta 10\nbw 5", "zeta 12\nbw 7"), "bandwidth 6 MB/s ±17 %, zeta 11 ms"),
     ],
 )  # fmt: skip

@@ -307,7 +307,7 @@ def test_the_range_in_show_holds_every_repeat(make: Any, tmp_path: Path) -> None
         for line in said.splitlines()
         if " gain " in line
     ]
-    assert rows[-4:] == ["2.00 MB/s [0 to 4.20 MB/s]", "10.0 MB/s ±50 %", "0 B/s", "5.00 MB/s ±0.0 %"]
+    assert rows[-4:] == ["2.00 MB/s [0 to 4.20 MB/s]", "10.0 MB/s ±50 %", "0 B/s", "5.00 MB/s ±0 %"]
 
 
 def test_equal_zeros_are_not_unsteady_and_one_of_several_is_not_the_best(make: Any, tmp_path: Path) -> None:

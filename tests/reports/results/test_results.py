@@ -464,7 +464,7 @@ def test_a_stand_ins_runs_are_no_repeats_of_the_tools_own(make: Any, tmp_path: P
 
     assert "pinsweep memlat, not Intel MLC, 1 run a cell" in shown
     assert "Intel MLC 3.9, 2 runs a cell" in shown
-    assert "own memory 81.0 to 82.0 ns (lowest ±0.0 %), others’ 139 to 140 ns" in shown
+    assert "own memory 81.0 to 82.0 ns (lowest ±0 %), others’ 139 to 140 ns" in shown
     assert {(r["repeat"], r["program"]) for r in json.loads(export([path], "json"))} == {
         (1, "memlat"),
         (2, "mlc"),
