@@ -117,9 +117,16 @@ def curves(found: pd.DataFrame, kernel: str) -> _Curves:
     )
     for (of, place), own in group_by(rows, lambda row: row[:2]).items():
         pairs = ((float(count), bandwidth) for _, _, count, bandwidth, _ in own)
-        line = curve_rows.curve(place, pairs, runs=[row[-1] for row in own], step=stream.PRINTED["bandwidth"])
+        whose = [row[-1] for row in own]
+        line = curve_rows.curve(place, pairs, runs=whose, step=_step(whose))
         panels.setdefault(of, []).append(line)
     return {of: sorted(lines, key=lambda c: (order.get(c.name, 2), c.name)) for of, lines in panels.items()}
+
+
+def _step(runs: Iterable[Run]) -> float | None:
+    """Return the last digit of a bandwidth (B/s) that STREAM prints; None of a table that somebody else wrote."""
+    typed = any(run.parsed and run.parsed.has("from_table") for run in runs)
+    return None if typed else stream.PRINTED["bandwidth"]
 
 
 def _figure(
@@ -363,7 +370,7 @@ def _allocates(runs: Iterable[Run]) -> bool:
 
 
 def _exact(rate: Spread, kernel: str, allocates: bool) -> str:
-    traffic = fmt.quantity(rate.median * formulas.TRAFFIC[kernel], "B/s", 4)
+    traffic = fmt.quantity(rate.median * formulas.TRAFFIC[kernel], "B/s", 4, step=rate.step)
     return f"{wording.exact(rate, 'B/s')}{f', {traffic} as traffic' if allocates else ''}"
 
 
@@ -495,7 +502,9 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         of_place = {place: same for (place,), same in groups(own, ["place"])}
         at = {place: counted_rows(same) for place, same in of_place.items()}
         unsound = {place for place, same in at.items() if is_hollow(same["run"])}
-        spreads = {place: formulas.spread(list(same["bandwidth"])) for place, same in at.items()}
+        spreads = {
+            place: formulas.spread(list(same["bandwidth"]), _step(same["run"])) for place, same in at.items()
+        }
         ratio = (
             spreads["remote"].median / spreads["local"].median
             if {"local", "remote"} <= set(spreads) - unsound
@@ -534,7 +543,8 @@ def _traffic(found: pd.DataFrame | None, kernel: str, scale: fmt.Scale) -> str:
     """found: the rates of a cell; "–" where its stores do not say that they allocate."""
     if found is None or not _allocates(found["run"]):
         return fmt.NOTHING
-    return scale.number(formulas.spread(list(found["bandwidth"])).median * formulas.TRAFFIC[kernel], 4)
+    traffic = found["bandwidth"].median() * formulas.TRAFFIC[kernel]
+    return scale.number(traffic, 4, step=_step(found["run"]))
 
 
 def _rank(kernel: str) -> int:

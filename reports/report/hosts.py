@@ -24,6 +24,7 @@ class Row:
     name: str
     unit: str
     higher: bool  # is more better?
+    step: float | None  # the last digit that its program prints
     values: Mapping[str, float]
     runs: Mapping[str, tuple[Run, ...]]  # host → whose number it is
 
@@ -76,7 +77,14 @@ def rows(collected: Iterable[Series]) -> list[Row]:
         if len(values) < 0.9 * len(hosts) or min(values.values()) <= 0:
             continue
         runs = {host: tuple(v.run for v in same) for host, same in by_host.items()}
-        row = Row(name=one.name, unit=one.said_unit, higher=one.better == "higher", values=values, runs=runs)
+        row = Row(
+            name=one.name,
+            unit=one.said_unit,
+            higher=one.better == "higher",
+            step=one.step,
+            values=values,
+            runs=runs,
+        )
         key = (one.key.sweep, one.key.program, row.higher)
         best = found.get(key)
         if best is None or (row.median > best.median if row.higher else row.median < best.median):
@@ -103,7 +111,13 @@ def _table(found: Sequence[Row], ranks: Mapping[str, int]) -> Table:
         "the cell that gives most and the one that waits least",
         columns=("Host", *(f"{row.name}, {scale.unit}" for row, scale in zip(found, scales, strict=True))),
         rows=tuple(
-            (host, *(scale.number(row.values.get(host), 4) for row, scale in zip(found, scales, strict=True)))
+            (
+                host,
+                *(
+                    scale.number(row.values.get(host), 4, step=row.step)
+                    for row, scale in zip(found, scales, strict=True)
+                ),
+            )
             for host in ranked
         ),
         numeric=frozenset(range(1, len(found) + 1)),

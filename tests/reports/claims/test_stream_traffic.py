@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reports.charts import stream
 from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.report import build
@@ -40,6 +41,18 @@ def figure(make: Any, path: Path, *stores: str, dimms: str = "") -> Figure:
     return found
 
 
+def test_the_numbers_of_a_column_have_as_many_digits(make: Any, tmp_path: Path) -> None:
+    """ "31.5" stood below "31.52": the zero was printed."""
+    maker = make.Maker(tmp_path / "r.db")
+    for threads, rate in ((1, 31523.4), (2, 31500.0), (4, 31000.0)):
+        maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",), place="local")  # fmt: skip
+    (found,) = stream.chapter(load.load([maker.write()]), "stream").figures
+    (table,) = found.numbers
+    column = table.columns.index("local, GB/s")
+
+    assert [row[column] for row in table.rows if row[0] == "triad"] == ["31.52", "31.50", "31.00"]
+
+
 def told(found: Figure, column: str) -> dict[str, str]:
     (table,) = found.numbers
     return {row[0]: row[table.columns.index(column)] for row in table.rows}
@@ -59,7 +72,7 @@ def test_ordinary_stores_are_told_as_counted_and_as_traffic(make: Any, tmp_path:
     for kernel, factor in formulas.TRAFFIC.items():
         assert float(traffic[kernel]) == pytest.approx(float(counted[kernel]) * factor, rel=1e-3)
     assert float(traffic["triad"]) == 40.0
-    assert found.panels[0].wide["datasets"]["rows"][-1]["tip"] == "Triad · 30.00 GB/s, 40.0 GB/s as traffic"
+    assert found.panels[0].wide["datasets"]["rows"][-1]["tip"] == "Triad · 30.00 GB/s, 40.00 GB/s as traffic"
     assert found.note.startswith(
         "As counted; each store fetches its line first: as traffic 3/2 of Copy and Scale and 4/3 of Add and Triad."
     )
