@@ -81,6 +81,8 @@ class Delta(Section):
 
     anchor: str = "comparison"
     sentence: str
+    doubting: tuple[tuple[str, int], ...]  # "M1 of A", and how many numbers it doubts
+    doubtful: int  # numbers that one of these doubts
     differing: str  # what of machines and programs differs, in a sentence; "" of nothing
     differences: Table | None
     agreed: str  # what does not differ, and what nobody can tell
@@ -88,8 +90,9 @@ class Delta(Section):
     reading: str  # how the table is read
     ground: str  # what its verdicts rest on
     axis: tuple[tuple[float, str], ...]  # ticks of the pictures: x in px, text
-    rest: Table | None  # the numbers that are not among the lines
-    left_out: int  # numbers that are in neither
+    rest: Table | None  # where some numbers have no line of their own: all; of very many the first of these
+    numbers: int  # all of them
+    left_out: int  # those that are in neither
     needs: tuple[str, ...]
     modes: tuple[str, ...]
     failed: tuple[str, ...]  # cells with failed runs, where the sentence does not tell all of them
@@ -115,6 +118,8 @@ def delta(comparison: Comparison) -> Delta:
     entries.sort(key=lambda entry: -max(map(worse, rows_of(entry))))
     alone: set[Hashable] = {entry.decision.key for entry in entries if isinstance(entry, Row)}
     closed = [row for row in comparison.rows if row.decision.key not in alone]
+    if 0 < len(closed) < len(comparison.rows) <= _MOST_CLOSED:
+        closed = list(comparison.rows)
     clip = _clip([row for entry in entries for row in rows_of(entry)])
     drawn = curves(comparison)
     moved = [curve for curve in drawn if curve.moved] or drawn
@@ -127,6 +132,8 @@ def delta(comparison: Comparison) -> Delta:
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
         sentence=head,
+        doubting=tuple(texts.doubting(comparison).items()),
+        doubtful=sum(bool(row.doubt) for row in comparison.rows),
         lead=tuple(_lead(comparison)),
         reading=_reading(comparison, clip, [line.mark for line in lines if line.mark]),
         ground=_ground(comparison, lines),
@@ -137,6 +144,7 @@ def delta(comparison: Comparison) -> Delta:
         doubted=tuple(line.doubt for line in lines if line.doubt),
         axis=tuple(_ticks(clip)),
         rest=_rest(closed[:_MOST_CLOSED], apart),
+        numbers=len(comparison.rows),
         left_out=max(0, len(closed) - _MOST_CLOSED),
         needs=tuple(texts.needs(comparison.of("inconclusive"))),
         modes=tuple(texts.mode_shift(shift) for shift in comparison.modes[:12]),
@@ -370,10 +378,15 @@ def _doubts(rows: Sequence[Row]) -> tuple[Mapping[int, str], ...]:
 
 
 def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
-    """Give of each sweep's first metric the cell that stands for it (`_standing`), on both sides, with its verdict: at most six."""
-    first_of = (next(filter(None, map(_ranked, metrics)), []) for metrics in main_sweeps(comparison))
-    for rank, first in zip(range(6), filter(None, first_of), strict=False):
-        best = _standing(first)
+    """Give of each sweep's first metric the cell that stands for it (`_standing`), on both sides, with its verdict: at most six, what changed
+    most first."""
+    first_of = filter(
+        None, (next(filter(None, map(_ranked, metrics)), []) for metrics in main_sweeps(comparison))
+    )
+    standing = sorted(
+        ((_standing(first), first) for first in first_of), key=lambda one: _changed_first(one[0])
+    )
+    for rank, (best, first) in enumerate(standing[:6]):
         a, b, unit = texts.values(best)
         place = ", ".join(filter(None, (best.place, best.number.row)))
         yield KeyNumber(
@@ -384,8 +397,18 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             rank=rank,
             runs=(*best.pair.a.runs, *best.pair.b.runs),
             doubt=best.doubt,
-            repeats=f"{texts.moved(best)}, {texts.word(best)}",
+            repeats=f"{texts.typical(best)}, {texts.word(best)}",
         )
+
+
+def _changed_first(row: Row) -> tuple[int, float]:
+    """Put what regressed first, then what improved, the farthest first; then all else as it was."""
+    order = (
+        ("regressed", "improved").index(row.verdict)
+        if row.verdict in ("regressed", "improved") and not row.once
+        else 2
+    )
+    return order, -abs(row.decision.shift or 0.0) if order < 2 else 0.0
 
 
 def _standing(rows: Sequence[Row]) -> Row:

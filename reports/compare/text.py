@@ -123,6 +123,17 @@ def moved(row: Row, before: str = "") -> str:
     return f"{said} ({aside})" if aside else said
 
 
+def typical(row: Row) -> str:
+    """Return the change beside both medians: "−4.9 % (−10.5 to 1.2 %)"; where theirs prints otherwise, both: "medians +0.7 %, typical pair 0.0 % (−2.2
+    to 2.2 %)"."""
+    said, ends = change(row.change, row.interval), interval(row.interval)
+    said = f"{said} ({ends})" if ends else said
+    if not row.decision.ratio or row.median_b / row.median_a <= 0:
+        return said
+    medians = change(relative(row.median_b, row.median_a), row.interval)
+    return said if medians == change(row.change, row.interval) else f"medians {medians}, typical pair {said}"
+
+
 def _medians(row: Row) -> str:
     """Return "medians −0.2 %" where the medians of the sides go the other way than the change that is printed, or are off by another
     size: by more than the threshold, and half of the larger of the two."""
@@ -211,13 +222,20 @@ def doubtful(row: Row) -> str:
     return f" ⚠ doubtful: {row.doubt}" if row.doubt else ""
 
 
+def doubting(comparison: Comparison) -> dict[str, int]:
+    """Return the checks that doubt a number on either side, "M1 of A", with how many, the most first."""
+    return dict(
+        Counter(key for row in comparison.rows if row.doubt for key in row.doubt.split(", ")).most_common()
+    )
+
+
 def doubted(comparison: Comparison) -> str:
     """Return "12 of 48 numbers, by the checks of their cells: F1 (10), G11 (2); pinsweep audit says why"; "" of none."""
-    ids = Counter(key for row in comparison.rows if row.doubt for key in row.doubt.split(", "))
+    ids = doubting(comparison)
     if not ids:
         return ""
     of = f"{fmt.count(sum(bool(row.doubt) for row in comparison.rows))} of {fmt.plural(len(comparison.rows), 'number')}"
-    named = ", ".join(f"{key} ({fmt.count(n)})" for key, n in ids.most_common())
+    named = ", ".join(f"{key} ({fmt.count(n)})" for key, n in ids.items())
     return f"{of}, by the checks of their cells: {named}; pinsweep audit says why"
 
 

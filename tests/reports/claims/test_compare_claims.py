@@ -25,7 +25,7 @@ from reports.compare import formats
 from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.model import Comparison
-from reports.compare.section import Line, delta
+from reports.compare.section import Delta, Line, delta
 from reports.compare.sides import levels, side
 from reports.results.load import load
 from tests.laws import lots
@@ -397,7 +397,7 @@ def page(case: Case) -> None:
         assert line.verdict.replace("one run", "no_verdict") == row["verdict"]
         assert line.sign == {"regressed": "▼", "improved": "▲"}.get(row["verdict"], "")
         assert line.runs == f"{len(row['a']['runs'])} + {len(row['b']['runs'])}"
-        shown[row["verdict"]] += 1
+        shown[row["verdict"]] += not built.rest
     for name, unit, a, b, shift, ends, runs, word in built.rest.rows if built.rest else ():
         (row,) = [r for r in case.document["cells"] if f"{place(r)}: {r['metric']}" == name]
         holds((shift.split(" (")[0], ends, a, b), row, unit)
@@ -407,14 +407,19 @@ def page(case: Case) -> None:
         shown[word.replace("one run", "no_verdict")] += 1
     assert shown == words
     assert built.left_out == 0
+    assert built.numbers == words.total()
+    assert order_of(built) == sorted(order_of(built))
     for key in built.key_numbers:
         where, _, changed = key.context.partition("; ")
         (row,) = [r for r in case.document["cells"] if place(r) == where and r["metric"] == key.name]
         a, b = key.value.split(" → ")
-        moved, ends, word = re.fullmatch(
-            rf"({CHANGE}|–)(?: \((?!medians)([^);]*)(?:; medians {CHANGE})?\)| \(medians {CHANGE}\))?, ([\w ]+)",
-            key.repeats,
+        medians, moved, ends, word = re.fullmatch(
+            rf"(?:medians ({CHANGE}), typical pair )?({CHANGE}|–)(?: \(([^);]*)\))?, ([\w ]+)", key.repeats
         ).groups()  # type: ignore[union-attr]
+        of_medians = (row["b"]["median"] / row["a"]["median"] - 1) * 100
+        assert abs(said_of(medians or moved.replace("–", "0 %")) - of_medians) <= max(
+            0.051, abs(of_medians) * 0.0061
+        )
         holds((moved, ends or "", a, b), row, key.unit)
         assert word.replace("one run", "no_verdict") == row["verdict"]
         better = SPECS[key.name]["better"]
@@ -447,6 +452,12 @@ def page(case: Case) -> None:
         if found := re.match(r"needs (\d+)(?: to (\d+))? repeats a side(,?)", text):
             needed = [r["need_repeats"] for r in case.words("inconclusive") if r["need_repeats"] and r["advice"].startswith("needs")]  # fmt: skip
             assert {int(found[1]), int(found[2] or found[1])} <= set(needed)
+
+
+def order_of(built: Delta) -> list[int]:
+    """Return the verdicts of the key numbers: what regressed, what improved, all else."""
+    places = {"regressed": 0, "improved": 1}
+    return [places.get(key.repeats.rpartition(", ")[2], 2) for key in built.key_numbers]
 
 
 def of_curve(case: Case, line: Line) -> None:

@@ -22,6 +22,7 @@ from reports.compare.model import Comparison, Row, Shared
 from reports.compare.section import Delta, Line, delta
 from reports.compare.sides import side
 from reports.report.build import build
+from reports.report.render import render_report
 from reports.results.load import load
 from tests.laws import lots
 from tests.reports.compare.clauses import hold, split
@@ -96,7 +97,8 @@ def lines(page: Delta) -> list[tuple[str, str, str, str, str, str, str]]:
         (n, u, a, b, s, i, v.partition(", ")[0])
         for n, u, a, b, s, i, _, v in (page.rest.rows if page.rest else ())
     ]
-    return shown + rest
+    assert not rest or set(shown) <= set(rest)
+    return rest or shown
 
 
 def found(text: str) -> set[str]:
@@ -135,9 +137,11 @@ def holds(comparison: Comparison) -> None:
         (line,) = [x for x in table if conditions(x[0]) == (key.name, key.context.partition("; ")[0])]
         assert line[1:4] == (key.unit, a, b)
         assert key.repeats.rpartition(", ")[2] == line[-1]
-        moved, _, medians = line[4].removesuffix(")").partition(" (")
-        aside = "; ".join(filter(None, (line[5], medians)))
-        assert key.repeats == f"{moved}{f' ({aside})' if aside else ''}, {line[-1]}"
+        moved = line[4].partition(" (")[0]
+        told = f"{moved}{f' ({line[5]})' if line[5] else ''}, {line[-1]}"
+        medians, _, typical = key.repeats.rpartition("typical pair ")
+        assert typical == told
+        assert not re.match(rf"medians {re.escape(moved)}(?=, )", medians)
     for text in (
         texts.table(comparison, everything=True),
         formats.as_markdown(comparison),
@@ -425,6 +429,13 @@ def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -
     n = sum(row.doubt == "F1 of B" for row in found.rows)
     counted = f"{n} of {len(found.rows)} numbers, by the checks of their cells: F1 of B ({n}); pinsweep audit says why"
     assert f"- Doubtful: {counted}\n" in markdown
+    page = render_report(paths, tmp_path / "p.html", static=True, comparison=delta(found)).read_text()
+    header, _, rest = page.partition("</header>")
+    assert (
+        f'<a href="#checks">Checks</a> doubt {n} of {len(found.rows)} numbers: <a href="#check-F1">F1 of B</a> ({n}).'
+        in header
+    )
+    assert 'id="check-F1"' in rest
     worse = of_files(*paths[::-1])
     assert worse.counts["regressed"]
     cases = ElementTree.fromstring(formats.render(worse, "junit")).iter("testcase")
@@ -659,9 +670,10 @@ def test_medians_off_by_another_size_than_the_shift_are_told(
     assert ("medians" in texts.shift(row)) == bool(said)
     assert said in texts.shift(row)
     assert row.interval
-    aside = "; ".join(filter(None, (texts.interval(row.interval), said)))
     (key,) = delta(of_files(*paths)).key_numbers
-    assert key.repeats == f"{texts.change(row.change)} ({aside}), {row.verdict}"
+    typical = f"{texts.change(row.change)} ({texts.interval(row.interval)}), {row.verdict}"
+    assert re.fullmatch(rf"(?:medians [+−]?[\d.]+ %, typical pair )?{re.escape(typical)}", key.repeats)
+    assert not said or key.repeats == f"{said}, typical pair {typical}"
 
 
 def test_a_shift_against_the_medians_says_so(make: Any, tmp_path: Path) -> None:

@@ -404,6 +404,7 @@ def test_on_paper_a_comparison_stands_two_abreast_and_a_history_has_a_row_a_line
     (first, second, *_) = page.locator("#comparison .fig.half").evaluate_all(box)
     assert second[0] >= first[0] + first[2]
     assert second[1] == first[1]
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # which builds the rows of closed tables
     headed = page.locator("#comparison details.data").evaluate_all(
         """them => them.map(d => { const body = [...d.children].find(c => c.tagName !== "SUMMARY");
         return [d.querySelector("summary").checkVisibility(), body.checkVisibility({contentVisibilityAuto: true})] })"""
