@@ -193,7 +193,9 @@ def decades(
         marks = doubled if len(doubled) > len(fine) else fine
         marks = marks[:: math.ceil(len(marks) / most)]
     if len(marks) < _FEWEST:  # else an end of it is far from any
-        marks = next((found for found in map(at, _FINER) if _FEWEST <= len(found) <= most), marks)
+        finer = [found for found in map(at, _FINER) if _FEWEST <= len(found) <= most]
+        to_the_ends = (own for own in finer if own[0] <= low * _NEAR and high <= own[-1] * _NEAR)
+        marks = next(to_the_ends, finer[0] if finer else marks)
     texts = [fmt.quantity(m, unit, _digits(m)) if unit else fmt.number(m, _digits(m)) for m in marks]
     return Axis(
         kind="log",
@@ -205,7 +207,7 @@ def decades(
     )
 
 
-_FEWEST = 3
+_FEWEST, _NEAR = 3, 1.3
 _FINER = ((1, 3), (1, 2, 3, 5), (1, 1.5, 2, 3, 5, 7))
 
 

@@ -129,6 +129,7 @@ def test_a_narrow_log_axis_has_no_more_ticks_than_it_has_room_for(
     ("values", "texts"),
     [
         ((78e3, 210e3), ["70 µs", "100 µs", "150 µs", "200 µs"]),
+        ((69e3, 313e3), ["70 µs", "100 µs", "150 µs", "200 µs", "300 µs"]),
         ((23e3, 6e6), ["30 µs", "100 µs", "300 µs", "1 ms", "3 ms"]),
         ((21.0, 140.0), ["20 ns", "40 ns", "80 ns", "160 ns"]),
     ],
