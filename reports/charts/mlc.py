@@ -269,7 +269,7 @@ def _lowest(alike: Sequence[Idle], every: Sequence[Idle]) -> str:
     cells = {(machine_key(idle.runs[0]), idle.runs[0].record.point_id) for idle in alike}
     buffers = len({idle.buffer for idle in every}) > 1
     apart = len(cells) == len(alike)
-    hosts = len({machine for machine, _ in cells}) == len(alike)
+    hosts = len({idle.runs[0].host for idle in alike}) == len(alike)
     noun = "with this buffer" if buffers else "hosts" if hosts else "cells" if apart else "nodes"
     best, *others = (
         idle.of_pairs or idle.value for idle in sorted(alike, key=lambda idle: idle.value.median)
