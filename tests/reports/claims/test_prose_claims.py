@@ -47,6 +47,9 @@ PROGRAMS = re.compile(
     r"Intel MLC [\d.\w]+|Intel MPI Benchmarks [\d.]+(?: Update \d+)?|STREAM [\d.]+|fio[- ][\d.]+[\w.-]*|pinsweep \w+ [\d.]+|"
     r"OSU [\w. -]+?[\d.]+|likwid-bench [\d.]+|(?<=[ ,])(?:version|v)[\d.]+\w*|[\w/.-]+\.(?:out|txt)|\(\w+\d+\)"
 )
+BLOCK = re.compile("Bandwidth, in the numbers, is IOPS × [^.]+")
+"""A block size is an option, and in no table of its figure."""
+
 AS_COUNTED = re.compile(
     r"the traffic is (?:4/3|3/2) of (?:it|Copy and Scale and 4/3 of Add and Triad)|(?<=is IOPS × )[\d.]+ \w*B"
 )  # STREAM’s own counts of bytes, by kernel; the size of a block
@@ -86,7 +89,7 @@ def captions(case: Case) -> None:
                 for text in (figure.sub, figure.told.replace(" (", "; (")):  # "to 32 KiB (7.99 to 8.04)"
                     lacking = list(
                         unknown(
-                            AS_COUNTED.sub("", REPEATS.sub("", in_order(text, case)))
+                            AS_COUNTED.sub("", REPEATS.sub("", BLOCK.sub("", in_order(text, case))))
                             .replace("Ring: 95 % of", "")
                             .replace(UNSTEADY, ""),
                             tables(figure),
