@@ -180,10 +180,17 @@ def command(
         say_prose(f"hint: {what_helps(loaded)}", err=True)
     if output is not None:
         from reports.fleet.page import render_fleet
+        from reports.text import format as fmt
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
         with progress.doing("drawing the page"):
-            render_fleet(report, paths, output, title=f"{title}: the hosts", static=static)
+            render_fleet(
+                report,
+                paths,
+                output,
+                title=f"{title}: {fmt.plural(len(report.statuses), 'host')}",
+                static=static,
+            )
         say(f"page  {output}", err=True)
     if metrics is not None:
         from reports.fleet import metrics as fleet_metrics

@@ -157,7 +157,7 @@ def _named(group: Group, report: Report, every: Sequence[Shown]) -> list[int]:
     """Return the families that show why a host is odd, the worst host first: of each one of its worst word, in which comparisons draw
     numbers or which is the furthest off."""
     found = []
-    for host in sorted(group.hosts, key=lambda name: (WORDS.index(report.statuses[name]), name)):
+    for host in sorted(group.hosts, key=lambda name: (report.rank(name), name)):
         own = [
             (WORDS.index(t.odd[2].status), not one.family.drawn, -abs(t.change), i)
             for i, one in enumerate(every)
@@ -175,7 +175,7 @@ def _together(group: Group, report: Report, shown: Sequence[Shown]) -> tuple[lis
         own = [(one.worse(t.change) / one.quiet) for one in shown if (t := one.typical.get(host))]
         lacking = -sum(_has_failed(report, host, one) for one in shown if host not in one.typical)
         return (
-            WORDS.index(report.statuses[host]),
+            report.rank(host),
             lacking,
             report.word_of(host) == report.statuses[host],
             -max(own, default=0.0),

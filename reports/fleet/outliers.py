@@ -278,6 +278,9 @@ class Report:
     missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the hosts that lack it
     warnings: tuple[str, ...]
     chance: Chance
+    by_chance: tuple[
+        Odd, ...
+    ]  # what is odd about hosts that chance alone may have made, each measurement once
     repeated: frozenset[tuple[str, Key]]  # host, number: what is another number of the host, told once more
     rerun: Mapping[str, tuple[str, ...]]  # host → sweeps to run again before anybody is accused
     sessions: Mapping[
@@ -383,10 +386,44 @@ class Report:
     def word_of(self, host: str) -> str:
         """Return the verdict on a host as it is read: "ok", "not judged", "ok, 3 of 24 runs failed"."""
         status = self.statuses[host]
+        if host in self.chance.alone:
+            return CHANCE
         return (
             f"ok, {self.lacks[host].text}"
             if status == "ok" and host in self.lacks
             else SAID.get(status, status)
+        )
+
+    def rank(self, host: str) -> int:
+        """Return the place of a host's verdict among `WORDS`, the worst 0; who is off as chance makes stands with those that are ok."""
+        return WORDS.index("ok" if host in self.chance.alone else self.statuses[host])
+
+    @property
+    def again(self) -> tuple[str, ...]:
+        """Hosts that are to be measured again for more than what chance makes, the worst first."""
+        order = {o.host: i for i, o in reversed([*enumerate(self.odd)])}
+        hosts = (host for host in self.rerun if host not in self.chance.alone)
+        return tuple(sorted(hosts, key=lambda host: order.get(host, len(order))))
+
+    def leading(self) -> Report:
+        """Return the report without what chance alone may have made: a host of that is ok in all its numbers, but not in `statuses`."""
+        alone = self.chance.alone
+        if not alone:
+            return self
+
+        def of_strip(strip: Strip) -> Strip:
+            hosts = (
+                replace(h, status="ok", reason="") if h.name in alone and h.is_odd else h for h in strip.hosts
+            )
+            return replace(strip, hosts=tuple(hosts))
+
+        return replace(
+            self,
+            groups=tuple(
+                replace(group, strips=tuple((one, of_strip(strip)) for one, strip in group.strips))
+                for group in self.groups
+            ),
+            odd=tuple(replace(o, strip=of_strip(o.strip)) for o in self.odd if o.host not in alone),
         )
 
     def by_status(self) -> dict[Status, list[str]]:
@@ -432,24 +469,25 @@ def build(
         statuses[name] = worst(statuses[name], status)
     for name in hosts.last_failed:
         statuses[name] = "unknown" if statuses[name] in ("ok", "fast") else statuses[name]
-    odd = _worst_first((o for of in judged for o in of.odd), statuses)
+    every_odd = [o for of in judged for o in of.odd]
     again = frozenset[tuple[str, Key]]().union(*(repeated(group.strips) for group in groups))
     by_chance = chance(
         (once(row, again) for group in groups for row in group.strips),
-        (
-            one.found
-            for one in odd
-            if one.found.status == "suspicious" and (one.host, one.series.key) not in again
+        group_by(
+            (one.found for one in every_odd if (one.host, one.series.key) not in again),
+            lambda found: found.name,
         ),
+        {e.name for e in everywhere} | {name for name, status in statuses.items() if status in ACCUSED},
         len(statuses),
     )
+    odd = _worst_first(every_odd, statuses, by_chance)
     lacking_runs = lacks(results, hosts.names)
     return Report(
         groups=tuple(groups),
         statuses=statuses,
         odd=tuple(odd),
         everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
-        differing=_differing(groups, hosts.sessions, statuses, {o.host for o in odd} | {e.name for e in everywhere}),
+        differing=_differing(groups, hosts.sessions, statuses, ({o.host for o in odd} - by_chance.alone) | {e.name for e in everywhere}),
         unlike=unlike([group.hosts for group in groups], hosts.sessions),
         unmatched=tuple(u for of in judged for u in of.unmatched),
         missing=tuple(m for of in judged for m in of.missing),
@@ -462,8 +500,9 @@ def build(
             *_doubtful_past(of_past),
         ),
         chance=by_chance,
+        by_chance=tuple(o for o in odd if o.host in by_chance.alone and (o.host, o.series.key) not in again),
         repeated=again,
-        rerun=_rerun(odd, everywhere, collected, statuses),
+        rerun=_rerun(odd, everywhere, collected, statuses, by_chance),
         sessions=hosts.sessions,
         files=hosts.files,
         times=hosts.times,
@@ -601,8 +640,9 @@ def _order(one: Series) -> tuple[object, ...]:
 # --- what is odd -------------------------------------------------------------------------------------------
 
 
-def _worst_first(odd: Iterable[Odd], statuses: Mapping[str, Status]) -> list[Odd]:
-    """Sort by the verdict on each host, of whom all numbers together may accuse more than any one of them does; then by its worst number."""
+def _worst_first(odd: Iterable[Odd], statuses: Mapping[str, Status], by_chance: Chance) -> list[Odd]:
+    """Sort by the verdict on each host, of whom all numbers together may accuse more than any one of them does; of suspicious ones those first that stand
+    out from what chance makes; then by its worst number."""
 
     def rank(one: Odd) -> tuple[int, bool, float, str]:
         within = (
@@ -612,8 +652,11 @@ def _worst_first(odd: Iterable[Odd], statuses: Mapping[str, Status]) -> list[Odd
 
     by_host = {host: sorted(own, key=rank) for host, own in group_by(odd, lambda one: one.host).items()}
     hosts = sorted(
-        by_host, key=lambda n: (WORDS.index(statuses[n]), rank(by_host[n][0])[:3], -len(by_host[n]), n)
-    )
+        by_host,
+        key=lambda n: (
+            WORDS.index(statuses[n]), n in by_chance.alone, n not in by_chance.apart, rank(by_host[n][0])[:3], -len(by_host[n]), n,
+        ),
+    )  # fmt: skip
     return [one for host in hosts for one in by_host[host]]
 
 
@@ -678,14 +721,21 @@ def _differing(
 
 
 def _rerun(
-    odd: Iterable[Odd],
-    everywhere: Iterable[Everywhere],
+    odd: Sequence[Odd],
+    everywhere: Sequence[Everywhere],
     collected: Iterable[Series],
     statuses: Mapping[str, Status],
+    by_chance: Chance,
 ) -> dict[str, tuple[str, ...]]:
-    """Return host → the sweeps to run again: those that are suspicious; of a host slow everywhere, all; of an accused one, none."""
+    """Return host → the sweeps to run again: those that are suspicious; of a host slow everywhere, all; of an accused one, none; nor of hosts
+    that are too many for it to be the hosts, where some stand out from them."""
     wanted = [(one.host, one.series.key.sweep) for one in odd if one.found.status == "suspicious"]
     sweeps = dict.fromkeys(one.key.sweep for one in collected)
     wanted += [(whole.name, sweep) for whole in everywhere if not whole.confirmed for sweep in sweeps]
-    by_host = group_by((row for row in wanted if statuses[row[0]] not in ACCUSED), lambda row: row[0])
+    asked = by_chance.apart | {e.name for e in everywhere} | {o.host for o in odd if o.found.of_rule}
+    if not by_chance.too_many or by_chance.many_apart or not asked:
+        asked |= statuses.keys()
+    by_host = group_by(
+        (row for row in wanted if statuses[row[0]] not in ACCUSED and row[0] in asked), lambda row: row[0]
+    )
     return {host: tuple(dict.fromkeys(sweep for _, sweep in own)) for host, own in by_host.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from reports.fleet.doubted import doubtful, of_all, said_of_all, without
 from reports.fleet.gaps import Gap, Lack
 from reports.fleet.heat import choose
 from reports.fleet.outliers import ACCUSED, NOT_RECORDED, WORDS, Odd, Report, against
+from reports.fleet.sizes import MOST_NAMED, alone, sessions_of, size, sizes
 from reports.fleet.strip import figure as strip_figure
 from reports.fleet.strip import heat_map
 from reports.fleet.text import on_average
@@ -30,8 +32,6 @@ from reports.text.hostlist import listed
 from reports.verdicts.fleet import ASSUMED_SPREAD, BROKEN, HALF, LEAST_HOSTS, SUSPICIOUS_Z
 
 _MOST_SUSPECTS = 60
-_NAMED = 12
-"""Hosts that a sentence names; of more it says how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,8 @@ class FleetBlock(Block):
     sub: str
     suspects: tuple[Suspect, ...]
     more: str  # hosts to look at of which nothing is listed here; "" of none
+    alone: str  # hosts that are off as chance makes; "" of none
+    by_chance: Table  # their odd numbers
 
 
 def render_fleet(
@@ -86,7 +88,7 @@ def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
 def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     """Return the page. `links`: result file → where its own page lies."""
     doubted_all = of_all(report)
-    report = without(report, doubted_all)
+    report = without(report, doubted_all).leading()
     several = len(report.groups) > 1
     chosen = [choose(group, report) for group in report.groups]
     odd = _odd(report, [host for of in chosen if of for own in of.together for host in own])
@@ -110,6 +112,8 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         + (f", the first {_MOST_SUSPECTS}" if left_out else ""),
         sub=_rules(report),
         more=f"Less far off, and not in the table: {listed(left_out)}. pinsweep fleet --all lists their numbers." if left_out else "",
+        alone=f"{fmt.sentence(alone(report, sys.maxsize))}." if report.by_chance else "",
+        by_chance=_by_chance(report),
     )  # fmt: skip
     sessions = [s for own in report.sessions.values() for s in own]
     return Page(
@@ -118,7 +122,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
-        sections=(*([hosts] if maps else []), *([Section(title="Numbers", anchor="numbers", blocks=(block,))] if figures or suspects else [])),
+        sections=(*([hosts] if maps else []), *([Section(title="Numbers", anchor="numbers", blocks=(block,))] if figures or suspects or block.alone else [])),
         methods=tuple(_methods(report)),
         version=max((s.pinsweep_version for s in sessions), default=""),
         several_files=sum(map(len, report.files.values())) > 1,
@@ -143,8 +147,11 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
     slow = list(report.accused)
     unknown = [n for n, s in report.statuses.items() if s == "unknown"]
     parts = []
+    looks = _look_slow(report)
     if slow:
-        parts.append(_accused(report))
+        parts += [_accused(report), *looks]
+    elif looks:
+        parts += looks
     elif len(unknown) == total:
         which = "which could not be judged" if total == 1 else "none of which could be judged"
         parts.append(f"{fmt.plural(total, 'host')}, {which}")
@@ -152,15 +159,8 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
         parts.append(f"{next(iter(report.statuses))} is not known to be slow")
     else:
         parts.append(f"None of {fmt.plural(total, 'host')} is known to be slow")
-    if report.rerun:
-        helps = "and should be measured again"
-        if report.chance.too_many:
-            helps = (
-                "which are too many for it to be the hosts: longer runs of all help more than a second look"
-            )
-        parts.append(
-            f"{_named(list(report.rerun))} looked slow{',' if report.chance.too_many else ''} {helps}"
-        )
+    if (many := _too_many(report)) or report.by_chance:
+        parts.append(many or alone(report, MOST_NAMED))
     if lacking := [host for host in report.lacking if host not in report.silent]:
         whole = all(not report.lacks[host].sound for host in lacking)
         parts.append(f"{'all runs' if whole else 'runs'} of {_named(lacking)} {_LACK[report.lack(lacking)]}")
@@ -179,7 +179,35 @@ def sentence(report: Report, doubted_all: Sequence[str] = ()) -> str:
         if {*unknown} <= {*report.silent}:
             since = f", since {'its' if len(unknown) == 1 else 'their'} last session failed"
         parts.append(f"{_named(unknown)} could not be judged{since}")
-    return "; ".join(filter(None, (*parts, said_of_all(doubted_all), doubtful(report, _NAMED)))) + "."
+    return "; ".join(filter(None, (*parts, said_of_all(doubted_all), doubtful(report, MOST_NAMED)))) + "."
+
+
+_TOO_MANY: Final = "are too many for it to be the hosts: longer runs of all help more than a second look"
+
+
+def _look_slow(report: Report) -> list[str]:
+    """Return "2 of 10 hosts look slow: n005 (20 to 27 % worse in 244 of 255 numbers) and n007 (12 to 13 % in 48); one session each, to be measured again", the
+    worst first; nothing of none, or where too many look so."""
+    again = report.again
+    if not again or (report.chance.too_many and not report.chance.apart):
+        return []
+    of = " more" if report.accused else f" of {fmt.plural(len(report.statuses), 'host')}"
+    look = "looks" if len(again) == 1 else "look"
+    return [
+        f"{len(again)}{of} {look} slow: {sizes(report, again, MOST_NAMED)}",
+        f"they {_TOO_MANY}"
+        if report.chance.many_apart
+        else f"{sessions_of(report, again)}: to be measured again",
+    ]
+
+
+def _too_many(report: Report) -> str:
+    """Say that others look slow than those that stand out, and are too many for it to be the hosts; "" where chance makes as many."""
+    chance = report.chance
+    if not chance.too_many or chance.alone or not chance.others or chance.many_apart:
+        return ""
+    others = f"{chance.others} {'more ' if chance.apart else ''}hosts"
+    return f"{others} looked slow, which {_TOO_MANY}"
 
 
 def _accused(report: Report) -> str:
@@ -188,17 +216,22 @@ def _accused(report: Report) -> str:
     said: list[str] = []
     for word in ("broken", "slow"):
         if hosts := by_status[word]:
-            named = listed(hosts) if len(report.accused) <= _NAMED else fmt.count(len(hosts))
+            few = len(report.accused) <= MOST_NAMED
+            named = listed(hosts) if few else fmt.count(len(hosts))
             of = (
                 "" if said or len(report.statuses) == 1 else f" of {fmt.plural(len(report.statuses), 'host')}"
             )
-            said.append(f"{named}{of} {'is' if len(hosts) == 1 else 'are'} {word}")
+            order = list(dict.fromkeys(odd.host for odd in report.odd if odd.host in hosts)) or hosts
+            how = size(report, *order) if len(order) == 1 else sizes(report, order, MOST_NAMED)
+            said.append(
+                f"{named}{of} {'is' if len(hosts) == 1 else 'are'} {word}{f': {how}' if few and how else ''}"
+            )
     return ", ".join(said)
 
 
 def _named(hosts: Sequence[str]) -> str:
     """Return "node[003,017]", of many "40 hosts"."""
-    return listed(hosts) if len(hosts) <= _NAMED else fmt.plural(len(hosts), "host")
+    return listed(hosts) if len(hosts) <= MOST_NAMED else fmt.plural(len(hosts), "host")
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
@@ -210,11 +243,17 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
         apart += f"; {unknown} not judged" if unknown else ""
         rows += [
             ("Broken or slow", len(report.accused), apart),
-            ("To measure again", len(report.rerun), report.suspected(report.rerun) or "nobody is suspicious"),
+            ("To measure again", len(report.again), _why_again(report)),
         ]
     rows.append(("Numbers", *_compared(report)))
     for rank, (name, value, context) in enumerate(rows):
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _why_again(report: Report) -> str:
+    lone = len(report.chance.alone)
+    beside = f"{lone}{' more' if report.again else ''} off as chance makes" if lone else ""
+    return "; ".join(filter(None, [report.suspected(report.again), beside])) or "nobody is suspicious"
 
 
 def _compared(report: Report) -> tuple[int, str]:
@@ -308,7 +347,7 @@ def _of_gaps(gaps: Sequence[Gap]) -> str:
     """Return "node[2-3] and the file node3.db": what some gaps are of."""
     hosts = sorted({name for gap in gaps if gap.what != "unreadable" for name in gap.of})
     files = sorted({name for gap in gaps if gap.what == "unreadable" for name in gap.of})
-    several = f"the files {', '.join(files)}" if len(files) <= _NAMED else fmt.plural(len(files), "file")
+    several = f"the files {', '.join(files)}" if len(files) <= MOST_NAMED else fmt.plural(len(files), "file")
     told = f"the file {files[0]}" if len(files) == 1 else several
     return fmt.words([*([_named(hosts)] if hosts else []), *([told] if files else [])])
 
@@ -411,6 +450,18 @@ def _suspects(
             reports=tuple((file, links.get(file, "")) for file in report.files[host]),
             numbers=_numbers(own),
         )  # fmt: skip
+
+
+def _by_chance(report: Report) -> Table:
+    """Return the odd numbers of the hosts that are off as chance makes."""
+    own = _numbers(report.by_chance)
+    hosts = [odd.host for odd in report.by_chance]
+    return Table(
+        columns=("Host", *own.columns),
+        rows=tuple((host, *row) for host, row in zip(hosts, own.rows, strict=True)),
+        numeric=frozenset(n + 1 for n in own.numeric),
+        doubts=own.doubts,
+    )
 
 
 def _numbers(own: Sequence[Odd]) -> Table:

@@ -17,6 +17,7 @@ from reports.draw.vega import Frame, Rows, Spec
 from reports.fleet.families import families, middle_of
 from reports.fleet.heat import Chosen, choose, heat
 from reports.fleet.outliers import ACCUSED, Group, Report, against
+from reports.fleet.sizes import MOST_NAMED
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.results.levels import natural
@@ -135,7 +136,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
     return Figure(
         id=f"strip-{number}",
         title=f"{hosts} about the median of each number",
-        sub="A row is a number: that in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind, "
+        sub="A row is a number: that in which each slow or suspicious host stands out most (by verdict, then z), and one of each kind in which nobody does or another, "
         f"a dot a host, the line the median of {middle_of(shown)}; better lies to the right.",
         panels=tuple(drawn_as(part) for part in (shown[:half], shown[half:]) if part),
         note="Named is who is slow, suspicious or fast"
@@ -150,7 +151,8 @@ _WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspiciou
 
 
 def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:
-    """Return the rows to draw, the worst first: of each of the hosts that the title speaks of its worst number, then of each family."""
+    """Return the rows to draw, the worst first: of each of the hosts that the title speaks of its worst number, then of each family in which nobody is
+    odd, or somebody who is in no row so far."""
     worst: dict[str, tuple[tuple[int, float], int]] = {}  # host → how odd, where
     for i, (_, strip) in enumerate(known):
         for n in strip.hosts:
@@ -159,10 +161,14 @@ def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list
     first = [-worst[name][1] for name in named if name in worst]
     place = {id(one): i for i, (one, _) in enumerate(known)}
     there = set(first)
+    odd = [{n.name for n in strip.hosts if n.is_odd} for _, strip in known]
+    drawn = set[str]().union(*(odd[i] for i in there))
     for family in families(known):
         own_places = sorted(place[id(one)] for one, _ in family.numbers)  # the worst first
-        if there.isdisjoint(own_places):
+        of_family = set[str]().union(*(odd[i] for i in own_places))
+        if there.isdisjoint(own_places) and not (of_family and of_family <= drawn):
             first.append(own_places[0])
+            drawn |= odd[own_places[0]]
     chosen = list(dict.fromkeys(first))[: max(MOST_ROWS, len(there))]
     return [known[i] for i in sorted(chosen)]
 
@@ -178,7 +184,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     members = {*group.hosts}
     of = {word: [n for n in names if n in members] for word, names in report.by_status().items()}
     accused = [(len(of[word]), word) for word in ("broken", "slow") if of[word]]
-    suspicious = [n for n in group.hosts if n in report.rerun]
+    suspicious = [n for n in report.again if n in members]
     judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "host")
     kind = _kind(group, report, several)
     where = f" of {judged}{kind}{' that could be judged' if of['unknown'] else ''}"
@@ -189,10 +195,11 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     if group.halves:
         return f"{fmt.plural(len(group.hosts), 'host')} fall into two groups: {listed(group.halves[0].worse)} worse than {listed(group.halves[0].better)}"
     if suspicious:
-        n = fmt.spelled(len(suspicious))
-        many = f"{n} look slow, too many for it to be the hosts"
-        again = f"{n} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
-        return f"None{where} is known to be slow; {many if report.chance.too_many else again}"
+        if report.chance.too_many and not report.chance.alone and not report.chance.apart:
+            return f"None{where} is known to be slow; {fmt.spelled(len(suspicious))} look slow, too many for it to be the hosts"
+        look = "looks" if len(suspicious) == 1 else "look"
+        named = f": {listed(suspicious)}" if len(suspicious) <= MOST_NAMED else ""
+        return f"{fmt.spelled(len(suspicious)).capitalize()}{where} {look} slow{named}"
     if unseen := group.unseen(report.threshold):
         return f"None{where} is known to be slow; {unseen}"
     return f"None{where} is known to be slow"
@@ -206,7 +213,7 @@ def _of_one(group: Group, report: Report) -> str:
         return f"{host} could not be judged"
     if status in ACCUSED:
         return f"{host} is {status}"
-    more = "it is to be measured again" if host in report.rerun else group.unseen(report.threshold)
+    more = "it looks slow" if host in report.again else group.unseen(report.threshold)
     return "; ".join(filter(None, [f"{host} is not known to be slow", more]))
 
 

@@ -12,6 +12,7 @@ from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
 from reports.fleet.doubted import doubtful, of_all, said_of_all, without
 from reports.fleet.outliers import NOT_IN_BASELINE, SAID, Group, Odd, Report, Spread
+from reports.fleet.sizes import alone
 from reports.numbers.series import Series
 from reports.results.convicted import checks_of
 from reports.results.grouping import group_by
@@ -33,12 +34,14 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
     """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst; else on a terminal a line a host says
     in which sweeps, and by how much."""
     report, doubted_all = without(report, of_all(report)), said_of_all(of_all(report))
+    report = report if everything else report.leading()
     odd = folds(report, screen) if screen.terminal and not everything else _odd(report, everything, screen)
     blocks = [
         _verdict(report, screen, doubted_all),
         *_groups(report, everything),
         odd,
         _everywhere(report),
+        "" if everything else "\n".join(prose(fmt.sentence(_alone(report)), screen)),
         report.chance.text,
     ]
     blocks += [
@@ -61,9 +64,9 @@ def summary(report: Report) -> str:
     counts = {word: len(names) for word, names in report.by_status().items()}
     bad = [host for host in report.lacking if report.statuses[host] == "ok"]
     of_ok = f" (runs of {fmt.count(len(bad))} {report.lack(bad)})" if bad else ""
-    told = ", ".join(
-        f"{n} {SAID.get(word, word)}{of_ok if word == 'ok' else ''}" for word, n in counts.items() if n
-    )
+    lone = len(report.chance.alone)
+    beside = {"ok": of_ok, "suspicious": f" ({fmt.count(lone)} of them as chance makes)" if lone else ""}
+    told = ", ".join(f"{n} {SAID.get(word, word)}{beside.get(word, '')}" for word, n in counts.items() if n)
     return f"{fmt.plural(len(report.statuses), 'host')}: {told}"
 
 
@@ -71,7 +74,9 @@ def _verdict(report: Report, screen: Screen, doubted_all: str) -> str:
     found = [
         (said, word, own)
         for word, names in report.by_status().items()
-        for said, own in sorted(group_by(names, report.word_of).items(), key=lambda one: one[0] == word)
+        for said, own in sorted(
+            group_by(names, report.word_of).items(), key=lambda one: (one[0] == word) == (word == "ok")
+        )
     ]
     wide = max((len(said) for said, *_ in found), default=0)
     rows = [
@@ -154,6 +159,12 @@ def _unjudged(report: Report) -> str:
         for why, hosts in told.items()
         if hosts
     )
+
+
+def _alone(report: Report) -> str:
+    """Return "5 more hosts, …; --all lists them" of those that are off as chance makes; "" of none."""
+    told = alone(report, sys.maxsize)
+    return f"{told} (--all lists them)" if told else ""
 
 
 def _odd(report: Report, everything: bool, screen: Screen) -> str:
@@ -345,7 +356,7 @@ def _far(own: Iterable[Odd]) -> str:
     rules = dict.fromkeys(o.reason for o in every if o.found.of_rule)
     if len(rules) > _RULES:
         rules = dict.fromkeys(o.found.reason for o in every if o.found.of_rule)
-    said = [*rules, _percent_span(off)] if off else [*rules]
+    said = [*rules, fmt.worse_by(off)] if off else [*rules]
     reasons = {o.found.reason for o in every}
     said += reasons if len(reasons) == 1 and reasons <= {BY_SPREAD, BY_THRESHOLD} else ()
     return "".join(f", {part}" for part in said)
@@ -353,19 +364,6 @@ def _far(own: Iterable[Odd]) -> str:
 
 _RULES: Final = 2
 """Floors and tolerances that a line tells with their figures."""
-
-
-def _percent_span(worse: Sequence[float]) -> str:
-    """Return "8 to 9 % worse", "4.9 % better", "0.2 % better to 0.3 % worse", "at the median"."""
-    ends = sorted({min(worse), max(worse)}, key=abs)
-    if not ends[-1]:
-        return "at the median"
-    words = ["worse" if end > 0 else "better" for end in ends]
-    low, high = (fmt.number(abs(end) * 100, 2) for end in (ends[0], ends[-1]))
-    if words[0] == words[-1] or not ends[0]:
-        return f"{low} % {words[-1]}" if low == high else f"{low} to {high} % {words[-1]}"
-    better, worse_ = (low, high) if words[0] == "better" else (high, low)
-    return f"{better} % better to {worse_} % worse"
 
 
 def _everywhere(report: Report) -> str:
@@ -424,9 +422,10 @@ def _missing(report: Report, everything: bool) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, halves, differing, unlike, unmatched, gaps, missing, rerun, warnings}; values in base units."""
+    """Return {accused: [host], by_chance: [host], nodes: {word: [host]}, groups, odd, everywhere, halves, differing, unlike, unmatched, gaps, missing, rerun, warnings}; values in base units."""
     document = {
         "accused": list(report.accused),
+        "by_chance": sorted(report.chance.alone),
         "nodes": {word: names for word, names in report.by_status().items() if names},
         "folded": {word: folded(names) for word, names in report.by_status().items() if names},
         "groups": [_group_json(group) for group in report.groups],
@@ -485,5 +484,6 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
     return {
         "node": odd.host, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
         "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.sessions, "reason": odd.reason or None,
+        "beyond_chance": found.beyond_chance,
         "doubtful": checks_of(found.doubt),
     }  # fmt: skip

@@ -23,6 +23,7 @@ from reports.history.text import (
     difference_text,
     drift_text,
     gone_text,
+    moved_text,
     nothing_text,
     quiet,
     recent_text,
@@ -91,7 +92,7 @@ def _legend(shown: Sequence[History]) -> str:
     """Say what dots, lines, dashes and crosses in the charts of some numbers are."""
     told = f"In the charts a dot is the median of a session’s repeats. Line: {_lines(shown)}."
     if any(h.news for h in shown):
-        told += " Dashed: before the session from which on it was another; what else was new then is written there, where it was recorded."
+        told += " Dashed: just before the first session on the new level, with what else was new then, where it was recorded."
     if any(h.failed for h in shown):
         told += " Cross on the axis: a session in which its runs failed."
     return told
@@ -103,7 +104,6 @@ _COLOURS = {"regressed": vega.SERIES[1], "improved": vega.SERIES[0]}
 
 def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
     own, drifts = report.of(host), drift_text(report.drifting(host))
-    total = len(own)
     if host in report.short:
         said = f"{report.sessions_text(host)}, too few to tell a change"
         return f"{host}: {'; '.join(filter(None, (gone_text(report, host), said)))}"
@@ -114,7 +114,7 @@ def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
         return f"{host}: {'; '.join(filter(None, (told, recent_text(own)))) or 'too few sessions to tell'}"
     worst = max(steps, key=lambda s: (s.regressed, s.improved))
     return (
-        f"{host}: {counts_text(worst)} of {fmt.plural(total, 'number')} on {worst.moment.date}"
+        f"{host}: {moved_text(report, worst)} on {worst.moment.date}"
         + (f", and {fmt.plural(len(steps) - 1, 'other change')}" if len(steps) > 1 else "")
         + (f"; {drifts}" if drifts else "")
     )

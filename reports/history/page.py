@@ -15,7 +15,7 @@ from reports.history.text import (
     blind,
     drift_text,
     few_text,
-    found_text,
+    moved_text,
     nothing_text,
     quiet,
     recent_counts,
@@ -100,7 +100,8 @@ def sentence(report: Report) -> str:
         told = f"{last_of} {alike}"
         return " ".join(f"{fmt.sentence(text)}." for text in (lost, told, drifts, new) if text)
     where = f" on {last.host}" if len(report.moments) > 1 else ""
-    told = f"{last_of}{where} on {last.moment.date}, {found_text(last)}; {beside_text(last)}"
+    doubt = f" ({last.doubt})" if last.doubt else ""
+    told = f"{last_of}{where} on {last.moment.date}: {moved_text(report, last)}{doubt}; {beside_text(last)}"
     return " ".join(f"{fmt.sentence(text)}." for text in (lost, told, drifts, new) if text)
 
 

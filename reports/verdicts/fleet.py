@@ -98,6 +98,9 @@ class Host:
     worse: float | None  # relative distance from the median, above 0 is worse
     reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
     doubt: str = ""  # the checks that convict its runs, which the statistics do not ask: "F1, F7"
+    beyond_chance: bool = (
+        False  # is z above what chance makes of equal hosts in one of 20 fleets, which slow asks, too
+    )
 
     @property
     def is_odd(self) -> bool:
@@ -360,8 +363,9 @@ def _host(
     if metric.unsure and reason not in _RULES and status in ("slow", "broken", "fast"):
         status, reason = "suspicious" if status != "fast" else "ok", metric.unsure
     return Host(
-        name=name, status=status, value=value, sessions=len(sessions), z=z, worse=worse, reason=reason
-    )
+        name=name, status=status, value=value, sessions=len(sessions), z=z, worse=worse, reason=reason,
+        beyond_chance=z is not None and z > beyond,
+    )  # fmt: skip
 
 
 def _status(

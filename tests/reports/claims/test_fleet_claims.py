@@ -278,6 +278,38 @@ def by_chance(case: Case, found: str, of: str, whose: str, are: str, expected: s
     )
 
 
+def said_of_sizes(case: Case, text: str) -> None:
+    """How far off a host is said to be, and in how many of its numbers: those that are beyond chance, where some are."""
+    for name, low, high, n in re.findall(r"(n\d+) \(([\d.]+)(?: to ([\d.]+))? % worse in (\d+)", text):
+        rows = [row for row in case.document["odd"] if row["node"] == name and row["verdict"] != "fast"]
+        words = {row["verdict"] for row in rows} - {"suspicious"}
+        rows = [row for row in rows if not words or row["verdict"] in words]
+        rows = [row for row in rows if row["beyond_chance"]] or rows
+        ends = [100 * end(row["worse"] for row in rows) for end in (min, max)]
+        assert 0 < int(n) <= len(rows)
+        assert (float(low), float(high or low)) == pytest.approx(ends, rel=0.06)
+
+
+def as_chance_makes(case: Case, found: re.Match[str]) -> None:
+    """Whom chance alone may have made: suspicious, in one session or two, and no further off than chance makes."""
+    alone = set(case.document["by_chance"])
+    rows = [row for row in case.document["odd"] if row["node"] in alone]
+    assert alone <= case.hosts("suspicious")
+    assert all(
+        row["verdict"] == "suspicious" and row["sessions"] < 3 and not row["beyond_chance"] for row in rows
+    )
+    assert int(found[1] or 1) == len(alone)
+    if named := found[2] or found[3]:
+        assert unfolded(named) == alone
+    else:
+        assert len(alone) > 12
+    spans = [100 * end(row["worse"] for row in rows) for end in (min, max)]
+    assert [float(found[4].split()[i]) for i in (0, -1)] == pytest.approx(spans, rel=0.06)
+    counts = [sum(row["node"] == name for row in rows) for name in alone]
+    assert 1 <= number(found[5]) <= min(counts)
+    assert number(found[6] or found[5]) <= max(counts)
+
+
 def headline(case: Case) -> None:
     """The page's sentence, part by part."""
     page, document = case.page, case.document
@@ -293,24 +325,49 @@ def headline(case: Case) -> None:
             assert (are == "is") == (len(own) == 1)
     elif found := re.fullmatch(r"(\d+) hosts?, (?:none of )?which could(?: not)? be judged", first):
         assert int(found[1]) == total == len(unknown)
-    else:
+    elif not re.search("looks? slow: ", first):
         found = re.fullmatch(r"None of (\d+) hosts? is known to be slow", first)
         assert found
         assert int(found[1]) == total
         assert not slow
         assert len(unknown) < total
-    assert bool(document["rerun"]) == any(" looked slow" in part for part in parts)
+    else:
+        assert not slow
+        parts = [first, *parts]
+    said_of_sizes(case, page.sentence)
+    chance = case.report.chance
+    again = set(document["rerun"]) - chance.alone
+    assert bool(again) == any(re.search("looks? slow: |looked slow", part) for part in parts)
+    assert bool(chance.alone) == any(part.endswith("as chance makes") for part in parts)
     assert bool(case.truth.failed) == any(re.fullmatch("runs of .+ failed", part) for part in parts)
     for part in parts:
-        if found := re.fullmatch(
-            r"(.+) looked slow(?: and should be measured again|, which are too many for it to be the hosts: (longer) runs of .*)",
+        if found := re.fullmatch(r"(\d+)( more| of \d+ hosts?) looks? slow: (.+)", part):
+            assert int(found[1]) == len(again)
+            assert (found[2] == " more") == bool(slow)
+            assert slow or int(found[2].split()[1]) == total
+            assert again <= case.hosts("suspicious")
+            sized = re.sub(r" \(.*?\)", "", found[3]).replace(" and ", ", ")
+            names = {
+                n
+                for own in re.split(r", (?![^\[]*\])", sized)
+                for n in ([] if own.endswith("others") else unfolded(own))
+            }
+            assert names == again if len(again) <= 12 else names <= again
+        elif part.startswith("they are too many"):
+            assert chance.many_apart
+        elif part.endswith(": to be measured again"):
+            assert re.match("one session|two sessions|fewer than|sessions that|what may|on which", part)
+        elif found := re.fullmatch(
+            r"(\d+) (?:more )?hosts looked slow, which are too many for it to be the hosts: longer runs of .*",
             part,
         ):
-            n, names = hosts_of(found[1])
-            assert bool(found[2]) == case.report.chance.too_many
-            assert n == len(document["rerun"])
-            assert not names or names == set(document["rerun"])
-            assert set(document["rerun"]) <= case.hosts("suspicious")
+            assert chance.too_many
+            assert int(found[1]) == chance.others
+        elif found := re.fullmatch(
+            r"(?:(\d+) (?:more )?hosts(?:, (.+),)? are|(\S+) is) (.+?) % worse in (\w+)(?: to (\w+))? numbers?(?: each, as many|,) as chance makes",
+            part,
+        ):
+            as_chance_makes(case, found)
         elif found := re.fullmatch(r"(?:all )?runs of (.+) failed", part):
             n, names = hosts_of(found[1])
             assert n == len(case.truth.failed)
@@ -377,7 +434,7 @@ def key_numbers(case: Case) -> None:
     if unknown < len(case.truth.kind):
         apart = f"{broken} broken, {slow} slow" + (f"; {unknown} not judged" if unknown else "")
         assert shown["Broken or slow"] == (broken + slow, apart)
-        assert shown["To measure again"][0] == len(document["rerun"])
+        assert shown["To measure again"][0] == len(set(document["rerun"]) - set(document["by_chance"]))
     assert shown["Numbers"][0] == (compared or len(every))
     if more := re.search(
         r"(\d+) more(?: of kinds of host too few to be judged)? (?:is|are) not", shown["Numbers"][1]
@@ -402,7 +459,7 @@ def figures(case: Case) -> None:
     beside = iter(strips)
     for group, figure in zip(of_figure, maps, strict=True):
         own = set(group.hosts)
-        slow, again, unknown = case.hosts("slow", "broken") & own, own & set(case.document["rerun"]), case.hosts("unknown") & own  # fmt: skip
+        slow, again, unknown = case.hosts("slow", "broken") & own, own & set(case.document["rerun"]) - case.report.chance.alone, case.hosts("unknown") & own  # fmt: skip
         title = figure.title
         kind = "(?: with .+?)?"
         if found := re.fullmatch(
@@ -415,6 +472,14 @@ def figures(case: Case) -> None:
             assert (number(found[5]) if found[5] else 0) == (len(slow - broken) if broken else 0)
             assert int(found[2]) == len(own) - len(unknown)
             assert bool(found[3]) == bool(unknown)
+        elif found := re.fullmatch(
+            rf"(\w+) of (\d+) hosts?{kind}( that could be judged)? looks? slow(?:: (.+))?", title
+        ):
+            assert not slow
+            assert number(found[1]) == len(again)
+            assert int(found[2]) == len(own) - len(unknown)
+            assert bool(found[3]) == bool(unknown)
+            assert unfolded(found[4]) == again if len(again) <= 12 else not found[4]
         elif found := re.fullmatch(
             rf"None of (\d+) hosts?{kind}( that could be judged)? is known to be slow", title
         ):
@@ -429,10 +494,8 @@ def figures(case: Case) -> None:
         ):
             assert not slow
             assert int(found[1]) == len(own) - len(unknown)
-            if more := re.fullmatch(
-                r"(\w+) (?:(?:is|are) to be measured again|look slow, (too many) .*)", found[3]
-            ):
-                assert bool(more[2]) == case.report.chance.too_many
+            if more := re.fullmatch(r"(\w+) look slow, too many .*", found[3]):
+                assert case.report.chance.too_many
                 assert number(more[1]) == len(again)
             else:
                 assert not again
@@ -512,12 +575,15 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
     assert set.union(*(hosts for hosts, _ in rows)) == own
     assert sum(len(hosts) for hosts, _ in rows) == len(own)
     status = {h: word for word, names in document["nodes"].items() for h in names}
+    status |= dict.fromkeys(document["by_chance"], "ok")
     order = ["broken", "slow", "suspicious", "fast", "ok", "unknown"]
     ranks = [order.index(status[min(hosts)]) for hosts, _ in rows]
     assert ranks == sorted(ranks)
     for hosts, row in rows:
         word = row.word.partition(", ")[0]
-        assert {status[h] for h in hosts} == {"unknown" if word == "not judged" else word}
+        assert {status[h] for h in hosts} == {
+            {"not judged": "unknown", "may be chance": "ok"}.get(word, word)
+        }
         assert (word != row.word) == (word == "ok" and bool(hosts & {*case.report.lacking}))
         assert row.bad == (row.word in ("slow", "broken"))
     spans: list[float] = []
@@ -534,7 +600,9 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
             odd = [
                 r
                 for r in document["odd"]
-                if r["node"] == host and r["metric"] == metric and number_of(r) in known
+                if r["node"] == host not in document["by_chance"]
+                and r["metric"] == metric
+                and number_of(r) in known
             ]
             if odd:
                 worst = min(odd, key=lambda r: (order.index(r["verdict"]), -abs(r["worse"]), r["number"]))
@@ -633,7 +701,11 @@ def suspects(case: Case) -> None:
     ]  # type: ignore[attr-defined]
     assert order == sorted(order)
     assert number(re.match(r"(\w+) to look at", block.heading)[1]) == len(block.suspects)  # type: ignore[attr-defined,index]
-    assert {s.host for s in block.suspects} == case.hosts("slow", "broken", "suspicious", "fast")  # type: ignore[attr-defined]
+    alone = {*case.document["by_chance"]}
+    assert {s.host for s in block.suspects} == case.hosts("slow", "broken", "suspicious", "fast") - alone  # type: ignore[attr-defined]
+    assert Counter(row[0] for row in block.by_chance.rows) == Counter(
+        row["node"] for row in case.document["odd"] if row["node"] in alone
+    )  # type: ignore[attr-defined]
     for suspect in block.suspects:  # type: ignore[attr-defined]
         host = suspect.host  # sessions in which every run failed do not count
         own = max(len(of.get(host, ())) for of in case.truth.values.values())
@@ -677,7 +749,8 @@ def terminal(case: Case) -> None:
     heading = ""
     for line in text.splitlines():
         if found := re.fullmatch(
-            r"(\d+) hosts?: ((?:\d+ [a-z ]+(?:, )?)+)", re.sub(r" \(runs of (\d+) failed\)", "", line)
+            r"(\d+) hosts?: ((?:\d+ [a-z ]+(?:, )?)+)",
+            re.sub(r" \(runs of (\d+) failed\)| \(\d+ of them as chance makes\)", "", line),
         ):
             bad = re.search(r"(\d+) ok \(runs of (\d+) failed\)", line)
             assert int(bad[2] if bad else 0) == len(case.hosts("ok") & {*case.report.lacking})
@@ -685,8 +758,15 @@ def terminal(case: Case) -> None:
             assert int(found[1]) == len(case.truth.kind) == sum(counts.values())
             assert {w.replace("not judged", "unknown"): n for w, n in counts.items()} == {w: len(names) for w, names in document["nodes"].items()}  # fmt: skip
         elif found := re.fullmatch(
-            r"  (broken|slow|suspicious|fast|ok|not judged)(, \d+ of \d+ runs? failed)?  +(\S.*)", line
+            r"  (broken|slow|suspicious|may be chance|fast|ok|not judged)(, \d+ of \d+ runs? failed)?  +(\S.*)",
+            line,
         ):
+            alone = {*document["by_chance"]}
+            if found[1] in ("suspicious", "may be chance"):
+                assert unfolded(found[3]) == (
+                    alone if "chance" in found[1] else case.hosts("suspicious") - alone
+                )
+                continue
             named = case.hosts({"not judged": "unknown"}.get(found[1], found[1]))
             apart = named & {*case.report.lacking} if found[1] == "ok" else set()
             apart = {h for h in apart if f", {case.report.lacks[h].text}" == found[2]} if found[2] else apart
@@ -711,7 +791,7 @@ def terminal(case: Case) -> None:
             unseen(case, found[1], group)
             blind(case, found[2], group)
         elif found := re.fullmatch(
-            r"([\d\u202f]+) of ([\d\u202f]+) looks? \(hosts × numbers\)( of hosts with fewer than three sessions)? (is|are) suspicious; where all .* makes (.+?)"
+            r"([\d\u202f]+) of ([\d\u202f]+) looks? \(hosts × numbers\)( of hosts with fewer than three sessions)? (is|are) suspicious(?:, [\d\u202f]+ of them of \d+ hosts? that stands? out)?; where all .* makes (.+?)"
             r"(?:; of hosts with more sessions ([\d\u202f]+))?",
             line,
         ):
@@ -758,8 +838,9 @@ def terminal(case: Case) -> None:
             assert bool(found[2]) == (len(unfolded(found[1])) > 1)
         elif found := re.fullmatch(r"warning: (\d+) of (\d+) hosts look slow in something: .*", line):
             looks = {r["node"] for r in document["odd"] if r["verdict"] == "suspicious"}
-            assert (int(found[1]), int(found[2])) == (len(looks), len(case.truth.kind))
-            assert len(looks) * 4 > len(case.truth.kind)
+            apart = case.report.chance.apart
+            assert int(found[1]) in (len(looks), len(looks - apart))
+            assert int(found[2]) == len(case.truth.kind) < 4 * int(found[1])
         elif line.startswith("warning: the hosts fall into two groups"):
             halves(case, line)
         elif line in (

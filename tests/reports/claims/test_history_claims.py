@@ -282,7 +282,7 @@ def headline(case: Case) -> None:
         text = text[: found.start()]
     n, told = re.fullmatch(r"(\d+) change(?: |s; the last )(.+)\.", text).groups()  # type: ignore[union-attr]
     assert int(n) == len(steps)
-    hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d), ([^;(]+)(?: \(⚠ .*?\))?; (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
+    hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d)(?:, |: )([^;⚠]+?)(?: \(⚠ .*?\))?; (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
     if hosts and len(unfolded(hosts)) > 1:
         together(case, date, unfolded(hosts), counts, differ)
         assert max(day(step["started_utc"]) for step in steps) in [
@@ -293,7 +293,23 @@ def headline(case: Case) -> None:
     named = unfolded(hosts) if hosts else set(case.truth.sessions)
     own = [s for s in steps if s["host"] in named and day(s["started_utc"]) == date and beside(s) == differ]
     assert {s["host"] for s in own} == named
-    counted(counts, own)
+    sized(case, counts, *own)
+
+
+def sized(case: Case, text: str, step: Mapping[str, Any]) -> None:
+    """ "s 8.9 to 9.7 % worse (all 48 numbers), t 4.1 % better (2 of 52 numbers)": which numbers of a host moved, of how many, and by how much."""
+    read = re.findall(r"(\w+) ([\d.]+)(?: to ([\d.]+))? % (worse|better) \((?:all (\d+) numbers|(its only) number|(\d+) of (\d+) numbers)\)", text)  # fmt: skip
+    assert text == ", ".join(re.findall(r"\w+ [^(]+\([^)]+\)", text))
+    assert len(read) == text.count("%")
+    for sweep, low, high, side, every, one, n, of in read:
+        word = {"worse": "regressed", "better": "improved"}[side]
+        own = [row for row in step["numbers"] if row["word"] == word and row["number"].startswith(f"{sweep}{':' if row['number'].startswith(f'{sweep}:') else ','}")]  # fmt: skip
+        total = sum(row["host"] == step["host"] and row["sweep"] == sweep for row in case.document["series"])
+        assert len(own) == (total if every or one else int(n))
+        assert total == int(of or every or 1)
+        ends = [100 * end(abs(row["change"]) for row in own) for end in (min, max)]
+        assert (float(low), float(high or low)) == pytest.approx(ends, rel=0.06)
+    assert sum(int(every or n or 1) for *_, every, _, n, _ in read) == len(step["numbers"])
 
 
 def counted(text: str, steps: list[Mapping[str, Any]]) -> None:
@@ -381,12 +397,14 @@ def terminal(case: Case) -> None:
             unlike(case, found[1], unfolded(found[3]), found[5], bool(found[4]))
             together(case, found[1], unfolded(found[3]), found[2], found[5])
         elif found := re.fullmatch(
-            r"(\d{4}-\d\d-\d\d \d\d:\d\d)  ([^(]+?)(?: \(⚠ (\d+) of (\d+) numbers? doubted by .*\))?", line
+            r"(\d{4}-\d\d-\d\d \d\d:\d\d)  ([^(]+?)(?: \(⚠ (\d+) of (\d+) numbers? doubted by .*\))?: (.+)",
+            line,
         ):
             step = next(s for s in left if s["host"] == host)
             left.remove(step)
             assert step["started_utc"].startswith(found[1].replace(" ", "T"))
             counted(found[2], [step])
+            sized(case, found[5], step)
             assert not found[4] or int(found[4]) == len(step["numbers"]) >= int(found[3])
         elif step and line.strip() == beside(step):
             pass
@@ -471,15 +489,14 @@ def page(case: Case) -> None:
         if not figure.tables:
             quiet(case, figure)
             continue
-        host, counts, total, date, others = re.fullmatch(
-            r"(n\d): (.+?) of (\d+) numbers? on (\S+?)(?:, and (\d+) other changes?)?(?:; \d+ numbers? drift.*)?",
+        host, told_of, date, others = re.fullmatch(
+            r"(n\d): (.+? (?:worse|better) \([^)]+\)) on (\S+?)(?:, and (\d+) other changes?)?(?:; \d+ numbers? drift.*)?",
             figure.title,
         ).groups()  # type: ignore[union-attr]
         own = [step for step in steps if step["host"] == host]
         at = [step for step in own if day(step["started_utc"]) == date]
-        assert any(counts_of(step) == counts for step in at)
+        sized(case, told_of, max(at, key=lambda step: (step["regressed"], step["improved"])))
         assert max(step["regressed"] for step in own) == max(step["regressed"] for step in at)
-        assert int(total) == sum(row["host"] == host for row in series)
         assert int(others or 0) == len(own) - 1
         changed = case.changed(host)
         (left,) = re.findall(r"(\d+) more numbers? in the table", figure.note) or [0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from reports.fleet import text as fleet_text
 from reports.fleet.chance import Chance
 from reports.page import html
 from reports.results.load import load
+from reports.text.hostlist import listed
 from reports.text.screen import Screen
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -56,11 +58,36 @@ def test_where_longer_runs_help_more_a_second_look_is_not_asked_for(make: Any, t
     )
     assert "to confirm" not in ran.output
     assert "again" not in fleet_page.build(report, title="t", links={}).sentence
-    odd = list(dict.fromkeys(one.host for one in report.odd))
+    odd = {one.host for one in report.odd}
     assert len(odd) > 30
-    assert f"{len(odd) - 30} more hosts with odd numbers" in ran.output
-    text = fleet_text.as_text(report)
-    assert fleet_text.folded(odd[30:]) in text
+    assert report.chance.alone == odd == {*report.by_status()["suspicious"]}
+    assert f"{len(odd)} suspicious ({len(odd)} of them as chance makes)" in ran.output
+    assert f"{len(odd)} hosts, {listed(odd)}, are " in fleet_text.as_text(report)
+    page = fleet_page.build(report, title="t", links={})
+    assert page.sections[-1].blocks[0].suspects == ()  # type: ignore[attr-defined]
+    assert {row[0] for row in page.sections[-1].blocks[0].by_chance.rows} == odd  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_who_stands_out_is_no_part_of_what_is_too_many(make: Any, tmp_path: Path) -> None:
+    """Of 60 hosts that are off by chance one was 40 % slow in all it has: "34 hosts looked slow, which are too many for it to be the hosts"."""
+    files = noisy(make, tmp_path, 60)
+    maker = make.Maker(tmp_path / "bad.db", host="bad")
+    for level in ("1", "2", "4"):
+        options = {"command": ["x"], "metrics": RATE, "a": level}
+        maker.add("s", "command", options, "rate 600\n", axes=("a",))
+    report = outliers.build(load([*files, maker.write()]))
+    page = fleet_page.build(report, title="t", links={})
+
+    assert report.chance.apart == {"bad"}
+    assert re.match(
+        r"1 of 61 hosts looks slow: bad \(40 % worse in 3 of 3 numbers\); one session: to be measured again; \d+ more hosts are ",
+        page.sentence,
+    )
+    assert list(report.rerun) == ["bad"]  # the others are too many for a second look
+    assert page.sections[0].blocks[0].figures[0].grid.rows[0].name == "bad"  # type: ignore[union-attr]
+    assert [s.host for s in page.sections[-1].blocks[0].suspects] == ["bad"]  # type: ignore[attr-defined]
+    assert "beside 1 that stands out" in report.warnings[-1]
 
 
 def test_of_few_suspects_a_second_look_is_what_helps() -> None:

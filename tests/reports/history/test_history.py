@@ -106,7 +106,7 @@ def test_a_step_is_found_where_the_kernel_changed(nightly: Nightly) -> None:
     )  # copy, the first of the table
     text = history_text.as_text(report)
     assert (
-        "2026-01-08 03:00  4 regressed\n  at the same time: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+        "2026-01-08 03:00  4 regressed: s 7.2 % worse (all 4 numbers)\n  at the same time: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
         in text
     )
 
@@ -485,9 +485,11 @@ def test_the_page_draws_what_changed(nightly: Nightly) -> None:
 
     assert "<b>6.8</b>" not in page
     assert "&lt;b&gt;6.8" in page
-    assert "1 change on 2026-01-06, 4 regressed; at the same time: kernel 6.1.0 → " in page
+    assert "1 change on 2026-01-06: s 10 % worse (all 4 numbers); at the same time: kernel 6.1.0 → " in page.replace(
+        "\xa0", " "
+    )
     (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
-    assert figure.title == "node07: 4 regressed of 4 numbers on 2026-01-06"
+    assert figure.title == "node07: s 10 % worse (all 4 numbers) on 2026-01-06"
     assert len(figure.panels) == 4
     spec = figure.panels[0].wide
     assert [row["x"] for row in spec["datasets"]["changes"]] == [4.5]  # days from the first
@@ -564,13 +566,15 @@ def test_what_a_check_doubts_is_marked_with_its_sessions(make: Any, nightly: Nig
 
     assert {h.doubt for h in report.histories} == {"G11 in 1 of 15 sessions"}
     text = history_text.as_text(report)
-    assert "4 regressed (⚠ 4 of 4 numbers doubted by G11)\n" in text
+    assert "4 regressed (⚠ 4 of 4 numbers doubted by G11): s 10 % worse (all 4 numbers)\n" in text
     assert text.count(" ⚠ G11 in 1 of 15 sessions ") == 4
     assert "⚠: doubtful, by the checks named" in text
     series = json.loads(history_text.as_json(report))["series"]
     assert [[row["doubtful"] for row in one["sessions"]] for one in series] == [[[]] * 14 + [["G11"]]] * 4
     page = history_page.build(report, title="t")
-    assert "4 regressed (⚠ 4 of 4 numbers doubted by G11); at the same time: " in page.sentence
+    assert (
+        "s 10 % worse (all 4 numbers) (⚠ 4 of 4 numbers doubted by G11); at the same time: " in page.sentence
+    )
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.heading.startswith("⚠ ")
     assert "repeats far apart (G11, the only cell, in 1 of 15 files)" in figure.doubted
@@ -616,7 +620,7 @@ def test_an_update_that_took_three_days_is_one_change(nightly: Nightly) -> None:
     assert "n[0-8]: 16 sessions each, 2026-01-01 to 2026-01-16, 4 numbers: 1 change, told above" in lines
     assert "n10: 16 sessions, 2026-01-01 to 2026-01-16, 4 numbers: no change" in lines
     assert [line for line in lines if re.match(r"20\d\d-\d\d-\d\d \d\d:", line)] == [
-        "2026-01-09 03:00  4 regressed"
+        "2026-01-09 03:00  4 regressed: s 10 % worse (all 4 numbers)"
     ]  # n9's
     listed = history_text.as_text(report, everything=True).splitlines()
     assert sum(line.endswith(": 1 change") for line in listed) == 10

@@ -154,7 +154,7 @@ def test_two_changes_back_and_forth_have_each_its_text(nights: Add) -> None:
             "improved",
         ]
     assert "Thick line: the level between changes; orange" in figure.sub
-    assert "Line: the level between changes. Dashed: before the session" in figure.note
+    assert "Line: the level between changes. Dashed: just before the first session" in figure.note
 
 
 def test_what_drifts_has_a_legend_of_its_own(nights: Add) -> None:
