@@ -22,7 +22,7 @@ def sizes(report: Report, hosts: Sequence[str], most: int) -> str:
     """Return "n005 (20 to 27 % worse in 244 of 255 numbers), n007 (12 to 13 % in 48) and n[009-010]", the worst first: of a host what no chance makes,
     where that is some of it. Of more than `most` hosts those without figures are counted."""
     first = hosts[: _SIZED if len(hosts) > _SIZED + 1 else len(hosts)]
-    told = []
+    told: list[str] = []
     for host in first:
         how = size(report, host, of=not told)
         told.append(f"{host} ({how})" if how else host)

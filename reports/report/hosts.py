@@ -45,7 +45,7 @@ def figures(results: Results, guilty: Guilty) -> tuple[Figure, ...]:
     """
     if not facets.pooled([run for tool in results.tools for run in results.good(tool) if not run.captured]):
         return ()
-    report = outliers.build(results, guilty=guilty)
+    report = outliers.build(results, guilty=guilty).leading()
     several = len(report.groups) > 1
     drawn = [
         figure

@@ -258,7 +258,7 @@ def test_a_history_says_when_and_fails_if_asked(
     assert done.returncode == 1, done.stderr
     (step,) = json.loads(done.stdout)["steps"]
     assert (step["started_utc"][:10], step["regressed"]) == ("2026-03-07", 1)
-    assert "1 regressed of 1 number on 2026-03-07" in (tmp_path / "history.html").read_text()
+    assert "worse (its only number) on 2026-03-07" in (tmp_path / "history.html").read_text()
 
 
 def test_what_a_nightly_job_and_a_scrape_go_by(
