@@ -114,9 +114,8 @@ class Cell:
     tool: str
     options: Mapping[str, Value]
     place: Place | None = None
-    axes: tuple[
-        str, ...
-    ] = ()  # the options that vary over the sweep, in the file's order ("place" among them)
+    # the options that vary over the sweep, in the file's order ("place" among them)
+    axes: tuple[str, ...] = ()
     apart: Mapping[str, Value] = field(default_factory=dict)
     """What `reports.results.cells` found that tells it from others of its sweep, and is no option: "metrics.rate.unit". No part of what it is."""
 
@@ -237,9 +236,8 @@ class PlannedRun:
     timeout_s: float
     nominal_s: float  # wall time of the process, by the tool's own reckoning
     estimate_s: float  # the same, corrected by what earlier runs took
-    guessed_at_most_s: float = (
-        0.0  # of a cell that never ran and of which nobody says how long it takes: what it may take; else 0
-    )
+    # of a cell that never ran and of which nobody says how long it takes: what it may take; else 0
+    guessed_at_most_s: float = 0.0
     program: str  # name of the program in Session.programs
     files: Mapping[str, str] = field(default_factory=dict)
     """What makes its numbers beside that program, by name: the launcher and library of an MPI, the program of a command."""

@@ -45,9 +45,8 @@ class IntakeOptions:
     axes: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # searched in the name of each file
     settings: Mapping[str, str] = field(default_factory=dict)  # of every cell
     columns: tuple[str, ...] = ()  # of the plain tables of the tool, one description for each form
-    whole: bool = (
-        False  # a report: beside these tables what tools themselves printed is read, of whatever tool
-    )
+    # a report: beside these tables what tools themselves printed is read, of whatever tool
+    whole: bool = False
     command: str = ""  # the command line that printed it, as it was typed
 
 

@@ -40,9 +40,8 @@ class Sweep:
 
     id: str  # eight hex digits; in the names of its jobs
     folder: str  # absolute
-    was: str = (
-        ""  # where job.sh has its jobs bring their results, if the folder has been moved or copied since
-    )
+    # where job.sh has its jobs bring their results, if the folder has been moved or copied since
+    was: str = ""
     via: Via
     hosts: tuple[str, ...]
     experiments: Mapping[str, str]  # name of the copy in the folder → sha256

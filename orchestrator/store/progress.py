@@ -23,9 +23,8 @@ class Progress:
     """What is there of each run, and of the last session."""
 
     cells: Mapping[str, tuple[str, int]]  # point_id → (sweep, repeats that were asked for)
-    last: Mapping[
-        tuple[str, int], tuple[str, str]
-    ]  # (point_id, repeat) → (status, reason) of its best or last attempt
+    # (point_id, repeat) → (status, reason) of its best or last attempt
+    last: Mapping[tuple[str, int], tuple[str, str]]
     skipped: Mapping[str, str]  # sweep → why a cell of it cannot run here
     sessions: int
     ended: bool  # the last session came to its end

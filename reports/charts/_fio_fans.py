@@ -50,9 +50,8 @@ class _Fan:
     of: facets.Facet
     lines: tuple[Curve, ...]  # named by their quantiles, the lowest first
     drawn: frozenset[int]  # iodepths
-    depths: Mapping[
-        int, Sequence[tuple[float, float]]
-    ]  # iodepth → (IOPS, p99 in ns) of each repeat, where all have a p99
+    # iodepth → (IOPS, p99 in ns) of each repeat, where all have a p99
+    depths: Mapping[int, Sequence[tuple[float, float]]]
     tails: tuple[float, ...]  # how many times its median p99 is, of each repeat at each of these depths
     runs: tuple[Run, ...]
     hollow: bool

@@ -30,14 +30,12 @@ class AccessTime:
     bound: bool = False  # more than half of it is the timer: the access itself takes less
     plain: bool = True  # a load of one cache line: what a cache takes to answer
     statistic: str = "mean"  # of the accesses of a run: "median", "mean" where its tool tells no more, "median of blocks" of many accesses each
-    words: tuple[
-        str, ...
-    ] = ()  # that its name is made of, where that is of several: what was timed, of what, …
+    # that its name is made of, where that is of several: what was timed, of what, …
+    words: tuple[str, ...] = ()
     drawn: bool = False  # is it in a figure of its own tool, too?
     size: float | None = None  # of memory: the bytes that are accessed; None where nothing tells
-    metric: str = (
-        ""  # which of its cell's numbers it is, as `Name.tells_of`; "": any doubt of the cell is one of it
-    )
+    # which of its cell's numbers it is, as `Name.tells_of`; "": any doubt of the cell is one of it
+    metric: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +56,8 @@ class Chapter:
 
     tool: str
     figures: tuple[Figure, ...]
-    key_numbers: tuple[
-        KeyNumber, ...
-    ] = ()  # of each cell that has one: the page shows the best of a name and program
+    # of each cell that has one: the page shows the best of a name and program
+    key_numbers: tuple[KeyNumber, ...] = ()
     access_times: tuple[AccessTime, ...] = ()
     between_nodes: tuple[Spot, ...] = ()  # of one run that measured several nodes
     devices: Mapping[Run, str] = field(default_factory=dict)  # what the I/Os of a run went to: "nvme0n1"

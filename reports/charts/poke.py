@@ -529,9 +529,8 @@ class _Pair(NamedTuple):
     total: int  # B
     few: int  # files
     many: int
-    times: tuple[
-        list[float], list[float]
-    ]  # ns, of few files and of many: each repeat, in the order in which they ran
+    # ns, of few files and of many: each repeat, in the order in which they ran
+    times: tuple[list[float], list[float]]
 
     @property
     def ratios(self) -> tuple[float, ...]:

@@ -51,9 +51,8 @@ class Fault:
     metric: str = ""  # what it doubts, where the others of the cell are sound: "latency"
     also: tuple[str, ...] = ()  # other metrics of the cell that it doubts, without a word of their own
     text: str  # the arithmetic with this cell's numbers; {} for each that is quoted
-    quoted: tuple[
-        Quoted, ...
-    ] = ()  # of this run; of several repeats a text has them all: "takes 6.30 to 12.3 µs"
+    # of this run; of several repeats a text has them all: "takes 6.30 to 12.3 µs"
+    quoted: tuple[Quoted, ...] = ()
     title: str = ""  # the finding in plain words, with figures; the text if empty
     cell: str = ""  # which cell; the run's own description if empty
     runs: tuple[Run, ...] = ()  # all that it is about, where they are not the repeats of one cell

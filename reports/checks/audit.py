@@ -39,17 +39,14 @@ class Finding:
     where: str  # the host, and file where there are several
     cells: tuple[tuple[str, str], ...]  # (cell, the arithmetic with its numbers)
     todo: str
-    doubts: frozenset[
-        tuple[object, ...]
-    ]  # the cells, by `_cells.cell_key`, and what of each ("": all its numbers)
-    repeats: str = (
-        ""  # how many repeats of the first cell show it, as its arithmetic ends: " (1 of 3 repeats)"
-    )
+    # the cells, by `_cells.cell_key`, and what of each ("": all its numbers)
+    doubts: frozenset[tuple[object, ...]]
+    # how many repeats of the first cell show it, as its arithmetic ends: " (1 of 3 repeats)"
+    repeats: str = ""
     own: frozenset[tuple[str, int]] = frozenset()  # the runs that it is about by themselves: file, number
     is_of_runs: bool = False  # as `Check.is_of_runs`
-    axes: tuple[
-        tuple[str, str, tuple[tuple[str, Scalar], ...]], ...
-    ] = ()  # of each of `cells` its file, point_id and labels; of a line that speaks of several, those of the first
+    # of each of `cells` its file, point_id and labels; of a line that speaks of several, those of the first
+    axes: tuple[tuple[str, str, tuple[tuple[str, Scalar], ...]], ...] = ()
     host: str = ""
 
     @property

@@ -110,9 +110,8 @@ class _Curves:
     rows: Sequence[Row]
     axis: str
     groups: tuple[Mapping[str, Sequence[Row]], ...]  # name → its points; "" of the only curve
-    levels: Mapping[
-        str, float
-    ]  # name → the number that alone tells it from the others; empty where none does
+    # name → the number that alone tells it from the others; empty where none does
+    levels: Mapping[str, float]
     left: int  # curves that are not drawn
     lost: int  # points without a ratio
 

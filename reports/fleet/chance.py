@@ -29,16 +29,13 @@ class Chance:
     expected: float  # looks that were, if all hosts were equal
     hosts: int  # that are suspicious in something, with however many sessions
     of: int  # all hosts
-    confirmed: int | None = (
-        None  # suspicious numbers of hosts with three sessions or more; None: there is no such host
-    )
-    apart: frozenset[str] = (
-        frozenset()
-    )  # suspicious hosts that are further off, or oftener, than chance makes
+    # suspicious numbers of hosts with three sessions or more; None: there is no such host
+    confirmed: int | None = None
+    # suspicious hosts that are further off, or oftener, than chance makes
+    apart: frozenset[str] = frozenset()
     of_apart: int = 0  # looks of `found` that are these hosts'
-    alone: frozenset[str] = (
-        frozenset()
-    )  # suspicious hosts that chance alone may have made, all of them together
+    # suspicious hosts that chance alone may have made, all of them together
+    alone: frozenset[str] = frozenset()
 
     @property
     def others(self) -> int:

@@ -32,9 +32,8 @@ class Way:
     number: int = 1  # of the first new folder
     options: tuple[str, ...] = ()  # of the engine: --via, --sbatch ...
     names: Mapping[str, str] | None = None  # result file, by its short name → what the engine calls its host
-    absent: tuple[
-        str, ...
-    ] = ()  # experiments that the commands of before name, and `work` does not have: it is another folder
+    # experiments that the commands of before name, and `work` does not have: it is another folder
+    absent: tuple[str, ...] = ()
     covered: bool = True  # whether the command that judges sees what is below `folder`
 
 

@@ -263,29 +263,24 @@ class Report:
     """What a fleet is like."""
 
     groups: tuple[Group, ...]  # the largest first
-    statuses: Mapping[
-        str, Status
-    ]  # every host → the worst that any of its numbers says, or all of them together
+    # every host → the worst that any of its numbers says, or all of them together
+    statuses: Mapping[str, Status]
     odd: tuple[Odd, ...]  # the worst host first, in it the worst number first
-    everywhere: tuple[
-        Everywhere, ...
-    ]  # hosts that no single number accuses, or suspects if they are suspected only
-    differing: Mapping[
-        str, tuple[str, ...]
-    ]  # odd host → "microcode 0xd0, not 0xf0": what else is special about it
+    # hosts that no single number accuses, or suspects if they are suspected only
+    everywhere: tuple[Everywhere, ...]
+    # odd host → "microcode 0xd0, not 0xf0": what else is special about it
+    differing: Mapping[str, tuple[str, ...]]
     unlike: tuple[Difference, ...]  # hosts that were measured with something else than most of their group
     unmatched: tuple[Unmatched, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the hosts that lack it
     warnings: tuple[str, ...]
     chance: Chance
-    by_chance: tuple[
-        Odd, ...
-    ]  # what is odd about hosts that chance alone may have made, each measurement once
+    # what is odd about hosts that chance alone may have made, each measurement once
+    by_chance: tuple[Odd, ...]
     repeated: frozenset[tuple[str, Key]]  # host, number: what is another number of the host, told once more
     rerun: Mapping[str, tuple[str, ...]]  # host → sweeps to run again before anybody is accused
-    sessions: Mapping[
-        str, tuple[Session, ...]
-    ]  # host → its sessions, the earliest first; of those of one hour the last
+    # host → its sessions, the earliest first; of those of one hour the last
+    sessions: Mapping[str, tuple[Session, ...]]
     files: Mapping[str, tuple[str, ...]]  # host → its result files, by their short names
     times: tuple[float, float]  # the first and the last session, s since 1970
     threshold: float  # relative: what is less worse is not slow

@@ -57,9 +57,8 @@ class History:
     runs: tuple[int, ...]
     doubts: tuple[str, ...]  # of each session, the checks that convict its cell; "" of a sound one
     least: float  # from where on a step of it is news, relative: what a program prints too few digits of may move by more than the threshold
-    changes: tuple[
-        Change, ...
-    ]  # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
+    # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
+    changes: tuple[Change, ...]
     regressed: bool  # it did, and is still worse than before that
     drift: Drift | None = None  # it moved little by little: then no change of it is news
     recent: Recent | None = None  # its last sessions lie far outside, and are too few to be called a change
@@ -121,9 +120,8 @@ class Step:
     before: Moment  # the last session before it that has these numbers
     changed: tuple[tuple[History, Change], ...]  # the largest first
     differences: tuple[Difference, ...]
-    one_sided: tuple[
-        str, ...
-    ]  # what only one of the two sessions recorded: nobody can say whether it changed
+    # what only one of the two sessions recorded: nobody can say whether it changed
+    one_sided: tuple[str, ...]
     off_by: int  # sessions between the step and the differences: 0, or one to either side
 
     @property

@@ -113,9 +113,8 @@ class Binned(NamedTuple):
     target: str
     op: str
     quantiles: Mapping[str, float]  # "p50" … "p99.9" → ns, those that so many samples fix
-    steps: Mapping[
-        str, float
-    ]  # of each of them the width of its bucket, the clock's step at least; of one without any nothing
+    # of each of them the width of its bucket, the clock's step at least; of one without any nothing
+    steps: Mapping[str, float]
 
 
 @reading(Binned)

@@ -33,9 +33,8 @@ class KeyNumber:
     possible: str = ""  # its share of what the parts could do
     lacks: str = ""  # what to do to know that, in a sentence
     alone: str | None = None  # its context without what that holds it against
-    of_memory: bool = (
-        False  # of accesses that no cache may have held, of a tool that measures other places, too
-    )
+    # of accesses that no cache may have held, of a tool that measures other places, too
+    of_memory: bool = False
 
     def without_runs(self) -> KeyNumber:
         """Return the number as it is read."""
@@ -59,9 +58,8 @@ class Section:
     lead: tuple[str, ...] = ()  # paragraphs below the heading
     opening: bool = False  # it answers at a glance, and stands before what else there is to know
     blocks: tuple[Block, ...] = ()
-    doubted: tuple[
-        str, ...
-    ] = ()  # the checks that doubt rows of its table of verdicts, below which they stand
+    # the checks that doubt rows of its table of verdicts, below which they stand
+    doubted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +107,8 @@ class Node:
     width: int
     height: int
     squares: tuple[tuple[str, str], ...]  # colour, path
-    numbers: tuple[
-        tuple[int, int, str, str], ...
-    ]  # x of the middle, y of the foot, PU, colour ("": the page's)
+    # x of the middle, y of the foot, PU, colour ("": the page's)
+    numbers: tuple[tuple[int, int, str, str], ...]
     frames: str
     memory: str
     used: int  # PUs that have a colour

@@ -46,9 +46,8 @@ class Job(NamedTuple):
     sys_cpu: float | None
     job_runtime: float | None  # ns, summed over the processes
     processes: int | None  # as printed
-    depths: Mapping[
-        int, float
-    ]  # queue depth → share of the I/Os that were submitted at it, up to the next depth
+    # queue depth → share of the I/Os that were submitted at it, up to the next depth
+    depths: Mapping[int, float]
     options: Mapping[str, str]  # as printed
 
 

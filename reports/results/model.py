@@ -80,14 +80,12 @@ class Run:
     record: RunRecord
     where: str  # the host; with the file, where several files come from one host
     parsed: Parsed | None  # None: not ok, or not readable
-    aside: Parsed | None = (
-        None  # what a disturbed run found: told with a mark where its cell has nothing else, part of no number
-    )
+    # what a disturbed run found: told with a mark where its cell has nothing else, part of no number
+    aside: Parsed | None = None
     unreadable: str = ""  # why an output of a run that ended well cannot be read
     source: str = ""  # a captured text of a sweep whose texts are told apart by their names: its name
-    text: str = (
-        ""  # of a captured run, where the files hold several texts: the name of its own, and which part of it
-    )
+    # of a captured run, where the files hold several texts: the name of its own, and which part of it
+    text: str = ""
     build: str = ""  # which program, where runs of the file come from several of one name and version
     stdout: str = ""  # an excerpt, of a captured text alone
     stderr: str = ""
@@ -237,9 +235,8 @@ class Long:
     """A tool's measurements in long form, as in the module's docstring: what a run says once, and its rows."""
 
     runs: tuple[Run, ...]
-    columns: tuple[
-        str, ...
-    ]  # those of a run, then the labels of the tool's table, then metric, unit and value
+    # those of a run, then the labels of the tool's table, then metric, unit and value
+    columns: tuple[str, ...]
     labels: int  # where the labels begin
     _varying: Mapping[str, str]  # column → option
 

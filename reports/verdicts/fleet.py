@@ -61,16 +61,13 @@ class Metric:
     better: Direction
     values: Mapping[str, Sequence[float]]  # host → the value of each of its sessions
     resolution: float = 0.0  # last printed digit, relative
-    baseline: Sequence[
-        float
-    ] = ()  # values of good hosts, or of past sessions: compared with them instead of each other
-    floor: float | None = (
-        None  # a value worse than this is slow, whatever the others do (a ceiling, where lower is better)
-    )
+    # values of good hosts, or of past sessions: compared with them instead of each other
+    baseline: Sequence[float] = ()
+    # a value worse than this is slow, whatever the others do (a ceiling, where lower is better)
+    floor: float | None = None
     tolerance: float | None = None  # so much worse than the median is slow, whatever the spread
-    unsure: str = (
-        ""  # why the hosts may have measured differently: nobody is accused by each other's values then
-    )
+    # why the hosts may have measured differently: nobody is accused by each other's values then
+    unsure: str = ""
 
 
 FLOOR: Final = "beyond the floor"
@@ -98,9 +95,8 @@ class Host:
     worse: float | None  # relative distance from the median, above 0 is worse
     reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
     doubt: str = ""  # the checks that convict its runs, which the statistics do not ask: "F1, F7"
-    beyond_chance: bool = (
-        False  # is z above what chance makes of equal hosts in one of 20 fleets, which slow asks, too
-    )
+    # is z above what chance makes of equal hosts in one of 20 fleets, which slow asks, too
+    beyond_chance: bool = False
 
     @property
     def is_odd(self) -> bool:
@@ -120,9 +116,8 @@ class Strip:
     middle: float | None  # what hosts are compared with
     spread: float | None  # robust sd, same unit
     hosts: tuple[Host, ...]
-    unseen: float | None = (
-        None  # relative: what is less worse, in three sessions, is not told from the others
-    )
+    # relative: what is less worse, in three sessions, is not told from the others
+    unseen: float | None = None
     worse_half: tuple[str, ...] = ()  # where the hosts fall into two groups, those of the worse one
     looks: int = 0  # hosts of fewer than three sessions that were compared
     by_chance: float = 0.0  # so many of them are suspicious on average where all hosts are equal

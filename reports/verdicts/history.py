@@ -47,9 +47,8 @@ class Change(Move):
     """A step in a series: between the medians of the session medians from one change to the next."""
 
     index: int  # the first session after it, from 0
-    word: Literal[
-        "regressed", "improved", "changed"
-    ]  # "changed": smaller than the threshold, or no direction is better
+    # "changed": smaller than the threshold, or no direction is better
+    word: Literal["regressed", "improved", "changed"]
 
 
 def changes(values: Sequence[float], better: Direction, *, threshold: float = MATTERS) -> tuple[Change, ...]:

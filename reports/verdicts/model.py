@@ -56,9 +56,8 @@ class Sample:
     better: Direction
     session_a: tuple[Hashable, ...] = ()  # the session of each run of `a`; empty: all from one
     session_b: tuple[Hashable, ...] = ()
-    resolution: float = (
-        0.0  # size of the last printed digit, or of a histogram's bin, through the value; 0: fine
-    )
+    # size of the last printed digit, or of a histogram's bin, through the value; 0: fine
+    resolution: float = 0.0
     interleaved: bool = False  # A and B took turns in each session: there is no session noise between them
     disturbed: tuple[Literal["A", "B"], ...] = ()  # sides whose every run something else disturbed
 
@@ -92,9 +91,8 @@ class Rules:
     tau: float | None = None  # sd of the logs from session to session; None: learned from the samples
     tau_source: TauSource = "given"  # said of `tau`
     prior: Prior | None = None  # variance learned elsewhere (a screening); None: learned from the samples
-    among: int = (
-        0  # the samples were picked, by their numbers, among so many of the family: each counts as a test
-    )
+    # the samples were picked, by their numbers, among so many of the family: each counts as a test
+    among: int = 0
 
     def threshold_of(self, family: str) -> float:
         return self.thresholds.get(family, self.threshold)
@@ -143,9 +141,8 @@ class Decision:
     threshold: float  # relative
     resolution: float
     method: Method
-    unsure: tuple[
-        Literal["A", "B"], ...
-    ] = ()  # sides whose every run was disturbed: why there is no firm verdict
+    # sides whose every run was disturbed: why there is no firm verdict
+    unsure: tuple[Literal["A", "B"], ...] = ()
     need_repeats: int | None = None  # a side, in all
     need_sessions: int | None = None  # a side, in all
     advice: Advice | None = None
