@@ -6,7 +6,7 @@ is one of the page's key numbers, of a cell each, so that a page says of no plac
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Self
@@ -14,7 +14,7 @@ from typing import Self
 from orchestrator.machine.cpulist import format_cpulist, named_cpus
 from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
 from orchestrator.store.rows import Session
-from reports.charts import chart_module, wording
+from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import AccessTime, Chapter, Spot
 from reports.charts.core_pairs import CACHES
 from reports.charts.soundness import is_hollow
@@ -49,8 +49,13 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     itself, of each text alone."""
     sessions = [m.session for m in results.machines if m.session.topology and m.session.topology.cores]
     shapes: dict[Hashable, int] = {}  # a shape of many cores is not hashed again for each run
+    shape_of = {s.topology_text: shapes.setdefault(_shape(s.topology), len(shapes)) for s in sessions if s.topology}  # fmt: skip
+    alike = {
+        shape: {s.host for s in own}
+        for shape, own in group_by(sessions, lambda s: shape_of[s.topology_text]).items()
+    }
     machines = {
-        (s.host, s.topology_text): (s.host, shapes.setdefault(_shape(s.topology), len(shapes))) for s in sessions if s.topology
+        (s.host, s.topology_text): _named(s.host, alike[shape_of[s.topology_text]], shape_of[s.topology_text]) for s in sessions
     }  # fmt: skip
 
     def machine_of(runs: Sequence[Run]) -> Machine | None:
@@ -59,20 +64,35 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
         return found.pop() if len(found) == 1 else None
 
     chapters = list(chapters)
-    spots = group_by((s for c in chapters for s in c.on_machine), lambda s: machine_of(s.number.runs))
+    spots = group_by(
+        (_of_hosts(s) for c in chapters for s in c.on_machine), lambda s: machine_of(s.number.runs)
+    )
     timed = (t for c in chapters for t in c.access_times if t.size and not is_hollow((t.run,)))
     times = group_by(timed, lambda t: machine_of((t.run,)))
     ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
     latest = {machines[s.host, s.topology_text]: s for s in sessions}
     known = (
-        _Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty).drawn()
+        replace(_Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty).drawn(), host=machine[0])
         for machine, session in latest.items()
         if machine in ran
     )  # fmt: skip
     found = (*_once(known), *_of_unknown(spots.get(None, ()), guilty))
-    return tuple(
-        sorted(found, key=lambda drawing: not drawing.measured)
-    )  # the first is open: one with numbers, if there is one
+    # the first is open: one with numbers, if there is one
+    return tuple(sorted(found, key=lambda drawing: not drawing.measured))
+
+
+def _named(host: str, alike: Collection[str], shape: int) -> Machine:
+    """Return the machine of a host; so many hosts that they share their panels are one, whose numbers are their medians."""
+    if len(alike) <= facets.MOST_HOSTS:
+        return host, shape
+    return f"{len(alike)} hosts alike ({hostlist.folded(alike)}), the median of each number", shape
+
+
+def _of_hosts(spot: Spot) -> Spot:
+    """Return a number as it is told of very many hosts: what they differ by is no unsteadiness."""
+    if len({run.host for run in spot.number.runs}) <= facets.MOST_HOSTS:
+        return spot
+    return replace(spot, number=replace(spot.number, unsteady=False, spread="", repeats=""))
 
 
 def _once(drawn: Iterable[Drawing]) -> Iterator[Drawing]:

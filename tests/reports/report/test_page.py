@@ -488,6 +488,28 @@ def test_the_table_of_hosts_has_the_worst_verdict_first() -> None:
     assert [cells[0] for cells in table.rows] == ["n3", "n1", "n2"]
 
 
+@pytest.mark.parametrize(
+    ("n", "named"), [(12, "12 hosts alike (n[000-011]), the median of each number"), (3, "n000")]
+)
+def test_many_hosts_alike_are_one_machine_with_their_medians(
+    make: Any, tmp_path: Path, n: int, named: str
+) -> None:
+    """Above the medians of twelve hosts their drawing said "has no number here"."""
+    for i in range(n):
+        maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i:03d}")
+        maker.topology = "pack:1 [numa] core:4 pu:1"
+        maker.add("s", "stream", {"threads": 4}, make.stream_text(20e3 + 100 * i, 4), place="local")
+        maker.write()
+    drawn = build.build(load(sorted(tmp_path.glob("*.db")))).machines
+
+    assert drawn[0].host == named
+    assert len(drawn) == (1 if n > 8 else n)
+    (part,) = drawn[0].packages
+    assert part.memory
+    (number,) = part.memory.numbers
+    assert number.value == ("20.6" if n > 8 else "20.0")  # 20.55
+
+
 def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp_path: Path) -> None:
     built = build.build(load(hosts(make, tmp_path, 12)))
 
