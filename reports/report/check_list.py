@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.model import ONE_CELL, Alias, Skipped
 from reports.charts import wording
@@ -78,14 +79,29 @@ def _whose(finding: Finding, cell: str, of_hosts: bool, of_sweeps: bool) -> str:
 
 
 def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
+    yield from _left_out(results)
+    yield from _failed(results)
+    yield from _not_started(results)
+    yield from _stand_ins(results)
+    yield from _remarks(results, {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags})  # fmt: skip
+    if results.tools:
+        yield Check(
+            level="ok" if not findings and watched(results) else "info",
+            subject=f"{coverage(results)}.",
+            text="What no check looks at, they do not vouch for.",
+        )
+    yield from _once(results)
+
+
+def _left_out(results: Results) -> Iterable[Check]:
+    """Give the cells that were skipped or measured under another name, a line a sweep and reason."""
     left_out: Iterable[tuple[str, str, Skipped | Alias]] = itertools.chain(
         ((where, "skipped", cell) for where, cell in results.skipped),
         ((where, "measured under another name", alias) for where, alias in results.aliases),
     )
     by_reason: dict[tuple[str, str, str], list[tuple[str, Skipped | Alias]]] = {}
-    beyond: dict[
-        tuple[str, str], Counter[str]
-    ] = {}  # of what is not listed its reasons: there may be a million
+    # of what is not listed its reasons: there may be a million
+    beyond: dict[tuple[str, str], Counter[str]] = {}
     for where, word, cell in left_out:
         key = cell.sweep, word, cell.reason
         if key in by_reason or len(by_reason) < _MOST_REASONS:
@@ -108,13 +124,20 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         yield Check(
             level="info", subject=subject, text="The tables skipped and alias of the result file name them."
         )
-    told = group_by(
-        results.failed, lambda r: (r.cell.sweep, r.record.status, r.record.reason or r.unreadable)
-    )
+
+
+_OF_ONE_RUN: Final = re.compile(r"\b0x[0-9a-f]+\b|\b(?=\w*\d)[0-9a-f]{6,}\b|\d{4,}", re.IGNORECASE)
+"""What a program prints of one run alone: addresses, ids of threads and processes, times."""
+
+
+def _failed(results: Results) -> Iterable[Check]:
+    """Give the runs that failed, a line a sweep and reason; reasons that differ in `_OF_ONE_RUN` alone are one, that of the first."""
+    told = group_by(results.failed, lambda r: (r.cell.sweep, r.record.status, _OF_ONE_RUN.sub("…", _reason(r))))  # fmt: skip
     repeats = _repeats(results) if told else Counter()
     several = len({machine.file for machine in results.machines}) > 1
-    for (sweep, status, reason), runs in list(told.items())[:_MOST_REASONS]:
+    for (sweep, status, _), runs in list(told.items())[:_MOST_REASONS]:
         files = [f"{run.file}, " for run in runs] if several else [""] * len(runs)
+        reason = _reason(runs[0])
         yield Check(
             level="warn",
             subject=f"{files[0] if len({*files}) == 1 else ''}{sweep}: {_of_cell(runs, repeats, _ended(status))}.",
@@ -132,6 +155,13 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         reasons = f"{fmt.plural(len(others), 'more reason')}."
         text = f"{sweep}: {count} gave no number. pinsweep show FILE --runs lists them."
         yield Check(level="warn", subject=fmt.sentence(reasons), text=text)
+
+
+def _reason(run: Run) -> str:
+    return run.record.reason or run.unreadable
+
+
+def _not_started(results: Results) -> Iterable[Check]:
     for sweep, not_started in group_by(results.not_started, lambda m: m[1].sweep).items():
         yield Check(
             level="warn",
@@ -139,13 +169,19 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             text="The sweep still runs, or was stopped before them; then the same command goes on where it stopped.",
             **_listed((f"{cell.describe()}, repeat {repeat}" for _, cell, repeat in not_started), "run"),
         )
+
+
+def _stand_ins(results: Results) -> Iterable[Check]:
     if notes := [note.removesuffix(".") for tool in results.tools if (note := stand_in_note(results, tool))]:
         yield Check(
             level="info",
             subject=f"{'; '.join([notes[0], *(note[0].lower() + note[1:] for note in notes[1:])])}.",
             text="Options and output are those of the tools; the numbers are not to be quoted as their results.",
         )
-    spoken_of = {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags}
+
+
+def _remarks(results: Results, spoken_of: Collection[str]) -> Iterable[Check]:
+    """Give what the parsers remark. spoken_of: remarks that a finding tells of."""
     flagged = (
         (naming.program_name(run), flag.id, flag.text, run)
         for tool in results.tools
@@ -166,12 +202,9 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
                 text=f"{program}, {count}.{wording.of_texts(run for *_, run in same)}",
                 **(_listed(which, "cell") if len(same) < of else {}),
             )
-    if results.tools:
-        yield Check(
-            level="ok" if not findings and watched(results) else "info",
-            subject=f"{coverage(results)}.",
-            text="What no check looks at, they do not vouch for.",
-        )
+
+
+def _once(results: Results) -> Iterable[Check]:
     once = [
         tool
         for tool in results.tools

@@ -510,6 +510,24 @@ def test_many_hosts_alike_are_one_machine_with_their_medians(
     assert number.value == ("20.6" if n > 8 else "20.0")  # 20.55
 
 
+def test_runs_that_failed_alike_are_one_line_whatever_addresses_they_print(make: Any, tmp_path: Path) -> None:
+    """One unknown cipher was twelve lines of "1 of 2 runs failed", a thread's id in each."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size, thread in (
+        (1, "80EBEFB9C27F0000"),
+        (2, "80DB12340A7F0000"),
+        (3, "pid 41233"),
+        (4, "exit status 1"),
+    ):
+        reason = f"{thread}: unknown cipher"
+        maker.add("ssl", "command", {"command": "x", "size": size}, "", axes=("size",), status="failed", reason=reason)  # fmt: skip
+    checks = build.build(load([maker.write()])).checks
+
+    assert [c.subject for c in checks if c.level == "warn"] == [
+        "ssl: 2 runs of 2 cells failed.", "ssl: 1 run failed (size=3).", "ssl: 1 run failed (size=4).",
+    ]  # fmt: skip
+
+
 def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp_path: Path) -> None:
     built = build.build(load(hosts(make, tmp_path, 12)))
 
