@@ -6,7 +6,9 @@ or where PINSWEEP_CORPUS says. Tests that need it skip with the reason where it 
 
 from __future__ import annotations
 
+import functools
 import gc
+import hashlib
 import json
 import os
 import pty
@@ -20,8 +22,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+import vl_convert
 from hypothesis import HealthCheck, settings
 
 from orchestrator.programs import kernels
@@ -133,6 +137,38 @@ def of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "of_all_workers"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _each_picture_is_drawn_once(of_all_workers: Path) -> Iterator[None]:
+    """What vl-convert answers is kept for whoever asks the same, in any worker: half of the pictures are of results that other tests draw, too."""
+    folder = of_all_workers / "drawn"
+    folder.mkdir(exist_ok=True)
+    fonts: list[str] = []  # by which texts are measured from then on
+
+    def registered(directory: str) -> None:
+        register(directory)
+        fonts.append(directory)
+
+    def once(draw: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(draw)
+        def drawn(*asked: Any, **how: Any) -> Any:
+            key = json.dumps([vl_convert.__version__, draw.__name__, asked, how, fonts])
+            found = folder / hashlib.sha256(key.encode()).hexdigest()
+            if not found.exists():
+                unfinished = folder / f"{found.name}-{os.getpid()}"
+                unfinished.write_text(json.dumps(draw(*asked, **how)), encoding="utf-8")
+                unfinished.rename(found)
+            return json.loads(found.read_text(encoding="utf-8"))
+
+        return drawn
+
+    with pytest.MonkeyPatch.context() as patch:
+        for draw in (vl_convert.vegalite_to_vega, vl_convert.vega_to_svg):
+            patch.setattr(vl_convert, draw.__name__, once(draw))
+        register = vl_convert.register_font_directory
+        patch.setattr(vl_convert, "register_font_directory", registered)
+        yield
 
 
 @pytest.fixture

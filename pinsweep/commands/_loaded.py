@@ -6,6 +6,10 @@ import importlib
 import pkgutil
 
 
+_NOT_NEEDED = {"parsers.frames"}
+"""Modules of what a host that only measures does not have: pandas."""
+
+
 def all_that_a_sweep_uses() -> None:
     """Import what reads, judges and tells runs, of every tool: a result file may hold more of them than this sweep."""
     import parsers
@@ -16,5 +20,6 @@ def all_that_a_sweep_uses() -> None:
 
     for package in (parsers, tools, checks, numbers, readings):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+            if module.name not in _NOT_NEEDED:
+                importlib.import_module(module.name)
     checks.checks()  # asked for again at the end, and the same then

@@ -114,7 +114,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
     ),
     "fleet": record(
         "Which hosts are slow, and in what.",
-        accused=listed(text("A host."), "Slow or broken."), nodes=mapped(_HOSTS, "Verdict (slow, broken, suspicious, ok …) → hosts."), folded=mapped(text("Hosts, folded."), "The same: n[001-004]."),
+        accused=listed(text("A host."), "Slow or broken."), by_chance=listed(text("A host."), "Off in as many numbers as chance makes of equal hosts."), nodes=mapped(_HOSTS, "Verdict (slow, broken, suspicious, ok …) → hosts."), folded=mapped(text("Hosts, folded."), "The same: n[001-004]."),
         groups=listed(record(
             "Hosts of equal hardware.", hardware=_VALUES, nodes=_HOSTS, differs=null(text("How it differs from the largest group.")), judged=flag("There are enough to judge."),
             baseline_sessions=integer("Sessions of a baseline that they are compared with; 0: with each other."),
@@ -127,7 +127,7 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         odd=listed(record(
             "A number of a host that is not ok.", node=text("The host."), verdict=text("slow, suspicious, broken."), **_SERIES, value=number("In the unit."), median=null(number("Of the hosts, in the unit.")),
             change=null(number("Relative distance from the median: -0.05 is 5 % below.")), worse=null(number("How much worse, as a share.")), z=null(number("The same by the hosts' spread.")),
-            sessions=integer("Sessions."), reason=null(text("Why.")), doubtful=DOUBTFUL,
+            sessions=integer("Sessions."), beyond_chance=flag("It is further off than chance makes of equal hosts."), reason=null(text("Why.")), doubtful=DOUBTFUL,
         )),
         everywhere=listed(record("A host that is worse a little in many numbers.", node=text("The host."), z=null(number("By the hosts' spread.")), worse=null(number("As a share.")), numbers=integer("Numbers."), confirmed=flag("In enough sessions."), doubtful=DOUBTFUL)),
         halves=listed(record("Two groups of hosts, of which one is worse: which is as it should be is not known.", worse=_HOSTS, better=_HOSTS, numbers=listed(text("A number in which they differ.")))),

@@ -72,38 +72,6 @@ def _templates_are_compiled_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _each_picture_is_drawn_once(of_all_workers: Path) -> Iterator[None]:
-    """What vl-convert answers is kept for whoever asks the same, in any worker: half of the pictures are of results that other tests draw, too."""
-    folder = of_all_workers / "drawn"
-    folder.mkdir(exist_ok=True)
-    fonts: list[str] = []  # by which texts are measured from then on
-
-    def registered(directory: str) -> None:
-        register(directory)
-        fonts.append(directory)
-
-    def once(draw: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(draw)
-        def drawn(*asked: Any, **how: Any) -> Any:
-            key = json.dumps([vl_convert.__version__, draw.__name__, asked, how, fonts])
-            found = folder / hashlib.sha256(key.encode()).hexdigest()
-            if not found.exists():
-                unfinished = folder / f"{found.name}-{os.getpid()}"
-                unfinished.write_text(json.dumps(draw(*asked, **how)), encoding="utf-8")
-                unfinished.rename(found)
-            return json.loads(found.read_text(encoding="utf-8"))
-
-        return drawn
-
-    with pytest.MonkeyPatch.context() as patch:
-        for draw in (vl_convert.vegalite_to_vega, vl_convert.vega_to_svg):
-            patch.setattr(vl_convert, draw.__name__, once(draw))
-        register = vl_convert.register_font_directory
-        patch.setattr(vl_convert, "register_font_directory", registered)
-        yield
-
-
 @pytest.fixture
 def drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each picture is drawn, whether or not it was drawn before: for what is told of two that are drawn of the same."""
