@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-
 _NOT_NEEDED = {"parsers.frames"}
 """Modules of what a host that only measures does not have: pandas."""
 

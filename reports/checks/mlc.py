@@ -89,7 +89,7 @@ def _parts_of(rows: Sequence[Load], wrong: Sequence[Load]) -> Iterator[str]:
     peak = max(rows, key=lambda row: row.bandwidth)
     idle = [row for row in rows if row.bandwidth <= formulas.UNLOADED * peak.bandwidth]
     yield from (f"latency/{row.delay}" for row in wrong)
-    if any(row in wrong for row in (*idle, rows[-1])):
+    if any(row in wrong for row in (idle if len(idle) >= formulas.ENOUGH_IDLE else rows[-1:])):
         yield UNLOADED
     if peak in wrong:
         yield AT_PEAK

@@ -122,6 +122,9 @@ class LoadedLatency:
 UNLOADED = 0.10
 """Rows that move no larger share of the peak than this are those of an idle memory."""
 
+ENOUGH_IDLE = 3
+"""Of fewer such rows the one of the least load stands for them."""
+
 UNDERCUT = 1.08
 """Less load never waits longer: a row that is slower than one under more load by more than this was disturbed."""
 
@@ -150,13 +153,13 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
     ordered = by_load(rows)
     peak = max(ordered, key=lambda r: r.bandwidth)
     idle = [r.latency for r in ordered if r.bandwidth <= UNLOADED * peak.bandwidth]
-    unloaded = statistics.median(idle) if len(idle) >= 3 else ordered[0].latency
+    unloaded = statistics.median(idle) if len(idle) >= ENOUGH_IDLE else ordered[0].latency
     half = next(i for i, r in enumerate(ordered) if r.bandwidth >= peak.bandwidth / 2)
     full = [r.bandwidth for r in ordered if r.delay == 0]
     return LoadedLatency(
         rows=len(ordered),
         unloaded=unloaded,
-        enough_idle_rows=len(idle) >= 3,
+        enough_idle_rows=len(idle) >= ENOUGH_IDLE,
         idle=half > 0,
         undercut=unloaded > UNDERCUT * min(r.latency for r in ordered[half:]),
         peak=peak.bandwidth,
