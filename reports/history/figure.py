@@ -72,6 +72,7 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
                 if any(c.word == word for h in shown for c in h.news)
             ),
         ),
+        told_of=tuple((lane.of, lane.metric) for lane in drawn_lanes.lanes if lane.steps),
     )
 
 

@@ -72,7 +72,7 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
     latest = {machines[s.host, s.topology_text]: s for s in sessions}
     known = (
-        replace(_Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty).drawn(), host=machine[0])
+        _called(_Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty).drawn(), machine[0])
         for machine, session in latest.items()
         if machine in ran
     )  # fmt: skip
@@ -85,7 +85,13 @@ def _named(host: str, alike: Collection[str], shape: int) -> Machine:
     """Return the machine of a host; so many hosts that they share their panels are one, whose numbers are their medians."""
     if len(alike) <= facets.MOST_HOSTS:
         return host, shape
-    return f"{len(alike)} hosts alike ({hostlist.folded(alike)}), the median of each number", shape
+    return f"{len(alike)} hosts alike ({hostlist.folded(alike)})", shape
+
+
+def _called(drawing: Drawing, name: str) -> Drawing:
+    """Return a drawing by the name of its machine; of several hosts with what its numbers are, if it has any."""
+    of_several = name != drawing.host and drawing.measured
+    return replace(drawing, host=f"{name}, the median of each number" if of_several else name)
 
 
 def _of_hosts(spot: Spot) -> Spot:
