@@ -333,9 +333,7 @@ def percentiles(tails: Sequence[float]) -> str:
     """Say "p99 is 1.80 to 121 × the median", of how many times its median the p99 of each repeat is, all of which it holds for; of none the subject."""
     if not tails:
         return "Percentiles of the latency over iodepth"
-    low, high = min(tails), max(tails)
-    alike = fmt.times(low) == fmt.times(high)
-    return f"p99 is {fmt.times(low) if alike else fmt.times(low, high, outwards=True)} the median"
+    return f"p99 is {fmt.times(min(tails), max(tails), outwards=True)} the median"
 
 
 def modes(name: str, found: Sequence[Mode]) -> str:

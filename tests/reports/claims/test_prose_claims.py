@@ -51,8 +51,8 @@ BLOCK = re.compile("Bandwidth, in the numbers, is IOPS × [^.]+")
 """A block size is an option, and in no table of its figure."""
 
 AS_COUNTED = re.compile(
-    r"the traffic is (?:4/3|3/2) of (?:it|Copy and Scale and 4/3 of Add and Triad)|(?<=is IOPS × )[\d.]+ \w*B"
-)  # STREAM’s own counts of bytes, by kernel; the size of a block
+    r"the traffic is (?:4/3|3/2) of (?:it|Copy and Scale and 4/3 of Add and Triad)"
+)  # STREAM’s own counts of bytes, by kernel
 UNSTEADY = "the repeats span more than 25 % of their median"  # what the word means
 REPEATS = re.compile(r"(?:(\d+) to )?(\d+) repeats? a cell( with numbers)?|(one run a cell)")
 
