@@ -17,7 +17,7 @@ finish() {                   # the last line of the log; a host that died has no
     trap - EXIT
     if [ -s "$local/reason" ]; then read -r reason < "$local/reason"; fi
     [ "$rc" = 0 ] && reason=complete
-    if [ -e "$local/is-home" ]; then rm -rf -- "$local"; else rm -f -- "$local/reason" "$local/lock"; rmdir -- "$local" 2>/dev/null; fi
+    if [ -e "$local/is-home" ]; then mv -T -- "$local" "$local.gone" && rm -rf -- "$local.gone"; else rm -f -- "$local/reason" "$local/lock"; rmdir -- "$local" 2>/dev/null; fi
     echo "rc=$rc $reason"
     exit "$rc"
 }
@@ -25,12 +25,13 @@ trap finish EXIT
 trap : TERM INT HUP          # pinsweep gets them, too, and ends its tool
 
 echo "$host $(date -u +%Y-%m-%dT%H:%M:%SZ) pid $$"
-for try in 1 2 3; do         # one job of a host at a time, also where Slurm has lost sight of one that runs on
+for try in 1 2 3 none; do    # one job of a host at a time, also where Slurm has lost sight of one that runs on
+    if [ "$try" = none ]; then reason="cannot make $local"; local=/dev/null; exit 2; fi
     mkdir -m 700 -- "$local" 2>/dev/null
-    [ -d "$local" ] && [ -O "$local" ] && [ ! -L "$local" ] || { reason="cannot make $local"; local=/dev/null; exit 2; }
-    [ "$local/lock" -ef /dev/fd/9 ] || exec 9>>"$local/lock"
+    [ -d "$local" ] && [ -O "$local" ] && [ ! -L "$local" ] || continue
+    [ "$local/lock" -ef /dev/fd/9 ] || exec 9>>"$local/lock" || continue
     flock -w "${PINSWEEP_LOCK_S:-90}" 9 || { reason='another job of this sweep still runs on this host'; local=/dev/null; exit 2; }
-    [ "$local/lock" -ef /dev/fd/9 ] && break          # else that job has removed it meanwhile
+    [ "$local/lock" -ef /dev/fd/9 ] && break          # else that job has removed it meanwhile, as it may between any two lines here
 done
 rm -f -- "$local/reason" "$local/is-home"
 [ -e "$dir/sweep.json" ] || { reason="$dir is not there: not shared with $host?"; exit 2; }

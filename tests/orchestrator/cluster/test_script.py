@@ -154,6 +154,29 @@ def test_one_job_of_a_host_at_a_time(tmp_path: Path) -> None:
     assert not local.exists()
 
 
+def test_a_folder_that_the_job_before_removes_meanwhile_is_made_again(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text('"n1"')
+    there_and_gone = tmp_path / "bin/mkdir"
+    there_and_gone.parent.mkdir()
+    there_and_gone.write_text(
+        f'#!/bin/bash\nif [ -e {tmp_path}/gone ]; then exec /bin/mkdir "$@"; fi\ntouch {tmp_path}/gone\nexit 1\n'
+    )
+    there_and_gone.chmod(0o755)
+    script = job_script(
+        dataclasses.replace(SWEEP, folder=str(tmp_path), python="true", local=str(tmp_path))
+    )
+
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PINSWEEP_HOST": "n1", "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.splitlines()[-1] == "rc=0 complete"
+
+
 def test_a_folder_that_somebody_else_put_in_its_place_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text('"n1"')
     elsewhere = tmp_path / "elsewhere"
