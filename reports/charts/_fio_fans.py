@@ -50,6 +50,7 @@ class _Fan:
     of: facets.Facet
     lines: tuple[Curve, ...]  # named by their quantiles, the lowest first
     drawn: frozenset[int]  # iodepths
+    counted: frozenset[int]  # those of `drawn` with a sound run; of a hollow fan all
     # iodepth → (IOPS, p99 in ns) of each repeat, where all have a p99
     depths: Mapping[int, Sequence[tuple[float, float]]]
     tails: tuple[float, ...]  # how many times its median p99 is, of each repeat at each of these depths
@@ -131,7 +132,7 @@ def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan |
     depths = timed(own)
     timed_well = own[own["iodepth"].isin([*depths])]
     return _Fan(
-        series=series, of=of, lines=tuple(lines), drawn=frozenset(map(int, every["iodepth"])), depths=depths,
+        series=series, of=of, lines=tuple(lines), drawn=frozenset(map(int, every["iodepth"])), counted=frozenset(map(int, own["iodepth"])), depths=depths,
         tails=tuple((timed_well["p99"] / timed_well["p50"]).astype(float)),
         runs=tuple(dict.fromkeys(every["run"])), hollow=is_hollow(every["run"]),
     )  # fmt: skip
@@ -146,7 +147,7 @@ def _too_few(found: pd.DataFrame, fans: Sequence[_Fan]) -> str:
         fan = known.get((of, series))
         for quantile, lost in (
             ("the median", {*map(int, own.loc[own["p50"].isna(), "iodepth"])}),
-            ("p99", fan.drawn - fan.depths.keys() if fan else ()),
+            ("p99", fan.counted - fan.depths.keys() if fan else ()),
         ):
             if lost:
                 depths = fmt.words(map(fmt.whole, sorted(lost)))

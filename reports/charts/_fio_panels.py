@@ -84,8 +84,8 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     dots = _fio_dots.few({of: lines_of(own, samples=False) for of, own in dotted.items()})
     dot_panels = _fio_dots.dot_panels(dots, middle, latency, shared.word, directions) if dots else []
     pictures = [*(panel for row in rows for panel in row.values()), *dot_panels]
-    quiet = [own for every in panels.values() if (own := [point for point in every if point.run.sound])]
-    title, told_of = _title(quiet, known, middle)
+    told = [own for own in panels.values() if any(point.run.sound for point in own)]
+    title, told_of = _title(told, known, middle)
     marks = _marks(runs, [*drawn.values()], rows, pictures, shared)
     marks.append(curve_rows.crossed(pictures).strip())
     if len({axis for _, axis in shared.counts.values()}) > 1:
@@ -321,11 +321,12 @@ def _title(
 ) -> tuple[str, tuple[Run, ...]]:
     """Return what is true of each panel, of all of its series or else of its reads, and the runs that it is said of; "" of what differs."""
     if len(known) > 1 and (said := _of_each(panels, known, middle, every=True)):
-        return said, tuple(dict.fromkeys(point.run for own in panels for point in own))
+        return said, tuple(dict.fromkeys(point.run for own in panels for point in own if point.run.sound))
     told_of: dict[Run, None] = {}
     for own in panels:
-        name = findings.spoken_of(dict.fromkeys(point.series for point in own), _READS)
-        told_of |= dict.fromkeys(point.run for point in own if point.series == name)
+        sound = [point for point in own if point.run.sound]
+        name = findings.spoken_of(dict.fromkeys(point.series for point in sound), _READS)
+        told_of |= dict.fromkeys(point.run for point in sound if point.series == name)
     return _of_each(panels, known, middle, every=False), tuple(told_of)
 
 
@@ -344,9 +345,10 @@ def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: st
     """Return what is true of a panel."""
     drawn = {what: _lines(own, known, what) for what in ("iops", middle)}
     iops, waits = (
-        {line.name: {int(d): s for d, s in line.points} for line in lines} for lines in drawn.values()
+        {line.name: {int(d): s for d, s in line.sound} for line in lines if line.sound}
+        for lines in drawn.values()
     )
-    full = {line.name: formulas.saturations(line.turns) for line in drawn["iops"]}
+    full = {line.name: [] if line.hollow else formulas.saturations(line.turns) for line in drawn["iops"]}
     return findings.iodepth(iops, waits, _READS, full, every=every)
 
 

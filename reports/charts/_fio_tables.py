@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.charts import facets, wording
 from reports.charts._fio_cells import RANKED, known_count
-from reports.charts.soundness import counted_rows
+from reports.charts.soundness import counted_rows, hollow_rows
 from reports.draw.figure import MOST_ROWS, ROW, Table, cut_caption, row_of
 from reports.numbers import formulas
 from reports.numbers.fio import printed
@@ -25,26 +25,28 @@ LIMITS = (100e3, 1e6, 10e6)
 
 def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths. Of a series with
-    quiet cells these count."""
-    if found.groupby(_OF_A_SERIES, dropna=False)["iodepth"].nunique().max() < 2:
+    quiet cells these count, and its other depths are named: it is not known whether it has more there."""
+    if found.groupby(OF_A_SERIES, dropna=False)["iodepth"].nunique().max() < 2:
         return None
-    series = [(of, counted_rows(own)) for of, own in groups(found, _OF_A_SERIES)]
-    if all(own["iodepth"].nunique() < 2 for _, own in series):
+    series = [(of, counted_rows(own), hollow_rows(own, "iodepth")) for of, own in groups(found, OF_A_SERIES)]
+    if all(own["iodepth"].nunique() < 2 for _, own, _ in series):
         return None
     named = any(found["panel"])
-    heads, most, fulls, within, whose = [], [], [], [], []
-    for (of, name, _), own in series:
+    heads, most, fulls, within, whose, without = [], [], [], [], [], []
+    for (of, name, _), own, left_out in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
-        full = formulas.saturations(_curves_of_repeats(own))
+        full = [] if len(left_out) else formulas.saturations(_curves_of_repeats(own))
         depths = timed(own)
-        within.append([formulas.within_slo(depths, limit) for limit in LIMITS])
+        kept = [formulas.within_slo(depths, limit) for limit in LIMITS]
+        within.append([one and one._replace(bound=one.bound and not len(left_out)) for one in kept])
+        without.append(fmt.words(fmt.whole(int(at)) for at in sorted(set(left_out["iodepth"]))))
         most.append((max(iops.values()), printed(own["run"])))
         whose.append(row_of(own["run"]))
         heads.append((name, *([facets.facet_title(of, "fio")] if named else [])))
         fulls.append(
             (
                 fmt.whole(max(sorted(iops), key=iops.__getitem__)),
-                fmt.ends(*(fmt.whole(full[i]) for i in (0, -1))),
+                fmt.ends(*(fmt.whole(full[i]) for i in (0, -1))) if full else fmt.NOTHING,
             )
         )
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
@@ -55,7 +57,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     differ = "; 95 %: from one depth to another as the repeats differ" * any(
         " to " in full for _, full in fulls
     )
-    repeated = any(len(own) > own["iodepth"].nunique() for _, own in series)
+    repeated = any(len(own) > own["iodepth"].nunique() for _, own, _ in series)
     limits = (
         f"; within a limit on {p99}, of the depths that were tested{' and keep it in every repeat' * repeated}, and at which"
         * bool(told)
@@ -64,8 +66,10 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         kept and kept.further for row in within for kept in row
     )
     limits += "; “≥ most”: kept at every depth" * any(kept and kept.bound for row in within for kept in row)
+    some = any(without)
+    limits += "; not counted: depths at which every run was disturbed" * some
     columns = (
-        "Access", *(["Panel"] if named else []), f"Most {rate.unit}", "at depth", "95 % from depth",
+        "Access", *(["Panel"] if named else []), f"Most {rate.unit}", "at depth", *(["not counted"] if some else []), "95 % from depth",
         *(f"{rate.unit} at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
     )  # fmt: skip
     return Table(
@@ -73,10 +77,12 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         columns=columns,
         rows=tuple(
             (
-                *head, rate.number(iops, step=step), *full,
+                *head, rate.number(iops, step=step), best, *([left_out or fmt.NOTHING] if some else []), full,
                 *(_offered(one, iops, rate) if (one := kept[i]) else fmt.NOTHING for i in told),
             )
-            for head, (iops, step), full, kept in zip(heads, most, fulls, within, strict=True)
+            for head, (iops, step), (best, full), left_out, kept in zip(
+                heads, most, fulls, without, within, strict=True
+            )
         ),
         numeric=frozenset(range(first, len(columns))),
         of=tuple(whose),
@@ -87,7 +93,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
 RATE = "IOPS"
 """What doubts of them may be of, as in `numbers.fio`: IOPS, their samples and the bytes that they move."""
 
-_OF_A_SERIES = ["panel", "series", "processes"]
+OF_A_SERIES = ["panel", "series", "processes"]
 
 
 def _curves_of_repeats(own: pd.DataFrame) -> list[dict[int, float]]:

@@ -30,15 +30,16 @@ from reports.charts._fio_cells import (
 from reports.charts._fio_cells import colours as series_colours
 from reports.charts._fio_fans import fans_figure
 from reports.charts._fio_panels import drawn_picture, what_ran
-from reports.charts._fio_tables import MOST_OFFERS, numbers_tables, offers_table
+from reports.charts._fio_tables import MOST_OFFERS, OF_A_SERIES, numbers_tables, offers_table
 from reports.charts._fio_time import time_figures
 from reports.charts._tails import Distribution
 from reports.charts.chapter import STORAGE, AccessTime, Chapter
-from reports.charts.soundness import is_hollow, sound_rows
+from reports.charts.soundness import hollow_rows, is_hollow, sound_rows
 from reports.draw.figure import MOST_ROWS, Figure
 from reports.numbers import formulas
 from reports.numbers.fio import WORDS, histograms, job_count, printed
 from reports.page.model import KeyNumber
+from reports.readings import groups
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -75,6 +76,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     sweeps = group_by(runs, lambda r: r.cell.sweep)
     every = {sweep: cells(members) for sweep, members in sweeps.items()}
     both = len({way for found in every.values() for way in found["way"]} - {""}) > 1
+    left_out: _LeftOut = {}
     for sweep, members in sweeps.items():
         found = every[sweep]
         if len(found):
@@ -93,14 +95,15 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
             stored = found[[is_stored(engines) for engines in found["engines"]]]
             if len(stored):
                 sound = sound_rows(stored)
+                left_out |= _left_out(sweep, stored)
                 ranked.append(_ranked(sound))
                 leading |= {_named(best) for best in ranked[-1][:1]}
-                moved.append(_most_moved(sound, both))
+                moved.append(_most_moved(sound, both, left_out))
                 times += _access_times(stored, both)
                 every_row: _Rows = [*stored.itertuples()]
                 behind |= {run: _behind(own) for run, own in group_by(every_row, lambda r: r.run).items()}
     for every_cell, most in zip(ranked, moved, strict=True):
-        key_numbers += [_key_number(same, both) for same in every_cell if _named(same) in leading]
+        key_numbers += [_key_number(same, both, left_out) for same in every_cell if _named(same) in leading]
         key_numbers += most
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), access_times=tuple(times), programs=wording.programs(runs),
@@ -273,7 +276,26 @@ def _rows_of_cells(found: pd.DataFrame, *further: str) -> list[_Rows]:
 _BANDWIDTH: Final = "Storage bandwidth"
 
 
-def _most_moved(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
+_LeftOut = dict[tuple[object, ...], str]
+"""Which depths of a curve have no sound run, in words: those that its most IOPS leave out."""
+
+
+def _curve_of(row: Any) -> tuple[object, ...]:  # noqa: ANN401 (a row of `cells`)
+    return row.run.cell.sweep, row.panel, row.series, known_count(row.processes)
+
+
+def _left_out(sweep: str, found: pd.DataFrame) -> _LeftOut:
+    known = found[~found["verify"]].dropna(subset="iodepth")
+    told: _LeftOut = {}
+    for (panel, series, processes), own in groups(known, OF_A_SERIES):
+        hollow = hollow_rows(own, "iodepth")
+        told[sweep, panel, series, known_count(processes)] = wording.left_out(
+            hollow["iodepth"], hollow["run"]
+        )
+    return told
+
+
+def _most_moved(found: pd.DataFrame, both: bool, left_out: _LeftOut) -> list[KeyNumber]:
     """Return the cell that moves most, where the blocks have several sizes: the most IOPS are those of the smallest, and say nothing of
     the others."""
     found = found[~found["verify"]]
@@ -289,7 +311,7 @@ def _most_moved(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
     runs = [row.run for row in same]
     of = formulas.spread([row.bandwidth for row in same], printed(runs))
     name = f"{_BANDWIDTH}, {_named(same).removeprefix('Storage, ')}"
-    context = ", ".join([*_context(same, both), "the most of all block sizes"])
+    context = ", ".join([*_context(same, both, left_out), "the most of all block sizes"])
     return [replace(wording.key_number(name, of, "B/s", context, 16, runs), moves=of.median)]
 
 
@@ -305,9 +327,9 @@ def _named(same: _Rows) -> str:
     return " ".join(filter(None, ("Storage,", of.size, _OF_ONE_KIND.get(of.kind, ios(of.direction)))))
 
 
-def _key_number(same: _Rows, both: bool) -> KeyNumber:
+def _key_number(same: _Rows, both: bool, left_out: _LeftOut) -> KeyNumber:
     """Return the number of a cell. `both`: some runs of the page are direct, others through the page cache."""
-    context, runs = _context(same, both), [row.run for row in same]
+    context, runs = _context(same, both, left_out), [row.run for row in same]
     if means := [row.mean for row in same if not math.isnan(row.mean)]:
         word = latency_name(row.which for row in same)[1]
         context.append(f"mean {word} {fmt.quantity(statistics.median(means), 'ns', step=printed(runs))}")
@@ -318,13 +340,14 @@ def _key_number(same: _Rows, both: bool) -> KeyNumber:
     return replace(number, moves=moved if known else 0.0)
 
 
-def _context(same: _Rows, both: bool) -> list[str]:
+def _context(same: _Rows, both: bool, left_out: _LeftOut) -> list[str]:
     """Return what tells a cell from the others: its kind, depth, jobs, cache, panel."""
     best = same[0]
     depth, jobs = known_count(best.iodepth), job_count(best.run, best.direction)
     waits = depth and depth > 1 and best.asked == jobs  # a synchronous engine
     context = [best.series.removesuffix(" (clat)")]
     context += [f"iodepth {depth}{' (one in flight a job)' if waits else ''}"] if depth else []
+    context += [lacking] if depth and (lacking := left_out.get(_curve_of(best))) else []
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
     context += [cache] if both and (cache := best.way) else []
     apart = tuple((name, value) for name, value in best.panel if name not in _SAID)

@@ -31,6 +31,12 @@ def is_hollow(runs: Iterable[Run]) -> bool:
     return not any(run.sound for run in runs)
 
 
+def hollow_rows(found: pd.DataFrame, level: str) -> pd.DataFrame:
+    """Return the rows (with a column `run`) of the levels of a curve that have no sound run, where others have one: what its numbers leave out."""
+    kept = found["run"].map(lambda run: run.sound).astype(bool)
+    return found[~kept & ~found[level].isin(found.loc[kept, level])] if kept.any() else found[:0]
+
+
 def sound_rows(found: pd.DataFrame) -> pd.DataFrame:
     """Return the rows (with a column `run`) of which statements may be made."""
     kept = [run.sound for run in found["run"]]

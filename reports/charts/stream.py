@@ -12,7 +12,7 @@ from reports.charts import curve_rows, dot_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
-from reports.charts.soundness import counted_rows, is_hollow, sound, sound_rows
+from reports.charts.soundness import counted_rows, is_hollow, sound
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, panel
 from reports.draw.plot import Plot, height, left_margin
@@ -54,14 +54,12 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         if not kernel:
             continue
         lost = facets.lost(results, tool, sweep, members, within=("place", "threads"))
-        sound_ones, drawn = sound_rows(found), curves(found, kernel)
-        quiet = drawn if sound_ones is found else curves(sound_ones, kernel)
-        figures.append(_figure(sweep, members, found, kernel, lost, drawn, quiet))
+        drawn = curves(found, kernel)
+        figures.append(_figure(sweep, members, found, kernel, lost, drawn))
         kinds = group_by(members, program_kind).values()
         for same in kinds:
-            # in panels by what tells them from those that were never quiet, too
-            own = quiet if len(kinds) == 1 else curves(sound_rows(_rates(same)), kernel)
-            key_numbers += _key_numbers(sound(same), kernel, own)
+            own = drawn if len(kinds) == 1 else curves(_rates(same), kernel)
+            key_numbers += _key_numbers(same, kernel, own)
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
     )
@@ -136,9 +134,8 @@ def _figure(
     kernel: str,
     lost: Sequence[Run],
     panels: _Curves,
-    quiet: _Curves,
 ) -> Figure:
-    """Draw the curves of `panels`; where each would be one dot, the kernels as rows, and of more texts than _FEW the texts; quiet: the curves of the sound runs."""
+    """Draw the curves of `panels`; where each would be one dot, the kernels as rows, and of more texts than _FEW the texts."""
     largest = max(y.high for lines in panels.values() for c in lines for _, y in c.points)
     scale = fmt.scale_to_largest([largest], "B/s")
     rows = (
@@ -158,7 +155,7 @@ def _figure(
         title = _moved(name, [lines[0] for lines in panels.values()], measured)
     elif not dots:
         drawn = _thread_panels(runs, found, kernel, lost, panels, lines_of, scale)
-        title = _scaling(name, measured, panels, quiet)
+        title = _scaling(name, measured, panels)
     else:
         drawn = _kernel_panels(found, points, lines_of)
         alone = len(points) == 1 and not _of_texts(measured)
@@ -178,7 +175,7 @@ def _figure(
         wording.not_drawn(len(every), len(shown), *(["row"] if rows else [])),
         wording.of_texts(seen),
     )
-    medians = (y.median for lines in quiet.values() for c in lines for _, y in c.points)
+    medians = (y.median for lines in panels.values() for c in lines for _, y in c.sound)
     most = max(medians, default=0.0)
     return Figure(
         id=f"scaling-{sweep}",
@@ -194,7 +191,7 @@ def _figure(
         found=None
         if dots
         else title not in findings.bandwidths(name),  # "Four threads fill memory" has no figure
-        told_of=((_told_of(measured, quiet), metric_of(kernel)),),
+        told_of=((_told_of(measured, panels), metric_of(kernel)),),
         half=len(panels) == 1 or rows,
     )
 
@@ -234,9 +231,9 @@ def _moved(name: str, lines: Sequence[Curve], measured: Sequence[Run]) -> str:
     return f"{name} moves {fmt.span([of.median for of in known], 'B/s', known[0].step)} in {fmt.plural(len({run.text for run in measured}), 'text')}"
 
 
-def _told_of(measured: Sequence[Run], quiet: _Curves) -> tuple[Run, ...]:
+def _told_of(measured: Sequence[Run], panels: _Curves) -> tuple[Run, ...]:
     """Return the runs of the lines that a title speaks of: the first of each panel, and remote memory beside the local one."""
-    lines = {own[0].name for own in quiet.values() if own}
+    lines = {line.name for own in panels.values() for line in [c for c in own if c.sound][:1]}
     lines |= {"remote"} if "local" in lines else set()
     return tuple(run for run in measured if run.sound and _line(run) in lines)
 
@@ -246,15 +243,18 @@ def _of_texts(measured: Sequence[Run]) -> bool:
     return len({run.text for run in measured}) > 1
 
 
-def _scaling(name: str, measured: Sequence[Run], panels: _Curves, quiet: _Curves) -> str:
-    """Return what all panels say of the threads that fill memory, where that is one thing; else the bandwidth of all."""
+def _scaling(name: str, measured: Sequence[Run], panels: _Curves) -> str:
+    """Return what all panels say of the threads that fill memory, where that is one thing; else the bandwidth of all. What a curve with hollow
+    points reaches is not known."""
+    quiet = [[c for c in lines if c.sound] for lines in panels.values()]
     titles = {
         findings.scaling(
             name,
-            {c.name: {int(t): s for t, s in c.points} for c in lines},
-            {c.name: formulas.saturations(c.turns) for c in lines},
+            {c.name: {int(t): s for t, s in c.sound} for c in lines},
+            {c.name: [] if c.hollow else formulas.saturations(c.turns) for c in lines},
         )
-        for lines in quiet.values()
+        for lines in quiet
+        if lines
     }
     if len(titles) == 1 and not _of_texts(measured):
         return titles.pop()
@@ -554,22 +554,26 @@ def _rank(kernel: str) -> int:
 def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[facets.Facet, list[Curve]]
 ) -> Iterable[KeyNumber]:
-    """Give the most of each curve, with how much of it remote memory moves with as many threads."""
+    """Give the most of each curve, with how much of it remote memory moves with as many threads, and the threads of which no run is sound."""
     name, of_panels = _name(runs, kernel), facets.by_panel(runs, panels)
     for of, lines in panels.items():
         members = of_panels[of]
-        remote = next((dict(c.points) for c in lines if c.name == "remote"), {})
+        remote = next((dict(c.sound) for c in lines if c.name == "remote"), {})
         for line in lines:
-            at, top = max(line.points, key=lambda p: p[1].median)
-            cell = [run for run in members if threads(run) == at and _line(run) == line.name]
-            words = [_counted(at) if at else "", line.name if line.name not in _ANYWHERE else ""]
+            if not line.sound:
+                continue
+            at, top = max(line.sound, key=lambda p: p[1].median)
+            of_line = [run for run in members if _line(run) == line.name]
+            cell = [run for run in sound(of_line) if threads(run) == at]
+            left_out = wording.left_out(line.hollow, [run for run in of_line if threads(run) in line.hollow])
+            words = [_counted(at) if at else "", left_out, line.name if line.name not in _ANYWHERE else ""]
             context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream")]))
             beside = remote.get(at) if line.name == "local" and at else None
             alone = context
             other: tuple[Run, ...] = ()
             if beside and formulas.differs(top, beside):  # as in the title
                 context += f"; remote {fmt.number(beside.median / top.median)} ×"
-                other = tuple(run for run in members if threads(run) == at and _line(run) == "remote")
+                other = tuple(run for run in sound(members) if threads(run) == at and _line(run) == "remote")
             yield replace(
                 wording.key_number(name, top, "B/s", context, 12, cell, metric=metric_of(kernel)),
                 beside=other,

@@ -171,6 +171,20 @@ def _unsound(runs: Iterable[Run]) -> str:
     return "; or ".join(why for kind, why in ((True, void), (False, disturbed)) if kind in kinds)
 
 
+_MOST_LEVELS: Final = 4
+
+
+def left_out(at: Iterable[float], runs: Iterable[Run]) -> str:
+    """Return "disturbed at 8 and 32", which levels of a curve its number leaves out; of many "disturbed at 5 others"; "" of none. runs: of
+    these levels, none of them sound."""
+    levels = [fmt.whole(int(level)) for level in sorted(set(at))]
+    if not levels:
+        return ""
+    why = {"wrong by its own check" if run.void else "disturbed" for run in runs}
+    others = fmt.words(levels) if len(levels) <= _MOST_LEVELS else f"{len(levels)} others"
+    return f"{why.pop() if len(why) == 1 else 'not counted'} at {others}"
+
+
 def of_texts(runs: Iterable[Run]) -> str:
     """Say " Of a.out." or " Of 3 texts." of captured runs, where several texts were taken in; else ""."""
     named = {run: run.text.partition(", part ")[0] for run in runs if run.text}

@@ -28,12 +28,19 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
     )
     if len(drawn) <= MOST_FIGURES or len(sweeps) < 2:
         return None
-    rows = [found for of in sweeps.values() for found in _row(of)]
+    kinds = Counter(sweep for sweep, _ in sweeps)
+    tried = group_by(results.runs, lambda run: run.cell.sweep)
+    rows = [
+        found
+        for (sweep, _), of in sweeps.items()
+        for found in _row(of, len(_cells(tried[sweep] if kinds[sweep] == 1 else of)))
+    ]
     if not rows:
         return None
+    some = any(" of " in row[-1] for row, *_ in rows)
     return Figure(
         id="best-cells", title=_title([alone for *_, alone in rows]),
-        sub="By the number that stands for a run; the median of the repeats, and their range. Of cells within its repeats any may be the best. Cells of which neither way is better have no best; a sweep of one cell, or over the size of what is accessed, is not here.",
+        sub=f"By the number that stands for a run; the median of the repeats, and their range. Of cells within its repeats any may be the best. Cells of which neither way is better have no best, nor has a cell that alone gave a number; a sweep of one cell, or over the size of what is accessed, is not here.{_OTHERS if some else ''}",
         tables=(
             Table(
                 columns=("Sweep", "Best cell", "Value", "Repeats", "By", "Cells"),
@@ -42,6 +49,14 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
             ),
         ),
     )  # fmt: skip
+
+
+_OTHERS = " “2 of 3” cells: the others gave no number that counts."
+
+
+def _cells(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
+    """Return the runs of each cell. What two files measured is two cells."""
+    return group_by(runs, lambda run: (run.where, run.record.point_id))
 
 
 def _title(alone: Sequence[str]) -> str:
@@ -54,14 +69,13 @@ def _title(alone: Sequence[str]) -> str:
     return f"{one} is best in {of} {fmt.count(len(alone))} sweeps"
 
 
-def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], str, str]]:
-    """Give the row of a sweep, whose numbers it has, and which (`Leader.metric`), and its best cell where its repeats tell that from all others; nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
-    is the best, of cells that have no number of one unit and direction, and of texts that nothing says to be of one machine. What two files
-    measured is two cells."""
+def _row(runs: Sequence[Run], tried: int) -> Iterable[tuple[tuple[str, ...], list[Run], str, str]]:
+    """Give the row of a sweep of so many cells, whose numbers it has, and which (`Leader.metric`), and its best cell where its repeats tell that from all others; nothing of a sweep of one cell, of one over the size of what is accessed, whose smallest
+    is the best, of cells that have no number of one unit and direction, and of texts that nothing says to be of one machine."""
     if len({machine_key(run) for run in runs if run.captured}) > 1:
         return
-    cells = list(group_by(runs, lambda run: (run.where, run.record.point_id)).values())
-    if len(cells) < 2:
+    cells = list(_cells(runs).values())
+    if tried < 2:
         return
     leaders, told = zip(*numbers.leaders_of(cells), strict=True)
     leader = leaders[0]
@@ -80,8 +94,9 @@ def _row(runs: Sequence[Run]) -> Iterable[tuple[tuple[str, ...], list[Run], str,
     }
     if not spreads:
         return
-    title, by, count = runs[0].sweep_title or runs[0].cell.sweep, f"{leader.words}{at}", fmt.count(len(cells))
-    if leader.better == "neither":
+    title, by = runs[0].sweep_title or runs[0].cell.sweep, f"{leader.words}{at}"
+    count = f"{fmt.count(len(cells))}{f' of {fmt.count(tried)}' if len(cells) < tried else ''}"
+    if leader.better == "neither" or len(cells) < 2:
         yield (title, *(fmt.NOTHING,) * 3, by, count), list(runs), leader.metric, ""
         return
     pick = min if leader.better == "lower" else max

@@ -162,9 +162,7 @@ def test_a_folder_that_the_job_before_removes_meanwhile_is_made_again(tmp_path: 
         f'#!/bin/bash\nif [ -e {tmp_path}/gone ]; then exec /bin/mkdir "$@"; fi\ntouch {tmp_path}/gone\nexit 1\n'
     )
     there_and_gone.chmod(0o755)
-    script = job_script(
-        dataclasses.replace(SWEEP, folder=str(tmp_path), python="true", local=str(tmp_path))
-    )
+    script = job_script(dataclasses.replace(SWEEP, folder=str(tmp_path), python="true", local=str(tmp_path)))
 
     done = subprocess.run(
         ["bash", "-c", script],

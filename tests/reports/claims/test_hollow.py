@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -77,6 +78,19 @@ def solid(panel: Panel) -> list[str]:
     return [name for name, rows in drawn if name in KINDS and any(not row.get("hollow") for row in rows)]
 
 
+LEFT_OUT = re.compile(", disturbed at ([0-9]+)")
+OF_NO_WHOLE_CURVE = {
+    "first": {
+        "scaling-scaling": "Remote memory costs 10.9 % at 10 threads",
+        "fio-storage": "IOPS and latency over iodepth",
+    },
+    "last": {
+        "fio-storage": "Past depth 8 the storage gives hardly more reads, only more waiting"
+    },  # of the writes one depth
+}
+"""Where a curve is full, and what all do, is told of curves that are known at all of their points."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["first", "last"])
 def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
@@ -99,11 +113,16 @@ def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
                 styles = [layer["mark"] for layer in panel.wide["layer"] if layer.get("transform", [{}])[0].get("filter") == "datum.hollow"]  # fmt: skip
                 assert styles, (figure.id, name)
     assert unmarked(results, page) == []
-    titles = {figure.id: figure.title for figure in figures(without)}
+    titles = {figure.id: figure.title for figure in figures(without)} | OF_NO_WHOLE_CURVE[which]
     assert {f.id: f.title for f in drawn if f.id in titles} == titles
-    assert [(k.name, k.value, k.unit, k.context) for k in page.key_numbers] == [
+    numbers = [(k.name, k.value, k.unit, k.context) for k in page.key_numbers]
+    assert [(*of, re.sub(r", disturbed at \d+", "", context)) for *of, context in numbers] == [
         (k.name, k.value, k.unit, k.context) for k in without.key_numbers
     ]
+    assert {name: found[1] for name, *_, context in numbers if (found := LEFT_OUT.search(context))} == {
+        "first": {"STREAM Triad": "1", "Storage, 4 KiB random reads": "1"},
+        "last": {},  # remote threads, and writes: no key number is of them
+    }[which]
 
 
 @pytest.mark.slow
@@ -213,3 +232,48 @@ def test_a_row_of_a_cell_that_was_never_quiet_is_hollow_and_has_its_name(make: A
         ("level high", True),
     ]
     assert SAID in figure.sub
+
+
+def test_the_most_of_a_curve_says_at_which_depths_nothing_is_known(make: Any, tmp_path: Path) -> None:
+    """The only quiet depth was “95 % from depth 1, ≥ most”, and its IOPS were a key number without a word."""
+    maker = make.Maker(tmp_path / "a.db")
+    for rw in ("randread", "randwrite"):
+        for depth, status in ((1, "ok"), (8, "disturbed"), (32, "disturbed" if rw == "randread" else "ok")):
+            text = make.fio_text(
+                {rw.removeprefix("rand"): (1000.0 * depth, 90.0)}, bs="4k", rw=rw, iodepth=depth
+            )
+            maker.add("s", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"), status=status, reason=BUSY)  # fmt: skip
+
+    page = build.build(load([maker.write()]))
+
+    (number,) = page.key_numbers
+    assert number.context == "randread, iodepth 1, disturbed at 8 and 32, mean latency 90.0 µs"
+    (offers,) = [t for f in figures(page) for t in f.tables if t.caption.startswith("What each")]
+    columns = ("Access", "Most kIOPS", "at depth", "not counted", "95 % from depth")
+    assert offers.columns[:5] == columns
+    assert [row[:5] for row in offers.rows] == [
+        ("randread", "1.00", "1", "8 and 32", "–"),
+        ("randwrite", "32.0", "32", "8", "–"),
+    ]
+    assert not any("≥ most" in cell for row in offers.rows for cell in row)
+    assert not any("Too few" in figure.sub for figure in figures(page))
+
+
+@pytest.mark.parametrize(
+    ("void", "said"),
+    [(False, "1 thread, disturbed at 2 and 4"), (True, "1 thread, wrong by its own check at 2 and 4")],
+)
+def test_the_most_of_stream_says_with_how_many_threads_nothing_is_known(
+    make: Any, tmp_path: Path, void: bool, said: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads in (1, 2, 4):
+        text = make.stream_text(9e3 * threads, threads)
+        if void and threads > 1:
+            text = text.replace("Solution Validates", "Failed Validation on array a[]")
+        status = "ok" if void or threads == 1 else "disturbed"
+        maker.add("s", "stream", {"threads": threads}, text, axes=("threads",), status=status, reason=BUSY)
+
+    (number,) = build.build(load([maker.write()])).key_numbers
+
+    assert (number.name, number.context) == ("STREAM Triad", said)
