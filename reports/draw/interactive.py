@@ -29,7 +29,8 @@ def answering(spec: Spec) -> Spec:
     """Return a filled template with the parameters above: a specification that stands on its own, as before.
 
     An axis without ticks stays as it is: it has rows, not a scale. Texts and what is placed in pixels belong to the
-    whole picture: they go while it is zoomed, but for those beside such rows.
+    whole picture: they go while it is zoomed, but for those beside such rows, and the names of lines, which report.js
+    sets where each line ends or leaves what is shown.
     """
     fine = spec.get("usermeta", {}).get("fine", {})
     encoding = {
@@ -78,9 +79,11 @@ def _layer(layer: Spec, rows: bool) -> Spec:
     placed = "value" in (encoding.get("x") or {})
     if rows and placed:
         return out
-    if not rows and (placed or "value" in (encoding.get("x2") or {}) or layer["mark"]["type"] == "text"):
+    follows = layer["data"]["name"] == "names"
+    text = layer["mark"]["type"] == "text" and not follows
+    if not rows and (placed or "value" in (encoding.get("x2") or {}) or text):
         return {**out, "encoding": {**encoding, "opacity": {"value": {"expr": "zoomed ? 0 : 1"}}}}
-    return {**out, "mark": {**layer["mark"], "clip": {"expr": "zoomed"}}}
+    return out if follows else {**out, "mark": {**layer["mark"], "clip": {"expr": "zoomed"}}}
 
 
 def series_of(spec: Spec) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,15 @@ return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new 
 })();
 }
 const hidden = figure => all("[data-series] [aria-pressed=false]", figure).map(b => b.parentNode.dataset.series);
+function inside(a, b, width, height) { /* the ends of the part of a line that lies in the plot; none where none does */
+let from = 0, to = 1;
+for (const [start, step, most] of [[a.x, b.x - a.x, width], [a.y, b.y - a.y, height]]) {
+const ends = [-0.5 - start, most + 0.5 - start].map(way => step ? way / step : way * Infinity).sort((p, q) => p - q);
+from = Math.max(from, ends[0]);
+to = Math.min(to, ends[1]);
+}
+return from <= to ? [from, to].map(t => ({ x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y) })) : [];
+}
 const mean = values => values.reduce((a, b) => a + b) / values.length;
 
 class Chart {
@@ -56,6 +65,9 @@ this.svg = slot.querySelector("svg");
 this.svg.setAttribute("class", "ch");
 this.pad = spec.padding;
 this.rows = spec.data.flatMap(d => d.values ?? []).filter(row => "tip" in row);
+const given = name => spec.data.find(d => d.name === name)?.values ?? [];
+this.line = series => given("points").filter(row => row.series === series);
+this.named = structuredClone(given("names")).filter(name => this.line(name.series).length);
 this.axes = ["x", "y"].filter(n => spec.signals.some(s => s.name === `${n}_domain`)).map(n => ({
 name: n, all: this.view.signal(`${n}_domain`), ticks: this.view.signal(`${n}_ticks`),
 fine: (spec.usermeta?.fine?.[n] ?? []).map(texts => Object.keys(texts).map(Number)),
@@ -90,6 +102,23 @@ by.get(series).push({ x: px + this.pad.left, y: py + this.pad.top, series, text:
 this.names = [...by.keys()];
 this.points = [...by.values()].flat();
 this.at = -1;
+this.follow(x, y, gone);
+}
+
+follow(x, y, gone) { /* while zoomed a name stands where its line ends or leaves the part that is shown, and goes where none of it is there */
+if (!this.named.length) return;
+if (!this.zoomed) { this.view.data("names", structuredClone(this.named)).run(); return; } /* what the view is given it marks as its own */
+const width = Math.max(...x.range()), height = Math.max(...y.range()), names = [];
+for (const name of this.named.filter(name => !gone.includes(name.series))) {
+const line = this.line(name.series).map(row => ({ segment: row.segment, x: x(row.x), y: y(row.y) }));
+const seen = line.flatMap((p, i) => inside(line[i - 1]?.segment === p.segment ? line[i - 1] : p, p, width, height));
+if (seen.length) names.push({ name, end: seen.reduce((a, b) => b.x > a.x ? b : a) });
+}
+let last = 5; /* below the button */
+this.view.data("names", names.sort((a, b) => a.end.y - b.end.y).map(({ name, end }) => {
+const place = last = Math.max(end.y, last + 15), right = width - end.x + this.pad.right > 8 * name.text.length + 12;
+return { ...name, x: x.invert(end.x), y: y.invert(end.y), dx: right ? 8 : -8, dy: place - end.y + (right ? 4 : -8), align: right ? "left" : "right" };
+})).run();
 }
 
 place(event) { /* the pointer, in px of the picture */

@@ -98,6 +98,20 @@ def ticks(host: Locator) -> list[str]:
     return sorted(host.locator(".vg .role-axis-label text").all_text_contents())
 
 
+def named(host: Locator) -> dict[str, tuple[float, float]]:
+    """Return where the names beside the lines of a chart that is awake are seen: left and right end, in the window's px."""
+    places = """them => them.filter(e => getComputedStyle(e).opacity > 0).map(e => {
+        const box = e.getBoundingClientRect();
+        return [e.textContent, [box.left, box.right]];
+    })"""
+    found = (
+        host.locator(".vg .mark-text text")
+        .filter(has_text=re.compile("^(local|remote)$"))
+        .evaluate_all(places)
+    )
+    return {name: tuple(ends) for name, ends in found}
+
+
 def drawn(host: Locator) -> set[str]:
     """The colours of the lines of a chart that is awake."""
     return set(
@@ -170,7 +184,7 @@ def test_arrow_keys_go_through_points_and_series_and_are_spoken(browser: Browser
 def test_a_drag_zooms_and_three_ways_lead_back(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         host = awake(chart(page))
-        before = ticks(host)
+        before, names = ticks(host), named(host)
         host.focus()
         host.press("Home")
         first = marked(host)
@@ -191,13 +205,20 @@ def test_a_drag_zooms_and_three_ways_lead_back(browser: Browser, scaling: Path) 
             assert [t for t in seen if t in {"1", "2", "3", "4"}] == ["1", "2", "3", "4"]
             assert not set(seen) & {"5", "6", "7", "8"}
             assert max(float(t) for t in seen) < 50  # GB/s, of 80
+            assert named(host).keys() == names.keys() == {"local", "remote"}
+            box = host.bounding_box()
+            assert box
+            assert all(
+                box["x"] < left < right < box["x"] + box["width"] for left, right in named(host).values()
+            )
+            assert named(host) != names
             host.focus()
             host.press("End")
             told = page.locator("[aria-live]").text_content() or ""
             host.press("Escape")
             assert told.startswith("remote, 4 threads")
             way()
-            assert ticks(host) == before
+            assert (ticks(host), named(host)) == (before, names)
         assert ticks(awake(chart(page, 1))) == before
 
 
