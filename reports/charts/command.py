@@ -229,12 +229,12 @@ def _numeric_axis(runs: Sequence[Run]) -> str | None:
 
 
 def _apart(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
-    """Return the options that tell panels apart, where all of them would be more lines in one than anybody follows: all but the one with
+    """Return the options that tell panels apart, where all of them would be more lines in one than have colours: all but the one with
     the most levels that colours can tell. None where that would be too many panels, and the lines are not."""
     rows = {facets.facet(run, names) for run in runs}
     levels = {name: len({dict(row)[name] for row in rows}) for name in names}
     coloured = [name for name in names if levels[name] <= _MOST_COLOURS]
-    if len(rows) <= curve_rows.MOST_SERIES or not coloured:
+    if len(rows) <= _MOST_COLOURS or not coloured:
         return []
     lines = max(coloured, key=lambda name: levels[name])
     apart = [name for name in names if name != lines]

@@ -131,6 +131,16 @@ def test_a_crowded_panel_becomes_small_ones_that_share_their_axis(make: Any, tmp
         assert "#7C8794" not in spec["encoding"]["color"]["scale"]["range"]
 
 
+def test_each_line_has_a_colour_of_its_own_or_the_lines_are_apart(make: Any, tmp_path: Path) -> None:
+    """Of six lines in one panel two were grey, in the legend, too."""
+    drawn = figure(make, tmp_path / "r.db", axes=("alg", "mode", "threads"))
+
+    assert [panel.title for panel in drawn.panels] == ["rate, mode x", "rate, mode y"]
+    for panel in drawn.panels:
+        colours = panel.wide["encoding"]["color"]["scale"]["range"]
+        assert len(set(colours)) == 3
+
+
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from("abc"), st.integers(1, 4)),
