@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import shlex
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +19,9 @@ from pinsweep.terminal import data, say, say_prose, screen, tell
 
 if TYPE_CHECKING:
     from orchestrator.cluster.folder import Sweep, Via
+    from reports.fleet.confirm import Way
     from reports.fleet.outliers import Report
+    from reports.results.model import Results
 
 _LEAST = 0.03
 
@@ -127,15 +133,10 @@ def command(
     worst hosts stand first. Exit status 1 if a host is slow, if one half of the hosts is slower than the other, or if something is missing: a
     host's file, or runs of it.
     """
-    from dataclasses import replace
-
     from orchestrator.cluster.nodeset import expand
-    from reports.fleet import confirm as confirming
     from reports.fleet import limits as site_rules
     from reports.fleet import outliers, swept
     from reports.fleet import text as fleet_text
-    from reports.fleet.gaps import overdue
-    from reports.fleet.shared import of_report
     from reports.numbers.series import what_helps
     from reports.results import baselines
     from reports.results.load import load
@@ -148,27 +149,21 @@ def command(
     good = [] if baseline is None else baselines.resolve_any(baseline)
     for target in filter(None, (output, metrics)):
         refuse_output(target, [*paths, *good, *([rules] if rules else [])])
-    asked = site_rules.load(rules) if rules else ()
-    past = load(good, watched=progress.files) if good else None
+    judged = functools.partial(
+        outliers.build,
+        rules=site_rules.load(rules) if rules else (),
+        baseline=load(good, watched=progress.files) if good else None,
+        threshold=threshold,
+    )
     wanted = expand(nodes) if nodes is not None else swept.hosts(results)
     places = _read_switches(switches) if switches is not None else {}
     unreadable: list[tuple[str, str]] = []
     loaded = load(paths, watched=progress.files, unreadable=unreadable)
     with progress.doing("judging the hosts"):
-        report = outliers.build(
-            loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
-        )
+        report = judged(loaded, wanted=wanted, unreadable=unreadable)
     loaded.let_go()  # text and page are made of the verdicts
-    firsts = [path for path in paths if confirming.is_first(path)]
-    before = None
-    if firsts and len(firsts) < len(paths):
-        earlier = load(firsts, watched=progress.files, unreadable=[])
-        before = outliers.build(earlier, baseline=past, rules=asked, threshold=threshold)
-    if due is not None:
-        now = time.time()
-        report = replace(report, gaps=(*report.gaps, *overdue(report.screened, before=now - due, now=now)))
-    if places:
-        report = replace(report, warnings=(*report.warnings, *of_report(report, places)))
+    before = _before(paths, judged)
+    report = _with_site(report, due, places)
     sweep = swept.sweep_of(results)
     if form == "json":
         data(fleet_text.as_json(report))
@@ -179,25 +174,9 @@ def command(
     if any(own.left_out for own in report.lacks.values()):
         say_prose(f"hint: {what_helps(loaded)}", err=True)
     if output is not None:
-        from reports.fleet.page import render_fleet
-        from reports.text import format as fmt
-
-        title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
-        with progress.doing("drawing the page"):
-            render_fleet(
-                report,
-                paths,
-                output,
-                title=f"{title}: {fmt.plural(len(report.statuses), 'host')}",
-                static=static,
-            )
-        say(f"page  {output}", err=True)
+        _write_page(report, loaded, paths, output, static)
     if metrics is not None:
-        from reports.fleet import metrics as fleet_metrics
-        from reports.results.write import write_whole
-
-        write_whole(metrics, fleet_metrics.text(report))
-        say(f"metrics  {metrics}", err=True)
+        _write_metrics(report, metrics)
     own = {
         "--baseline": baseline and _absolute(baseline),
         "--rules": rules and rules.absolute(),
@@ -206,16 +185,63 @@ def command(
         "--threshold": f"{threshold * 100:g}%" if threshold != _LEAST else None,
     }
     options = [word for name, value in own.items() if value for word in (name, str(value))]
-    judge = [*(str(path.absolute()) for path in results), *options]
     if confirm:
-        text = confirming.commands(report, judge, swept.way(results, sweep, via, report))
-        say(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
+        _say_how_to_confirm(report, results, options, swept.way(results, sweep, via, report), form)
     elif report.rerun and not report.chance.too_many:  # else a warning says what helps more
-        import shlex
-
         again = ["pinsweep", "fleet", *map(str, results), *options, "--confirm"]
         say(f"to confirm: {printable(shlex.join(again))}", err=True)
     return 1 if report.fails(also) else 0
+
+
+def _before(paths: Sequence[Path], judged: Callable[[Results], Report]) -> Report | None:
+    """Return what the first sessions alone say of the hosts, where some were measured again to confirm it."""
+    from reports.fleet.confirm import is_first
+    from reports.results.load import load
+
+    firsts = [path for path in paths if is_first(path)]
+    if not firsts or len(firsts) == len(paths):
+        return None
+    return judged(load(firsts, watched=progress.files, unreadable=[]))
+
+
+def _with_site(report: Report, due: float | None, places: Mapping[str, tuple[str, ...]]) -> Report:
+    """Add who has not been measured for so many seconds, and what suspects share. places: switch → its hosts."""
+    from reports.fleet.gaps import overdue
+    from reports.fleet.shared import of_report
+
+    if due is not None:
+        now = time.time()
+        report = replace(report, gaps=(*report.gaps, *overdue(report.screened, before=now - due, now=now)))
+    return replace(report, warnings=(*report.warnings, *of_report(report, places))) if places else report
+
+
+def _write_page(report: Report, loaded: Results, paths: Sequence[Path], output: Path, static: bool) -> None:
+    from reports.fleet.page import render_fleet
+    from reports.text import format as fmt
+
+    title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
+    with progress.doing("drawing the page"):
+        render_fleet(
+            report, paths, output, title=f"{title}: {fmt.plural(len(report.statuses), 'host')}", static=static
+        )
+    say(f"page  {output}", err=True)
+
+
+def _write_metrics(report: Report, path: Path) -> None:
+    from reports.fleet import metrics
+    from reports.results.write import write_whole
+
+    write_whole(path, metrics.text(report))
+    say(f"metrics  {path}", err=True)
+
+
+def _say_how_to_confirm(
+    report: Report, results: Sequence[Path], options: Sequence[str], way: Way, form: str
+) -> None:
+    from reports.fleet.confirm import commands
+
+    text = commands(report, [*(str(path.absolute()) for path in results), *options], way)
+    say(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
 
 
 def _say_more(report: Report, sweep: Sweep | None, before: Report | None) -> None:
