@@ -21,7 +21,6 @@ from pinsweep.terminal import data, say, say_prose, screen, tell
 if TYPE_CHECKING:
     from reports.compare.given import Given
     from reports.compare.model import Comparison
-    from reports.results.model import Run
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
 _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
@@ -160,25 +159,15 @@ def command(
         *given.files,
         *(path for one in (found.again.sides if found.again else ()) for path in one.files),
     ]
-    where = screen() if output is None or output.suffix.lower() in (".html", ".htm") else PLAIN
+    where = screen() if output is None or _is_page(output) else PLAIN
     if form == "table":
-        text = (
-            comparison_text.table(
-                found, top=top, everything=everything, only_changed=only_changed, screen=where
-            )
-            + "\n"
+        show: Callable[[str], None] = functools.partial(tell, where=where)
+        text = comparison_text.table(
+            found, top=top, everything=everything, only_changed=only_changed, screen=where
         )
     else:
-        text = formats.render(found, form)
-    _write(
-        found,
-        text,
-        output,
-        files,
-        static,
-        wanted=found.covers,
-        show=(lambda own: tell(own.removesuffix("\n"), where)) if form == "table" else data,
-    )
+        show, text = data, formats.render(found, form)
+    _write(found, text, output, files, static, show)
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append(Path(summary), formats.as_markdown(found))
     if form != "table":
@@ -220,8 +209,6 @@ def _write(
     output: Path | None,
     files: Sequence[Path],
     static: bool,
-    *,
-    wanted: Callable[[Run], bool],
     show: Callable[[str], None],
 ) -> None:
     """Print the text, or write it where the user says; write the page where that is a page."""
@@ -229,19 +216,23 @@ def _write(
 
     if output is None:
         show(text)
-    elif output.suffix.lower() in (".html", ".htm"):
+    elif _is_page(output):
         from reports.compare.section import delta
         from reports.report.render import render_report
 
         show(text)
         with progress.doing("drawing the page", reading=True) as watched:
             render_report(
-                files, output, static=static, comparison=delta(found), wanted=wanted, watched=watched
+                files, output, static=static, comparison=delta(found), wanted=found.covers, watched=watched
             )
         say(f"report  {output}", err=True)
     else:
-        write_whole(output, text)
+        write_whole(output, text if text.endswith("\n") else f"{text}\n")
         say(f"wrote  {output}", err=True)
+
+
+def _is_page(output: Path) -> bool:
+    return output.suffix.lower() in (".html", ".htm")
 
 
 def _given(
