@@ -9,7 +9,7 @@ the differences alone, the same command in the same setting finds these cells ag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,80 +65,129 @@ def continued(
     """
     _refuse_other_hosts(held, now)
     plan = as_known(plan, held.cells, held.conditions)
-    sessions = {session.session: session for session in held.sessions}
-    first = {cell.point_id: cell for cell in held.cells if AS_NEW not in cell.options}
-    begun = {(cell.sweep, cell.options[AS_NEW]) for cell in held.cells if AS_NEW in cell.options}
-    of_cell: dict[str, list[Conditions]] = {}
-    of_sweep: dict[str, dict[int, Session]] = {}
-    for conditions in held.conditions:
-        if cell := first.get(conditions.point_id):
-            of_cell.setdefault(cell.point_id, []).append(conditions)
-            of_sweep.setdefault(cell.sweep, {})[conditions.session] = sessions[conditions.session]
-    cells: dict[str, Cell] = {}  # point_id → the cell that its runs belong to
-    refused: dict[str, Difference] = {}
-    stale: dict[str, Difference] = {}  # of what is done, and is not measured again
+    before = _Before.of(held)
     pending = {run.cell.point_id for run in plan.runs if is_pending(run)}
-    shared = {_named(alias.sweep, alias.of) for alias in plan.aliases}
-    runs = _of_each_cell(plan)
-    to_run = {(run.sweep, _groups(run.placement)) for run in runs if run.cell.point_id in pending}
-    facts_changed = {number: facts.changed(of.facts, now.facts) for number, of in sessions.items()}
-    for run in runs:
-        before, of_all = of_cell.get(run.cell.point_id, ()), tuple(of_sweep.get(run.sweep, {}).values())
-        own = [sessions[conditions.session] for conditions in before]
-        found = [
-            *_of_place(run, before),
-            *_of_mask(run, own, of_all, now),
-            *_of_machine(run, of_all, now, facts_changed),
-        ]
-        label = ", ".join(dict.fromkeys(difference.label for difference in found))
-        if found and (as_new or (run.sweep, label) in begun):
-            cells[run.cell.point_id] = _anew(run.cell, label)
-        elif run.cell.point_id in pending:
-            refused |= {difference.said: difference for difference in found}
-        else:
-            stale |= {difference.said: difference for difference in found}
-            if _named(run.sweep, run.cell.labels()) in shared or any(
-                one.placement and (run.sweep, _groups(one.placement)) in to_run for one in before
-            ):  # it is done, and another place would be called the same cell, or would run where it ran
-                refused |= {difference.said: difference for difference in _of_place(run, before)}
-    elsewhere = _elsewhere(plan, first.values(), of_cell)
-    refused |= {} if as_new else {d.said: d for found in elsewhere.values() for d in found}
+    judged = _judged(plan, before, now, pending, as_new)
+    elsewhere = _elsewhere(plan, before.first.values(), before.of_cell)
+    refused = [*judged.refused]
+    refused += [] if as_new else [d.said for found in elsewhere.values() for d in found]
     if refused:
-        raise _refusal(
-            held.path, tuple(refused), tuned=any(session.facts.get("tuned") for session in held.sessions)
-        )
+        tuned = any(session.facts.get("tuned") for session in held.sessions)
+        raise _refusal(held.path, tuple(dict.fromkeys(refused)), tuned=tuned)
     anew = {
-        _named(p.sweep, p.labels()): cells[p.point_id].labels() for p in plan.cells if p.point_id in cells
+        _named(p.sweep, p.labels()): judged.anew[p.point_id].labels()
+        for p in plan.cells
+        if p.point_id in judged.anew
     }
     aliases = (
         dataclasses.replace(a, of=anew.get(_named(a.sweep, a.of), a.of))
         for a in plan.aliases
         if _named(a.sweep, a.cell) not in elsewhere
     )
-    warnings = [*plan.warnings, *([_stale(held.path, tuple(stale))] if stale else [])]
-    if sweeps := _read_otherwise(plan, first.values()):
-        warnings.append(
-            f"{held.path}: the `metrics` of {', '.join(sweeps)} were others before: what they read stays as it is, and with the `metrics` of"
-            " now each cell begins anew beside it; for tables of these alone name another file with -o"
+    warnings = [
+        *plan.warnings,
+        *([_stale(held.path, tuple(judged.stale))] if judged.stale else []),
+        *_read_otherwise(held.path, plan, before.first.values()),
+        *_built_otherwise(held.path, plan, before, now, pending),
+    ]
+    plan = dataclasses.replace(_in_cells(plan, judged.anew), aliases=tuple(aliases), warnings=tuple(warnings))
+    if judged.anew:  # cells that began, in other words
+        return as_known(plan, held.cells, held.conditions)
+    return plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """What was measured, by what it is compared by."""
+
+    sessions: Mapping[int, Session]
+    first: Mapping[str, Cell]  # point_id → a cell that is not one that began anew
+    begun: Set[tuple[str, object]]  # sweep and label of those that did
+    of_cell: Mapping[str, Sequence[Conditions]]  # of the cells of `first`
+    of_sweep: Mapping[str, Mapping[int, Session]]
+
+    @classmethod
+    def of(cls, held: Held) -> _Before:
+        sessions = {session.session: session for session in held.sessions}
+        first = {cell.point_id: cell for cell in held.cells if AS_NEW not in cell.options}
+        of_cell: dict[str, list[Conditions]] = {}
+        of_sweep: dict[str, dict[int, Session]] = {}
+        for conditions in held.conditions:
+            if cell := first.get(conditions.point_id):
+                of_cell.setdefault(cell.point_id, []).append(conditions)
+                of_sweep.setdefault(cell.sweep, {})[conditions.session] = sessions[conditions.session]
+        return cls(
+            sessions=sessions,
+            first=first,
+            begun={(cell.sweep, cell.options[AS_NEW]) for cell in held.cells if AS_NEW in cell.options},
+            of_cell=of_cell,
+            of_sweep=of_sweep,
         )
-    measured = {number for of in of_sweep.values() for number in of}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What becomes of the cells of a plan that were measured in another way, and what that way was, each once, in order."""
+
+    anew: Mapping[str, Cell]  # point_id → the cell that its runs belong to
+    refused: Iterable[str]
+    stale: Iterable[str]  # of what is done, and is not measured again
+
+
+def _judged(plan: Plan, held: _Before, now: Setting, pending: Set[str], as_new: bool) -> _Judged:
+    """pending: the cells with runs that are still to be started, by point_id."""
+    anew: dict[str, Cell] = {}
+    refused: list[Difference] = []
+    stale: list[Difference] = []
+    shared = {_named(alias.sweep, alias.of) for alias in plan.aliases}
+    runs = _of_each_cell(plan)
+    to_run = {(run.sweep, _groups(run.placement)) for run in runs if run.cell.point_id in pending}
+    facts_changed = {number: facts.changed(of.facts, now.facts) for number, of in held.sessions.items()}
+    for run in runs:
+        before = held.of_cell.get(run.cell.point_id, ())
+        of_all = tuple(held.of_sweep.get(run.sweep, {}).values())
+        own = [held.sessions[conditions.session] for conditions in before]
+        found = [
+            *_of_place(run, before),
+            *_of_mask(run, own, of_all, now),
+            *_of_machine(run, of_all, now, facts_changed),
+        ]
+        label = ", ".join(dict.fromkeys(difference.label for difference in found))
+        if found and (as_new or (run.sweep, label) in held.begun):
+            anew[run.cell.point_id] = _anew(run.cell, label)
+        elif run.cell.point_id in pending:
+            refused += found
+        else:
+            stale += found
+            if _named(run.sweep, run.cell.labels()) in shared or any(
+                one.placement and (run.sweep, _groups(one.placement)) in to_run for one in before
+            ):  # it is done, and another place would be called the same cell, or would run where it ran
+                refused += _of_place(run, before)
+    return _Judged(
+        anew=anew,
+        refused=dict.fromkeys(difference.said for difference in refused),
+        stale=dict.fromkeys(difference.said for difference in stale),
+    )
+
+
+def _built_otherwise(path: str, plan: Plan, held: _Before, now: Setting, pending: Set[str]) -> Iterator[str]:
+    """Warn of sweeps that begin with another build of a program than those before."""
+    measured = {number for of in held.of_sweep.values() for number in of}
     builds = {
         difference.said: None
-        for run in runs
-        if run.cell.point_id in pending and run.sweep not in of_sweep
+        for run in _of_each_cell(plan)
+        if run.cell.point_id in pending and run.sweep not in held.of_sweep
         for number in measured
-        for difference in _of_programs(run, sessions[number], now)
+        for difference in _of_programs(run, held.sessions[number], now)
     }
     if builds:
-        warnings.append(
-            f"{held.path}: other sweeps there were measured with another build: {_first_of(tuple(builds))}; what differs from them may be that (G19)"
+        yield (
+            f"{path}: other sweeps there were measured with another build: {_first_of(tuple(builds))}; what differs from them may be that (G19)"
         )
-    plan = dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases), warnings=tuple(warnings))
-    return as_known(plan, held.cells, held.conditions) if cells else plan  # cells that began, in other words
 
 
-def _read_otherwise(plan: Plan, cells: Iterable[Cell]) -> list[str]:
-    """Return the sweeps in which a cell of the plan is, but for what is looked for in its output, one that is held, and not that one."""
+def _read_otherwise(path: str, plan: Plan, cells: Iterable[Cell]) -> Iterator[str]:
+    """Warn of the sweeps in which a cell of the plan is, but for what is looked for in its output, one that is held, and not that one."""
 
     def measured(cell: Cell) -> tuple[str, str, str]:
         options = {name: value for name, value in cell.options.items() if name != "metrics"}
@@ -148,7 +197,11 @@ def _read_otherwise(plan: Plan, cells: Iterable[Cell]) -> list[str]:
     known = {measured(cell) for cell in with_metrics}
     there = {cell.point_id for cell in with_metrics}
     new = (cell for cell in plan.cells if "metrics" in cell.options and cell.point_id not in there)
-    return sorted({cell.sweep for cell in new if measured(cell) in known})
+    if sweeps := sorted({cell.sweep for cell in new if measured(cell) in known}):
+        yield (
+            f"{path}: the `metrics` of {', '.join(sweeps)} were others before: what they read stays as it is, and with the `metrics` of"
+            " now each cell begins anew beside it; for tables of these alone name another file with -o"
+        )
 
 
 def _refuse_other_hosts(held: Held, now: Setting) -> None:
