@@ -67,6 +67,7 @@ MUTANTS = (
     Mutant("compare: what did not move is counted", "reports/compare/moves.py", "return sum(any(row.verdict == verdict for row in own) for own in by), len(by)", "return sum(any(row.verdict != verdict for row in own) for own in by), len(by)", "compare"),
     Mutant("compare: A and B are exchanged in a key number", "reports/compare/section.py", 'value=f"{a} → {b}"', 'value=f"{b} → {a}"', "compare"),
     Mutant("compare: cells are counted by their numbers", "reports/compare/moves.py", "row.pair.key if of_cells else row.decision.key", "row.decision.key", "compare"),
+    Mutant("compare: levels count numbers", "reports/compare/moves.py", "of_cells = group_by(rows, lambda row: row.pair.key).values()", "of_cells = group_by(rows, lambda row: row.decision.key).values()", "compare"),
     Mutant("compare: a key number is of A's worst cell", "reports/compare/section.py", 'best = max if rows[0].better == "higher" else min', 'best = min if rows[0].better == "higher" else max', "compare"),
     Mutant("compare: runs of A on both sides", "reports/compare/text.py", 'return f"{len(row.a)} + {len(row.b)} runs"', 'return f"{len(row.a)} + {len(row.a)} runs"', "compare"),
     Mutant("report: repeats are the most of any cell", "reports/charts/wording.py", "low, high = min(counts, default=1), max(counts, default=1)", "low, high = max(counts, default=1), max(counts, default=1)", "prose"),

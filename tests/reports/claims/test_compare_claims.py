@@ -497,7 +497,25 @@ def programs(case: Case) -> None:
         assert sum("**regressed**" in row for row in rows) == counts["regressed"]
 
 
-READERS: tuple[Callable[[Case], None], ...] = (of_figures, bounds, headline, terminal, page, programs)
+def levels_of_json(case: Case) -> None:
+    """The JSON counts the cells of each level once, by the verdicts of their numbers, the worst of these first."""
+    worst = ("regressed", "inconclusive", "improved", "same")
+    for told in case.document["shared"]:
+        cells: dict[str | None, dict[tuple[str, ...], set[str]]] = {}
+        for row in case.words(*worst):
+            if row["ratio"] is not None and not row["derived"]:
+                of = cells.setdefault(row["labels"].get(told["axis"]), {})
+                of.setdefault(tuple(row["a"]["point_ids"]), set()).add(row["verdict"])
+        for level in told["levels"]:
+            words = [next(word for word in worst if word in own) for own in cells[level["level"]].values()]
+            assert {word: level[word] for word in worst if level[word]} == Counter(words)
+            assert level["cells"] == len(words)
+        assert told["levels"][0]["regressed"] == max(level["regressed"] for level in told["levels"])
+
+
+READERS: tuple[Callable[[Case], None], ...] = (
+    of_figures, bounds, headline, terminal, page, programs, levels_of_json,
+)  # fmt: skip
 
 
 def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
