@@ -74,8 +74,11 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: 
         key: draft.curve or (draft.pair,) for key, draft in enumerate(drafts)
     }
     doubt = _doubts(a, b)
+    one = _one_machine(a, b, by)
     found = (
-        dataclasses.replace(_row(draft, decisions[key]), doubts=doubt(behind[key], draft.name.tells_of))
+        dataclasses.replace(
+            _row(draft, decisions[key]), doubts=doubt(behind[key], draft.name.tells_of), one_machine=one
+        )
         for key, draft in enumerate(drafts)
     )
     rows = tuple(sorted(found, key=worst_first))
@@ -97,7 +100,14 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: 
         undirected=_undirected(matching.pairs),
         by=by,
         sizes=tuple(_sizes(matching.pairs)),
+        one_machine=one,
     )
+
+
+def _one_machine(a: Side, b: Side, by: str) -> bool:
+    """Are both sides one machine, before and after?"""
+    known = not any(run.captured for one in (a, b) for run in one.runs)
+    return known and not by and not {*a.hosts}.isdisjoint(b.hosts)
 
 
 def _refuse(a: Side, b: Side, ask: Ask) -> None:

@@ -43,6 +43,7 @@ class Drawn:
 
     figure: Figure
     moved: bool  # did one of its points regress or improve?
+    beyond: bool  # does one shift by more than what does not count?
 
 
 def curves(comparison: Comparison) -> list[Drawn]:
@@ -157,8 +158,7 @@ def _figure(of: _Curves, gaps: Sequence[Gap], colours: Mapping[str, str]) -> Dra
     figure = Figure(
         id=f"compare-{sweep}-{metric}",
         title=f"{sweep}: {metric}, {texts.tally(rows, 'point')}",
-        sub=f"B against A, {texts.TYPICAL[:1].lower()}{texts.TYPICAL[1:]}; {texts.direction(rows[0])}. "
-        f"Every tested value has its place. {'Bars: 95 % interval; grey' if ends else 'Grey'} band: changes that do not count."
+        sub=fmt.sentence(f"{texts.direction(rows[0])}.")
         + (" Cross on the axis: a cell that is not compared." if _crossed(panels) else "")
         + (" Bars that leave the picture end at its edge." if cut else "")
         + (f" In the table only: {fmt.plural(of.left, 'other curve')}." if of.left else "")
@@ -167,8 +167,11 @@ def _figure(of: _Curves, gaps: Sequence[Gap], colours: Mapping[str, str]) -> Dra
         half=len(panels) == 1,
         doubt=doubts.counted([row.doubt for row in rows], "point"),
     )
+    band = max(math.log1p(row.decision.threshold) for row in rows)
     return Drawn(
-        figure=figure, moved=any(row.verdict in ("regressed", "improved") and not row.once for row in rows)
+        figure=figure,
+        moved=any(row.verdict in ("regressed", "improved") and not row.once for row in rows),
+        beyond=any(abs(row.decision.shift or 0.0) > band for row in rows),
     )
 
 
@@ -372,4 +375,4 @@ def _ratios(
 
 def _tip(row: Row, at: str) -> str:
     interval = f" ({texts.interval(row.interval)})" if row.interval else ""
-    return f"{at} · {texts.shift(row)}{interval}, {texts.from_to(row)}, {texts.word(row)}"
+    return f"{at} · {texts.shift(row)}{interval}, {texts.from_to(row)}, {row.word}"

@@ -172,7 +172,7 @@ def as_markdown(comparison: Comparison) -> str:
         need = texts.needed([row]) if apart else ""
         a, b, unit = texts.values(row)
         cells = (
-            "no verdict" if row.once else f"**{row.verdict}**" if row.verdict == "regressed" else ", ".join(filter(None, (row.verdict, need))),
+            "no verdict" if row.once else f"**{row.word}**" if row.verdict == "regressed" else ", ".join(filter(None, (row.word, need))),
             f"{_md(row.name)}{texts.doubtful(row)}", texts.direction(row).removesuffix(" is better"), f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.shift(row),
             texts.interval(row.interval), f"{len(row.a)} + {len(row.b)}",
         )  # fmt: skip
@@ -228,7 +228,7 @@ def as_junit(comparison: Comparison) -> str:
                     case, "failure", {"message": _xml(f"{said}{texts.doubtful(row)}"), "type": "regressed"}
                 )
                 failure.text = _xml(f"{row.name}\n{said}\n{texts.direction(row)}")
-            said = f"{texts.word(row)}: {said}{texts.doubtful(row)}"
+            said = f"{row.word}: {said}{texts.doubtful(row)}"
             if row.doubt or row.verdict in ("same", "improved"):
                 ElementTree.SubElement(case, "system-out").text = _xml(said)
         _count(suite)
@@ -293,7 +293,7 @@ def as_github(comparison: Comparison) -> str:
     out = [
         f"::error title={_property(f'failed: {one.sweep}')}::{_data(one.with_reason)}" for one in comparison.broken
     ] + [
-        f"::error title={_property(f'regressed: {row.name}')}::"
+        f"::error title={_property(f'{row.word}: {row.name}')}::"
         + _data(f"{texts.from_to(row)}, {texts.moved(row, '95 %: ')}, {texts.runs(row)}{texts.provisional(row)}{texts.doubtful(row)}")
         for row in regressed
     ]  # fmt: skip

@@ -6,13 +6,14 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from parsers.measurement import Direction
 from reports.compare.failures import Failed
-from reports.compare.matching import Pair, Unmatched
+from reports.compare.matching import CellOfSide, Pair, Unmatched
 from reports.compare.sides import Side, SideName
 from reports.numbers import Name
+from reports.results import naming
 from reports.results.convicted import checks_of
 from reports.results.differences import Fingerprint
 from reports.results.model import Run
@@ -39,6 +40,28 @@ def sided(of_a: Sequence[str], of_b: Sequence[str]) -> dict[str, str]:
     }
 
 
+_OF_TWO: Final[Mapping[Verdict, str]] = {"regressed": "worse", "improved": "better"}
+
+
+def called(verdict: Verdict, *, one_machine: bool) -> str:
+    """Return a verdict as people read it: what differs from another machine is worse or better, and has neither regressed nor improved."""
+    return verdict if one_machine else _OF_TWO.get(verdict, verdict)
+
+
+def options_said(cell: CellOfSide, number: Name) -> tuple[str, ...]:
+    """Return what tells a cell from its siblings as titles have it: "remote", "threads 4"; what the number is called by is not said twice."""
+    known = {number.kind, number.kind.replace(" ", "_")}
+    values = {
+        axis: value if isinstance(value, bool) else cell.labels[axis] for axis, value in cell.values.items()
+    }
+    told = {
+        axis: value
+        for axis, value in values.items()
+        if str(value) not in known and (axis, value) not in number.part
+    }
+    return tuple(naming.cell_words(cell.tool, told, number.part))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One number of one cell, on both sides."""
@@ -51,6 +74,7 @@ class Row:
     decision: Decision
     step: float | None = None  # the last digit that the program of both prints
     doubts: tuple[str, str] = ("", "")  # the checks that convict its cell, on A and on B: "F1, F7"
+    one_machine: bool = True  # as of `Comparison`
 
     @property
     def sweep(self) -> str:
@@ -84,8 +108,28 @@ class Row:
         return f"{self.sweep}, {self.cell}" if self.cell else self.sweep
 
     @property
+    def options(self) -> str:
+        """The cell as titles have it: `remote, threads 4`, without what the number's own name says."""
+        return ", ".join(options_said(self.pair.a, self.number))
+
+    @property
+    def where(self) -> str:
+        """`scaling, remote, threads 4`."""
+        return ", ".join(filter(None, (self.sweep, self.options)))
+
+    @property
+    def title(self) -> str:
+        """`scaling, remote, threads 4: triad bandwidth`: the name in words."""
+        return f"{self.where}: {self.number.words}"
+
+    @property
     def verdict(self) -> Verdict:
         return self.decision.verdict
+
+    @property
+    def word(self) -> str:
+        """The verdict as people read it: of two machines "worse" for "regressed"; "one run" where there is none."""
+        return "one run" if self.once else called(self.verdict, one_machine=self.one_machine)
 
     @property
     def once(self) -> bool:
@@ -233,6 +277,8 @@ class Comparison:
     by: str = ""  # the axis whose levels are compared, "" of files
     sizes: tuple[Sizes, ...] = ()  # of pairs whose I/Os, or all files together, have different sizes
     again: Again | None = None  # what was measured again
+    one_machine: bool = True
+    """Are both sides one machine, before and after? Else they are two, two levels of an axis, or texts of which nobody knows the machine."""
 
     def covers(self, run: Run) -> bool:
         """Is a run of one of the sides, and no other stands for it that was measured again?"""

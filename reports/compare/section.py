@@ -7,6 +7,7 @@ better, A / B where less is. What is written is the change in the metric's own s
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,12 +17,12 @@ from reports.checks import doubts
 from reports.compare import text as texts
 from reports.compare.curves import curves, main_sweeps, worse
 from reports.compare.doubted import without
-from reports.compare.folds import Entry, Fold, folded, rows_of
+from reports.compare.folds import Entry, Fold, lines_of, rows_of
 from reports.compare.model import Comparison, Row
 from reports.draw.figure import ROW, Figure, Table
 from reports.page.model import KeyNumber, Section
 from reports.text import format as fmt
-from reports.verdicts.model import Verdict
+from reports.verdicts.model import VERDICTS, Verdict
 
 WIDTH: Final = 176
 HEIGHT: Final = 18
@@ -30,11 +31,13 @@ HEIGHT: Final = 18
 BETTER, WORSE, NEITHER, BAND, AXIS = "#1F6FB2", "#C2500A", "#7C8794", "#E3E6EA", "#9AA3AE"
 
 _MOST: Final[Mapping[Verdict, int]] = {"regressed": 40, "inconclusive": 25, "improved": 40, "same": 12}
-"""Lines that stand open; the numbers of the rest, and each point of a curve, are in a closed table. What is undecided stands open where nothing
-changed or all numbers are few, what is the same where all are few."""
+"""Lines that stand open; each number of the rest, and of a line of several, is in a closed table."""
 
-_FEW: Final = 60
-"""Numbers that are few."""
+_MOST_ONCE: Final = 40
+"""The same, of one run on a side."""
+
+_FEW: Final = 12
+"""Lines of all verdicts that stand open together. Of more those of what changed; where nothing did, those of what is inconclusive."""
 
 _CLIPS: Final = (0.1, 0.18, 0.3, 0.5, 1.0, 3.0, 9.0)
 """How far the axis goes, as a share: the first, from 1.1 × worse to 1.1 × better, unless more than a fifth of the changes go further, or the band of what does not
@@ -59,20 +62,21 @@ class Mark:
 class Line:
     """One row of the table."""
 
-    place: str  # "scaling, threads=4 place=remote"
-    metric: str  # "triad bandwidth"
+    place: str  # "scaling, remote, threads 4"
+    metric: str  # "triad bandwidth", of several "copy, scale, add and triad bandwidth"
     sub: str  # "GB/s, more is better"
     a: str  # the median; of a curve the lowest and the highest: "90.53 to 340.7"
     b: str
     mark: Mark | None
     change: str
     interval: str
-    verdict: str  # "one run" where there is none
+    verdict: str  # as `Row.word`
+    tone: str  # of the verdict: "regressed", "improved", "same", "inconclusive", "one run"
     sign: str  # "▼" | "▲" | ""
     runs: str
     doubt: str = ""  # by which checks its cell is doubted on either side
     need: str = ""  # what would decide it, where that is not the same of all lines: "needs 17 repeats"
-    points: str = ""  # of a curve: "24 of 24 points, 0 B to 4 MiB"
+    points: str = ""  # of several numbers: "24 of 24 points, 0 B to 4 MiB"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,8 @@ class Delta(Section):
     agreed: str  # what does not differ, and what nobody can tell
     lines: tuple[Line, ...]
     reading: str  # how the table is read
+    judged: bool  # has one line a verdict, and so an interval?
+    each: str  # "4 + 4" where all lines are of so many runs; "" where they differ, and each says so
     ground: str  # what its verdicts rest on
     axis: tuple[tuple[float, str], ...]  # ticks of the pictures: x in px, text
     rest: Table | None  # where some numbers have no line of their own: all; of very many the first of these
@@ -100,35 +106,32 @@ class Delta(Section):
     matched: tuple[str, ...]  # a line for all cells of which the same is said
     matched_cells: int
     curves: tuple[Figure, ...]
-    unmoved: tuple[Figure, ...]  # where others did, curves of which no point regressed or improved
+    unmoved: tuple[
+        Figure, ...
+    ]  # where others have a point that changed those without; where none has, those that shift by no more than what does not count
+    panels: str  # how these are read
+    closed: str  # what the closed table has
     key_numbers: tuple[KeyNumber, ...]
 
 
 def delta(comparison: Comparison) -> Delta:
     """Return the section of a comparison."""
     head, comparison = texts.sentence(comparison), without(comparison)
-    entries: list[Entry] = []
-    changed = bool(comparison.of("regressed", "improved"))
-    for verdict, most in _MOST.items():
-        rows = comparison.of(verdict)
-        if (verdict == "same" or (verdict == "inconclusive" and changed)) and len(comparison.rows) > _FEW:
-            continue
-        entries += folded(rows[::-1] if verdict == "improved" else rows, comparison.rows)[:most]
-    entries += folded(comparison.once, comparison.rows)[:40]
-    entries.sort(key=lambda entry: -max(map(worse, rows_of(entry))))
+    entries, echoing = _entries(comparison)
     alone: set[Hashable] = {entry.decision.key for entry in entries if isinstance(entry, Row)}
     closed = [row for row in comparison.rows if row.decision.key not in alone]
     if 0 < len(closed) < len(comparison.rows) <= _MOST_CLOSED:
         closed = list(comparison.rows)
     clip = _clip([row for entry in entries for row in rows_of(entry)])
     drawn = curves(comparison)
-    moved = [curve for curve in drawn if curve.moved] or drawn
+    shown = [curve for curve in drawn if curve.moved] or [curve for curve in drawn if curve.beyond]
     apart = texts.needs_differ(comparison.of("inconclusive"))
     lines = tuple(
         replace(line, need=texts.needed(rows_of(e)) if apart else "")
         for e in entries
         for line in [_of_fold(e, clip) if isinstance(e, Fold) else _line(e, clip)]
     )
+    each = lines[0].runs if len({line.runs for line in lines}) == 1 else ""
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
         sentence=head,
@@ -136,7 +139,9 @@ def delta(comparison: Comparison) -> Delta:
         doubtful=sum(bool(row.doubt) for row in comparison.rows),
         lead=tuple(_lead(comparison)),
         reading=_reading(comparison, clip, [line.mark for line in lines if line.mark]),
-        ground=_ground(comparison, lines),
+        judged=any(line.interval for line in lines),
+        each=each,
+        ground=_ground(comparison, lines, echoing, each),
         differing=_differing(comparison),
         differences=_differences(comparison),
         agreed=_agreed(comparison),
@@ -152,10 +157,26 @@ def delta(comparison: Comparison) -> Delta:
         absent=tuple(group.text for group in texts.absent(comparison.unmatched)),
         matched=tuple(texts.matched(comparison)),
         matched_cells=sum(comparison.matched.values()),
-        curves=tuple(curve.figure for curve in moved),
-        unmoved=tuple(curve.figure for curve in drawn if curve not in moved),
+        curves=tuple(curve.figure for curve in shown),
+        unmoved=tuple(curve.figure for curve in drawn if curve not in shown),
+        panels=_panels(comparison),
+        closed=_closed(comparison, min(len(closed), _MOST_CLOSED)),
         key_numbers=tuple(_key_numbers(comparison)),
     )
+
+
+def _entries(comparison: Comparison) -> tuple[list[Entry], int]:
+    """Return what has an open line, worst first, and how many derived numbers have none because they say the same."""
+    known = lines_of(comparison)
+    open_: Sequence[Verdict] = VERDICTS
+    if sum(map(len, known.of.values())) > _FEW:
+        open_ = (
+            ("regressed", "improved") if known.of["regressed"] or known.of["improved"] else ("inconclusive",)
+        )
+    entries = [entry for verdict in open_ for entry in known.of[verdict][: _MOST[verdict]]]
+    entries += known.once[:_MOST_ONCE]
+    echoing = sum(known.echoing.get(verdict, 0) for verdict in open_)
+    return sorted(entries, key=lambda entry: -max(map(worse, rows_of(entry)))), echoing
 
 
 def _lead(comparison: Comparison) -> Iterable[str]:
@@ -179,24 +200,53 @@ def _reading(comparison: Comparison, clip: float, marks: Sequence[Mark]) -> str:
     """Say how the table is read."""
     ends = [text for _, text in _ticks(clip)]
     if len(comparison.once) == len(comparison.rows):
-        return "A and B: medians of the runs, and the shift of the typical pair. One run on a side: there is no interval, and no verdict."
+        gone = " Arrow: a shift beyond that." if any(mark.gone for mark in marks) else ""
+        return (
+            f"Worst first, what tells the same in one line; the axis goes from {ends[0]} to {ends[1]} (log). Dot: shift of the typical pair of runs.{gone} "
+            "A and B: medians of the runs. One run on a side: there is no interval, and no verdict."
+        )
     arrows = (" Arrow: a shift beyond that." if any(mark.gone for mark in marks) else "") + (
         " Open arrow: the interval goes on." if any(mark.cut for mark in marks) else ""
     )
     return (
-        f"Worst first, a curve in one line; the axis goes from {ends[0]} to {ends[1]} (log). Dot and bar: shift of the typical "
+        f"Worst first, what tells the same in one line; the axis goes from {ends[0]} to {ends[1]} (log). Dot and bar: shift of the typical "
         f"pair of runs, with its 95 % interval; grey band: changes that do not count.{arrows}"
     )
 
 
-def _ground(comparison: Comparison, lines: Iterable[Line]) -> str:
+def _panels(comparison: Comparison) -> str:
+    """Say how the figures are read."""
+    bars = "bars: its 95 % interval; grey" if len(comparison.once) < len(comparison.rows) else "grey"
+    return f"B against A, {texts.TYPICAL[:1].lower()}{texts.TYPICAL[1:]}; {bars} band: changes that do not count. Every tested value has its place."
+
+
+def _closed(comparison: Comparison, n: int) -> str:
+    """Return "All 397 numbers, a line each: 64 regressed, 42 improved, 265 same, 26 inconclusive", of some of them "26 of 397 numbers, a line each"."""
+    if n < len(comparison.rows):
+        return f"{fmt.count(n)} of {fmt.plural(len(comparison.rows), 'number')}, a line each"
+    counted = Counter(
+        row.word for row in sorted(comparison.rows, key=lambda row: VERDICTS.index(row.verdict))
+    )
+    words = ", ".join(f"{fmt.count(n)} {word}" for word, n in counted.items())
+    words = "" if len(comparison.once) == n else f": {words}"
+    return f"All {fmt.plural(n, 'number')}, a line each{words}" if n > 1 else f"1 number{words}"
+
+
+def _ground(comparison: Comparison, lines: Iterable[Line], echoing: int, each: str) -> str:
     """Say what the columns are and what a verdict takes; "" where there is none."""
     if len(comparison.once) == len(comparison.rows):
         return ""
-    ranged = ", of a curve from the lowest to the highest" if any(line.points for line in lines) else ""
+    ranged = (
+        ", of several numbers from the lowest to the highest" if any(line.points for line in lines) else ""
+    )
+    echoed = (
+        f" {fmt.plural(echoing, 'derived number that says', 'derived numbers that say')} the same {'has' if echoing == 1 else 'have'} no line of {'its' if echoing == 1 else 'their'} own."
+        if echoing
+        else ""
+    )
     beyond = texts.BEYOND if any(map(texts.reaches_beyond, comparison.of("same"))) else ""
     return (
-        f"A and B: medians of the runs{ranged}. {texts.TYPICAL}: the median over all pairs of a run of A and one of B, with its 95 % interval{beyond}. "
+        f"A and B: medians of the runs{f' ({each} a cell)' if each else ''}{ranged}.{echoed} {texts.TYPICAL}: the median over all pairs of a run of A and one of B, with its 95 % interval{beyond}. "
         "A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
     )
@@ -206,11 +256,24 @@ _MOST_DIFFERING: Final = 3
 
 
 def _differing(comparison: Comparison) -> str:
-    """Return "What differs: kernel 6.1 → 6.8, microcode 0x1 → 0x2; and 4 more."."""
-    found = [f"{d.what} {d.a} → {d.b}" for d in comparison.fingerprint.differences]
+    """Return "What differs: kernel 6.1 → 6.8, microcode 0x1 → 0x2; and 4 more.", of machines that are alike "Two machines, node03 and node04;
+    nothing else that was recorded of them differs."; "" where nobody knows the machines, or they are levels of an axis."""
+    found = [d for d in comparison.fingerprint.differences if comparison.by or d.what != "host"]
+    hosts = [texts.hosts(one) for one in (comparison.a, comparison.b)]
+    known = not any(run.captured for one in (comparison.a, comparison.b) for run in one.runs)
+    two = known and not comparison.one_machine and not comparison.by
+    machines = f"Two machines, {hosts[0]} and {hosts[1]}" if two else ""
+    if not found:
+        if two:
+            return f"{machines}; nothing else that was recorded of them differs."
+        return (
+            "Nothing that was recorded of machine and programs differs."
+            if known and not comparison.by
+            else ""
+        )
     more = len(found) - _MOST_DIFFERING
-    told = f"What differs: {', '.join(found[:_MOST_DIFFERING])}{f'; and {more} more' if more > 0 else ''}."
-    return told if found else ""
+    told = f"{', '.join(f'{d.what} {d.a} → {d.b}' for d in found[:_MOST_DIFFERING])}{f'; and {more} more' if more > 0 else ''}."
+    return f"{machines}. They differ in {told}" if two else f"What differs: {told}"
 
 
 def _differences(comparison: Comparison) -> Table | None:
@@ -239,18 +302,16 @@ def _agreed(comparison: Comparison) -> str:
 
 def _line(row: Row, clip: float) -> Line:
     a, b, unit = texts.values(row)
-    verdict = texts.word(row)
     return Line(
-        place=row.place,
+        place=row.where,
         metric=row.number.words,
         sub=", ".join(filter(None, (unit, texts.direction(row)))),
         a=a,
         b=b,
-        mark=None if row.once else _mark(row, clip),
+        mark=_mark(row, clip),
         change=texts.shift(row),
         interval=texts.interval(row.interval),
-        verdict=verdict,
-        sign={"regressed": "▼", "improved": "▲"}.get(verdict, ""),
+        **_told(row),
         runs=f"{len(row.a)} + {len(row.b)}",
         doubt=row.doubt,
     )
@@ -259,43 +320,53 @@ def _line(row: Row, clip: float) -> Line:
 def _of_fold(fold: Fold, clip: float) -> Line:
     first = fold.rows[0]
     a, b, unit = texts.ends(fold.rows)
-    verdict = texts.word(first)
     counts = [f"{len(row.a)} + {len(row.b)}" for row in fold.rows]
     return Line(
-        place=", ".join(filter(None, (fold.place, fold.row))),
-        metric=first.number.title,
+        place=fold.where,
+        metric=fold.metric,
         sub=", ".join(filter(None, (unit, texts.direction(first)))),
         a=a,
         b=b,
-        mark=None if first.once else _mark(fold, clip),
+        mark=_mark(fold, clip),
         change=texts.span(fold.rows),
         interval=texts.interval(texts.outer(fold.rows)),
-        verdict=verdict,
-        sign={"regressed": "▼", "improved": "▲"}.get(verdict, ""),
+        **_told(first),
         runs=counts[0] if len(set(counts)) == 1 else "",
-        doubt=doubts.counted([row.doubt for row in fold.rows], "point"),
+        doubt=doubts.counted([row.doubt for row in fold.rows], fold.noun),
         points=fold.points,
     )
 
 
+_SIGNS: Final[Mapping[str, str]] = {"regressed": "▼", "improved": "▲"}
+
+
+def _told(row: Row) -> dict[str, str]:
+    """Return the verdict, its tone and its sign."""
+    tone = "one run" if row.once else row.verdict
+    return {"verdict": row.word, "tone": tone, "sign": _SIGNS.get(tone, "")}
+
+
 def _mark(entry: Entry, clip: float) -> Mark | None:
     """Draw how B does against A: a bar over the interval, a dot at the ratio (of a curve from its least to its largest), an arrow where this
-    leaves the axis, and an open one where the bar alone does."""
+    leaves the axis, and an open one where the bar alone does. One run on a side has no bar."""
     rows = rows_of(entry)
     first = rows[0]
     shifts = [row.decision.shift for row in rows if row.decision.shift is not None]
     bounds = [end for row in rows for end in (row.decision.low, row.decision.high) if end is not None]
-    if len(shifts) < len(rows) or len(bounds) < 2 * len(rows) or first.better == "neither":
+    barred = not first.once
+    if len(shifts) < len(rows) or (barred and len(bounds) < 2 * len(rows)) or first.better == "neither":
         return None
     sign = -1.0 if first.better == "higher" else 1.0
-    ends = [-sign * math.log(max(end, 1e-9)) for end in bounds]
-    low, high = _x(min(ends), clip), _x(max(ends), clip)
     least, most = -max(shifts), -min(shifts)
-    colour = {"regressed": WORSE, "improved": BETTER}.get(first.verdict, NEITHER)
+    ends = [-sign * math.log(max(end, 1e-9)) for end in bounds] if barred else [least, most]
+    low, high = _x(min(ends), clip), _x(max(ends), clip)
+    colour = {"regressed": WORSE, "improved": BETTER}.get(first.verdict, NEITHER) if barred else NEITHER
     middle = HEIGHT / 2
     band = [_x(s * math.log1p(first.decision.threshold), clip) for s in (-1, 1)]
     filled = [(BAND, f"M{_px(band[0])} 1H{_px(band[1])}V{HEIGHT - 1}H{_px(band[0])}z")]
-    stroked = [(AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}"), (colour, f"M{_px(low)} {middle}H{_px(high)}")]
+    stroked = [(AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}")]
+    if barred:
+        stroked.append((colour, f"M{_px(low)} {middle}H{_px(high)}"))
     edge = math.log1p(clip)
     gone = [least < -edge, most > edge]
     cut = [
@@ -321,19 +392,20 @@ def _mark(entry: Entry, clip: float) -> Mark | None:
         stroked=tuple(stroked),
         gone=any(gone),
         cut=any(cut),
-        said=f"{said}, 95 % interval {texts.interval(texts.outer(rows))}",
+        said=f"{said}, 95 % interval {texts.interval(texts.outer(rows))}" if barred else said,
     )
 
 
 def _clip(rows: Sequence[Row]) -> float:
     """Return how far the axis goes: wide enough for four fifths of the rows that changed (of all, if none did)."""
-    known = [row for row in rows if row.decision.shift is not None and not row.once]
-    changed = [row for row in known if row.verdict in ("regressed", "improved")]
+    known = [row for row in rows if row.decision.shift is not None]
+    known = [row for row in known if not row.once] or known
+    changed = [row for row in known if row.verdict in ("regressed", "improved") and not row.once]
     shifts = sorted(abs(row.decision.shift or 0.0) for row in changed or known)
     if not shifts:
         return _CLIPS[0]
     band = 1.5 * max(math.log1p(row.decision.threshold) for row in known)
-    most = max(band, shifts[min(len(shifts) - 1, math.floor(0.8 * len(shifts)))])
+    most = max(band, shifts[math.ceil(0.8 * len(shifts)) - 1])
     return next((clip for clip in _CLIPS if most <= math.log1p(clip)), _CLIPS[-1])
 
 
@@ -361,9 +433,11 @@ def _rest(rows: Sequence[Row], needs_differ: bool) -> Table | None:
     for row in rows:
         a, b, unit = texts.values(row)
         need = texts.needed([row]) if needs_differ else ""
-        word = ", ".join(filter(None, (texts.word(row), need)))
+        word = ", ".join(filter(None, (row.word, need)))
         interval = texts.interval(row.interval)
-        lines.append((row.name, unit, a, b, texts.shift(row), interval, f"{len(row.a)} + {len(row.b)}", word))
+        lines.append(
+            (row.title, unit, a, b, texts.shift(row), interval, f"{len(row.a)} + {len(row.b)}", word)
+        )
     return Table(
         columns=("Number", "Unit", "A", "B", "Shift (typical pair)", "95 % interval", "Runs", "Verdict"),
         rows=tuple(lines),
@@ -388,7 +462,7 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
     )
     for rank, (best, first) in enumerate(standing[:6]):
         a, b, unit = texts.values(best)
-        place = ", ".join(filter(None, (best.place, best.number.row)))
+        place = ", ".join(filter(None, (best.where, best.number.row)))
         yield KeyNumber(
             name=best.number.title,
             value=f"{a} → {b}",
@@ -397,7 +471,7 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             rank=rank,
             runs=(*best.pair.a.runs, *best.pair.b.runs),
             doubt=best.doubt,
-            repeats=f"{texts.typical(best)}, {texts.word(best)}",
+            repeats=f"{texts.typical(best)}, {best.word}",
         )
 
 
@@ -430,8 +504,8 @@ def _ranked(rows: Sequence[Row]) -> list[Row]:
 def _changed(rows: Sequence[Row]) -> str:
     """Return "4 of 12 regressed, 1 improved": what the best cell alone does not tell; "" where none is known to have changed."""
     judged = [row for row in rows if not row.once]
-    counts = {word: sum(row.verdict == word for row in judged) for word in ("regressed", "improved")}
-    told = [(fmt.count(n), word) for word, n in counts.items() if n]
+    changed = [[row for row in judged if row.verdict == word] for word in ("regressed", "improved")]
+    told = [(fmt.count(len(own)), own[0].word) for own in changed if own]
     if not told or len(judged) < 2:
         return ""
     (n, word), *others = told

@@ -5,6 +5,7 @@ What stands here once is used by the terminal, the page and the machine formats 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections import Counter
@@ -18,12 +19,13 @@ from reports.checks.doubts import counted as counted_doubts
 from reports.compare.doubted import said as doubts_of_all
 from reports.compare.doubted import without
 from reports.compare.failures import Failed
-from reports.compare.folds import Entry, Fold, folded, rows_of
+from reports.compare.folds import Entry, Fold, lines_of, rows_of
 from reports.compare.matching import Unmatched, became
-from reports.compare.model import Comparison, ModeShift, Row, Sizes, Way
+from reports.compare.model import Comparison, ModeShift, Row, Sizes, Way, called
 from reports.compare.moves import Move, moves
 from reports.compare.sides import Side, session
 from reports.draw.figure import MARK
+from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt
@@ -57,9 +59,16 @@ def reaches_beyond(row: Row) -> bool:
     return any(abs(math.log(end)) > math.log1p(d.threshold) for end in ends)
 
 
-_SAID: Final[dict[str, str]] = {
-    "regressed": "regressed", "improved": "improved", "same": "the same", "inconclusive": "inconclusive", "": "without a verdict",
-}  # fmt: skip
+_COUNTED: Final = (
+    "regressed",
+    "worse",
+    "improved",
+    "better",
+    "the same",
+    "inconclusive",
+    "without a verdict",
+)
+"""Words of `tally`, in its order."""
 
 
 # --- numbers -----------------------------------------------------------------------------------------------
@@ -103,11 +112,6 @@ def _percent(value: float, rounding: str = fmt.NEAREST) -> str:
     return f"{rounded if rounded else abs(rounded)}".replace("-", fmt.MINUS)
 
 
-def word(row: Row) -> str:
-    """Return the verdict; "one run" where there is none."""
-    return "one run" if row.once else row.verdict
-
-
 def shift(row: Row) -> str:
     """Return the change of the typical pair; where that of the medians is another, they are told: "+0.1 % (medians −0.2 %)"."""
     said = change(row.change, row.interval)
@@ -147,11 +151,22 @@ def _medians(row: Row) -> str:
 
 
 def tally(rows: Sequence[Row], noun: str) -> str:
-    """Return "4 of 8 points regressed, 3 the same, 1 inconclusive": what there is of each verdict."""
-    counted = Counter("without a verdict" if row.once else _SAID[row.verdict] for row in rows)
-    (first, n), *rest = sorted(counted.items(), key=lambda item: list(_SAID.values()).index(item[0]))
-    said = [f"{n} of {fmt.plural(len(rows), noun)} {first}", *(f"{n} {word}" for word, n in rest)]
-    return ", ".join(said)
+    """Return "4 of 8 points regressed (−11.6 to −10.3 %), 3 the same, 1 inconclusive": what there is of each verdict."""
+    said = {"same": "the same", "one run": "without a verdict"}
+    by_word = group_by(rows, lambda row: said.get(row.word, row.word))
+    (first, own), *rest = sorted(by_word.items(), key=lambda item: _COUNTED.index(item[0]))
+    told = [
+        f"{len(own)} of {fmt.plural(len(rows), noun)} {first}",
+        *(f"{len(of)} {word}" for word, of in rest),
+    ]
+    return ", ".join(
+        f"{text}{_by(of)}" for text, of in zip(told, (own, *(of for _, of in rest)), strict=True)
+    )
+
+
+def _by(rows: Sequence[Row]) -> str:
+    """Return by how much numbers of one verdict changed, where they did: " (−11.6 to −10.3 %)"."""
+    return f" ({span(rows)})" if rows[0].verdict in ("regressed", "improved") and not rows[0].once else ""
 
 
 def values(row: Row) -> tuple[str, str, str]:
@@ -353,15 +368,24 @@ def _judged(comparison: Comparison) -> str:
     if not judged:
         if not once:
             return _nothing(comparison.unmatched)
-        return f"One run on a side: {fmt.plural(once, 'number')}, no verdict."
+        known = [row for row in comparison.once if not row.derived and row.better != "neither"]
+        sizes = f" B against A: {_sizes(known)}." if any(row.change is not None for row in known) else ""
+        return f"One run on a side: {fmt.plural(once, 'number')}, no verdict.{sizes}"
     provisional = ""
     if found := comparison.provisional:
         of_them = "" if found == judged else f" for {fmt.plural(found, 'number')}"
         provisional = f"Provisional{of_them}, one session a side: "
-    parts = [f"{provisional}{fmt.count(counts['regressed'])} of {fmt.plural(judged, 'number')} regressed"]
-    parts.append(f"{fmt.count(counts['improved'])} improved")
-    parts.append(f"{fmt.count(counts['same'])} {_are(counts['same'])} the same")
-    parts.append(f"{fmt.count(counts['inconclusive'])} {_are(counts['inconclusive'])} inconclusive")
+
+    def told(verdict: Verdict, are: int = 0) -> str:
+        words = called(verdict, one_machine=comparison.one_machine)
+        return f"{_are(are or counts[verdict])} {words}" if words in ("worse", "better") else words
+
+    parts = [
+        f"{provisional}{fmt.count(counts['regressed'])} of {fmt.plural(judged, 'number')} {told('regressed', judged)}",
+        f"{fmt.count(counts['improved'])} {told('improved')}",
+        f"{fmt.count(counts['same'])} {_are(counts['same'])} the same",
+        f"{fmt.count(counts['inconclusive'])} {_are(counts['inconclusive'])} inconclusive",
+    ]
     text = ", ".join(parts) + "."
     text += _disturbed(comparison, judged)
     if once:
@@ -386,22 +410,32 @@ def _moves(comparison: Comparison) -> str:
 
 
 def _move(move: Move) -> str:
-    """Return "stream, place=remote: 4 of 4 cells regressed, bandwidth −10.3 to −9.9 %", of a single number its interval, too: "stream, threads=2: copy
+    """Return "stream, remote: 4 of 4 cells regressed, bandwidth −10.3 to −9.9 %", of a single number its interval, too: "stream, threads 2: copy
     bandwidth regressed, −10.3 % (−12.9 to −7.5 %)"."""
     first = move.rows[0]
     if len(move.rows) == 1:
-        return f"{first.name} {move.verdict}, {moved(first)}{_doubted(first.doubt)}"
+        return f"{first.title} {first.word}, {moved(first)}{_doubted(first.doubt)}"
     sweeps = move.sweeps[0] if len(move.sweeps) == 1 else fmt.plural(len(move.sweeps), "sweep")
-    level = move.level if move.axis in ("", "sweep", "tool") else f"{move.axis}={move.level}"
+    level = level_said(first, move.axis, move.level)
     noun = "cell" if move.of_cells else "number"
-    said = f"{', '.join(filter(None, (sweeps, level)))}: {fmt.count(move.moved)} of {fmt.plural(move.of, noun)} {move.verdict}"
+    told = f"{', '.join(filter(None, (sweeps, level)))}: {fmt.count(move.moved)} of {fmt.plural(move.of, noun)} {first.word}"
     beside = (
         f", elsewhere {fmt.count(move.elsewhere[0])} of {fmt.count(move.elsewhere[1])}"
         if move.elsewhere[0]
         else ""
     )
     doubt = _doubted(counted_doubts([row.doubt for row in move.rows], "number"))
-    return f"{said}{beside}, {_sizes(move.rows)}{doubt}"
+    return f"{told}{beside}, {_sizes(move.rows)}{doubt}"
+
+
+def level_said(row: Row, axis: str, level: str) -> str:
+    """Return a level that a row is of in words: "remote", "threads 2", "bs 4k"; of a label of the number itself "delay 100", "triad"."""
+    if axis in ("", "sweep", "tool"):
+        return level
+    part = tuple((name, value) for name, value in row.number.part if name == axis)
+    if part:
+        return dataclasses.replace(row.number, part=part).row or level
+    return naming.option_value(row.pair.a.tool, axis, level)
 
 
 def _doubted(ids: str) -> str:
@@ -431,7 +465,8 @@ def _confirmed(comparison: Comparison) -> str:
     if not (again := comparison.again):
         return ""
     counts = comparison.counts_again
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+    words = {verdict: called(verdict, one_machine=comparison.one_machine) for verdict in counts}
+    counted = ", ".join(f"{n} {words[verdict]}" for verdict, n in counts.items() if n)
     return f"Measured again, {_WAYS[again.way]}: of {fmt.plural(sum(counts.values()), 'number')} that looked changed {counted}."
 
 
@@ -540,15 +575,19 @@ def needed(rows: Iterable[Row]) -> str:
 
 def side(side: Side) -> str:
     """Return "before.db: node07, 3 sessions (one boot within an hour: count as 1), 120 runs; left out: 2 disturbed"."""
-    more = [fmt.plural(len(side.hosts) - 3, "more host")] if len(side.hosts) > 3 else []
-    hosts = fmt.words([*side.hosts[:3], *more])
-    measured = f"{hosts}, {counted(len(side.sessions), side.evidence)}"
+    measured = f"{hosts(side)}, {counted(len(side.sessions), side.evidence)}"
     if all(run.captured for run in side.runs or side.failed):
         measured = "texts taken in, their hosts and sessions unknown"
     text = f"{side.title}: {measured}, {fmt.plural(len(side.runs), 'run')}"
     bad = Counter(map(became, (*side.left_out, *side.failed)))
     listed = ", ".join(f"{n} {status}" for status, n in sorted(bad.items()))
     return text + (f"; left out: {listed}" if listed else "")
+
+
+def hosts(side: Side) -> str:
+    """Return "node07", "n1, n2, n3 and 2 more hosts"."""
+    more = [fmt.plural(len(side.hosts) - 3, "more host")] if len(side.hosts) > 3 else []
+    return fmt.words([*side.hosts[:3], *more])
 
 
 def measured_again(comparison: Comparison) -> list[str]:
@@ -672,25 +711,28 @@ def table(
             out.append(f"  and {len(lines) - _MOST_ABSENT} more (--all lists them)")
     out += list(_differences(comparison, screen))
     listed: list[str] = []
-    curves = False
     shown: tuple[Verdict, ...] = (
         ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
     )
+    folds = screen.terminal and not everything  # into a pipe a number a line
+    known, entries = lines_of(comparison, folds=folds), list[Entry]()
     for verdict in shown:
         most = None if everything else top if top is not None else _TOP[verdict]
-        rows = comparison.of(verdict)
-        rows = rows[::-1] if verdict == "improved" else rows
-        entries = _entries(comparison, rows, everything, screen)
-        curves = curves or (most != 0 and any(isinstance(entry, Fold) for entry in entries))
-        listed += _verdict(verdict, entries, most, screen)
+        if verdict != "same" or most != 0:
+            word = called(verdict, one_machine=comparison.one_machine)
+            entries += known.of[verdict]
+            listed += _listed(word, known.of[verdict], most, screen, known.echoing.get(verdict, 0))
+        if verdict == "inconclusive":
+            for text in needs(comparison.of(verdict)):
+                listed += wrapped(text, first="  ")
     if comparison.once and not only_changed:
         most = None if everything else top if top is not None else 20
-        once = _entries(comparison, comparison.once, everything, screen)
-        curves = curves or any(isinstance(entry, Fold) for entry in once)
-        listed += _listed("one run on a side, no verdict", once, most, screen)
+        entries += known.once
+        listed += _listed("one run on a side, no verdict", known.once, most, screen)
     if listed:
-        of_curves = "; of a curve the range over its points, without medians" if curves else ""
-        out += ["", *wrapped(f"{shown_as(comparison)} of A → B{of_curves}:"), *listed]
+        several = any(isinstance(entry, Fold) for entry in entries)
+        of_several = "; of several numbers their range, without medians" if several else ""
+        out += ["", *wrapped(f"{shown_as(comparison)} of A → B{of_several}:"), *listed]
     if comparison.modes:
         out += ["", "modes that moved"]
         for shift in comparison.modes[: None if everything else 10]:
@@ -732,31 +774,17 @@ def _differences(comparison: Comparison, screen: Screen) -> Iterable[str]:
         yield from wrapped(f"Not recorded on both sides: {', '.join(found.unknown)}.")
 
 
-def _entries(
-    comparison: Comparison, rows: Sequence[Row], everything: bool, screen: Screen
-) -> Sequence[Entry]:
-    """Return what has a line: on a terminal a curve, unless everything is asked for; into a pipe a number."""
-    return folded(rows, comparison.rows) if screen.terminal and not everything else rows
-
-
-def _verdict(verdict: Verdict, entries: Sequence[Entry], most: int | None, screen: Screen) -> Iterable[str]:
-    if verdict == "same" and most == 0:
-        return
-    yield from _listed(verdict, entries, most, screen)
-    if verdict == "inconclusive" and entries:
-        for text in needs(row for entry in entries for row in rows_of(entry)):
-            yield from columns_wrapped(text, first="  ", width=screen.width, whole=True)
-
-
-def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Screen) -> Iterable[str]:
+def _listed(
+    title: str, entries: Sequence[Entry], most: int | None, screen: Screen, echoing: int = 0
+) -> Iterable[str]:
     """Yield the entries, those of one sweep, metric and unit under one head, on one scale; groups in the order of their first row."""
     if not entries:
         return
     shown = entries if most is None else entries[:most]
     yield ""
-    yield f"{title} ({fmt.count(_numbers(entries))})"
+    yield f"{title} ({fmt.count(_numbers(entries) + echoing)})"
     apart = needs_differ(row for entry in entries for row in rows_of(entry))
-    by_metric = group_by(shown, lambda e: (lambda r: (r.sweep, r.number.title, r.unit))(rows_of(e)[0]))
+    by_metric = group_by(shown, lambda e: (rows_of(e)[0].sweep, _metric(e), rows_of(e)[0].unit))
     for (sweep, metric, _), own in by_metric.items():
         members = [row for entry in own for row in rows_of(entry)]
         unit = members[0].number.said_unit
@@ -774,7 +802,7 @@ def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Scre
             (
                 change(entry.change, entry.interval), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
                 scale.number(entry.median_b, 4, step=entry.step),
-                " ".join(filter(None, (entry.cell, entry.number.row, _aside(entry, "" if common else runs(entry), need)))),
+                " ".join(filter(None, (", ".join(filter(None, (entry.options, entry.number.row))), _aside(entry, "" if common else runs(entry), need)))),
             )
             for entry in own
             for need in [needed(rows_of(entry)) if apart else ""]
@@ -788,6 +816,12 @@ def _listed(title: str, entries: Sequence[Entry], most: int | None, screen: Scre
         yield from lines
     if left := _numbers(entries[len(shown) :]):
         yield f"    and {fmt.count(left)} more (--all lists them)"
+    if echoing:
+        yield f"    and {fmt.plural(echoing, 'derived number that says', 'derived numbers that say')} the same (--all lists them)"
+
+
+def _metric(entry: Entry) -> str:
+    return entry.metric if isinstance(entry, Fold) else entry.number.title
 
 
 def _numbers(entries: Iterable[Entry]) -> int:
@@ -795,8 +829,8 @@ def _numbers(entries: Iterable[Entry]) -> int:
 
 
 def _of_fold(fold: Fold, need: str) -> tuple[str, ...]:
-    doubt = counted_doubts([row.doubt for row in fold.rows], "point")
-    said = f"{'; '.join(filter(None, (', '.join(filter(None, (fold.cell, fold.row))), fold.points, need)))}{mark(doubt)}"
+    doubt = counted_doubts([row.doubt for row in fold.rows], fold.noun)
+    said = f"{'; '.join(filter(None, (fold.options, fold.points, need)))}{mark(doubt)}"
     return span(fold.rows), interval(outer(fold.rows)), "", "", "", said
 
 

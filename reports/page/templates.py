@@ -29,6 +29,7 @@ from markupsafe import escape as html_escape
 
 from parsers.errors import UserError, nearest
 from reports.page.sandbox import CPU_S, FolderLoader, Sandbox, limits, rendered, within
+from reports.text import format as fmt
 from reports.text.plain import plain
 
 PAGE = "base.html.j2"
@@ -82,6 +83,7 @@ class Templates:
             text, _html, lambda t: f"<code{_UNBROKEN * (len(t) <= _SHORT)}>{_html(t)}</code>"
         )
         self.environment.filters["breaks"] = breaks
+        self.environment.filters["whole"] = whole
 
     def names(self) -> set[str]:
         """Return the names of all templates, the shipped ones without `pinsweep/`."""
@@ -180,6 +182,14 @@ class Templates:
 def breaks(text: str) -> Markup:
     """Return a text, which may be HTML, that breaks behind each "_" where it must: names of files are long, and no words."""
     return html_escape(text).replace("_", Markup("_<wbr>"))
+
+
+def whole(text: str) -> str:
+    """Return a text that does not break between a number and its unit, where the page's rule for sentences does not reach: in rows of tables."""
+    return _BEFORE_UNIT.sub(fmt.NO_BREAK, text)
+
+
+_BEFORE_UNIT = re.compile(fmt.BEFORE_UNIT)
 
 
 def spans(text: str, words: Escape, code: Escape) -> Markup:

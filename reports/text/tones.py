@@ -9,9 +9,9 @@ from typing import Final, Literal
 Tone = Literal["worse", "doubtful", "better", "quiet"]
 
 TONES: Final[dict[str, Tone]] = {
-    **dict.fromkeys(("broken", "slow", "regressed", "error", "errors", "failed", "timeout", "crashed", "killed", "unreadable", "unparsable"), "worse"),
+    **dict.fromkeys(("broken", "slow", "regressed", "worse", "error", "errors", "failed", "timeout", "crashed", "killed", "unreadable", "unparsable"), "worse"),
     **dict.fromkeys(("suspicious", "warn", "warning", "warnings", "disturbed", "incomplete", "doubtful"), "doubtful"),
-    **dict.fromkeys(("improved", "fast"), "better"),
+    **dict.fromkeys(("improved", "better", "fast"), "better"),
     **dict.fromkeys(("ok", "same", "the same", "inconclusive", "info", "note", "notes", "not judged"), "quiet"),
 }  # fmt: skip
 
@@ -19,11 +19,11 @@ _WORDS: Final = "|".join(sorted(map(re.escape, TONES), key=len, reverse=True))
 _CELL: Final = re.compile(rf"(?:^|(?<=  )|(?<=\] ))({_WORDS})(?=  |$| \(|[,:] | [A-Z]\d)")
 """A verdict in a table, at the head of a list, at the beginning of a finding."""
 _COUNT: Final = re.compile(
-    rf"(?<![\w.])(?!0 )(\d[\d\u202f]* (?:of [\d\u202f]+ \w+ |are |is )?({_WORDS}))(?!\w)"
+    rf"(?<![\w.])(?!0 )(\d[\d\u202f]* (?:of [\d\u202f]+ \w+ )?(?:are |is )?({_WORDS}))(?!\w)"
 )
 """How many there are of it: "3 slow", "7 of 48 numbers regressed"; of none nothing is to be seen."""
 _MARK: Final = re.compile(r"⚠(?: doubtful)?(?::? [A-Z]\d+\b(?:, [A-Z]\d+\b)*)?")
-_HEAD: Final = re.compile(r"(regressed|improved|inconclusive|same) \(")
+_HEAD: Final = re.compile(r"(regressed|worse|improved|better|inconclusive|same) \(")
 _CHANGE: Final = re.compile(r" *([+−]?\d[\d.\u202f]* %)  ")
 _LAST: Final = re.compile(r"  ([+−]\d[\d.\u202f]* %)$")
 

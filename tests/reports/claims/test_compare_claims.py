@@ -30,7 +30,7 @@ from reports.compare.sides import levels, side
 from reports.results.load import load
 from tests.laws import lots
 from tests.reports.claims.test_fleet_claims import METRICS, stands
-from tests.reports.compare.clauses import hold, split
+from tests.reports.compare.clauses import SPAN, as_verdicts, hold, split
 
 Number = tuple[str, str, str]  # levels of both axes, metric
 SPECS = {**METRICS, "depth": {"regex": r"depth (\S+)", "better": "neither"}}
@@ -61,6 +61,15 @@ class Case:
     b: Side
     comparison: Comparison
     document: Any
+
+    @property
+    def one_machine(self) -> bool:
+        """Were both sides measured on one host?"""
+        return not self.a.hosts.isdisjoint(self.b.hosts)
+
+    def verdicts(self, text: str) -> str:
+        """A text with the words of one machine's verdicts, where it has those of what it is of."""
+        return as_verdicts(text, one_machine=self.one_machine)
 
     def number(self, row: Mapping[str, Any]) -> Number:
         return row["labels"].get("a", "1"), row["labels"].get("b", "x"), row["name"]["metric"]
@@ -208,7 +217,7 @@ def ends_of(text: str) -> list[float]:
 
 def headline(case: Case) -> None:
     """Counts, what moved together, what is provisional."""
-    text, counts = case.document["sentence"], case.document["counts"]
+    text, counts = case.verdicts(case.document["sentence"]), case.document["counts"]
     judged = sum(counts[w] for w in ("regressed", "improved", "same", "inconclusive"))
     if "no number in common" in text or text.startswith("No number can be compared: "):
         assert not case.document["cells"]
@@ -223,10 +232,18 @@ def headline(case: Case) -> None:
         text = text[: told.start()]
     assert bool(told) == bool(alone)
     if not judged:
-        assert (
-            text
-            == f"One run on a side: {counts['no_verdict']} number{'s' * (counts['no_verdict'] > 1)}, no verdict."
+        many = "s" * (counts["no_verdict"] > 1)
+        found = re.fullmatch(
+            rf"One run on a side: (\d+) number{many}, no verdict\.(?: B against A: (.+)\.)?", text
         )
+        assert found
+        assert int(found[1]) == counts["no_verdict"]
+        directed = [r for r in case.comparison.rows if r.better != "neither" and r.change is not None]
+        sizes = re.findall(rf"(?:^|, )(\w+) ({SPAN})", found[2] or "")
+        assert dict(sizes) == {
+            metric: texts.span([r for r in directed if r.number.metric == metric])
+            for metric in {r.number.metric for r in directed}
+        }
         return
     found = re.fullmatch(
         r"(Provisional(?: for (\d+) numbers?)?, one session a side: )?(\d+) of (\d+) numbers? regressed, (\d+) improved, (\d+) (?:is|are) the same, "
@@ -273,16 +290,21 @@ def failures(case: Case, text: str) -> tuple[Counter[str], str]:
 
 
 def row_of(case: Case, row: Mapping[str, Any]) -> Any:
-    return next(r for r in case.comparison.rows if place(row) == r.place and row["metric"] == r.number.title)
+    return next(r for r in case.comparison.rows if place(row) == r.where and row["metric"] == r.number.title)
+
+
+def options(row: Mapping[str, Any]) -> str:
+    """Return `a 1, b x` of the cell `a=1 b=x`."""
+    return row["cell"].replace(" ", ", ").replace("=", " ")  # type: ignore[no-any-return]
 
 
 def place(row: Mapping[str, Any]) -> str:
-    return f"s, {row['cell']}" if row["cell"] else "s"
+    return f"s, {options(row)}" if row["cell"] else "s"
 
 
 def terminal(case: Case) -> None:
     """Every line of `--all`, heads and rows."""
-    lines = texts.table(case.comparison, everything=True).splitlines()
+    lines = case.verdicts(texts.table(case.comparison, everything=True)).splitlines()
     verdict, metric, unit, runs_of, seen = "", "", "", "", Counter[str]()
     cells = case.document["cells"]
     i = 0
@@ -306,7 +328,7 @@ def terminal(case: Case) -> None:
             own_runs = re.search(r"(\d+) \+ (\d+) runs", about)
             medians = re.search(rf"medians ({CHANGE})", about)
             cell = re.sub(r"\s*\(.*\)", "", about)
-            (row,) = [r for r in cells if r["cell"] == cell and r["metric"] == metric]
+            (row,) = [r for r in cells if options(r) == cell and r["metric"] == metric]
             assert row["verdict"] == verdict
             n = (len(row["a"]["runs"]), len(row["b"]["runs"]))
             assert n == (runs_of or (int(own_runs[1]), int(own_runs[2])))  # type: ignore[index]
@@ -386,35 +408,40 @@ def page(case: Case) -> None:
     """Both tables of the page, titles of its curves, its key numbers."""
     built = delta(case.comparison)
     words = Counter(row["verdict"] for row in case.document["cells"])
-    shown = Counter[str]()
+    shown, open_ = Counter[str](), Counter[tuple[str, str]]()
     for line in built.lines:
         unit = line.sub.rpartition(", ")[0]
+        verdict = case.verdicts(line.verdict).replace("one run", "no_verdict")
+        open_[line.metric, verdict] += of_several(case, line) if line.points else 1
         if line.points:
-            of_curve(case, line)
             continue
         (row,) = [r for r in case.document["cells"] if place(r) == line.place and r["metric"] == line.metric]
         holds((line.change.split(" (")[0], line.interval, line.a, line.b), row, unit)
-        assert line.verdict.replace("one run", "no_verdict") == row["verdict"]
+        assert verdict == row["verdict"]
         assert line.sign == {"regressed": "▼", "improved": "▲"}.get(row["verdict"], "")
         assert line.runs == f"{len(row['a']['runs'])} + {len(row['b']['runs'])}"
         shown[row["verdict"]] += not built.rest
+    of_each = Counter((row["metric"], row["verdict"]) for row in case.document["cells"])
+    assert open_ == {key: n for key, n in of_each.items() if key in open_}  # a number has one line
     for name, unit, a, b, shift, ends, runs, word in built.rest.rows if built.rest else ():
         (row,) = [r for r in case.document["cells"] if f"{place(r)}: {r['metric']}" == name]
         holds((shift.split(" (")[0], ends, a, b), row, unit)
         assert runs == f"{len(row['a']['runs'])} + {len(row['b']['runs'])}"
-        word, _, need = word.partition(", ")
+        word, _, need = case.verdicts(word).partition(", ")
         assert not need or set(re.findall(r"[\d.]+", need)) <= set(re.findall(r"[\d.]+", row["advice"]))
         shown[word.replace("one run", "no_verdict")] += 1
     assert shown == words
     assert built.left_out == 0
     assert built.numbers == words.total()
-    assert order_of(built) == sorted(order_of(built))
+    order = order_of(case, built)
+    assert order == sorted(order)
     for key in built.key_numbers:
-        where, _, changed = key.context.partition("; ")
+        where, _, changed = case.verdicts(key.context).partition("; ")
         (row,) = [r for r in case.document["cells"] if place(r) == where and r["metric"] == key.name]
         a, b = key.value.split(" → ")
         medians, moved, ends, word = re.fullmatch(
-            rf"(?:medians ({CHANGE}), typical pair )?({CHANGE}|–)(?: \(([^);]*)\))?, ([\w ]+)", key.repeats
+            rf"(?:medians ({CHANGE}), typical pair )?({CHANGE}|–)(?: \(([^);]*)\))?, ([\w ]+)",
+            case.verdicts(key.repeats),
         ).groups()  # type: ignore[union-attr]
         of_medians = (row["b"]["median"] / row["a"]["median"] - 1) * 100
         assert abs(said_of(medians or moved.replace("–", "0 %")) - of_medians) <= max(
@@ -438,8 +465,8 @@ def page(case: Case) -> None:
         sound = [r for r in of if not r["doubtful"]] or of
         assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
     for figure in (*built.curves, *built.unmoved):
-        assert ("Bars" in figure.sub) == any(row.interval for row in case.comparison.rows if f": {row.number.title}," in figure.title)  # fmt: skip
-        metric, told = re.fullmatch(r"s: (\w+), (.+)", figure.title).groups()  # type: ignore[union-attr]
+        title = re.sub(r" \([^)]*\)", "", case.verdicts(figure.title))
+        metric, told = re.fullmatch(r"s: (\w+), (.+)", title).groups()  # type: ignore[union-attr]
         own = [r for r in case.document["cells"] if r["metric"] == metric]
         n, of, word, rest = re.fullmatch(r"(\d+) of (\d+) points? ([a-z ]+)(.*)", told).groups()  # type: ignore[union-attr]
         counts = {w: int(k) for k, w in re.findall(r"(\d+) ([a-z ]+)", rest)} | {word: int(n)}
@@ -454,29 +481,37 @@ def page(case: Case) -> None:
             assert {int(found[1]), int(found[2] or found[1])} <= set(needed)
 
 
-def order_of(built: Delta) -> list[int]:
+def order_of(case: Case, built: Delta) -> list[int]:
     """Return the verdicts of the key numbers: what regressed, what improved, all else."""
     places = {"regressed": 0, "improved": 1}
-    return [places.get(key.repeats.rpartition(", ")[2], 2) for key in built.key_numbers]
+    return [places.get(case.verdicts(key.repeats).rpartition(", ")[2], 2) for key in built.key_numbers]
 
 
-def of_curve(case: Case, line: Line) -> None:
-    """A line of several points: how many they are, of how many, between which, and by how much at least and at most."""
-    level = line.place.partition("b=")[2]
-    curve = [r for r in case.document["cells"] if r["metric"] == line.metric and r["labels"].get("b", "") in ("", level or r["labels"].get("b", ""))]  # fmt: skip
-    n, of, name, first, last = re.match(
-        r"(\d+) of (\d+) points?(?:,| between) (\w+) (\d+).* (\d+)$", line.points
+def of_several(case: Case, line: Line) -> int:
+    """A line of several numbers: how many they are, of how many in its cells, between which, and by how much at least and at most. Returns how many."""
+    named = {axis: set(re.split(", | and ", levels)) for axis, levels in re.findall(r"\b([ab]) ((?:\w+(?:, | and )?)+?)(?=, [ab] |$)", line.place)}  # fmt: skip
+    cells = [
+        r
+        for r in case.document["cells"]
+        if r["metric"] == line.metric
+        and all(str(r["labels"].get(axis)) in levels for axis, levels in named.items())
+    ]
+    n, of, name, first, last = re.fullmatch(
+        r"(\d+) of (\d+) (?:points?|numbers?)(?:(?:,| between) (\w+) (\d+)(?:.* (\d+))?)?", line.points
     ).groups()  # type: ignore[union-attr]
-    own = [r for r in curve if r["verdict"] == line.verdict.replace("one run", "no_verdict")]
-    levels = sorted(int(r["labels"][name]) for r in own)
-    assert (int(n), int(of), int(first), int(last)) == (len(own), len(curve), levels[0], levels[-1])
-    if " to " in line.points:
-        assert levels == [
-            v for v in sorted(int(r["labels"][name]) for r in curve) if levels[0] <= v <= levels[-1]
-        ]
+    own = [r for r in cells if r["verdict"] == case.verdicts(line.verdict).replace("one run", "no_verdict")]
+    assert int(n) <= len(own)
+    assert int(of) == len(cells)
+    if name and int(n) == len(own):
+        levels = sorted({int(r["labels"][name]) for r in own})
+        assert (int(first), int(last or first)) == (levels[0], levels[-1])
+        if " to " in line.points:
+            tested = {int(r["labels"][name]) for r in cells}
+            assert levels == [v for v in sorted(tested) if levels[0] <= v <= levels[-1]]
     rows = [row for row in case.comparison.rows if row.number.title == line.metric]
     known = {texts.change(row.change).removesuffix(" %") for row in rows}
     assert set(line.change.removesuffix(" %").split(" to ")) <= known
+    return int(n)
 
 
 def programs(case: Case) -> None:
@@ -489,8 +524,8 @@ def programs(case: Case) -> None:
     skipped = [t for t in tests if t.find("skipped") is not None]
     assert len(skipped) >= counts["inconclusive"] + counts["no_verdict"]
     assert len(tests) >= len(cells)
-    text = formats.as_markdown(case.comparison)
-    assert re.sub(r"\W", "", case.document["sentence"]) in re.sub(r"\W", "", text)
+    text = case.verdicts(formats.as_markdown(case.comparison))
+    assert re.sub(r"\W", "", case.verdicts(case.document["sentence"])) in re.sub(r"\W", "", text)
     rows = [line for line in text.splitlines() if re.match(r"\| \**(regressed|improved|inconclusive)", line)]
     assert len(rows) <= sum(counts[w] for w in ("regressed", "improved", "inconclusive"))
     if len(rows) < 100:

@@ -101,4 +101,4 @@ def holds(figure: Any, better: str, a: dict[Key, list[float]], b: dict[Key, list
     assert beside.total() == int(lost[1] if lost else 0), figure.sub
     assert len(points) + beside.total() == len(everywhere), figure.sub
     assert int(re.search(r"of (\d+) points?", title)[1]) == len(everywhere)  # type: ignore[index]
-    assert ("more is better" in figure.sub) == (better == "higher")
+    assert ("More is better." in figure.sub) == (better == "higher")

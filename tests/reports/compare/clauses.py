@@ -12,7 +12,7 @@ CHANGE = r"[+−]?[\d.\u202f]+ [%×]"
 SPAN = rf"(?:[+−]?[\d.\u202f]+ to )?{CHANGE}"
 ONE = re.compile(rf"(?P<name>.+) (?P<verdict>regressed|improved), (?P<moved>{CHANGE} \([^)]*\))(?:, ⚠ .*)?")
 MANY = re.compile(
-    r"(?:(?P<sweeps>\d+) sweeps|(?P<sweep>[^:,]+?))(?:, (?:(?P<axis>\w+)=)?(?P<level>[^:]+))?: (?P<n>\d+) of (?P<of>\d+) (?P<noun>cell|number)s? "
+    r"(?:(?P<sweeps>\d+) sweeps|(?P<sweep>[^:,]+?))(?:, (?P<level>.+?))?: (?P<n>\d+) of (?P<of>\d+) (?P<noun>cell|number)s? "
     rf"(?P<verdict>regressed|improved)(?:, elsewhere (?P<out>\d+) of (?P<of_out>\d+))?(?P<sizes>(?:, [^,]+? {SPAN})+)"
     r"(?: and (?P<more>\d+) more metrics?)?(?:, ⚠ .*)?"
 )
@@ -24,11 +24,7 @@ def hold(comparison: Comparison, text: str) -> None:
     for clause in text.split("; "):
         clause = clause.replace("\0", "; ")
         if one := ONE.fullmatch(clause):
-            (row,) = [
-                r
-                for r in comparison.of("regressed", "improved")
-                if f"{r.place}: {r.number.words}" == one["name"]
-            ]
+            (row,) = [r for r in comparison.of("regressed", "improved") if r.title == one["name"]]
             assert (row.verdict, texts.moved(row)) == (one["verdict"], one["moved"])
             told.append(row)
             continue
@@ -39,6 +35,16 @@ def hold(comparison: Comparison, text: str) -> None:
     plain = [row for row in changed if not row.derived]
     assert {id(row) for row in plain} <= {id(row) for row in told}
     assert all(not row.derived or not _beside(row, plain) for row in told)
+
+
+def as_verdicts(text: str, *, one_machine: bool) -> str:
+    """Return a text with the words of a verdict: of two machines "worse" and "are worse" stand where of one "regressed" does."""
+    verdict = r"(?<!more is )(?<!less is )(?<!neither is )(?<!up is )(?<!more )(?<!less )(?<!neither )(?<!up )(?:\b(?:is|are) )?\b(worse|better)\b(?!”)"
+    if one_machine:
+        assert not re.search(r"\d (?:is |are |cells? |numbers? )?(?:worse|better)\b(?! to )", text)
+        return text
+    assert not re.search("regressed|improved", text)
+    return re.sub(verdict, lambda found: {"worse": "regressed", "better": "improved"}[found[1]], text)
 
 
 def split(text: str) -> str:
@@ -63,12 +69,11 @@ def _many(comparison: Comparison, clause: str) -> list[Row]:
         for row in comparison.rows
         if not row.once and row.sweep in {r.sweep for r in changed} and row.decision.ratio is not None and (derived or not row.derived)
     ]  # fmt: skip
-    level, axis = found["level"], found["axis"]
+    level = found["level"]
+    axes = {(axis, row.labels[axis]) for row in rows for axis in row.labels if texts.level_said(row, axis, row.labels[axis]) == level}  # fmt: skip
 
     def inside(row: Row) -> bool:
-        return level is None or (
-            row.labels.get(axis) == level if axis else level in (row.sweep, row.pair.a.tool)
-        )
+        return level is None or any(row.labels.get(axis) == value for axis, value in axes)
 
     for n, of, own in (
         (found["n"], found["of"], [row for row in every if inside(row)]),

@@ -25,10 +25,11 @@ from reports.report.build import build
 from reports.report.render import render_report
 from reports.results.load import load
 from tests.laws import lots
-from tests.reports.compare.clauses import hold, split
+from tests.reports.compare.clauses import as_verdicts, hold, split
 
 WORDS = {"same": "the same", "one run": "without a verdict"}
 MIRROR = {"regressed": "improved", "improved": "regressed"}
+OF_TWO = {"worse": "regressed", "better": "improved"}
 NUMBER = re.compile(r"[+−]?\d[\d\u202f]*(?:\.\d+)?|∞")
 
 
@@ -92,9 +93,9 @@ def pair(make: Any, folder: Path, seed: int) -> tuple[Comparison, Comparison]:
 
 def lines(page: Delta) -> list[tuple[str, str, str, str, str, str, str]]:
     """Every row of both tables of the page: number, unit, A, B, shift, interval, verdict."""
-    shown = [(f"{x.place}: {x.metric}", x.sub.rpartition(", ")[0], x.a, x.b, x.change, x.interval, x.verdict) for x in page.lines if not x.points]  # fmt: skip
+    shown = [(f"{x.place}: {x.metric}", x.sub.rpartition(", ")[0], x.a, x.b, x.change, x.interval, OF_TWO.get(x.verdict, x.verdict)) for x in page.lines if not x.points]  # fmt: skip
     rest = [
-        (n, u, a, b, s, i, v.partition(", ")[0])
+        (n, u, a, b, s, i, OF_TWO.get(word := v.partition(", ")[0], word))
         for n, u, a, b, s, i, _, v in (page.rest.rows if page.rest else ())
     ]
     assert not rest or set(shown) <= set(rest)
@@ -122,8 +123,12 @@ def holds(comparison: Comparison) -> None:
 
     headline(comparison, page, words, known)
     for figure in (*page.curves, *page.unmoved):
-        sweep, metric, said = re.fullmatch(r"(\w+): (.+?), (\d.*)", figure.title).groups()  # type: ignore[union-attr]
-        counts, of = tallied(said)
+        title = as_verdicts(figure.title, one_machine=comparison.one_machine)
+        sweep, metric, said = re.fullmatch(r"(\w+): (.+?), (\d.*)", title).groups()  # type: ignore[union-attr]
+        counts, of = tallied(re.sub(r" \([^)]*\)", "", said))
+        for word, by in re.findall(r"(regressed|improved) \(([^)]*)\)", said):
+            own = [row for row in comparison.of(word) if (row.sweep, row.number.title) == (sweep, metric)]
+            assert by == texts.span(own)
         of_metric = [
             x for x in table if x[0].startswith(sweep) and x[0].split(": ")[1].split(" at ")[0] == metric
         ]
@@ -136,10 +141,11 @@ def holds(comparison: Comparison) -> None:
         a, b = key.value.split(" → ")
         (line,) = [x for x in table if conditions(x[0]) == (key.name, key.context.partition("; ")[0])]
         assert line[1:4] == (key.unit, a, b)
-        assert key.repeats.rpartition(", ")[2] == line[-1]
+        repeats = as_verdicts(key.repeats, one_machine=comparison.one_machine)
+        assert repeats.rpartition(", ")[2] == line[-1]
         moved = line[4].partition(" (")[0]
         told = f"{moved}{f' ({line[5]})' if line[5] else ''}, {line[-1]}"
-        medians, _, typical = key.repeats.rpartition("typical pair ")
+        medians, _, typical = repeats.rpartition("typical pair ")
         assert typical == told
         assert not re.match(rf"medians {re.escape(moved)}(?=, )", medians)
     for text in (
@@ -158,10 +164,11 @@ def holds(comparison: Comparison) -> None:
 
 def moved_first(page: Delta) -> bool:
     """Are curves that did not move closed where others did, and no others?"""
-    still = [bool(re.search("regressed|improved", figure.title)) for figure in page.unmoved]
-    return not any(still) and (
-        not still or all(re.search("regressed|improved", figure.title) for figure in page.curves)
+    drawn, closed = (
+        [bool(re.search("regressed|improved|worse|better", figure.title)) for figure in figures]
+        for figures in (page.curves, page.unmoved)
     )
+    return not any(closed) and (not any(drawn) or all(drawn))
 
 
 def conditions(name: str) -> tuple[str, str]:
@@ -177,10 +184,11 @@ def headline(comparison: Comparison, page: Delta, words: Counter[str], known: se
     assert said in formats.as_github(comparison).replace("%25", "%").replace("%3A", ":").replace("%2C", ",")
     assert json.loads(formats.as_json(comparison))["sentence"] == said
     if not judged:
-        assert said == f"One run on a side: {sum(words.values())} numbers, no verdict."
+        assert said.startswith(f"One run on a side: {sum(words.values())} numbers, no verdict. B against A: ")
         return
     counts = re.search(
-        r"(\d+) of (\d+) numbers? regressed, (\d+) improved, (\d+) (?:is|are) the same, (\d+) (?:is|are) inconclusive\.(.*)", said
+        r"(\d+) of (\d+) numbers? regressed, (\d+) improved, (\d+) (?:is|are) the same, (\d+) (?:is|are) inconclusive\.(.*)",
+        as_verdicts(said, one_machine=comparison.one_machine),
     )  # fmt: skip
     assert counts
     assert [int(n) for n in counts.groups()[:5]] == [
@@ -215,7 +223,7 @@ def together(comparison: Comparison, shared: Shared) -> None:
 
 
 def sorted_rows(comparison: Comparison, shown: Iterable[Line]) -> list[Row]:
-    by_name = {f"{row.place}: {row.number.words}": row for row in comparison.rows}
+    by_name = {row.title: row for row in comparison.rows}
     return [by_name[f"{line.place}: {line.metric}"] for line in shown]
 
 
@@ -266,7 +274,8 @@ def of_files(a: Path, b: Path) -> Comparison:
 def test_points_that_nobody_can_tell_are_not_told_as_no_worse(make: Any, tmp_path: Path) -> None:
     found = of_files(*(loads(make, tmp_path / f"{n}.db", [1, 1.6, 0.7]) for n in "ab"))
 
-    (latency, *_) = delta(found).curves
+    page = delta(found)
+    (latency, *_) = (*page.curves, *page.unmoved)
     assert latency.title == "load: loaded latency, 4 of 4 points inconclusive"
     (drawn,) = latency.panels
     assert [row["x"] for row in drawn.wide["datasets"]["points"]] == [
@@ -293,7 +302,7 @@ def test_key_numbers_of_a_comparison_are_of_one_cell_on_both_sides(make: Any, tm
     page = build(results, delta(found))
     (number,) = page.key_numbers
     assert (number.name, number.value, number.unit) == ("triad bandwidth", "20.00 → 8.000", "GB/s")
-    assert number.context == "scaling, threads=4; 1 of 2 regressed"
+    assert number.context == "scaling, threads 4; 1 of 2 regressed"
     assert number.repeats.startswith("−60.0 % (")
     assert number.repeats.endswith("), regressed")
     assert page.title == "Comparison: b.db against a.db"
@@ -370,7 +379,7 @@ def test_a_key_number_of_a_comparison_is_of_a_cell_that_no_check_convicts(make: 
 
     (number,) = build(load(paths), delta(of_files(*paths))).key_numbers
 
-    assert (number.context, number.doubt) == ("scaling, threads=1", "")
+    assert (number.context, number.doubt) == ("scaling, threads 1", "")
 
 
 @pytest.mark.parametrize(
@@ -414,10 +423,10 @@ def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -
     bad = {row.cell: row.doubt for row in found.rows}
     assert bad == {"iodepth=4": "F1 of B", "iodepth=8": ""}
     lines = texts.table(found, everything=True).splitlines()
-    listed = [line for line in lines if "iodepth=4" in line and "→" in line]
+    listed = [line for line in lines if "iodepth 4" in line and "→" in line]
     assert listed
     assert all("⚠ F1 of B" in line for line in listed)
-    assert not [line for line in lines if "iodepth=8" in line and "⚠" in line]
+    assert not [line for line in lines if "iodepth 8" in line and "⚠" in line]
     assert ", ⚠ doubtful: " in texts.sentence(found)
     told = {
         row["cell"]: (row["doubtful"], row["a"]["doubtful"], row["b"]["doubtful"])
@@ -454,8 +463,8 @@ def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -
     section = delta(found)
     open_ = {(line.place, line.doubt) for line in section.lines}
     closed = section.rest.doubted.rows if section.rest else ()
-    assert ("disk, iodepth=4", "F1 of B") in open_ or any(row[-1] == "⚠ F1 of B" for row in closed)
-    assert ("disk, iodepth=4", "") not in open_
+    assert ("disk, iodepth 4", "F1 of B") in open_ or any(row[-1] == "⚠ F1 of B" for row in closed)
+    assert ("disk, iodepth 4", "") not in open_
 
 
 def test_a_doubt_says_of_which_side_it_is(make: Any, tmp_path: Path) -> None:
@@ -595,7 +604,7 @@ def test_what_is_open_and_changed_by_less_is_a_contrast(make: Any, tmp_path: Pat
     ((first, second),) = [shared.levels for shared in found.shared if shared.axis == "threads"]
     assert (first.name, first.counts["regressed"], first.cells) == ("1", 4, 4)
     assert (second.name, second.counts["inconclusive"], second.less, second.cells) == ("2", 4, 4, 4)
-    said = r"are inconclusive\. s, threads=1: 4 of 4 cells regressed, bandwidth −[\d.]+ to −[\d.]+ %, ⚠ doubtful: G5 of B"
+    said = r"are inconclusive\. s, threads 1: 4 of 4 cells regressed, bandwidth −[\d.]+ to −[\d.]+ %, ⚠ doubtful: G5 of B"
     assert re.search(said, texts.sentence(found))
 
 
@@ -625,7 +634,7 @@ def test_what_nothing_is_a_share_of_hides_no_contrast(make: Any, tmp_path: Path)
         noise == "Noise between sessions: 2.0 % learned from the sessions of a side."
     )  # of no errors, which are not judged
     assert re.search(
-        r" s, mode=x: 4 of 4 cells regressed, took \+[\d.]+(?: to \+[\d.]+)? %\.", texts.sentence(found)
+        r" s, mode x: 4 of 4 cells regressed, took \+[\d.]+(?: to \+[\d.]+)? %\.", texts.sentence(found)
     )
 
 
@@ -740,10 +749,10 @@ def of_a_program(make: Any, tmp_path: Path, factor: Callable[[str, int], float])
 @pytest.mark.parametrize(
     ("factors", "value", "context", "verdict"),
     [
-        ({"took": 1.2, "rate": 1 / 1.21}, "200.1 → 240.2", "p, n=2; 2 of 3 regressed", "regressed"),
-        ({"took": 1 / 1.2, "rate": 1.3, "size": 1.5}, "200.1 → 166.8", "p, n=2; 2 of 3 improved; of other metrics 2 of 6 regressed, 2 improved", "improved"),
-        ({"size": 1.5}, "100.1 → 100.1", "p, n=1; of other metrics 2 of 6 regressed", "same"),
-        ({}, "100.1 → 100.1", "p, n=1", "same"),
+        ({"took": 1.2, "rate": 1 / 1.21}, "200.1 → 240.2", "p, n 2; 2 of 3 regressed", "regressed"),
+        ({"took": 1 / 1.2, "rate": 1.3, "size": 1.5}, "200.1 → 166.8", "p, n 2; 2 of 3 improved; of other metrics 2 of 6 regressed, 2 improved", "improved"),
+        ({"size": 1.5}, "100.1 → 100.1", "p, n 1; of other metrics 2 of 6 regressed", "same"),
+        ({}, "100.1 → 100.1", "p, n 1", "same"),
     ],
 )  # fmt: skip
 def test_the_key_number_is_of_the_first_metric_and_of_a_cell_that_says_what_the_verdict_says(

@@ -125,9 +125,7 @@ def test_the_sentence_counts_what_there_is(slow_remote: Comparison) -> None:
         f"Provisional, one session a side: {counts['regressed']} of {len(slow_remote.rows)} numbers regressed, 0 improved"
     )
     assert sum(counts.values()) == len(slow_remote.rows)
-    assert re.search(
-        r" scaling, place=remote: 4 of 4 cells regressed, bandwidth −[\d.]+ to −[\d.]+ %\.$", sentence
-    )
+    assert re.search(r" scaling, remote: 4 of 4 cells regressed, bandwidth −[\d.]+ to −[\d.]+ %\.$", sentence)
 
 
 def test_the_sentence_tells_one_fact_once_and_what_improved_too(make: Any, tmp_path: Path) -> None:
@@ -329,12 +327,16 @@ def test_one_run_a_side_gives_values_and_no_verdict(make: Any, tmp_path: Path) -
 
     assert len(found.once) == len(found.rows)
     assert sum(found.counts.values()) == 0
-    assert texts.sentence(found) == f"One run on a side: {len(found.rows)} numbers, no verdict."
+    assert (
+        texts.sentence(found)
+        == f"One run on a side: {len(found.rows)} numbers, no verdict. B against A: bandwidth −50.0 %."
+    )
     assert not found.fails({"regressed"})
     assert found.fails({"inconclusive"})  # nothing can be said
     page = delta(found)
     assert {line.verdict for line in page.lines} == {"one run"}
-    assert all(line.mark is None for line in page.lines)
+    assert not any(line.interval for line in page.lines)
+    assert {len(line.mark.stroked) for line in page.lines if line.mark} == {1}  # a dot without a bar
 
 
 def test_equal_shifts_stay_in_the_order_of_sizes(make: Any, tmp_path: Path) -> None:
@@ -956,7 +958,7 @@ def test_the_page_draws_better_to_the_right(slow_remote: Comparison) -> None:
     (drawn,) = figure.panels
     remote = [row["y"] for row in drawn.wide["datasets"]["points"] if row["series"] == "remote"]
     assert max(remote) < 0.97
-    assert "4 of 8 points regressed, 4 the same" in figure.title
+    assert "4 of 8 points regressed (−10.3 to −10.1 %), 4 the same" in figure.title
 
 
 def test_a_curve_is_named_by_what_tells_it_and_by_nothing_twice(make: Any, tmp_path: Path) -> None:
@@ -975,7 +977,7 @@ def test_a_curve_is_named_by_what_tells_it_and_by_nothing_twice(make: Any, tmp_p
                 maker.add("disk", "fio", {"iodepth": depth}, text, axes=("iodepth",))
         sides.append(of(name, maker.write()))
 
-    figures = {figure.title.split(",")[0]: figure for figure in delta(compare(*sides)).curves}
+    figures = {figure.title.split(",")[0]: figure for figure in delta(compare(*sides)).unmoved}
 
     assert {"loaded: loaded latency", "disk: read IOPS", "disk: read latency p50"} <= set(figures)
     assert "disk: read latency mean" not in figures
@@ -1006,7 +1008,7 @@ def test_the_page_holds_the_comparison_and_no_one_s_script(hostile: Comparison, 
 
     assert "<script" not in html
     assert html.index('id="comparison"') < html.index('id="other-programs"') < html.index('id="runs"')
-    assert "4 of 4 numbers regressed" in html
+    assert "4 of 4 numbers are worse" in html
     assert "only A has" in html
 
 
@@ -1062,12 +1064,12 @@ def test_each_inconclusive_number_says_what_it_needs(make: Any, tmp_path: Path) 
     assert page.rest
     for row in needy:
         said = f"needs {row.decision.need_repeats} repeats"
-        assert re.search(rf" {row.cell}.* \([^)]*{said}\)", table)
-        shown = [line[-1] for line in page.rest.rows if line[0] == row.name]
+        assert re.search(rf" {row.options}.* \([^)]*{said}\)", table)
+        shown = [line[-1] for line in page.rest.rows if line[0] == row.title]
         shown += [
             f"{line.verdict}, {line.need}"
             for line in page.lines
-            if f"{line.place}: {line.metric}" == row.name
+            if f"{line.place}: {line.metric}" == row.title
         ]
         assert shown == [f"inconclusive, {said}"]
 

@@ -65,21 +65,22 @@ def test_sizes_along_an_axis_are_written_as_sizes(make: Any, tmp_path: Path) -> 
         sides.append(side(name.upper(), path.name, load([path])))
     found = compare(*sides)
 
-    (figure, *_) = delta(found).curves
+    (figure, *_) = delta(found).unmoved
     axis = figure.panels[0].wide["encoding"]["x"]["axis"]
     assert "4 KiB" in str(axis)
     assert "1 GB" in str(axis)
     assert "over 3 points, 4 KiB to 1 GB" in figure.panels[0].description
     assert not re.search(r"\de\+\d", str(axis) + figure.panels[0].description)
     (fold, *_) = [entry for entry in folded(found.rows, found.rows) if isinstance(entry, Fold)]
-    assert fold.points == "3 of 3 points, bytes 4 KiB to 1 GB"
+    assert fold.points == "9 of 9 numbers, bytes 4 KiB to 1 GB"
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.4, 0.5, 40.0])
 def test_every_tested_size_has_the_ratio_of_its_row(factor: float, make: Any, tmp_path: Path) -> None:
     found = messages(make, tmp_path, factor)
 
-    (figure,) = delta(found).curves
+    page = delta(found)
+    (figure,) = (*page.curves, *page.unmoved)
     (drawn,) = figure.panels
 
     rows = {
@@ -103,7 +104,7 @@ def test_every_tested_size_has_the_ratio_of_its_row(factor: float, make: Any, tm
     (band,) = data["band"]
     assert band["high"] == pytest.approx(1 + next(iter(rows.values())).threshold)
     assert ("end at its edge" in figure.sub) == any(d.low < low or d.high > high for d in rows.values())  # type: ignore[operator]
-    assert "less is better" in figure.sub
+    assert "Less is better." in figure.sub
 
 
 @pytest.mark.parametrize("factor", [0.02, 0.3, 0.9, 1.0, 1.02, 1.4, 5.0, 40.0, 3e5, 1e12])
@@ -171,7 +172,7 @@ def test_a_title_counts_the_points_of_curves_that_are_not_drawn_too(make: Any, t
 
     (figure,) = delta(compare(*sides)).curves
 
-    assert figure.title == "s: rate, 4 of 48 points regressed, 44 the same"
+    assert figure.title == "s: rate, 4 of 48 points regressed (−30.0 %), 44 the same"
     assert "In the table only: 4 other curves." in figure.sub
 
 
@@ -274,7 +275,7 @@ def test_nothing_is_joined_across_a_cell_that_is_not_compared(
 ) -> None:
     """The axis had no place for what failed, and a line went from its neighbour to the other."""
     paths = [sweep(make, tmp_path / f"{name}.db", of) for name, of in (("a", of_a), ("b", of_b))]
-    (figure,) = delta(compare(*(side(p.stem.upper(), p.name, load([p])) for p in paths))).curves
+    (figure,) = delta(compare(*(side(p.stem.upper(), p.name, load([p])) for p in paths))).unmoved
 
     (drawn,) = figure.panels
     names = tested.split()

@@ -211,7 +211,7 @@ def test_what_took_turns_is_not_provisional(make: Any, tmp_path: Path) -> None:
     found = compare(*levels(results, "place", "local,remote"), by="place")
 
     assert not found.provisional
-    assert texts.sentence(found).startswith("4 of 4 numbers regressed")
+    assert texts.sentence(found).startswith("4 of 4 numbers are worse")
 
 
 def test_a_session_whose_clock_was_set_is_named(make: Any, tmp_path: Path) -> None:
@@ -295,7 +295,11 @@ def test_two_machines_of_one_name_are_not_said_to_differ_in_nothing(
 
     assert [(d.what, d.a, d.b) for d in found.fingerprint.differences] == said
     assert ("Nothing that was recorded of machines and programs differs" in page.agreed) == (not said)
-    assert page.differing == ("What differs: network cards of node07 aaaaaa bbbbbb → cccccc." if said else "")
+    assert page.differing == (
+        "What differs: network cards of node07 aaaaaa bbbbbb → cccccc."
+        if said
+        else "Nothing that was recorded of machine and programs differs."
+    )
     assert "The same: " in page.agreed
     assert "sha256, " not in page.agreed
 
@@ -308,7 +312,7 @@ def test_of_two_hosts_it_is_not_said_that_nothing_differs(make: Any, tmp_path: P
             maker.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
         sides.append(side(name, f"{name}.db", load([maker.write()])))  # type: ignore[arg-type]
     page = delta(compare(*sides))
-    assert page.differing == "What differs: host n1 → n2."
+    assert page.differing == "Two machines, n1 and n2; nothing else that was recorded of them differs."
     assert page.agreed.startswith(
         "Nothing else that was recorded of machines and programs differs. The same: "
     )

@@ -48,7 +48,7 @@ def test_a_curve_has_one_line_on_the_page_and_each_point_in_the_closed_table(
     page = delta(found)
 
     (line,) = [x for x in page.lines if x.points and x.verdict == "regressed"]
-    assert (line.metric, line.place, line.points) == ("PingPong time", "pair, place=other package", SLOW)
+    assert (line.metric, line.place, line.points) == ("PingPong time", "pair, other package", SLOW)
     own = [row for row in found.of("regressed") if "message_size" in row.labels]
     assert line.change == texts.span(own)
     assert (line.a, line.b, line.sub) == (
@@ -56,7 +56,7 @@ def test_a_curve_has_one_line_on_the_page_and_each_point_in_the_closed_table(
         "1.68 to 185.6",
         "µs, less is better",
     )  # 1 B, 1 MiB
-    assert ", of a curve from the lowest to the highest." in page.ground
+    assert ", of several numbers from the lowest to the highest." in page.ground
     assert page.rest
     names = [row[0] for row in page.rest.rows]
     assert sum("PingPong time" in name for name in names) >= 2 * len(SIZES) - 2
@@ -75,10 +75,12 @@ def test_a_curve_is_called_by_its_whole_axes(make: Any, tmp_path: Path) -> None:
         sides.append(side(name.upper(), path.name, load([path])))
     found = compare(*sides)
 
-    said = ["blocksize=4; 3 of 3 points, size 4 to 16", "blocksize=8; 3 of 3 points, size 4 to 16"]
     shown = texts.table(found, screen=Screen(width=120, terminal=True))
-    assert sorted(re.findall(r"blocksize=\d; .*", shown)) == said
-    assert sorted(line.place for line in delta(found).lines) == ["a, b, blocksize=4", "a, b, blocksize=8"]
+    said = "blocksize 4 and 8; 6 of 6 numbers, size 4 to 16"
+    assert re.findall(r"blocksize \d.*; .*", shown) == [said]
+    assert [(line.place, line.points) for line in delta(found).lines] == [
+        ("a, b, blocksize 4 and 8", "6 of 6 numbers, size 4 to 16")
+    ]
 
 
 def test_a_terminal_has_a_line_a_curve_and_a_pipe_each_number(make: Any, tmp_path: Path) -> None:
@@ -92,13 +94,13 @@ def test_a_terminal_has_a_line_a_curve_and_a_pipe_each_number(make: Any, tmp_pat
         moved = re.findall(r"^    [+−].*", shown, re.MULTILINE)
         assert moved
         assert all(re.match(r" +\S+ % +\S+ to \S+ %  ", line) for line in moved)  # which the head tells of
-        assert "of A → B; of a curve the range over its points, without medians:" in " ".join(shown.split())
+        assert "of A → B; of several numbers their range, without medians:" in " ".join(shown.split())
     for text in (
         texts.table(found),
         texts.table(found, everything=True, screen=Screen(width=120, terminal=True)),
     ):
         assert " points, " not in text
-        assert re.search(r"\+\d\S+ % .*→.* place=other package 64 KiB", text)
+        assert re.search(r"\+\d\S+ % .*→.* other package, 64 KiB", text)
 
 
 def test_a_line_says_of_how_many_points_a_check_doubts_it(make: Any, tmp_path: Path) -> None:
@@ -114,12 +116,12 @@ def test_a_line_says_of_how_many_points_a_check_doubts_it(make: Any, tmp_path: P
     assert f"{SLOW} ⚠ P3 of A (2 of 6 points)" in text
 
 
-def test_curves_that_did_not_move_are_closed_where_others_did(make: Any, tmp_path: Path) -> None:
+def test_curves_that_did_not_move_are_closed(make: Any, tmp_path: Path) -> None:
     found = messages(make, tmp_path, 1.0)
     page = delta(found)
 
-    assert page.curves
-    assert page.unmoved == ()  # nothing moved: they are what there is to see
+    assert page.curves == ()  # where nothing moved a picture shows nothing that the table does not say
+    assert page.unmoved
 
 
 def test_names_of_tested_values_do_not_touch(make: Any, tmp_path: Path) -> None:
@@ -163,7 +165,74 @@ def test_what_is_undecided_stands_open_where_numbers_are_few_and_axes_have_their
     page = delta(compare(*sides))
 
     assert [(line.verdict, line.place, line.points) for line in page.lines] == [
-        ("regressed", "s, alg=y", "3 of 3 points, threads_n 1 to 4"),
-        ("inconclusive", "s, alg=x", "3 of 3 points, threads_n 1 to 4"),
+        ("regressed", "s, alg y", "3 of 3 points, threads_n 1 to 4"),
+        ("inconclusive", "s, alg x", "3 of 3 points, threads_n 1 to 4"),
     ]
     assert [text for _, text in page.axis] == ["1.18 × worse", "1.18 × better"]
+
+
+def sweeps(make: Any, folder: Path, p99: float) -> Comparison:
+    """STREAM of three thread counts and two places, fio of two kinds: in B remote memory is 0.9 times as fast, and reads take 1.2 times as long, their
+    p99 `p99` times."""
+    sides = []
+    for name in "ab":
+        maker = make.Maker(folder / f"{name}.db", host=f"n{name}")
+        for repeat, place, threads in itertools.product(range(3), ("local", "remote"), (1, 2, 4)):
+            rate = 9000 * threads * (1 + 0.001 * repeat) * (0.9 if (name, place) == ("b", "remote") else 1.0)
+            maker.add("mem", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("place", "threads"), place=place, relation=place)  # fmt: skip
+        for repeat, rw in itertools.product(range(3), ("randread", "randwrite")):
+            slow = 1.2 if (name, rw) == ("b", "randread") else 1.0
+            text = make.fio_text({rw.removeprefix("rand"): (1e4 / slow * (1 + 0.001 * repeat), 100.0 * slow)}, bs="4k", rw=rw, iodepth=1)  # fmt: skip
+            if slow > 1:
+                text = text.replace(f'"99.000000": {round(120.0 * 1900)}', f'"99.000000": {round(100.0 * 1900 * p99)}')  # fmt: skip
+            maker.add("disk", "fio", {"rw": rw, "bs": "4k", "iodepth": 1}, text, axes=("rw",))
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+    return compare(*sides)
+
+
+def test_kernels_threads_and_percentiles_that_tell_the_same_are_one_line(make: Any, tmp_path: Path) -> None:
+    """Copy, scale, add and triad of each thread count were a row each, and their peaks four more."""
+    page = delta(sweeps(make, tmp_path, p99=1.2))
+
+    told = [(line.metric, line.place, line.points, line.verdict) for line in page.lines if line.sign]
+    assert told == [
+        ("read IOPS", "disk, rw randread", "", "worse"),
+        ("read latency mean, p50 and p99", "disk, rw randread", "3 of 3 numbers", "worse"),
+        ("copy, scale, add and triad bandwidth", "mem, remote", "12 of 12 numbers, threads 1 to 4", "worse"),
+    ]
+    assert page.rest
+    assert sum(row[-1] == "worse" for row in page.rest.rows) == 12 + 4 + 4  # with the peaks
+
+
+def test_a_percentile_that_moved_otherwise_has_a_line_of_its_own(make: Any, tmp_path: Path) -> None:
+    page = delta(sweeps(make, tmp_path, p99=2.0))
+
+    told = [line.metric for line in page.lines if "latency" in line.metric and line.sign]
+    assert told == ["read latency p99", "read latency mean and p50"]
+
+
+def test_a_derived_number_has_no_line_where_its_points_say_the_same(make: Any, tmp_path: Path) -> None:
+    page = delta(sweeps(make, tmp_path, p99=1.2))
+
+    assert not any(
+        "peak" in line.metric for line in page.lines if line.sign
+    )  # of remote memory: as its threads
+    assert re.search(r"\d derived numbers that say the same have no line of their own\.", page.ground)
+
+
+def test_of_two_machines_b_is_worse_and_has_not_regressed(make: Any, tmp_path: Path) -> None:
+    found = sweeps(make, tmp_path, p99=1.2)
+
+    assert not found.one_machine
+    for text in (
+        texts.table(found),
+        texts.sentence(found),
+        str(delta(found).lines),
+        str(delta(found).curves),
+    ):
+        assert "worse" in text or "Figure" not in text
+        assert not re.search(r"'regressed'(?!, sign)|improved", text.replace("tone='regressed'", ""))
+    assert (
+        delta(found).differing == "Two machines, na and nb; nothing else that was recorded of them differs."
+    )

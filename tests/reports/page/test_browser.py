@@ -864,8 +864,8 @@ def test_a_doubt_of_eight_lines_is_one_on_a_phone_to_be_opened(browser: Browser,
 
 
 @pytest.mark.slow
-def test_a_shift_is_in_sight_on_a_phone(browser: Browser, make: Any, tmp_path: Path) -> None:
-    """It lay behind the fade at the right edge of the table."""
+def test_a_line_of_a_comparison_is_in_sight_on_a_phone(browser: Browser, make: Any, tmp_path: Path) -> None:
+    """The drawing was cut off, and A and B lay behind the right edge of the table."""
     paths = []
     for name, rate in (("a", 9e3), ("b", 6e3)):
         maker = make.Maker(tmp_path / f"{name}.db")
@@ -878,10 +878,15 @@ def test_a_shift_is_in_sight_on_a_phone(browser: Browser, make: Any, tmp_path: P
     page_of = render_report(paths, tmp_path / "c.html", comparison=delta(found))
     with opened(browser, page_of, viewport={"width": 400, "height": 800}) as page:
         table = page.locator(".tw:has(.delta)").bounding_box()
-        shifts = [cell.bounding_box() for cell in page.locator(".delta tbody td:nth-child(3)").all()]
+        (name, *cells) = [
+            cell.bounding_box() for cell in page.locator(".delta tbody tr:first-child > *").all()
+        ]
         assert table
-        assert len(shifts) == 4
-        assert max(box["x"] + box["width"] for box in shifts if box) < table["x"] + table["width"] - 40
+        assert len(cells) == 6  # verdict, shift, drawing, interval, A, B
+        assert all(box["x"] + box["width"] <= table["x"] + table["width"] for box in cells if box)
+        assert (
+            len({round(box["y"] / 8) for box in (name, *cells[::2]) if box}) == 4
+        )  # name, verdict, drawing, A
 
 
 @pytest.mark.slow
