@@ -157,7 +157,7 @@ class _Maker:
             draft.figure = self._figure(source, block, label, caption)
         for i, table in enumerate(source.tables, start=1):
             made = _table(self._tables.of(f"{label}-{i}" if len(source.tables) > 1 else label), table)
-            short = made.printed and not made.turned and len(made.rows) <= columns.PAGE_ROWS
+            short = made.printed and len(made.rows) * len(made.parts) <= columns.PAGE_ROWS
             said = made.caption or source.heading
             if i == 1 and not source.panels and caption:
                 said = f"{said.rstrip('.')}. {caption}"
@@ -192,7 +192,7 @@ def _table(label: str, table: model.Table) -> Table:
     shape = columns.shape(table.columns, table.rows, table.numeric)
     return Table(
         number=0, label=label, caption=table.caption, columns=shape.columns, rows=table.rows,
-        size=shape.size, turned=shape.turned, printed=shape.fits and len(table.rows) <= _MOST_ROWS,
+        parts=shape.parts, size=shape.size, printed=shape.fits and len(table.rows) <= _MOST_ROWS,
     )  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from reports.page.model import Check
 TEXT_WIDTH_MM = 160.0
 """Width of the text on the page: A4 with 25 mm at each side."""
 
-TURNED_WIDTH_MM = 247.0
-"""Width of the text on a page that lies on its side."""
+Size = Literal["normal", "small", "smaller", "smallest"]
+"""10, 9, 8 and 7 pt."""
 
 Trace = tuple[tuple[str, str], ...]
 """Where something comes from, as names and values: tool version, experiments with their hashes, runs."""
@@ -55,6 +55,18 @@ class Column:
     share: float = 0.0  # of the text's width, where the column must wrap; 0: as wide as its cells
 
 
+_UNBROKEN_ROWS = 16
+"""A longer table is broken over pages rather than leave the foot of one empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The columns of a table that stand beside one another on paper, and which of all they are."""
+
+    columns: tuple[Column, ...]
+    at: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table with its number and caption; number 0: only in a file."""
@@ -64,8 +76,8 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
-    size: Literal["normal", "small", "smaller", "smallest"] = "normal"
-    turned: bool = False  # on a page of its own that lies on its side
+    parts: tuple[Part, ...]  # one below the other, each with all rows
+    size: Size = "normal"
     printed: bool = True  # else too long or too wide for any page
     kind: Literal["table"] = "table"
 
@@ -77,7 +89,11 @@ class Table:
     @property
     def long(self) -> bool:
         """Must it be allowed to break over pages?"""
-        return self.turned or len(self.rows) > 30
+        return len(self.rows) * len(self.parts) > _UNBROKEN_ROWS
+
+    def cells(self, part: Part) -> tuple[tuple[str, ...], ...]:
+        """Return the rows of one of its parts."""
+        return tuple(tuple(row[i] for i in part.at) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from reports.lab import escape, words
-from reports.lab.model import Column, Document, Table
+from reports.lab.model import Column, Document, Part, Table
 from reports.page.templates import Templates, spans
 from reports.text.format import MINUS, NOTHING, THIN, Shown
 
@@ -99,9 +99,9 @@ def _plain(cell: str) -> str:
 # --- what templates may ask for ----------------------------------------------------------------------------
 
 
-def _tex_columns(table: Table) -> Markup:
+def _tex_columns(part: Part) -> Markup:
     """`@{}lS[table-format=3.1]p{0.4\\textwidth}@{}`: how LaTeX sets the columns."""
-    return Markup("@{}" + "".join(_tex_column(c) for c in table.columns) + "@{}")
+    return Markup("@{}" + "".join(_tex_column(c) for c in part.columns) + "@{}")
 
 
 def _tex_column(column: Column) -> str:
@@ -133,14 +133,14 @@ def _tex_heading(column: Column) -> Markup:
     return Markup(rf"{{\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{stacked}\end{{tabular}}}}")
 
 
-def _typ_columns(table: Table) -> Markup:
+def _typ_columns(part: Part) -> Markup:
     """`(auto, 40%)`: how Typst shares the width."""
-    widths = [f"{c.share * 100:.1f}%" if c.share else "auto" for c in table.columns]
+    widths = [f"{c.share * 100:.1f}%" if c.share else "auto" for c in part.columns]
     return Markup(f"({', '.join(widths)},)")
 
 
-def _typ_align(table: Table) -> Markup:
-    return Markup(f"({', '.join('left' if c.align == 'left' else 'right' for c in table.columns)},)")
+def _typ_align(part: Part) -> Markup:
+    return Markup(f"({', '.join('left' if c.align == 'left' else 'right' for c in part.columns)},)")
 
 
 def _md_rule(table: Table) -> Markup:

@@ -31,7 +31,7 @@ from reports.checks.doubts import of_results
 from reports.draw.label_placement import text_width
 from reports.export import tables as export
 from reports.lab import columns, document, escape, figures, folder, plot, report, texts, words
-from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Document
+from reports.lab.model import TEXT_WIDTH_MM, Document, Part
 from reports.page.model import Page
 from reports.report import build
 from reports.results import model
@@ -186,16 +186,33 @@ def test_a_table_that_fits_is_not_wider_than_its_page(rows: list[list[str]], num
     shape = columns.shape([f"column {i}" for i in range(6)], rows, numeric)
 
     if shape.fits:
-        wide = TURNED_WIDTH_MM if shape.turned else TEXT_WIDTH_MM
         points = {"normal": 10, "small": 9, "smaller": 8, "smallest": 7}[shape.size]
-        used = sum(
-            c.share * wide
-            if c.share
-            else max(text_width(t, points) for t in (*c.heading, *(r[i] for r in rows))) * 25.4 / 72
-            for i, c in enumerate(shape.columns)
-        )
-        assert used <= wide
-        assert all(c.align == "left" for c in shape.columns if c.share)
+        for part in shape.parts:
+            used = sum(
+                c.share * TEXT_WIDTH_MM
+                if c.share
+                else max(text_width(t, points) for t in (*c.heading, *(r[i] for r in rows))) * 25.4 / 72
+                for i, c in zip(part.at, part.columns, strict=True)
+            )
+            assert used <= TEXT_WIDTH_MM
+            assert all(c.align == "left" for c in part.columns if c.share)
+        assert {i for part in shape.parts for i in part.at} == set(range(6))
+
+
+def test_a_table_wider_than_its_page_is_parted_and_each_part_tells_its_rows_apart() -> None:
+    """It lay on its side, on a page of its own."""
+    names = ("Cell", "Access", *(f"Quantile {i}, µs" for i in range(9)))
+    rows = [
+        (cell, access, *(fmt.number(n, 3).within(fmt.number(n - 1, 3), fmt.number(n + 1, 3)) for n in range(100, 109)))
+        for cell in ("4 KiB", "64 KiB")
+        for access in ("read", "write")
+    ]  # fmt: skip
+
+    shape = columns.shape(names, rows, frozenset(range(2, 11)))
+
+    assert (shape.size, len(shape.parts)) == ("smaller", 2)
+    assert [part.at[:2] for part in shape.parts] == [(0, 1), (0, 1)]
+    assert [i for part in shape.parts for i in part.at[2:]] == [*range(2, 11)]
 
 
 def test_columns_of_numbers_say_how_many_digits_they_need() -> None:
@@ -288,15 +305,23 @@ def test_the_shares_of_the_possible_are_in_the_key_numbers(make: Any, tmp_path: 
     assert "; 80 % of the 51.2 GB/s of its modules" in (tmp_path / "lab" / "report.md").read_text("utf-8")
 
 
-def test_neighbours_that_are_turned_share_a_page(made: Document) -> None:
-    wide = [replace(made.numbers[0], label=f"wide-{i}", number=90 + i, turned=True) for i in range(3)]
-    upright = replace(made.numbers[0], label="upright", number=99, turned=False)
-    turned = replace(made, numbers=(wide[0], wide[1], upright, wide[2]))
-    text = {kind: one.report(turned).decode() for kind, one in texts.languages().items()}
+def test_a_table_in_parts_is_one_table_with_one_number(made: Document) -> None:
+    first = made.numbers[0]
+    columns_ = first.columns
+    parts = (
+        Part(columns=columns_[:2], at=(0, 1)),
+        Part(columns=(columns_[0], *columns_[2:]), at=(0, *range(2, len(columns_)))),
+    )
+    for rows in (first.rows[:4], first.rows * 9):
+        own = replace(first, label="wide", number=1, parts=parts, rows=rows)
+        told = replace(made, numbers=(own,))
+        text = {kind: (one.report(told) + one.table(own)).decode() for kind, one in texts.languages().items()}
 
-    for mark in ("#page(flipped: true)[", "\\begin{landscape}", "\\end{landscape}"):
-        assert (text["typ"] + text["tex"]).count(mark) == 2
-    assert re.search(r"flipped.*wide-0.*wide-1.*\n\]\n.*upright.*flipped.*wide-2", text["typ"], re.DOTALL)
+        assert text["typ"].count("<tab-wide>") == 1
+        assert text["tex"].count(r"\label{tab:wide}") == 1
+        assert text["tex"].count(r"\addtocounter{table}{-1}") == own.long
+        assert text["tex"].count(r"\end{longtable}") == 2 * own.long
+        assert text["md"].count(f"| {' | '.join(map(escape.markdown, own.rows[0]))} |") >= 1  # whole
 
 
 def test_what_it_was_made_with_stands_before_the_appendix(files: dict[str, bytes]) -> None:
