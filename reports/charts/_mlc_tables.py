@@ -22,6 +22,7 @@ from reports.numbers.formulas import Spread
 from reports.numbers.mlc import ALONE
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
+from reports.results.distances import Pair, distances, slit_of
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_kind, program_name, stands_in
@@ -68,50 +69,6 @@ MATRICES = (
 )  # fmt: skip
 
 
-Pair = tuple[Any, Any]
-"""Two NUMA nodes: whose CPUs, whose memory."""
-
-
-def distances(run: Run, pairs: Iterable[Pair]) -> dict[Pair, str]:
-    """Return how far the nodes of each pair are apart, where the machine's nodes are not all equally far: "same package", "another
-    package", else by their SLIT number, memory without CPUs as "CPU-less, distance 14"; "" where nothing tells."""
-    apart = [pair for pair in pairs if pair[0] != pair[1]]
-    machine = run.session.topology
-    package = {core.numa_node: core.package for core in machine.cores} if machine else {}
-    nodes = {whole(node) for pair in apart for node in pair}
-    slit = _slit(run, apart)
-    if nodes <= package.keys() and 1 < len({package[node] for node in nodes}) < len(nodes):
-        words = {
-            (a, b): "same package" if package[whole(a)] == package[whole(b)] else "another package"
-            for a, b in apart
-        }
-        several = {
-            w for w in words.values() if len({slit.get(p) for p, of in words.items() if of == w} - {None}) > 1
-        }
-        return {
-            pair: f"{word}, distance {slit[pair]:g}" if word in several and pair in slit else word
-            for pair, word in words.items()
-        }
-    if len(slit) < len(apart) or len(set(slit.values())) < 2:
-        return dict.fromkeys(apart, "")
-    bare = nodes - package.keys() if package else set()
-    return {
-        pair: f"{'CPU-less, ' if whole(pair[1]) in bare else ''}distance {d:g}" for pair, d in slit.items()
-    }
-
-
-def _slit(run: Run, apart: Iterable[Pair]) -> dict[Pair, float]:
-    """Return the SLIT number of each pair of nodes that has one."""
-    machine = run.session.topology
-    known = (
-        machine.distances
-        if machine
-        else {(a, b): d for a, b, d in run.session.facts.get("numa_distances") or ()}
-    )
-    found = {pair: known.get((whole(pair[0]) or 0, whole(pair[1]) or 0)) for pair in apart}
-    return {pair: d for pair, d in found.items() if d is not None}
-
-
 def clustered(run: Run, nodes: Iterable[Any]) -> tuple[list[Any], frozenset[int]]:
     """Return nodes so that those that are near to one another stand together, with the places before which a group begins: those of a
     package, else those between which the SLIT numbers are lowest. Groups are in the order of their first node."""
@@ -121,7 +78,7 @@ def clustered(run: Run, nodes: Iterable[Any]) -> tuple[list[Any], frozenset[int]
     if all(whole(n) in package for n in listed):
         group = {n: package[whole(n)] for n in listed}
     else:
-        group = _nearest(listed, _slit(run, itertools.permutations(listed, 2)))
+        group = _nearest(listed, slit_of(run.session, itertools.permutations(listed, 2)))
     first: dict[int, int] = {}
     for i, n in enumerate(listed):
         first.setdefault(group[n], i)
@@ -264,7 +221,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
             hollow += 1
             continue
         alone = [*known.values()]
-        far = distances(own["run"].iloc[0], known)
+        far = distances(own["run"].iloc[0].session, known)
         paired += any(a != b and (a, a) in known for a, b in known)
         for (source, target), value in known.items():
             if source != target and (source, source) in known:

@@ -18,7 +18,6 @@ from reports.charts._mlc_tables import (
     SEARCHES,
     buffer_of,
     by_cell,
-    distances,
     idle_name,
     matrix_figures,
     matrix_spots,
@@ -36,6 +35,7 @@ from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
 from reports.results import naming
+from reports.results.distances import distances
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
@@ -368,7 +368,7 @@ def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
     known = {
         pair: Spread(*values)._replace(step=mlc.PRINTED["latency"]) for pair, *values in pairs.itertuples()
     }
-    far = distances(runs[0], known)
+    far = distances(runs[0].session, known)
     alike = group_by(
         known, lambda p: "local" if p[0] == p[1] else ", ".join(filter(None, ["remote", far[p]]))
     )

@@ -206,20 +206,22 @@ class Drawing:
     packages: tuple[Part, ...]  # and memory without CPUs
     links: tuple[Part, ...]  # between nodes
     between: tuple[Links, ...] = ()  # the same as a picture, for a wide page and for a narrow one
+    classes: tuple[Part, ...] = ()  # the same of many nodes: the ranges of what is equally far
     lacking: str = ""  # what to do to know the shares of its numbers, in a sentence
     folded: bool  # are the links too many to be seen at once?
     disks: tuple[Part, ...]  # of which no node is known
-    matrix: str = ""  # the figure that has all links, where they are too many to be drawn
+    matrix: str = ""  # the figure that has all links, where no picture has them
 
     def without_runs(self) -> Drawing:
-        packages, links, disks = (
-            tuple(part.without_runs() for part in parts) for parts in (self.packages, self.links, self.disks)
+        packages, links, classes, disks = (
+            tuple(part.without_runs() for part in parts)
+            for parts in (self.packages, self.links, self.classes, self.disks)
         )
         return replace(
             self,
             levels=tuple(level.without_runs() for level in self.levels),
             numbers=tuple(number.without_runs() for number in self.numbers),
-            packages=packages, links=links, disks=disks,
+            packages=packages, links=links, classes=classes, disks=disks,
         )  # fmt: skip
 
     @property

@@ -1,18 +1,25 @@
-"""The links between the NUMA nodes of a machine as a picture: an arc a pair, the wider the more bytes a second, with what was measured on it. Pure."""
+"""The links between the NUMA nodes of a machine: of few nodes as a picture, an arc a pair, the wider the more bytes a second, with what was
+measured on it; of more the range of what is equally far. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
 from reports.draw import label_placement
 from reports.draw.figure import MARK
-from reports.page.model import Arc, KeyNumber, Links
+from reports.page.model import Arc, KeyNumber, Links, Part
+from reports.results.distances import Pair
 from reports.results.grouping import group_by
+from reports.text import format as fmt
 
-MOST_NODES: Final = 8
-"""Of more the arcs are a web: their matrix is a figure of its own."""
+MOST_NODES: Final = 4
+"""Of more the arcs are a web: what is equally far has a box."""
+
+MOST_LISTED: Final = 6
+"""Links beyond are listed when asked for."""
 
 _WIDE: Final = 1120
 _NARROW: Final = 368
@@ -43,13 +50,55 @@ def pictures(nodes: Sequence[int], numbers: Mapping[_Key, Sequence[KeyNumber]]) 
         (a, b): _fitting(words, _WIDE / len(nodes) if (a, b) != (nodes[0], nodes[-1]) else _WIDE)
         for (a, b), words in told.items()
     }
-    tight = {
-        pair: [*words[0].replace(" to ", "–").split(" ", 1)] if words else [] for pair, words in told.items()
-    }
-    return (
-        _picture(nodes, told, in_one, rates, _WIDE),
-        _picture(nodes, told, told if len(nodes) <= 4 else tight, rates, _NARROW),
-    )
+    return _picture(nodes, told, in_one, rates, _WIDE), _picture(nodes, told, told, rates, _NARROW)
+
+
+def classes(
+    nodes: Sequence[int], numbers: Mapping[_Key, Sequence[KeyNumber]], far: Mapping[Pair, str]
+) -> tuple[Part, ...]:
+    """Return what is equally far with the range of each of its numbers; of so few nodes or links that each is seen nothing.
+
+    far: two nodes, whose CPUs and whose memory → how far apart, "same package"; of what is missing nothing tells.
+    """
+    ways = {key: own for key, own in numbers.items() if key[:1] in (("link",), ("pair",))}
+    if len(nodes) <= MOST_NODES or len(ways) <= MOST_LISTED:
+        return ()
+    return tuple(
+        Part(name=f"Between nodes: {word}" if word else "Between nodes", numbers=tuple(_ranges({key: ways[key] for key in keys})))
+        for word, keys in sorted(group_by(ways, lambda key: far.get((key[1], key[2]), "")).items())
+    )  # fmt: skip
+
+
+def _ranges(ways: Mapping[_Key, Sequence[KeyNumber]]) -> Iterable[KeyNumber]:
+    """Give each number of some ways once: from the lowest to the highest, with where these are."""
+    every = [(number, key) for key, own in ways.items() for number in own]
+    for same in group_by(every, lambda one: (one[0].name, one[0].program, one[0].better, one[1][0])).values():
+        (low, at), (high, to) = (end(same, key=lambda one: abs(one[0].merit)) for end in (min, max))
+        value, unit = _range(low, high)
+        both = same[0][1][0] == "pair"
+        many = len({key for _, key in same})
+        alike = (low.value, low.unit) == (high.value, high.unit)
+        where = (
+            f", lowest {_way(at)}, highest {_way(to)}" if not alike else f", {_way(at)}" if many == 1 else ""
+        )
+        doubts = dict.fromkeys(doubt for number, _ in same for doubt in number.doubt.split(", ") if doubt)
+        yield replace(
+            low, value=value, unit=unit, context=f"{fmt.plural(many, 'pair' if both else 'way')}{where}", doubt=", ".join(doubts),
+            runs=tuple(dict.fromkeys(run for number, _ in same for run in number.runs)), spread="", repeats="", unsteady=False, possible="",
+        )  # fmt: skip
+
+
+def _way(key: _Key) -> str:
+    kind, a, b = key
+    return f"{a} ↔ {b}" if kind == "pair" else f"{a} → {b}"
+
+
+def _range(low: KeyNumber, high: KeyNumber) -> tuple[str, str]:
+    """Return "122 to 141" and its unit; of numbers that look the same one."""
+    if (low.value, low.unit) == (high.value, high.unit):
+        return high.value, high.unit
+    unit = f" {low.unit}" if low.unit != high.unit else ""
+    return f"{low.value}{unit} to {high.value}", high.unit
 
 
 def _fitting(words: Sequence[str], room: float) -> list[str]:
@@ -131,5 +180,4 @@ def _both(ways: Sequence[KeyNumber]) -> str:
     if abs(high.merit) <= _ALIKE * abs(low.merit):
         better = max(ways, key=lambda n: n.merit)
         return f"{better.value} {better.unit}{doubt}"
-    unit = f" {low.unit}" if low.unit != high.unit else ""
-    return f"{low.value}{unit} to {high.value} {high.unit}{doubt}"
+    return f"{' '.join(_range(low, high))}{doubt}"

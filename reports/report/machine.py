@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import PurePath
 from typing import Self
 
@@ -22,8 +23,9 @@ from reports.numbers import formulas
 from reports.page.model import Drawing, KeyNumber, Level, Node, Part
 from reports.report import squares
 from reports.report.key_numbers import best_of, doubted
-from reports.report.links import pictures
+from reports.report.links import MOST_LISTED, classes, pictures
 from reports.results.convicted import Guilty
+from reports.results.distances import distances
 from reports.results.grouping import group_by
 from reports.results.hardware import BEYOND, FITS, usable
 from reports.results.model import Results, Run
@@ -31,9 +33,6 @@ from reports.text import format as fmt
 from reports.text import hostlist
 
 _MEASURED = "#2B7BBF"
-_MOST_LINKS = 6
-"""Links beyond are listed when asked for."""
-
 _CORES = "cores"
 """The name of a part of a package that is no NUMA node."""
 
@@ -48,15 +47,13 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     """Return the drawing of each machine that runs with numbers are of; where the topology is not known, the nodes that a tool tells of
     itself, of each text alone."""
     sessions = [m.session for m in results.machines if m.session.topology and m.session.topology.cores]
-    shapes: dict[Hashable, int] = {}  # a shape of many cores is not hashed again for each run
-    shape_of = {s.topology_text: shapes.setdefault(_shape(s.topology), len(shapes)) for s in sessions if s.topology}  # fmt: skip
-    alike = {
-        shape: {s.host for s in own}
-        for shape, own in group_by(sessions, lambda s: shape_of[s.topology_text]).items()
-    }
+    alike = list(group_by(sessions, _shape).values())
     machines = {
-        (s.host, s.topology_text): _named(s.host, alike[shape_of[s.topology_text]], shape_of[s.topology_text]) for s in sessions
-    }  # fmt: skip
+        (one.host, one.topology_text): _named(one.host, {other.host for other in own}, shape)
+        for shape, own in enumerate(alike)
+        for one in own
+    }
+    latest = {machines[one.host, one.topology_text]: one for one in sessions}
 
     def machine_of(runs: Sequence[Run]) -> Machine | None:
         """Return the machine that all of the runs, one at least, are of."""
@@ -70,7 +67,6 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     timed = (t for c in chapters for t in c.access_times if t.size and not is_hollow((t.run,)))
     times = group_by(timed, lambda t: machine_of((t.run,)))
     ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
-    latest = {machines[s.host, s.topology_text]: s for s in sessions}
     known = (
         _called(_Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty).drawn(), machine[0])
         for machine, session in latest.items()
@@ -130,10 +126,11 @@ def _of_unknown(spots: Iterable[Spot], guilty: Guilty) -> Iterator[Drawing]:
             levels=(),
             packages=tuple(_told_node(node, numbers.get(("node", node), ()), asks=any(a == node for a, _ in pairs)) for node in nodes),
             links=tuple(links),
+            classes=_classes(own[0].number.runs[0].session, nodes, numbers),
             between=(between := pictures(nodes, numbers)),
             matrix="" if between else _matrix(own),
             lacking=_lacking(own),
-            folded=bool(between) or len(links) > _MOST_LINKS,
+            folded=bool(between) or len(links) > MOST_LISTED,
             disks=tuple(Part(name=str(key[1]), numbers=of) for key, of in numbers.items() if key[:1] == ("disk",)),
         )  # fmt: skip
 
@@ -153,8 +150,10 @@ def _told_node(node: int, numbers: tuple[KeyNumber, ...], *, asks: bool) -> Part
     return Part(name=f"node {node}", memory=Part(name="Memory", numbers=numbers, instead=instead))
 
 
-def _shape(topology: Topology) -> Hashable:
-    """Return what makes two machines of one name one: after a boot it may have a little less memory, or another disk."""
+def _shape(session: Session) -> Hashable:
+    """Return what makes two machines of one name one, of a session with a topology: after a boot it may have a little less memory, or another disk."""
+    topology = session.topology
+    assert topology
     return (topology.cores, tuple(node.os_index for node in topology.numa_nodes), topology.caches)
 
 
@@ -223,6 +222,12 @@ def _lacking(spots: Iterable[Spot]) -> str:
     return " ".join(dict.fromkeys(spot.number.lacks for spot in spots if spot.number.lacks))
 
 
+def _classes(
+    session: Session, nodes: Sequence[int], numbers: Mapping[Key, Sequence[KeyNumber]]
+) -> tuple[Part, ...]:
+    return classes(nodes, numbers, distances(session, permutations(nodes, 2)))
+
+
 def _matrix(spots: Iterable[Spot]) -> str:
     """Return the id of the first figure that has numbers between nodes; "" without one."""
     return next((spot.figure for spot in spots if spot.figure and spot.source != spot.target), "")
@@ -267,7 +272,7 @@ class _Cache:
 class _Measured:
     """A machine, and the numbers and the times of accesses that are of its parts."""
 
-    host: str
+    session: Session
     topology: Topology
     numbers: Mapping[Key, tuple[KeyNumber, ...]]
     times: Mapping[Key, Sequence[AccessTime]]
@@ -289,7 +294,7 @@ class _Measured:
         cores = _Reach.of((run for spot in spots if spot.both_ways for run in spot.number.runs), topology)
         together = _Reach.of(shown, topology)
         return cls(
-            host=session.host,
+            session=session,
             topology=topology,
             numbers=numbers,
             times=group_by(times, lambda time: _of_run(time.run, topology)),
@@ -325,9 +330,10 @@ class _Measured:
             for key, own in sorted(self.numbers.items(), key=lambda item: tuple(map(str, item[0])))
             if key[:1] in (("link",), ("pair",))
         ]
-        between = pictures([node.os_index for node in self.topology.numa_nodes], self.numbers)
+        nodes = [node.os_index for node in self.topology.numa_nodes]
+        between = pictures(nodes, self.numbers)
         return Drawing(
-            host=self.host,
+            host=self.session.host,
             machine=usable(self.topology),
             numbers=self.numbers.get((), ()),
             levels=tuple(
@@ -339,10 +345,11 @@ class _Measured:
             picked=_picked(n for own in self.numbers.values() for n in own),
             packages=tuple(packages),
             links=tuple(links),
+            classes=_classes(self.session, nodes, self.numbers),
             between=between,
             matrix="" if between else self.matrix,
             lacking=self.lacking,
-            folded=bool(between) or len(links) > _MOST_LINKS,
+            folded=bool(between) or len(links) > MOST_LISTED,
             disks=tuple(disk for disk, at in self._disks() if at is None),
         )
 

@@ -31,6 +31,7 @@ from parsers.units import size_bytes
 from reports.charts import chart_module
 from reports.checks.audit import convicted
 from reports.checks.audited import audit_of
+from reports.page.html import anchor
 from reports.page.model import Drawing, KeyNumber
 from reports.page.templates import Templates
 from reports.report import machine
@@ -324,7 +325,9 @@ def drawn(path: Sequence[Path]) -> tuple[tuple[Drawing, ...], Any]:
 
 def read(drawings: Sequence[Drawing]) -> list[Box]:
     """Return each drawing as it is seen."""
-    template = Templates().environment.get_template("machine.html.j2")
+    environment = Templates().environment
+    environment.globals["anchor"] = anchor
+    template = environment.get_template("machine.html.j2")
     found = []
     for one in drawings:
         reader = _Reader()
@@ -334,8 +337,55 @@ def read(drawings: Sequence[Drawing]) -> list[Box]:
 
 
 def told(top: Box) -> list[tuple[str, str]]:
-    """Return (box, number) of everything that is drawn."""
-    return [(name_of(top, box), number) for box in top.every() for number in box.numbers]
+    """Return (box, number) of everything that is drawn but ranges."""
+    return [
+        (name_of(top, box), number) for box in top.every() if not _is_range(box) for number in box.numbers
+    ]
+
+
+def _is_range(box: Box) -> bool:
+    return box.name.startswith("Between nodes")
+
+
+_RANGE = re.compile(
+    r"(?P<low>[\d.]+)(?:(?: \w+/s)? to (?P<high>[\d.]+))? (?P<unit>\S+) (?P<name>.+?): (?P<many>\d+) (?P<kind>way|pair)s?"
+    r"(?:, lowest (?P<at>\S+ . \S+), highest (?P<to>\S+ . \S+)|, (?P<only>\S+ . \S+))?(?P<doubt> ⚠ .+)?"
+)
+
+
+def _ranges(top: Box, machine: Topology) -> Iterator[str]:
+    """Give the ranges between nodes that are not those of the links which the page lists one by one."""
+    links: dict[tuple[int, int, str], dict[str, str]] = {}
+    for name, number in told(top):
+        if way := re.fullmatch(r"node (\d+) (→|↔)(?: memory of)? node (\d+)", name):
+            value, _, words = number.partition(" ")
+            links.setdefault((int(way[1]), int(way[3]), way[2]), {})[re.split(r" ⚠|[:;]", words)[0]] = value
+    package = {core.numa_node: core.package for core in machine.cores}
+    seen = 0
+    for box in filter(_is_range, top.every()):
+        for text in box.numbers:
+            read = _RANGE.fullmatch(text)
+            assert read, text
+            arrow = "↔" if read["kind"] == "pair" else "→"
+            own = {
+                f"{a} {how} {b}": float(words[f"{read['unit']} {read['name']}"])
+                for (a, b, how), words in links.items()
+                if how == arrow
+                and f"{read['unit']} {read['name']}" in words
+                and ("package" not in box.name or ("same" in box.name) == (package[a] == package[b]))
+                and ("distance" not in box.name or box.name.endswith(f"distance {machine.distances[a, b]}"))
+            }
+            assert own, (text, box.name, links)
+            seen += len(own)
+            ends = (min(own.values()), max(own.values()))
+            if ends != (float(read["low"]), float(read["high"] or read["low"])) or len(own) != int(
+                read["many"]
+            ):
+                yield f"{text!r} in {box.name!r}: {own}"
+            if read["at"] and (own[read["at"]], own[read["to"]]) != ends:
+                yield f"{text!r} in {box.name!r} names other ends: {own}"
+    if any(map(_is_range, top.every())) and seen != sum(map(len, links.values())):
+        yield f"{seen} numbers of {sum(map(len, links.values()))} are in a range"
 
 
 def name_of(top: Box, box: Box) -> str:
@@ -400,7 +450,7 @@ def untrue(top: Box, of: Made) -> list[str]:
         else:
             wrong.append(f"{name} of {place!r}, {best.median:g}, is not in {box!r}")
     wrong += [f"{number!r} in {box!r} is of no cell there" for box, number in left]
-    return [*wrong, *_levels(top, of), *_shades(top, of)]
+    return [*wrong, *_ranges(top, of.machine), *_levels(top, of), *_shades(top, of)]
 
 
 def _is_finer(number: str, step: float) -> bool:

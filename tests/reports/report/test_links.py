@@ -9,7 +9,7 @@ import pytest
 
 from reports.page.model import Arc, KeyNumber
 from reports.report import links
-from reports.report.links import pictures
+from reports.report.links import classes, pictures
 
 
 def number(name: str, value: float, unit: str, *, doubt: str = "") -> KeyNumber:
@@ -25,7 +25,7 @@ def box(arc: Arc) -> tuple[float, float, float, float]:
 
 @pytest.mark.parametrize("nodes", range(2, links.MOST_NODES + 1))
 def test_no_words_of_an_arc_lie_on_those_of_another(nodes: int) -> None:
-    """Of eight nodes the time of a message was cut off by the words beside it: there it stands in the list below alone."""
+    """The time of a message was cut off by the words beside it: where it has no room it stands in the list below alone."""
     numbers = {
         ("link", a, b): [number("Memory, idle", 100.0 + 20 * abs(a - b), "ns"), number("Reads", 40.0 - 3 * abs(a - b), "GB/s")]
         for a in range(nodes)
@@ -67,15 +67,40 @@ def test_an_arc_has_the_numbers_of_its_pair() -> None:
     }
 
 
-def test_on_a_narrow_page_many_nodes_have_both_ends_the_unit_and_the_mark() -> None:
+def test_of_many_nodes_what_is_equally_far_has_its_range() -> None:
+    """The arcs of eight nodes were a web of 28, with words on them all. A doubt of one of the ways is a doubt of the range; of what is
+    alike one number is told, and no ends."""
+    nodes = range(8)
+    far = {(a, b): "same package" if a // 4 == b // 4 else "another package" for a in nodes for b in nodes}
     numbers = {
-        ("link", 0, 1): [number("Memory, idle", 122.0, "ns", doubt="M2"), number("Reads", 36.0, "GB/s")],
-        ("link", 1, 0): [number("Memory, idle", 141.0, "ns")],
-    }  # fmt: skip
+        ("link", a, b): [
+            number("Memory, idle", (120.0 if far[a, b] == "same package" else 195.0) + (a == 3) * 4 - b, "ns", doubt="M2" if (a, b) == (0, 1) else ""),
+            number("Reads", 14.5, "GB/s"),
+        ]
+        for a in nodes
+        for b in nodes
+        if a != b
+    } | {("pair", 2, 5): [number("MPI, one way", 1250.0, "ns")]}  # fmt: skip
 
-    _, narrow = pictures(range(5), numbers)
+    told = {
+        part.name: [(n.value, n.unit, n.context, n.doubt) for n in part.numbers]
+        for part in classes(nodes, numbers, far)
+    }
 
-    assert [[text for _, text in arc.lines] for arc in narrow.arcs if arc.lines] == [["122–141", "ns ⚠"]]
+    assert told == {
+        "Between nodes: another package": [
+            ("188 to 195", "ns", "32 ways, lowest 0 → 7, highest 3 → 4", ""),
+            ("14.5", "GB/s", "32 ways", ""),
+            ("1250", "ns", "1 pair, 2 ↔ 5", ""),
+        ],
+        "Between nodes: same package": [
+            ("113 to 124", "ns", "24 ways, lowest 4 → 7, highest 3 → 0", "M2"),
+            ("14.5", "GB/s", "24 ways", ""),
+        ],
+    }
+    assert classes(range(links.MOST_NODES), numbers, far) == ()  # they have a picture
+    few = dict(list(numbers.items())[: links.MOST_LISTED])
+    assert classes(nodes, few, far) == ()  # each is seen
 
 
 def test_where_nothing_lies_between_nodes_there_is_no_picture() -> None:
