@@ -294,6 +294,9 @@ def _unloaded(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
         said = f"unloaded latency{least}, {load.name}"
         if load.offers.undercut:
             said += ", slower than under more load: disturbed"
+        lighter = [c for c in curves[: curves.index(load)] if c.hollow or c.offers.undercut]
+        if lighter:
+            said += f" ({fmt.words(traffic_name(curve.traffic) for curve in lighter)}: disturbed)"
         cell = load.cell
         found.append(
             Idle(

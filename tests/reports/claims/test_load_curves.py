@@ -287,6 +287,20 @@ def test_an_unloaded_latency_that_more_load_undercuts_is_no_key_number(make: Any
     assert any(number.name.startswith("Memory, ") for number in page.key_numbers), "its peak"
 
 
+def test_of_disturbed_reads_it_is_said_which_unloaded_latency_stands_for_them(make: Any, tmp_path: Path) -> None:  # fmt: skip
+    """ "Memory, idle" was that of a mix with writes, without a word of the reads."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for mix, idle, status in (("R", 110.0, "disturbed"), ("5", 80.0, "ok")):
+        text = make.mlc_text(rows(9e3, idle, idle + 40.0), traffic=mix.replace("R", ""))
+        options = {"mode": "loaded_latency", "W": mix}
+        maker.add("loaded", "mlc", options, text, axes=("W",), place="local", relation="local", status=status)
+
+    (number,) = [n for n in build.build(load.load([maker.write()])).key_numbers if n.name == "Memory, idle"]
+
+    assert number.value.startswith("80")
+    assert "unloaded latency, R:W 1:1 (read only: disturbed)" in number.context.replace("\u00a0", " ")
+
+
 def test_no_stamp_stands_above_a_curve_that_crosses_twice_its_unloaded_latency(
     make: Any, tmp_path: Path
 ) -> None:
