@@ -89,6 +89,7 @@ def key_number(
         context=context,
         rank=rank,
         repeats=repeats,
+        apart=value.relative,
         spread=_known_to(value),
         unsteady=value.unsteady,
         program=program,

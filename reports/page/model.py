@@ -19,6 +19,7 @@ class KeyNumber:
     context: str
     rank: float  # the six lowest are shown
     repeats: str = ""  # "147 to 450 ns": lowest and highest repeat, where they are apart
+    apart: float = 0.0  # its highest repeat less its lowest, of the value
     spread: str = ""  # "±1.2 % (n = 3)": half of that range, of the value; of a single run that none is known
     unsteady: bool = False  # so far apart that the value alone says little
     program: str = ""  # what made it, where a tool and its stand-in may both have
@@ -293,6 +294,7 @@ class Page:
     title: str
     sentence: str
     key_numbers: tuple[KeyNumber, ...]
+    picked: str = ""  # by which rule these stand there, and not others, in a sentence
     provenance: tuple[tuple[str, str], ...]
     not_recorded: tuple[str, ...] = ()
     checks: tuple[Check, ...]
@@ -315,6 +317,7 @@ class Page:
         doubts = [*drawn, *judged, *(k.doubt for k in self.key_numbers if k.doubt)]
         by_repeats = any("G11" in doubt for doubt in doubts)
         said = [
+            self.picked,
             _UNSTEADY if any(k.unsteady for k in self.key_numbers) else "",
             _DOUBTFUL.format(_G11 if by_repeats else "") if doubts else "",
             _TABLES.format("below a verdict or " if judged else "") if drawn or judged else "",

@@ -56,7 +56,9 @@ def build(
     described = abouts(results)
     provenance, not_recorded = header.provenance(results, chapters)
     title = _title([*dict.fromkeys(e.title for e in results.experiments)])
-    key_numbers = comparison.key_numbers if comparison else key_numbers_of(numbers, results, marked)
+    key_numbers, picked = (
+        (comparison.key_numbers, "") if comparison else key_numbers_of(numbers, results, marked)
+    )
     placed = of_hosts(results)
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
@@ -64,6 +66,7 @@ def build(
         if comparison
         else " ".join(filter(None, (header.sentence(results), _of_all(doubted_all)))),
         key_numbers=key_numbers,
+        picked=picked,
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=check_list(results, found),
@@ -112,7 +115,7 @@ def _sections(
 ) -> Iterable[Section]:
     """guilty: the cells that a check convicts; what shows their numbers says so. compared: is there a comparison's table, which has what
     each sweep gave on both sides?"""
-    if strips := host_figures(results, guilty):
+    if not compared and (strips := host_figures(results, guilty)):
         yield Section(
             title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=_marked(strips, guilty)),)
         )

@@ -1,4 +1,4 @@
-"""Many hosts on one page: the fleet's map and strips, and a table of a number or two of each sweep, a row a host."""
+"""Several hosts on one page: a table of a number or two of each sweep; of many the fleet's map and strips with it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from reports.numbers import conditions, series
 from reports.numbers.series import Series
 from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
+from reports.results.levels import natural
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -32,6 +33,11 @@ class Row:
     def median(self) -> float:
         return statistics.median(self.values.values())
 
+    @property
+    def apart(self) -> float:
+        """By how much the highest is above the lowest, relative."""
+        return max(self.values.values()) / min(self.values.values()) - 1
+
     def ratio(self, host: str) -> float:
         """Return how much better than the median the host is: above 1 is better, whichever way the number goes."""
         share = self.values[host] / self.median
@@ -39,12 +45,12 @@ class Row:
 
 
 def figures(results: Results, guilty: Guilty) -> tuple[Figure, ...]:
-    """Draw a map and strips for each kind of hardware, the table with the first; () of few hosts.
+    """Draw a map and strips for each kind of hardware, the table with the first; of few hosts the table alone, () of one.
 
-    What is said of a host is what `pinsweep fleet` says of it.
+    What is said of one of many hosts is what `pinsweep fleet` says of it.
     """
     if not facets.pooled([run for tool in results.tools for run in results.good(tool) if not run.captured]):
-        return ()
+        return _beside(_known(results))
     report = outliers.build(results, guilty=guilty).leading()
     several = len(report.groups) > 1
     drawn = [
@@ -53,14 +59,51 @@ def figures(results: Results, guilty: Guilty) -> tuple[Figure, ...]:
         for draw in (strip.heat_map, strip.figure)
         if (figure := draw(group, report, number, several))
     ]
+    found = _known(results)
+    if drawn and found:
+        drawn[0] = replace(drawn[0], numbers=(*drawn[0].numbers, _table(found, _ranks(report))))
+    return tuple(drawn)
+
+
+def _known(results: Results) -> list[Row]:
     known = (
         replace(one, values=tuple(v for v in one.values if not v.run.captured))
         for one in series.collect(results)
     )
-    found = rows(conditions.told_apart(known))
-    if drawn and found:
-        drawn[0] = replace(drawn[0], numbers=(*drawn[0].numbers, _table(found, _ranks(report))))
-    return tuple(drawn)
+    return rows(conditions.told_apart(known))
+
+
+def _beside(found: Sequence[Row]) -> tuple[Figure, ...]:
+    """Set few hosts against one another: a row a number, those furthest apart first; () of one."""
+    hosts = sorted({host for row in found for host in row.values}, key=natural)
+    if len(hosts) < 2:
+        return ()
+    ranked = sorted(found, key=lambda row: -row.apart)
+    scales = [fmt.scale_for(row.values.values(), row.unit) for row in ranked]
+    furthest = ranked[0]
+    named = fmt.words(hosts) if len(hosts) == 2 else f"{len(hosts)} hosts"
+    how = "compare --by host" if len(hosts) == 2 else f"compare --by host={hosts[0]},{hosts[1]}"
+    return (
+        Figure(
+            id="hosts-beside",
+            title=f"{named} are up to {fmt.percent(furthest.apart)} apart: {furthest.name}"
+            if furthest.apart
+            else f"{named} have the same numbers",
+            sub="Medians of each host’s repeats; of each sweep the cell that gives most and the one that waits least, the furthest apart first. Apart: the "
+            f"highest ÷ the lowest, less 1; pinsweep {how} FILE… says of every number what is beyond the noise.",
+            tables=(
+                Table(
+                    columns=("Number", *hosts, "Unit", "Apart"),
+                    rows=tuple(
+                        (row.name, *(scale.number(row.values[host], 4, step=row.step) for host in hosts), scale.unit, fmt.percent(row.apart))
+                        for row, scale in zip(ranked, scales, strict=True)
+                    ),
+                    numeric=frozenset({*range(1, len(hosts) + 1), len(hosts) + 2}),
+                    of=tuple({i: row.runs[host] for i, host in enumerate(hosts, start=1)} for row in ranked),
+                ),
+            ),
+        ),
+    )  # fmt: skip
 
 
 def rows(collected: Iterable[Series]) -> list[Row]:

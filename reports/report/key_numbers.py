@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from reports.charts import facets
 from reports.checks.audit import doubts
@@ -16,12 +17,29 @@ from reports.text import format as fmt
 _MOST = 6
 
 
-def chosen(candidates: Iterable[KeyNumber], results: Results, guilty: Guilty) -> tuple[KeyNumber, ...]:
-    """Return the page's key numbers in its order: of those of one name, program and direction the best, which says of how many hosts or texts,
-    with the checks (`guilty`: cell → their ids) that convict it."""
+def chosen(
+    candidates: Iterable[KeyNumber], results: Results, guilty: Guilty
+) -> tuple[tuple[KeyNumber, ...], str]:
+    """Return the page's key numbers in its order, and by which rule they were picked, where sweeps have more of one name than fit: of those
+    of one name, program and direction the best, which says of how many hosts or texts, with the checks (`guilty`: cell → their ids) that
+    convict it. Each name has its first number before one has its second."""
     alike = group_by(doubted(candidates, guilty), lambda n: (n.name, n.program, n.better))
-    best = sorted((_of_others(best_of(same), same, results) for same in alike.values()), key=lambda n: n.rank)
-    return tuple(map(_of_text, best[:_MOST]))
+    best = [_of_others(best_of(same), same, results) for same in alike.values()]
+    families = group_by(sorted(best, key=lambda n: n.rank), lambda n: n.name)
+    many = {name: len(own) for name, own in families.items() if len(own) > _MOST}
+    ranked = [sorted(own, key=_matters) if name in many else own for name, own in families.items()]
+    picked = [n for nth in zip_longest(*ranked) for n in nth if n][:_MOST]
+    told = [f"{count} called “{name}”" for name, count in many.items()]
+    rule = (
+        f"Of {fmt.words(told)} those that a check doubts come first here, then those whose repeats are furthest apart."
+        if told
+        else ""
+    )
+    return tuple(_of_text(n) for n in sorted(picked, key=lambda n: n.rank)), rule
+
+
+def _matters(number: KeyNumber) -> tuple[bool, float]:
+    return not number.doubt, -number.apart
 
 
 def doubted(candidates: Iterable[KeyNumber], guilty: Guilty) -> Iterator[KeyNumber]:

@@ -317,7 +317,7 @@ def test_a_key_number_that_tells_of_another_cell_bears_its_mark(
     far = next(run for run in results.runs if run.place in ("inter", "remote"))
     candidates = chart_module(tool).chapter(results, tool).key_numbers
 
-    (number,) = [n for n in chosen(candidates, results, {cell_key(far): "S3"}) if context in n.context]
+    (number,) = [n for n in chosen(candidates, results, {cell_key(far): "S3"})[0] if context in n.context]
     assert number.doubt == "S3"
     assert all(run.place != far.place for run in number.runs)
 

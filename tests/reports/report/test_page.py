@@ -470,11 +470,54 @@ def hosts(make: Any, folder: Path, n: int) -> list[Path]:
 def test_few_hosts_have_a_panel_each(make: Any, tmp_path: Path) -> None:
     built = build.build(load(hosts(make, tmp_path, 8)))
 
-    figure = built.sections[0].blocks[0].figures[0]
+    beside, figure = (
+        section.blocks[0].figures[0] for section in built.sections if section.title != "Summary"
+    )
+    assert beside.title.startswith("8 hosts are up to ")
     assert len(figure.panels) == 8
     assert len(figure.numbers[0].rows) == 8 * 4 * 3
     assert all("best of 8 hosts" in n.context for n in built.key_numbers)
     assert "on 8 hosts" in built.sentence
+
+
+def test_two_hosts_are_set_against_each_other(make: Any, tmp_path: Path) -> None:
+    """They had their panels side by side, and nothing said by how much they differ. A page of `compare` says that itself."""
+    for host, triad in (("a", 20e3), ("b", 16e3)):
+        maker = make.Maker(tmp_path / f"{host}.db", host=host)
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(triad, 1))
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 64: 0.6}))
+        maker.write()
+
+    section = build.build(load(sorted(tmp_path.glob("*.db")))).sections[0]
+
+    (figure,) = section.blocks[0].figures
+    assert (section.title, figure.title) == ("Hosts", "a and b are up to 25 % apart: s: add bandwidth")
+    assert figure.tables[0].columns == ("Number", "a", "b", "Unit", "Apart")
+    assert figure.tables[0].rows == (
+        ("s: add bandwidth", "20.20", "16.16", "GB/s", "25 %"),
+        ("p: PingPong time at 0 B", "500", "500", "ns", "0 %"),
+    )
+    assert "pinsweep compare --by host FILE…" in figure.sub
+
+
+def test_of_many_sweeps_the_doubted_and_the_unsteady_are_key_numbers(make: Any, tmp_path: Path) -> None:
+    """Of forty sweeps the first six were there, whatever the others were like."""
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {
+        name: {"regex": rf"{name} (\S+)", "unit": "MB/s", "better": "higher"} for name in ("rate", "score")
+    }
+    for n in range(9):
+        for value in (100.0, 101.0 + n):
+            options = {"command": f"prog{n}", "metrics": metrics}
+            maker.add(f"s{n}", "command", options, f"rate {value * (4 if n == 4 and value > 100 else 1)}\nscore 5.0\n", sweep_title=f"Sweep {n}")  # fmt: skip
+    page = build.build(load([maker.write()]))
+
+    assert [(n.name, n.context.split(";")[0]) for n in page.key_numbers] == [
+        ("rate", "Sweep 4"), ("rate", "Sweep 8"), ("rate", "Sweep 7"), ("score", "Sweep 0"), ("score", "Sweep 1"), ("score", "Sweep 2"),
+    ]  # fmt: skip
+    assert page.marks.startswith(
+        "Of 9 called “rate” and 9 called “score” those that a check doubts come first here, then those whose repeats are furthest apart."
+    )
 
 
 def test_the_table_of_hosts_has_the_worst_verdict_first() -> None:
