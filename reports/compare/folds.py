@@ -40,8 +40,15 @@ class Fold:
     axis: str  # over which they are a curve; "" of one cell
     metric: str  # "copy, scale, add and triad bandwidth"
     options: str  # of its cells, without the axis: "other package", "4 KiB blocks, rw randread and randwrite", "5 of 6 cells"
-    points: str  # "24 of 24 points, 0 B to 4 MiB", of several curves "28 of 28 numbers, threads 1 to 10"
+    counted: str  # "24 of 24 points", of several curves "28 of 28 numbers"
+    reach: str  # over the axis: "0 B to 4 MiB", "threads 1, 2 and 8", "within delay 0 to 900"; "" of one cell
+    whole: bool  # are they all numbers of these cells and metrics?
     noun: str  # "point" or "number"
+
+    @property
+    def points(self) -> str:
+        """`24 of 24 points, 0 B to 4 MiB`."""
+        return ", ".join(filter(None, (self.counted, self.reach)))
 
     @property
     def where(self) -> str:
@@ -207,15 +214,15 @@ def _place(part: _Curve) -> LevelKey:
 
 
 def _same(one: _Curve, other: _Curve) -> bool:
-    ends = [_ends(one), _ends(other)]
-    if None in ends:
-        return False
+    here, there = _ends(one), _ends(other)
+    if here is None or there is None:
+        return here == there
     band = math.log1p(one.told[0].decision.threshold)
-    return all(abs(a - b) <= band for a, b in zip(*ends, strict=True))
+    return all(abs(a - b) <= band for a, b in zip(here, there, strict=True))
 
 
 def _ends(part: _Curve) -> tuple[float, float] | None:
-    """Return the least and the largest change (log); None where one has no ratio."""
+    """Return the least and the largest change (log); None where one has no ratio, as what is 0."""
     shifts = [row.decision.shift for row in part.told]
     known = [shift for shift in shifts if shift is not None]
     return (min(known), max(known)) if len(known) == len(shifts) else None
@@ -226,12 +233,15 @@ def _fold(parts: Sequence[_Curve], members: Sequence[Row], family: Sequence[_Cur
     titles = dict.fromkeys(part.told[0].number.title for part in parts)
     cells = dict.fromkeys(part.cell for part in parts)
     here = [part for part in family if part.cell in cells and part.rows[0].number.title in titles]
+    every = [row for part in here for row in part.rows]
     return Fold(
         rows=tuple(members),
         axis=parts[0].axis,
         metric=_together([*titles]),
         options=_cells([*cells], len({part.cell for part in family})),
-        points=_points(parts[0].axis, [row for part in here for row in part.rows], members, noun),
+        counted=f"{len(members)} of {fmt.plural(len(every), noun)}",
+        reach=_reach(parts[0].axis, every, members),
+        whole=len(members) == len(every),
         noun=noun,
     )
 
@@ -262,21 +272,21 @@ def _together(names: Sequence[str]) -> str:
     return " ".join(map(fmt.words, columns))
 
 
-def _points(axis: str, rows: Sequence[Row], members: Sequence[Row], noun: str) -> str:
-    counted = f"{len(members)} of {fmt.plural(len(rows), noun)}"
+def _reach(axis: str, rows: Sequence[Row], members: Sequence[Row]) -> str:
+    """Return which tested values of an axis some rows are at."""
     if not axis:
-        return counted
+        return ""
     tested, here = (sorted({float(row.labels[axis]) for row in own}) for own in (rows, members))
     name = "" if axis == "message_size" else f"{axis} "
     names = [level(rows[0], axis, value) for value in here]
     first, last = names[0], names[-1]
     if first == last:
-        return f"{counted}, {name}{first}"
+        return f"{name}{first}"
     if len(here) > 2 and tested.index(here[-1]) - tested.index(here[0]) == len(here) - 1:
-        return f"{counted}, {name}{first} to {last}"
+        return f"{name}{first} to {last}"
     if len(here) <= 4:
-        return f"{counted}, {name}{fmt.words(names)}"
-    return f"{counted} between {name}{first} and {last}"
+        return f"{name}{fmt.words(names)}"
+    return f"within {name}{first} to {last}"
 
 
 # --- axes --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from reports.checks.doubts import counted as counted_doubts
 from reports.compare.doubted import said as doubts_of_all
 from reports.compare.doubted import without
 from reports.compare.failures import Failed
-from reports.compare.folds import Entry, Fold, lines_of, rows_of
+from reports.compare.folds import Entry, Fold, folded, lines_of, rows_of
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row, Sizes, Way, called
 from reports.compare.moves import Move, moves
@@ -405,20 +405,21 @@ def _nothing(unmatched: Sequence[Unmatched]) -> str:
 def _moves(comparison: Comparison) -> str:
     """Return "stream: 12 of 12 cells regressed, bandwidth −10.6 to −9.1 %; ssd: 6 of 6 cells improved, IOPS +7.2 to +9.8 %."; "" where nothing
     regressed or improved."""
-    told = "; ".join(map(_move, moves(comparison)))
+    told = "; ".join(_move(move, comparison) for move in moves(comparison))
     return f"{told}." if told else ""
 
 
-def _move(move: Move) -> str:
-    """Return "stream, remote: 4 of 4 cells regressed, bandwidth −10.3 to −9.9 %", of a single number its interval, too: "stream, threads 2: copy
-    bandwidth regressed, −10.3 % (−12.9 to −7.5 %)"."""
+def _move(move: Move, comparison: Comparison) -> str:
+    """Return "stream, remote: 4 of 4 cells regressed, bandwidth −10.3 to −9.9 %", of a part of a sweep which, "pingpong: 7 of 48 numbers regressed (other
+    package, 64 KiB to 4 MiB), time …", of a single number its interval, too: "stream, threads 2: copy bandwidth regressed, −10.3 % (−12.9 to −7.5 %)"."""
     first = move.rows[0]
     if len(move.rows) == 1:
         return f"{first.title} {first.word}, {moved(first)}{_doubted(first.doubt)}"
     sweeps = move.sweeps[0] if len(move.sweeps) == 1 else fmt.plural(len(move.sweeps), "sweep")
     level = level_said(first, move.axis, move.level)
     noun = "cell" if move.of_cells else "number"
-    told = f"{', '.join(filter(None, (sweeps, level)))}: {fmt.count(move.moved)} of {fmt.plural(move.of, noun)} {first.word}"
+    where = f" ({text})" if (text := _part(move, comparison)) else ""
+    told = f"{', '.join(filter(None, (sweeps, level)))}: {fmt.count(move.moved)} of {fmt.plural(move.of, noun)} {first.word}{where}"
     beside = (
         f", elsewhere {fmt.count(move.elsewhere[0])} of {fmt.count(move.elsewhere[1])}"
         if move.elsewhere[0]
@@ -426,6 +427,14 @@ def _move(move: Move) -> str:
     )
     doubt = _doubted(counted_doubts([row.doubt for row in move.rows], "number"))
     return f"{told}{beside}, {_sizes(move.rows)}{doubt}"
+
+
+def _part(move: Move, comparison: Comparison) -> str:
+    """Return which cells and tested values moved, where they have one line and are not all of it: "other package", "64 KiB to 4 MiB"."""
+    one, *others = folded(move.rows, comparison.rows)
+    if move.moved == move.of or others or not isinstance(one, Fold):
+        return ""
+    return ", ".join(filter(None, ("" if move.axis else one.options, "" if one.whole else one.reach)))
 
 
 def level_said(row: Row, axis: str, level: str) -> str:

@@ -223,6 +223,7 @@ def headline(case: Case) -> None:
         assert not case.document["cells"]
         return
     text = re.sub(r" ?Not compared: .*", "", text)
+    text = re.sub(r" ⚠ doubtful: all .+?\.(?= |$)", "", text)
     wholly, text = failures(case, text)
     alone = (
         Counter(one.side for one in case.comparison.unmatched if one.side != "both" and not one.part) - wholly
@@ -462,7 +463,7 @@ def page(case: Case) -> None:
         counted(own, alike)
         telling = [[r for r in alike if r["verdict"] == word] for word in ("regressed", "improved")]
         of = telling[0] or telling[1] or alike
-        sound = [r for r in of if not r["doubtful"]] or of
+        sound = [r for r in of if not doubted(case, r)] or of
         assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
     for figure in (*built.curves, *built.unmoved):
         title = re.sub(r" \([^)]*\)", "", case.verdicts(figure.title))
@@ -481,6 +482,13 @@ def page(case: Case) -> None:
             assert {int(found[1]), int(found[2] or found[1])} <= set(needed)
 
 
+def doubted(case: Case, row: Mapping[str, Any]) -> bool:
+    """Does a check doubt a number on a side, that does not doubt all numbers of it? Those are told once."""
+    cells = case.document["cells"]
+    of_all = {side: set.intersection(*(set(r[side]["doubtful"]) for r in cells)) if len(cells) > 1 else set() for side in "ab"}  # fmt: skip
+    return any(set(row[side]["doubtful"]) - of_all[side] for side in "ab")
+
+
 def order_of(case: Case, built: Delta) -> list[int]:
     """Return the verdicts of the key numbers: what regressed, what improved, all else."""
     places = {"regressed": 0, "improved": 1}
@@ -497,7 +505,7 @@ def of_several(case: Case, line: Line) -> int:
         and all(str(r["labels"].get(axis)) in levels for axis, levels in named.items())
     ]
     n, of, name, first, last = re.fullmatch(
-        r"(\d+) of (\d+) (?:points?|numbers?)(?:(?:,| between) (\w+) (\d+)(?:.* (\d+))?)?", line.points
+        r"(\d+) of (\d+) (?:points?|numbers?)(?:, (?:within )?(\w+) (\d+)(?:.* (\d+))?)?", line.points
     ).groups()  # type: ignore[union-attr]
     own = [r for r in cells if r["verdict"] == case.verdicts(line.verdict).replace("one run", "no_verdict")]
     assert int(n) <= len(own)
@@ -505,7 +513,7 @@ def of_several(case: Case, line: Line) -> int:
     if name and int(n) == len(own):
         levels = sorted({int(r["labels"][name]) for r in own})
         assert (int(first), int(last or first)) == (levels[0], levels[-1])
-        if " to " in line.points:
+        if " to " in line.points and "within" not in line.points:
             tested = {int(r["labels"][name]) for r in cells}
             assert levels == [v for v in sorted(tested) if levels[0] <= v <= levels[-1]]
     rows = [row for row in case.comparison.rows if row.number.title == line.metric]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from reports.compare import text as texts
+from reports.compare.folds import Fold, folded
 from reports.compare.model import Comparison, Row
 
 CHANGE = r"[+−]?[\d.\u202f]+ [%×]"
@@ -13,7 +14,7 @@ SPAN = rf"(?:[+−]?[\d.\u202f]+ to )?{CHANGE}"
 ONE = re.compile(rf"(?P<name>.+) (?P<verdict>regressed|improved), (?P<moved>{CHANGE} \([^)]*\))(?:, ⚠ .*)?")
 MANY = re.compile(
     r"(?:(?P<sweeps>\d+) sweeps|(?P<sweep>[^:,]+?))(?:, (?P<level>.+?))?: (?P<n>\d+) of (?P<of>\d+) (?P<noun>cell|number)s? "
-    rf"(?P<verdict>regressed|improved)(?:, elsewhere (?P<out>\d+) of (?P<of_out>\d+))?(?P<sizes>(?:, [^,]+? {SPAN})+)"
+    rf"(?P<verdict>regressed|improved)(?: \((?P<reach>[^)]*)\))?(?:, elsewhere (?P<out>\d+) of (?P<of_out>\d+))?(?P<sizes>(?:, [^,]+? {SPAN})+)"
     r"(?: and (?P<more>\d+) more metrics?)?(?:, ⚠ .*)?"
 )
 
@@ -63,13 +64,20 @@ def _many(comparison: Comparison, clause: str) -> list[Row]:
     changed = [row for row in comparison.of(verdict) if found["sweeps"] or row.sweep == found["sweep"]]  # type: ignore[arg-type]
     rows = [row for row in changed if not row.derived] or changed
     assert not found["sweeps"] or int(found["sweeps"]) == len({row.sweep for row in rows}) > 3
+    level = found["level"]
+    if found["reach"]:
+        fold, *others = folded(rows, comparison.rows)
+        assert isinstance(fold, Fold)
+        assert not others
+        said = ["" if level else fold.options, "" if fold.whole else fold.reach]
+        assert found["reach"] == ", ".join(filter(None, said))
+        assert int(found["n"]) < int(found["of"])
     derived = rows[0].derived
     every = [
         row
         for row in comparison.rows
         if not row.once and row.sweep in {r.sweep for r in changed} and row.decision.ratio is not None and (derived or not row.derived)
     ]  # fmt: skip
-    level = found["level"]
     axes = {(axis, row.labels[axis]) for row in rows for axis in row.labels if texts.level_said(row, axis, row.labels[axis]) == level}  # fmt: skip
 
     def inside(row: Row) -> bool:

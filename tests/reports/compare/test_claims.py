@@ -18,6 +18,7 @@ import pytest
 from reports.compare import formats
 from reports.compare import text as texts
 from reports.compare.comparison import compare
+from reports.compare.folds import Fold, lines_of, rows_of
 from reports.compare.model import Comparison, Row, Shared
 from reports.compare.section import Delta, Line, delta
 from reports.compare.sides import side
@@ -156,10 +157,39 @@ def holds(comparison: Comparison) -> None:
         assert not re.search(
             r"\bno (point|number|change|difference)", text.replace("no number in common", "")
         )
+    each_number_has_one_line(comparison, page)
     alone = [line for line in page.lines if not line.points]
     for line, row in zip(alone, sorted_rows(comparison, alone), strict=True):
         opposite(line, row)
     assert moved_first(page)
+
+
+def each_number_has_one_line(comparison: Comparison, page: Delta) -> None:
+    """A line of several numbers is of one verdict, sweep, unit and direction, and says of them how many, which range and which ends."""
+    known = lines_of(comparison)
+    entries = [*itertools.chain(*known.of.values()), *known.once]
+    told = [row for entry in entries for row in rows_of(entry)]
+    echoing = [row for row in comparison.rows if not any(row is one for one in told)]
+    assert len(told) + len(echoing) == len(comparison.rows)
+    assert all(row.derived and not row.once for row in echoing)
+    for row in echoing:
+        assert row.verdict in {r.verdict for r in comparison.rows if r.sweep == row.sweep and not r.derived}
+    assert sum(known.echoing.values()) == len(echoing)
+    shown = {(line.metric, line.place, line.points, line.change): line for line in page.lines if line.points}
+    for fold in (entry for entry in entries if isinstance(entry, Fold)):
+        assert len({(r.word, r.sweep, r.unit, r.better, r.derived) for r in fold.rows}) == 1
+        titles, cells = {r.number.title for r in fold.rows}, {r.pair.key for r in fold.rows}
+        n, of = map(int, re.match(r"(\d+) of (\d+) (?:points?|numbers?)", fold.counted).groups())  # type: ignore[union-attr]
+        every = [r for r in comparison.rows if r.number.title in titles and r.sweep == fold.rows[0].sweep]
+        assert n == len(fold.rows) <= of <= len(every)
+        assert fold.whole == (n == of)
+        assert len(cells) <= of
+        assert all(word in fold.metric for title in titles for word in title.split(" "))
+        if line := shown.get((fold.metric, fold.where, fold.points, texts.span(fold.rows))):
+            assert (line.a, line.b, line.interval) == (
+                *texts.ends(fold.rows)[:2],
+                texts.interval(texts.outer(fold.rows)),
+            )
 
 
 def moved_first(page: Delta) -> bool:

@@ -236,3 +236,26 @@ def test_of_two_machines_b_is_worse_and_has_not_regressed(make: Any, tmp_path: P
     assert (
         delta(found).differing == "Two machines, na and nb; nothing else that was recorded of them differs."
     )
+
+
+def test_the_sentence_says_which_part_of_a_curve_moved(make: Any, tmp_path: Path) -> None:
+    """ "7 of 24 numbers regressed", and nobody knew at which sizes."""
+    assert "pair: 6 of 14 numbers regressed (other package, 1 B to 1 MiB), time +" in texts.sentence(
+        slower(make, tmp_path)
+    )
+
+
+def test_counts_that_are_always_0_are_one_line(make: Any, tmp_path: Path) -> None:
+    spec = {"errors": {"regex": r"errors (\S+)", "better": "lower"}}
+    sides = []
+    for name in "ab":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for mode, clients, _ in itertools.product(("tcp", "unix"), (1, 8, 64), range(3)):
+            options = {"command": "x", "metrics": spec, "mode": mode, "clients": clients}
+            maker.add("req", "command", options, "errors 0\n", axes=("mode", "clients"))
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+
+    (line,) = delta(compare(*sides)).lines
+    assert (line.place, line.points) == ("req, mode tcp and unix", "6 of 6 numbers, clients 1 to 64")
+    assert (line.a, line.b, line.change, line.mark) == ("0", "0", "–", None)
