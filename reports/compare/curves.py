@@ -142,9 +142,10 @@ def _curves(rows: Sequence[Row]) -> _Curves | None:
 
 
 def _called(row: Row, name: str) -> str:
-    """Return a level as a curve is called by it: "other package"; of a number with what it is, "numjobs 4"."""
+    """Return a level as a curve is called by it: "other package", "4 KiB"; of a number with what it is, "numjobs 4"."""
     value = row.labels.get(name, "")
-    return value if number(value) is None else naming.option_value(row.pair.a.tool, name, value)
+    word = naming.level_text if number(value) is None else naming.option_value
+    return word(row.pair.a.tool, name, value)
 
 
 def _figure(of: _Curves, gaps: Sequence[Gap], colours: Mapping[str, str]) -> Drawn:

@@ -287,3 +287,24 @@ def test_nothing_is_joined_across_a_cell_that_is_not_compared(
     for cell in crosses:
         assert {s for n, s in segment.items() if n < cell}.isdisjoint(s for n, s in segment.items() if n > cell)  # fmt: skip
     assert ("Cross on the axis: a cell that is not compared." in figure.sub) == bool(crosses)
+
+
+def test_a_curve_is_called_as_its_line_in_the_table_is(make: Any, tmp_path: Path) -> None:
+    """The line said "4 KiB blocks", and the legend "4k"."""
+    sides = []
+    for name, factor in (("a", 1.0), ("b", 0.8)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for bs, depth, luck in itertools.product(("4k", "64k"), (1, 4, 16), (1.0, 1.001, 1.002)):
+            parts = {"read": (1e4 * depth * luck * (factor if bs == "4k" else 1.0), 90.0)}
+            text = make.fio_text(parts, bs=bs, rw="randread", iodepth=depth)
+            maker.add("disk", "fio", {"rw": "randread", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))  # fmt: skip
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+    page = delta(compare(*sides))
+
+    (figure,) = [one for one in page.curves if "IOPS" in one.title]
+    (drawn,) = figure.panels
+    assert {row["series"] for row in drawn.wide["datasets"]["points"]} == {"4 KiB", "64 KiB"}
+    assert {line.place for line in page.lines if line.metric == "read IOPS" and line.sign} == {
+        "disk, 4 KiB blocks"
+    }
