@@ -45,13 +45,15 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
     changed.sort(key=lambda h: -h.moved)
     found = grouped(report.of(host), report.threshold)
     drawn = len({h.host for h in report.histories if h.moved})
-    shown = [own[0] for _, own in found if own[0].moved][: max(MOST_PANELS // max(drawn, 1), _LEAST_PANELS)]  # fmt: skip
+    stands_for = _stand_for([own[0] for _, own in found if own[0].moved])
+    shown = [h for i, h in enumerate(stands_for) if h not in stands_for[:i]][: max(MOST_PANELS // max(drawn, 1), _LEAST_PANELS)]  # fmt: skip
     if not changed and len(report.moments) > MANY:
         return None
     more = len(changed) - len(shown)
     left_out = f" {fmt.plural(more, 'more number', 'more numbers')} in the table." if more else ""
-    dropped = f" {fmt.plural(len(found) - MOST, 'more kind')} not drawn." if len(found) > MOST else ""
-    links = {i: f"#history-{number}-p{i + 1}" for i in range(len(shown))}
+    names = list(dict.fromkeys(family.title for family, _ in found[MOST:]))
+    dropped = f" Not drawn: {fmt.words(names)}." if names else ""
+    links = {i: f"#history-{number}-p{shown.index(h) + 1}" for i, h in enumerate(stands_for) if h in shown}
     drawn_lanes = lanes(host, report, found, links)
     return Figure(
         id=f"history-{number}",
@@ -60,7 +62,9 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         f"{' ×: its runs failed.' if any(lane.crosses for lane in drawn_lanes.lanes) else ''}"
         f"{' Numbered: what was recorded differently of the machine.' if drawn_lanes.events else ''}{dropped}",
         lanes=drawn_lanes,
-        note=f"{_legend(shown)}{left_out}" if changed else "",
+        note=f"{_legend(shown)}{_ALIKE if len({*map(id, stands_for)}) < len(stands_for) else ''}{left_out}"
+        if changed
+        else "",
         panels=tuple(_panel(history, steps, report.attempts[host]) for history in shown),
         tables=(_steps(steps),) if steps else (),
         numbers=(_numbers(changed),) if changed else (),
@@ -74,6 +78,33 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
         ),
         told_of=tuple((lane.of, lane.metric) for lane in drawn_lanes.lanes if lane.steps),
     )
+
+
+_TOGETHER = 0.01
+"""Changes on the same days that are no further apart tell the same, relative."""
+
+_ALIKE = (
+    " Kinds of a sweep that moved on the same days, within 1 % of one another, have the chart of the first."
+)
+
+
+def _stand_for(moved: Sequence[History]) -> list[History]:
+    """Return for each of some numbers that whose chart it has: the first of its sweep that moved alike."""
+    found: list[History] = []
+    for one in moved:
+        found.append(next((lead for lead in found if _alike(lead, one)), one))
+    return found
+
+
+def _alike(one: History, other: History) -> bool:
+    """Did two numbers of a sweep step at the same sessions, as far as one another? What drifts has a chart of its own."""
+    if one.drift or other.drift or one.series.key.sweep != other.series.key.sweep:
+        return False
+    if [(one.moments[c.index].key, c.word) for c in one.news] != [
+        (other.moments[c.index].key, c.word) for c in other.news
+    ]:
+        return False
+    return all(abs(a.change - b.change) <= _TOGETHER for a, b in zip(one.news, other.news, strict=True))
 
 
 def _lines(some: Sequence[History]) -> str:

@@ -495,8 +495,13 @@ def test_the_page_draws_what_changed(nightly: Nightly) -> None:
     )
     (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
     assert figure.title == "node07: s 9.9 % worse (all 4 numbers) on 2026-01-06"
-    assert len(figure.panels) == 4
-    spec = figure.panels[0].wide
+    (panel,) = figure.panels  # the four kernels tell the same
+    assert {lane.link for lane in figure.lanes.lanes} == {"#history-1-p1"}
+    assert (
+        "that moved on the same days, within 1 % of one another, have the chart of the first. 3 more numbers in the table."
+        in figure.note
+    )
+    spec = panel.wide
     assert [row["x"] for row in spec["datasets"]["changes"]] == [4.5]  # days from the first
     assert len(spec["datasets"]["points"]) == 10
 
