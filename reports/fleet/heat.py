@@ -301,18 +301,18 @@ def _sub(grid: Grid, of: Chosen, group: Group) -> str:
     several = any(len(one.family.numbers) > 1 for one in shown)
     cell = f"A box is a host’s change from the median of {middle_of(known for one in shown for known in one.family.numbers)}, in %"
     if several:
-        cell += ": of several numbers the median change"
+        cell += ", of several numbers the median change"
     if "marked" in marks:
-        cell += "; outlined, "
+        cell += ". Outlined is "
         cell += (
-            "that of one of them: the worst that the verdict names, of what is only fast the best"
+            "the worst that the verdict names, of a host that is only fast the best"
             if several
             else "what the verdict names"
         )
     quiet = _span([one.quiet for one in shown])
     colour = (
-        f"Orange is worse, blue better, by one scale in all columns: full from {FULL * 100:g} % on. "
-        f"{'What is not outlined has no' if 'marked' in marks else 'No'} colour within {quiet} %: "
+        f"Orange is worse, blue better, full from {FULL * 100:g} % on in all columns. "
+        f"{'What is not outlined has no' if 'marked' in marks else 'No'} colour within {quiet} %, "
         "the most of 1 %, three times what hosts scatter by, and what repeats differ by"
     )
     if any(one.family.worse_half for one in shown):
@@ -320,8 +320,8 @@ def _sub(grid: Grid, of: Chosen, group: Group) -> str:
     if not group.judged:
         colour = "No colours: so few hosts do not tell what is usual"
     more = [
-        f"Rows stand by verdict, the worst first; of one verdict {'those with most ×, then ' if 'failed' in marks else ''}by how far the worst box is beyond what has no colour" if group.judged and len(grid.rows) > 1 else "",
-        f"Of more than {FOLD_FROM} hosts, those {of.alike} share a row, which names them: it has their lowest and highest, in the colour of the one in the middle; pinsweep fleet --all lists the numbers of each odd host" if "several" in marks else "",
+        f"The worst verdict is first, of one verdict {'those with most ×, then ' if 'failed' in marks else ''}the box that is furthest beyond what has no colour" if group.judged and len(grid.rows) > 1 else "",
+        f"Of more than {FOLD_FROM} hosts, those {of.alike} share a row, with their lowest and highest in the colour of the one in the middle; pinsweep fleet --all lists the numbers of each odd host" if "several" in marks else "",
         "Hatched: not measured" if "missing" in marks else "",
         "×: its runs failed" if "failed" in marks else "",
         f"{fmt.plural(left_out, 'more kind')} of number {'in the table' if group.judged else 'not drawn'}" if left_out else "",

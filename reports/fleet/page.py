@@ -112,7 +112,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         + (f", the first {_MOST_SUSPECTS}" if left_out else ""),
         sub=_rules(report),
         more=f"Less far off, and not in the table: {listed(left_out)}. pinsweep fleet --all lists their numbers." if left_out else "",
-        alone=f"{fmt.sentence(alone(report, sys.maxsize))}." if report.by_chance else "",
+        alone=f"{alone(report, sys.maxsize)}." if report.by_chance else "",
         by_chance=_by_chance(report),
     )  # fmt: skip
     sessions = [s for own in report.sessions.values() for s in own]

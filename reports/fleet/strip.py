@@ -136,8 +136,8 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
     return Figure(
         id=f"strip-{number}",
         title=f"{hosts} about the median of each number",
-        sub="A row is a number: that in which each slow or suspicious host stands out most (by verdict, then z), and one of each kind in which nobody does or another, "
-        f"a dot a host, the line the median of {middle_of(shown)}; better lies to the right.",
+        sub=f"A row is a number, a dot a host, the line the median of {middle_of(shown)}; better lies to the right. "
+        "Shown is the number in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind.",
         panels=tuple(drawn_as(part) for part in (shown[:half], shown[half:]) if part),
         note="Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")

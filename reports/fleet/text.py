@@ -41,7 +41,7 @@ def as_text(report: Report, *, everything: bool = False, screen: Screen = PLAIN)
         *_groups(report, everything),
         odd,
         _everywhere(report),
-        "" if everything else "\n".join(prose(fmt.sentence(_alone(report)), screen)),
+        "" if everything else "\n".join(prose(_alone(report), screen)),
         report.chance.text,
     ]
     blocks += [

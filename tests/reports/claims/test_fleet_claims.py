@@ -668,7 +668,7 @@ def heated(case: Case, figure: Figure, own: set[str], judged: bool) -> None:
     if not judged:
         return
     assert "full from 50 % on" in figure.note
-    (told,) = re.findall(r"[Nn]o colour within (\S+(?: to \S+)?) %: ", figure.note)
+    (told,) = re.findall(r"[Nn]o colour within (\S+(?: to \S+)?) %, ", figure.note)
     low, high = [float(t) for t in told.split(" to ")] if " to " in told else [float(told)] * 2
     assert low <= min(spans) * 100 * 1.005
     assert high >= max(spans) * 100 * 0.995

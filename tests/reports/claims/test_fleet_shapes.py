@@ -240,6 +240,6 @@ def test_a_row_of_the_strips_is_the_number_that_its_caption_tells(make: Any, tmp
     rows = [row["text"] for drawn in figure.panels for row in drawn.wide["datasets"]["rows"]]
     assert rows == ["rate (s, a 1)", "rate (t, a 0)"]
     assert (
-        "that in which each slow or suspicious host stands out most (by verdict, then z), and one of each kind in which nobody does or another"
+        "Shown is the number in which each slow or suspicious host stands out most (by verdict, then z), and one of each other kind."
         in figure.sub
     )

@@ -63,6 +63,8 @@ def test_where_longer_runs_help_more_a_second_look_is_not_asked_for(make: Any, t
     assert report.chance.alone == odd == {*report.by_status()["suspicious"]}
     assert f"{len(odd)} suspicious ({len(odd)} of them as chance makes)" in ran.output
     assert f"{len(odd)} hosts, {listed(odd)}, are " in fleet_text.as_text(report)
+    one = replace(report, by_chance=report.by_chance[:1])
+    assert f"\n{one.by_chance[0].host} is " in fleet_text.as_text(one), "a host's name stays as it is"
     page = fleet_page.build(report, title="t", links={})
     assert page.sections[-1].blocks[0].suspects == ()  # type: ignore[attr-defined]
     assert {row[0] for row in page.sections[-1].blocks[0].by_chance.rows} == odd  # type: ignore[attr-defined]
