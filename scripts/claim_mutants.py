@@ -71,7 +71,7 @@ MUTANTS = (
     Mutant("compare: a key number is of A's worst cell", "reports/compare/section.py", 'best = max if rows[0].better == "higher" else min', 'best = min if rows[0].better == "higher" else max', "compare"),
     Mutant("compare: runs of A on both sides", "reports/compare/text.py", 'return f"{len(row.a)} + {len(row.b)} runs"', 'return f"{len(row.a)} + {len(row.a)} runs"', "compare"),
     Mutant("report: repeats are the most of any cell", "reports/charts/wording.py", "low, high = min(counts, default=1), max(counts, default=1)", "low, high = max(counts, default=1), max(counts, default=1)", "prose"),
-    Mutant("report: cells that lack repeats, one too many", "reports/report/header.py", "{fmt.plural(points, 'cell')} failed\"", "{fmt.plural(points + 1, 'cell')} failed\"", "prose"),
+    Mutant("report: cells that lack repeats, one too many", "reports/report/header.py", "{fmt.plural(points, 'cell')} {how}\"", "{fmt.plural(points + 1, 'cell')} {how}\"", "prose"),
     Mutant("report: a tail's bound is rounded up", "reports/charts/titles.py", "takes over {fmt.number(min(tails), rounding=fmt.DOWN)}", "takes over {fmt.number(min(tails) * 1.2, rounding=fmt.UP)}", "claims"),
     Mutant("report: a fit is off by less than it is", "reports/charts/_imb_tables.py", 'return f"{fmt.number(branch.worst * 100, 2, fmt.UP)} %"', 'return f"{fmt.number(branch.worst * 100 / 3, 2, fmt.UP)} %"', "claims"),
     Mutant("report: remote over local is local over remote", "reports/text/format.py", 'return NOTHING if share is None else f"{number(share * 100, digits)} %"', 'return NOTHING if share is None else f"{number(share * 90, digits)} %"', "claims"),

@@ -283,5 +283,13 @@ def _numbers(found: pd.DataFrame, latency: str, *, rates: bool) -> Table:
         numeric=frozenset(range(len(first), len(columns))),
         caption=cut_caption(f"Percentiles of the {latency}: medians over the repeats", len(rows)),
         of=tuple(whose[:MOST_ROWS]),
-        metrics={i: RATE if columns[i] == "IOPS" else OTHER for i in range(len(first), len(columns))},
+        metrics={
+            i: RATE
+            if name == "IOPS"
+            else OTHER
+            if name == "iodepth"
+            else f"{latency}/{name.partition(',')[0]}"
+            for i, name in enumerate(columns)
+            if i >= len(first)
+        },
     )

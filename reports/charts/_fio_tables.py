@@ -9,7 +9,7 @@ from reports.charts._fio_cells import RANKED, known_count
 from reports.charts.soundness import counted_rows, hollow_rows
 from reports.draw.figure import MOST_ROWS, ROW, Table, cut_caption, row_of
 from reports.numbers import formulas
-from reports.numbers.fio import printed
+from reports.numbers.fio import WORDS, printed
 from reports.readings import first_groups, groups
 from reports.results.convicted import OTHER
 from reports.results.grouping import group_by
@@ -209,15 +209,18 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     return [
         Table(
             columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))),
-            caption=cut_caption(caption, every), of=tuple(whose), metrics={i: _metric(name) for i, name in enumerate((*columns, *more)) if i >= len(columns) - 1},
+            caption=cut_caption(caption, every), of=tuple(whose), metrics={i: _metric(name, term) for i, name in enumerate((*columns, *more)) if i >= len(columns) - 1},
         )
         for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
         if more
     ]  # fmt: skip
 
 
-def _metric(column: str) -> str:
+def _metric(column: str, term: str) -> str:
     """Return what a column of a table is of, as in `numbers.fio`."""
+    statistic, told, _ = column.partition(f" {term}")
+    if told:  # "p99 clat, µs"
+        return f"{WORDS[term.replace('latency', 'lat')]}/{statistic.lower()}"
     if column.startswith(("IOPS", "Bandwidth")):
         return RATE
     return "" if column == "in flight ÷ asked" else OTHER

@@ -290,7 +290,7 @@ def _left_out(sweep: str, found: pd.DataFrame) -> _LeftOut:
     for (panel, series, processes), own in groups(known, OF_A_SERIES):
         hollow = hollow_rows(own, "iodepth")
         told[sweep, panel, series, known_count(processes)] = wording.left_out(
-            hollow["iodepth"], hollow["run"]
+            hollow["iodepth"], hollow["run"], "depth"
         )
     return told
 

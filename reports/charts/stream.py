@@ -565,7 +565,9 @@ def _key_numbers(
             at, top = max(line.sound, key=lambda p: p[1].median)
             of_line = [run for run in members if _line(run) == line.name]
             cell = [run for run in sound(of_line) if threads(run) == at]
-            left_out = wording.left_out(line.hollow, [run for run in of_line if threads(run) in line.hollow])
+            left_out = wording.left_out(
+                line.hollow, [run for run in of_line if threads(run) in line.hollow], "thread count"
+            )
             words = [_counted(at) if at else "", left_out, line.name if line.name not in _ANYWHERE else ""]
             context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream")]))
             beside = remote.get(at) if line.name == "local" and at else None

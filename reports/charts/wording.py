@@ -175,14 +175,15 @@ def _unsound(runs: Iterable[Run]) -> str:
 _MOST_LEVELS: Final = 4
 
 
-def left_out(at: Iterable[float], runs: Iterable[Run]) -> str:
-    """Return "disturbed at 8 and 32", which levels of a curve its number leaves out; of many "disturbed at 5 others"; "" of none. runs: of
-    these levels, none of them sound."""
+def left_out(at: Iterable[float], runs: Iterable[Run], noun: str) -> str:
+    """Return "disturbed at depths 8 and 32", which levels of a curve its number leaves out; of many "disturbed at 5 other depths"; "" of none.
+    runs: of these levels, none of them sound."""
     levels = [fmt.whole(int(level)) for level in sorted(set(at))]
     if not levels:
         return ""
     why = {"wrong by its own check" if run.void else "disturbed" for run in runs}
-    others = fmt.words(levels) if len(levels) <= _MOST_LEVELS else f"{len(levels)} others"
+    nouns = f"{noun}s" if len(levels) > 1 else noun
+    others = f"{nouns} {fmt.words(levels)}" if len(levels) <= _MOST_LEVELS else f"{len(levels)} other {nouns}"
     return f"{why.pop() if len(why) == 1 else 'not counted'} at {others}"
 
 

@@ -67,7 +67,7 @@ class Check:
     levels: tuple[Level, ...]
     find: Callable[[Results], Iterable[Fault]]
     flags: tuple[str, ...] = ()  # of the parsers' remarks, those that it speaks of
-    needs: str = ""  # a key of NEEDS: without it, it cannot judge all of what it does
+    needs: tuple[str, ...] = ()  # keys of NEEDS: without one, it cannot judge all of what it does
     is_of_runs: bool = False  # its faults are one a run, and its title names such runs: "runs that …"
 
     @property
@@ -118,12 +118,20 @@ NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
         "the machine’s counters, which tell whether something disturbed a run,",
         lambda run: run.record.counters,
     ),
+    "place": (
+        "a place of each run, on whose CPUs other work is looked for,",
+        lambda run: run.placed or not run.record.counters,
+    ),
 }
 """What a session may not have recorded: in words, and how a run tells whether its own has."""
 
 
 def check(
-    key: str, *levels: Level, flags: tuple[str, ...] = (), needs: str = "", is_of_runs: bool = False
+    key: str,
+    *levels: Level,
+    flags: tuple[str, ...] = (),
+    needs: tuple[str, ...] = (),
+    is_of_runs: bool = False,
 ) -> Callable[[Callable[[Results], Iterator[Fault]]], Callable[[Results], Iterator[Fault]]]:
     """Register a check under its id, with the levels that its faults may have, the gravest first."""
 

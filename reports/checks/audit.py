@@ -153,8 +153,9 @@ def coverage(results: Results) -> str:
     every = [run for own in runs.values() for run in own]
     blind: dict[str, list[str]] = {}
     for check in applied:
-        if check.needs and not all(map(NEEDS[check.needs][1], runs.get(check.tool, every))):
-            blind.setdefault(NEEDS[check.needs][0], []).append(check.id)
+        for what, is_known in map(NEEDS.__getitem__, check.needs):
+            if not all(map(is_known, runs.get(check.tool, every))):
+                blind.setdefault(what, []).append(check.id)
     said = f"{fmt.plural(len(applied), 'check')} of docs/audit.md {'was' if len(applied) == 1 else 'were'} applied to {fmt.plural(len(every), 'run')}"
     lacking = [f"without {what} {fmt.words(ids)} could not judge everything" for what, ids in blind.items()]
     return "; ".join([said, *lacking])

@@ -432,7 +432,7 @@ def put_off(results: Results) -> Iterator[Fault]:
                     )  # fmt: skip
 
 
-@check("G8", "warn", needs="topology")
+@check("G8", "warn", needs=("topology",))
 def another_machine(results: Results) -> Iterator[Fault]:
     """the output tells of another machine than the session
 

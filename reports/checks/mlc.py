@@ -80,7 +80,7 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
             _, row, least = max(wrong, key=lambda w: w[0])
             yield Fault(
                 level="warn", run=curve.run, text="; ".join(said), metric=metric, also=tuple(also),
-                title=f"{len(wrong)} of {len(curve.rows)} rows are slower than under more load: {_ns(row.latency)} at delay {row.delay}, {_ns(least)} before",
+                title=f"{len(wrong)} of {len(curve.rows)} rows are slower than under more load: {_ns(row.latency)} at delay {row.delay}, {_ns(least)} at a smaller one",
             )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def _parts_of(rows: Sequence[Load], wrong: Sequence[Load]) -> Iterator[str]:
         yield AT_PEAK
 
 
-@check("M2", "error", needs="modules")
+@check("M2", "error", needs=("modules",))
 def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     """bandwidth that is too small or too large to be true
 
@@ -142,7 +142,7 @@ def kind_of_writes(results: Results) -> Iterator[Fault]:
             yield Fault(level="info", run=curve.run, text=text)
 
 
-@check("M4", "info", needs="topology")
+@check("M4", "info", needs=("topology",))
 def lines_in_flight(results: Results) -> Iterator[Fault]:
     """more lines in flight than reads could have
 

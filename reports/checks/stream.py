@@ -56,7 +56,7 @@ _LEAST_ELEMENTS = 1_000_000
 """STREAM's run rules: "4 x the size of the sum of all the last-level caches used in the run, or 1 million elements, whichever is larger"."""
 
 
-@check("S1", "error", "warn", "info", flags=("clock_ticks_low",), needs="topology")
+@check("S1", "error", "warn", "info", flags=("clock_ticks_low",), needs=("topology",))
 def array_too_small(results: Results) -> Iterator[Fault]:
     """arrays that fit in the caches, or a clock too coarse for them
 
@@ -98,7 +98,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
             yield Fault(level="error", run=run, text=text)
 
 
-@check("S2", "error", needs="modules")
+@check("S2", "error", needs=("modules",))
 def faster_than_memory(results: Results) -> Iterator[Fault]:
     """faster than the memory can be
 
@@ -129,7 +129,7 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
                     )  # fmt: skip
 
 
-@check("S3", "error", "warn", flags=("threads_differ",), needs="topology")
+@check("S3", "error", "warn", flags=("threads_differ",), needs=("topology",))
 def threads_without_a_core(results: Results) -> Iterator[Fault]:
     """threads that share a core, or are not those that were asked for
 

@@ -141,9 +141,15 @@ class Table:
             if not at or len(at) == len(shown) or key in _ids({ROW: by.get(ROW, "")}):
                 whole.append(key)
                 continue
-            first, *others = dict.fromkeys(self.columns[i].partition(",")[0] for i in at)
-            alone.append(f"{key}: {first}{f' and {len(others)} more' if others else ''}")
+            names = [*dict.fromkeys(self.columns[i].partition(",")[0] for i in at)]
+            others = len(names) - _MOST_DOUBTED if len(names) > _MOST_DOUBTED + 1 else 0
+            told = names[: len(names) - others]
+            alone.append(f"{key}: {', '.join(told)}{f' and {others} more' if others else ''}")
         return "; ".join([*([", ".join(whole)] if whole else []), *alone])
+
+
+_MOST_DOUBTED = 2
+"""Columns that a check doubts and that are named one by one, or one more."""
 
 
 def _ids(by: Mapping[int, str]) -> Iterator[str]:

@@ -38,8 +38,8 @@ def sentence(results: Results) -> str:
 
 
 def _lacking(results: Results) -> Iterable[str]:
-    """Give "all runs of 3 cells failed", "some runs of 1 cell failed", "2 cells lack some or all repeats": the last of cells that lack them for
-    another reason."""
+    """Give "all runs of 3 cells failed", "some runs of 1 cell ran out of time", "2 cells lack some or all repeats": the last of cells that lack them
+    for another reason."""
     lacking = {(where, cell.point_id) for where, cell, _ in results.missing}
     if not lacking:
         return
@@ -50,20 +50,24 @@ def _lacking(results: Results) -> Iterable[str]:
         broke = run.record.status not in (*LEFT_OUT, "interrupted")
         (failed if broke else others).add((run.where, run.record.point_id))
     failed &= lacking
-    if wholly := failed - good - others:
-        yield f"all runs of {_failed(wholly)}"
-    if partly := failed - wholly:
-        yield f"some runs of {_failed(partly)}"
+    late = {(run.where, run.record.point_id) for run in results.failed if run.record.status == "timeout"}
+    late -= {(run.where, run.record.point_id) for run in results.failed if run.record.status != "timeout"}
+    wholly = failed - good - others
+    for some, cells in (("all", wholly), ("some", failed - wholly)):
+        for how, own in (("failed", cells - late), ("ran out of time", cells & late)):
+            if own:
+                yield f"{some} runs of {_cells(own, how)}"
     if left := len(lacking - failed):
         yield f"{fmt.plural(left, 'cell')} {'lacks' if left == 1 else 'lack'} some or all repeats"
 
 
-def _failed(cells: Collection[tuple[str, str]]) -> str:
-    """Return "2 cells failed", "2 cells failed in each of 5 files", "12 cells failed, of 2 different ones in 9 files". cells: file, cell."""
+def _cells(cells: Collection[tuple[str, str]], how: str) -> str:
+    """Return "2 cells failed", "2 cells failed in each of 5 files", "12 cells failed, of 2 different ones in 9 files". cells: file, cell; how:
+    "failed"."""
     files, points = len({where for where, _ in cells}), len({point for _, point in cells})
     if len(cells) == files * points:
-        return f"{fmt.plural(points, 'cell')} failed" + (f" in each of {files} files" if files > 1 else "")
-    return f"{fmt.plural(len(cells), 'cell')} failed, of {points} different ones in {files} files"
+        return f"{fmt.plural(points, 'cell')} {how}" + (f" in each of {files} files" if files > 1 else "")
+    return f"{fmt.plural(len(cells), 'cell')} {how}, of {points} different ones in {files} files"
 
 
 def provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:

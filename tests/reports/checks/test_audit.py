@@ -1200,7 +1200,8 @@ def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: P
     applied = [c for c in checks() if c.tool in ("", "stream")]
     assert last.subject == (
         f"{len(applied)} checks of docs/audit.md were applied to 1 run; "
-        "without the memory modules (root’s to read, where the firmware lists them) S2 could not judge everything."
+        "without the memory modules (root’s to read, where the firmware lists them) S2 could not judge everything; "
+        "without a place of each run, on whose CPUs other work is looked for, D1 could not judge everything."
     )
     assert "do not vouch" in last.text
 

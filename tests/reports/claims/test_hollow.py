@@ -78,7 +78,7 @@ def solid(panel: Panel) -> list[str]:
     return [name for name, rows in drawn if name in KINDS and any(not row.get("hollow") for row in rows)]
 
 
-LEFT_OUT = re.compile(", disturbed at ([0-9]+)")
+LEFT_OUT = re.compile(", disturbed at [a-z ]+ ([0-9]+)")
 OF_NO_WHOLE_CURVE = {
     "first": {
         "scaling-scaling": "Remote memory costs 10.9 % at 10 threads",
@@ -116,9 +116,10 @@ def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
     titles = {figure.id: figure.title for figure in figures(without)} | OF_NO_WHOLE_CURVE[which]
     assert {f.id: f.title for f in drawn if f.id in titles} == titles
     numbers = [(k.name, k.value, k.unit, k.context) for k in page.key_numbers]
-    assert [
-        (*of, re.sub(r", disturbed at \d+| \([^)]+: disturbed\)", "", context)) for *of, context in numbers
-    ] == [(k.name, k.value, k.unit, k.context) for k in without.key_numbers]
+    said = re.compile(rf"{LEFT_OUT.pattern}| \([^)]+: disturbed\)")
+    assert [(*of, said.sub("", context)) for *of, context in numbers] == [
+        (k.name, k.value, k.unit, k.context) for k in without.key_numbers
+    ]
     assert {name: found[1] for name, *_, context in numbers if (found := LEFT_OUT.search(context))} == {
         "first": {"STREAM Triad": "1", "Storage, 4 KiB random reads": "1"},
         "last": {},  # remote threads, and writes: no key number is of them
@@ -247,7 +248,7 @@ def test_the_most_of_a_curve_says_at_which_depths_nothing_is_known(make: Any, tm
     page = build.build(load([maker.write()]))
 
     (number,) = page.key_numbers
-    assert number.context == "randread, iodepth 1, disturbed at 8 and 32, mean latency 90.0 µs"
+    assert number.context == "randread, iodepth 1, disturbed at depths 8 and 32, mean latency 90.0 µs"
     (offers,) = [t for f in figures(page) for t in f.tables if t.caption.startswith("What each")]
     columns = ("Access", "Most kIOPS", "at depth", "not counted", "95 % from depth")
     assert offers.columns[:5] == columns
@@ -261,7 +262,10 @@ def test_the_most_of_a_curve_says_at_which_depths_nothing_is_known(make: Any, tm
 
 @pytest.mark.parametrize(
     ("void", "said"),
-    [(False, "1 thread, disturbed at 2 and 4"), (True, "1 thread, wrong by its own check at 2 and 4")],
+    [
+        (False, "1 thread, disturbed at thread counts 2 and 4"),
+        (True, "1 thread, wrong by its own check at thread counts 2 and 4"),
+    ],
 )
 def test_the_most_of_stream_says_with_how_many_threads_nothing_is_known(
     make: Any, tmp_path: Path, void: bool, said: str
