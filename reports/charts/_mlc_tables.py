@@ -210,8 +210,9 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
             told = replace(_matrix_table(*which), heat=(), marked=frozenset(), cuts=frozenset())
             full.append(_whose(told, own["run"], matrix))
         if many > MOST_NUMBERS:
-            unit = fmt.scale_for(list(cells["median"]), matrix.unit).unit
-            pictures.append(matrix_panel(table, full[-1], unit, inverse=matrix.unit == "B/s"))
+            medians = list(cells["median"])
+            scale, step = fmt.scale_for(medians, matrix.unit), mlc.PRINTED[matrix.metric]
+            pictures.append(matrix_panel(table, full[-1], medians, scale, step, inverse=matrix.unit == "B/s"))
         tables.append(table)
         known = {
             pair: Spread(*values)._replace(step=mlc.PRINTED[matrix.metric])

@@ -59,12 +59,16 @@ def pairs_figure(
     picture = many > MOST_NUMBERS
     rest = f" {left_out} more CPUs are left out." if left_out > 0 else ""
     lines = " Lines: packages, NUMA nodes and last-level caches." if cuts else ""
+    medians, step = (
+        [value.median for value in own.values()],
+        next((value.step for value in own.values()), None),
+    )
     return Figure(
         id=id_, of=sweep, sweep=runs[0].sweep_title,
         title=titles.between_cores(title, ordered),
         sub=f"{sub} CPUs in the order of the machine’s tree.{lines}{rest}",
         marks="Stronger shade: slower.",
-        panels=(matrix_panel(table, full, scale.unit, inverse=False),) if picture else (),
+        panels=(matrix_panel(table, full, medians, scale, step, inverse=False),) if picture else (),
         tables=() if picture else (table,),
         numbers=(full,) if many >= WIDE else (),
         half=many < WIDE or picture,

@@ -64,15 +64,20 @@ def repeats_apart(spreads: Iterable[Spread]) -> float:
     return statistics.median(ratios) if ratios else 1.0
 
 
-def matrix_panel(table: Table, full: Table, unit: str, *, inverse: bool) -> Panel:
-    """Draw a table of shades. full: the same with all that a cell has to say (in `unit`), in the order of its cells; inverse: the lowest is
-    the strongest."""
+def matrix_panel(table: Table, full: Table, medians: Sequence[float], scale: fmt.Scale, step: float | None, *, inverse: bool) -> Panel:  # fmt: skip
+    """Draw a table of shades, with what the palest and the strongest stand for. full: the same with all that a cell has to say (in `scale`), in
+    the order of its cells; medians: of the cells, printed in steps of `step`; inverse: the lowest is the strongest."""
+    unit = scale.unit
     names = table.columns[1:]
     rows = [row[0] for row in table.rows]
     tips = [[f"{table.columns[0]} {r} to {c} · {text} {unit}" for c, text in zip(names, row[1:], strict=True)] for r, row in zip(rows, full.rows, strict=True)]  # fmt: skip
     strengths = [[None if shade is None else shade / 12 for shade in row] for row in table.heat]
     said = f"{table.caption}. Stronger shade: {'less' if inverse else 'slower'}."
-    return map_panel(table.caption, said, rows, names, strengths, tips, sorted(table.cuts))
+    ends = sorted([min(medians), max(medians)], reverse=inverse)
+    palest, strongest = (scale.number(end, step=step) for end in ends)
+    shaded = any(shade for row in table.heat for shade in row)
+    told = f"; palest {palest}, strongest {strongest}" if shaded else ""
+    return map_panel(f"{table.caption}{told}", said, rows, names, strengths, tips, sorted(table.cuts))
 
 
 def map_panel(

@@ -105,6 +105,8 @@ def test_of_wide_tables_the_ranges_are_in_the_closed_one(make: Any, tmp_path: Pa
 def test_from_seventeen_nodes_it_is_a_picture_whose_numbers_are_not_lost(make: Any, tmp_path: Path) -> None:
     found = figure(matrix(make, tmp_path / "r.db", 17, near, slit))
     (panel,), (full,) = found.panels, found.numbers
+    values = sorted((float(text.replace("\u202f", "")), text) for row in full.rows for text in row[1:])
+    assert panel.title == f"{full.caption}; palest {values[0][1]}, strongest {values[-1][1]}"
     cells = panel.wide["datasets"]["cells"]
 
     assert found.tables == ()
