@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from parsers.units import size_bytes
@@ -66,7 +67,7 @@ def known(runs: Iterable[Run]) -> Known:
     """Return what the cells tell of which it is sure where their data lay."""
     largest: dict[tuple[str, str], tuple[int, list[float]]] = {}
     direct: list[float] = []
-    for run in runs:
+    for run in filter(attrgetter("sound"), runs):
         target, size = run.options.get("target"), reach(run)
         level = _fits(size, caches_above(run)) if target == "memory" else ""
         for part, told in latencies(run).items():
@@ -110,7 +111,9 @@ TIMER: Final = "not told from the timer"
 
 
 def explained(d: Distribution, others: Known) -> list[Told]:
-    """Return the modes of a distribution, from the fastest, each with what it most likely is; "" where nothing tells."""
+    """Return the modes of a distribution, from the fastest, each with what it most likely is; "" where nothing tells, as of one that is hollow."""
+    if d.hollow:
+        return [Told(mode, "", "") for mode in d.modes]
     by = {"memory": _memory, "file": _file, "compute": _loop, "null": _timer}.get(d.target)
     return by(d, others) if by else [Told(mode, "", "") for mode in d.modes]
 
@@ -127,6 +130,9 @@ def _memory(d: Distribution, others: Known) -> list[Told]:
     home = places[0] if len(places) == 1 else ""
     levels = {level: median for (op, level), median in others.levels.items() if op == d.op}
     last = levels.get(f"L{caches[-1][0]}", 0.0)
+    smaller = next(
+        (room for level, room in reversed(caches) if places[-1] != MEMORY and f"L{level}" < places[-1]), 0
+    )
 
     def what(mode: Mode) -> str:
         if timed_by_the_timer(d, mode.at):
@@ -143,10 +149,15 @@ def _memory(d: Distribution, others: Known) -> list[Told]:
             return slower.get(home, MEMORY if places[-1] == MEMORY else "a larger cache, or memory")
         if home == MEMORY:
             return "memory, its page’s translation at hand" if last and mode.at > last else "a cache, or its page’s translation at hand"  # fmt: skip
-        return "a cache" if places[-1] == MEMORY else "a smaller cache"
+        word, room = ("a cache", caches[-1][1]) if places[-1] == MEMORY else ("a smaller cache", smaller)
+        return word if mode.share * size <= room else ""
 
     found = [(mode, what(mode)) for mode in d.modes]
-    return [Told(mode, word, word if word[:1] == "L" and word[1:].isdigit() else "") for mode, word in found]
+    all_told = all(word for _, word in found)  # else what is not told may be of the same cache
+    return [
+        Told(mode, word, word if all_told and word[:1] == "L" and word[1:].isdigit() else "")
+        for mode, word in found
+    ]
 
 
 def _apart(a: float, b: float) -> float:
@@ -315,7 +326,7 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
                     d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share),
                     (fmt.NOTHING if n else _NO_PEAK) if lacking else what or fmt.NOTHING,
                     f"{n} of {len(d.by_run)}" if n else fmt.NOTHING,
-                    part(mode.share, size) if held and size else fmt.NOTHING,
+                    part(mode.share, size) if held and size and not lacking else fmt.NOTHING,
                     _recorded(d.runs[0], held) if held and not lacking else fmt.NOTHING,
                 )
             )  # fmt: skip

@@ -450,16 +450,16 @@ def _rate(per_byte: float, bound: bool = False) -> str:
 
 def _in_order(found: Iterable[tuple[Run, Number]]) -> str:
     """Say of the largest array that time per byte is bandwidth, and how much longer an access anywhere in it takes; "" where there is no
-    array, the repeats are far apart, or the timer is more than half of an access."""
+    array that was ever quiet, the repeats are far apart, or the timer is more than half of an access."""
 
-    cells = group_by(filter(lambda f: _is_walk(*f), found), lambda f: f[0].cell.point_id).values()
+    cells = group_by((f for f in found if f[0].sound and _is_walk(*f)), lambda f: f[0].cell.point_id).values()
     if not cells:
         return ""
     own = max(cells, key=lambda own: (_bytes(own[0][0]), own[0][0].options.get("op", "read") == "read"))
-    kept = set(counted(run for run, _ in own))
-    told = [(part, of["p50"]) for run in kept for part, of in latencies(run).items() if of.get("p50")]
-    byte = formulas.spread([number.value for run, number in own if run in kept])
-    timer = max((first(run, "timer_overhead") or 0.0 for run in kept), default=0.0)
+    runs = dict.fromkeys(run for run, _ in own)
+    told = [(part, of["p50"]) for run in runs for part, of in latencies(run).items() if of.get("p50")]
+    byte = formulas.spread([number.value for _, number in own])
+    timer = max((first(run, "timer_overhead") or 0.0 for run in runs), default=0.0)
     if not told or not byte.median:
         return ""
     access = formulas.spread([time for _, time in told])

@@ -143,7 +143,7 @@ def fill(
 _HOLLOW: dict[str, Spec] = {
     "point": {"style": "hollow"},
     "line": {"strokeDash": [2, 2]},
-    "bar": {"filled": False, "strokeDash": [2, 2]},
+    "bar": {"filled": False, "strokeDash": [2, 2], "strokeWidth": 0.75},
     "rect": {"filled": False, "strokeDash": [2, 2], "strokeWidth": 0.75},
 }
 """Kind of mark → what makes it hollow. Other marks (bars of ranges, stems) are not drawn of hollow rows; texts are as of all."""

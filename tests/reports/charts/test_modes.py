@@ -26,7 +26,11 @@ XML = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x3
 
 
 def figure(
-    make: Any, path: Path, cells: Sequence[tuple[Mapping[str, Any], Mapping[float, int]]], repeats: int = 2
+    make: Any,
+    path: Path,
+    cells: Sequence[tuple[Mapping[str, Any], Mapping[float, int]]],
+    repeats: int = 2,
+    status: str = "ok",
 ) -> Figure:
     """A sweep of cells, each with its options and its samples: time in ns → how many."""
     maker = make.Maker(path)
@@ -36,7 +40,7 @@ def figure(
         times = [time * (1 + 0.02 * (i % 3 - 1)) for time, n in samples.items() for i in range(n)]
         text = make.poke_text(times, target=options["target"], size=options["bytes"])
         for _ in range(repeats):
-            maker.add("s", "poke", options, text, axes=("bytes", "window"), place="all")
+            maker.add("s", "poke", options, text, axes=("bytes", "window"), place="all", status=status)
     (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
     return found
 
@@ -86,6 +90,28 @@ def test_what_one_repeat_alone_shows_is_no_title(make: Any, tmp_path: Path) -> N
     found = poke.chapter(load([maker.write()])).figures[0]
 
     assert "held" not in found.title
+
+
+def test_no_mode_is_of_a_cache_that_has_no_room_for_it(make: Any, tmp_path: Path) -> None:
+    """37 % of 16 MiB were “a smaller cache” beside an L2 of 1 MiB, and the others therefore all that L3 held."""
+    memory = {"target": "memory", "bytes": 2**24}
+    large, small = (
+        [row[3:] for row in figure(make, tmp_path / name, [(memory, samples)]).tables[0].rows]
+        for name, samples in (("r.db", {45.0: 370, 160.0: 630}), ("s.db", {45.0: 50, 160.0: 950}))
+    )
+
+    assert [row[0] for row in large] == ["–", "L3"]
+    assert "L3 32 MiB" not in {cell for row in large for cell in row}
+    assert [row[0] for row in small] == ["a smaller cache", "L3"]
+    assert small[1][-2:] == ("15 MiB", "L3 32 MiB")
+
+
+def test_peaks_of_disturbed_runs_are_not_explained(make: Any, tmp_path: Path) -> None:
+    memory = {"target": "memory", "bytes": 2**24}
+    found = figure(make, tmp_path / "r.db", [(memory, {45.0: 50, 160.0: 950})], status="disturbed")
+
+    (table,) = found.tables
+    assert [row[3] for row in table.rows] == ["–", "–"]
 
 
 def test_a_mode_of_memory_is_the_cache_that_smaller_arrays_show(make: Any, tmp_path: Path) -> None:

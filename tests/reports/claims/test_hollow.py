@@ -112,6 +112,7 @@ def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
             for name in hollow(panel):
                 styles = [layer["mark"] for layer in panel.wide["layer"] if layer.get("transform", [{}])[0].get("filter") == "datum.hollow"]  # fmt: skip
                 assert styles, (figure.id, name)
+                assert all(mark["strokeWidth"] for mark in styles if mark["type"] == "bar"), figure.id
     assert unmarked(results, page) == []
     titles = {figure.id: figure.title for figure in figures(without)} | OF_NO_WHOLE_CURVE[which]
     assert {f.id: f.title for f in drawn if f.id in titles} == titles
