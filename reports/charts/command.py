@@ -287,7 +287,7 @@ def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Seq
     )  # of one pair of cells a level there is no range
     columns = [
         *([("Of", False)] if not of_one else []), *([("Axis", False)] if len(axes) > 1 else []), ("Level, best first", False), ("Best is better by, ×", True),
-        *([("Range", True), ("Cells", True)] if several else []), (beyond if several else beyond.removesuffix(" in each"), False),
+        *([("Range", True), ("Pairs", True)] if several else []), (beyond if several else beyond.removesuffix(" in each"), False),
     ]  # fmt: skip
     rows = [
         (

@@ -108,8 +108,9 @@ def counted(number: str, runs: tuple[int, int]) -> str:
 def effects(
     axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction, sizes: Collection[str] = ()
 ) -> list[Effect]:
-    """Return the effect of each axis, the largest first. Cells are compared where all other axes are the same and every level of this one
-    was measured; an axis of which there is no such row of cells has none, nor has one of which a row has no ratio, its values being 0 or below.
+    """Return the effect of each axis, the largest first. Cells are compared where all other axes are the same; which level is the best those rows of
+    cells tell in which every level was measured, and an axis without such a row has no effect, nor has one of which a row has no ratio, its values being
+    0 or below.
 
     sizes: options that say how much is accessed (`numbers.working_set`). An axis of these has no effect: a smaller array is not better, it
     is in another cache."""
@@ -120,35 +121,46 @@ def effects(
 def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction) -> Effect | None:
     names = list(dict.fromkeys(levels[i] for levels in cells))
     others = group_by(cells, lambda levels: (*levels[:i], *levels[i + 1 :])).values()
-    every = [{levels[i]: cells[levels] for levels in own} for own in others]
-    rows = [row for row in every if len(row) == len(names)]
-    whole = {levels for own in others if len(own) == len(names) for levels in own}
-    order = {levels: n for n, levels in enumerate(cells) if levels in whole}
-    having = group_by(order, lambda levels: levels[i])
-    if len(names) < 2 or not rows or min(of.low for row in rows for of in row.values()) <= 0:
+    rows = [{levels[i]: levels for levels in own} for own in others if len(own) > 1]
+    whole = [row for row in rows if len(row) == len(names)]
+    if len(names) < 2 or not whole or min(cells[of].low for row in rows for of in row.values()) <= 0:
         return None
     sign = -1 if better == "lower" else 1
 
-    means = {name: statistics.geometric_mean(row[name].median for row in rows) for name in names}
+    means = {name: statistics.geometric_mean(cells[row[name]].median for row in whole) for name in names}
     ranked = sorted(names, key=lambda name: -sign * means[name])
     best = ranked[0]
     levels = []
+    turned = False
     for name in ranked:
-        ratios = [(row[best].median / row[name].median) ** sign for row in rows]
-        of = tuple(sorted({*having[name], *having[best]}, key=order.__getitem__))
-        mean = (means[best] / means[name]) ** sign
-        pairs = [(row[best], row[name]) for row in rows]
+        both = [row for row in rows if best in row and name in row]
+        pairs = [(cells[row[best]], cells[row[name]]) for row in both]
+        ratios = [(first.median / second.median) ** sign for first, second in pairs]
+        having = {row[level] for row in both for level in (best, name)}
+        of = tuple(levels for levels in cells if levels in having)
+        mean = max(
+            1.0, statistics.geometric_mean(ratios)
+        )  # where not every level was measured it may turn round
+        turned |= any(
+            ratio < 1 and formulas.differs(*pair) and row not in whole
+            for row, pair, ratio in zip(both, pairs, ratios, strict=True)
+        )
         clear = min(ratios) > 1 and all(formulas.differs(*pair) for pair in pairs)
         apart = not clear and min(ratios) > 1 and not any(formulas.overlap(*pair) for pair in pairs)
         level = Level(
             name=str(name), behind=mean, low=min(ratios), high=max(ratios), n=len(ratios), cells=of, clear=clear, why=_too_few(pairs) if apart else "",
         )  # fmt: skip
         levels.append(level)
+    levels.sort(key=lambda level: level.behind)  # stable: the best first
     ahead = [level.clear for level in levels[1:]]
     often = [of.n for of in cells.values()]
     return Effect(
-        axis=axis, levels=tuple(levels), clear=ahead[-1], alone=all(ahead), runs=(min(often), max(often)), but=levels[-1].why
+        axis=axis, levels=tuple(levels), clear=ahead[-1] and not turned, alone=all(ahead) and not turned, runs=(min(often), max(often)),
+        but=_TURNED if turned else levels[-1].why,
     )  # fmt: skip
+
+
+_TURNED: Final = "another is better where not every level gave a number"
 
 
 def _too_few(pairs: Sequence[tuple[Spread, Spread]]) -> str:

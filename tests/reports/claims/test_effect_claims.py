@@ -101,24 +101,35 @@ def effect(i: int, better: str, cells: Cells) -> tuple[float, tuple[float, float
     rows: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for cell, values in cells.items():
         rows.setdefault((*cell[:i], *cell[i + 1 :]), {})[cell[i]] = values
-    full = [row for row in rows.values() if len(row) == len(names)]
-    if len(names) < 2 or not full or min(v for row in full for own in row.values() for v in own) <= 0:
+    some = [row for row in rows.values() if len(row) > 1]
+    full = [row for row in some if len(row) == len(names)]
+    if len(names) < 2 or not full or min(v for row in some for own in row.values() for v in own) <= 0:
         return None
     mean = {name: statistics.geometric_mean(statistics.median(row[name]) for row in full) for name in names}
     order = sorted(names, key=lambda name: mean[name], reverse=better == "higher")
-    best, worst = order[0], order[-1]
+    best = order[0]
+    both = {name: [row for row in some if best in row and name in row] for name in order[1:]}
+
+    def ratios(other: str) -> list[float]:
+        sides = ((statistics.median(row[best]), statistics.median(row[other])) for row in both[other])
+        return [a / b if better == "higher" else b / a for a, b in sides]
 
     def ahead(other: str) -> bool:
-        sides = [(statistics.median(row[best]), statistics.median(row[other]), row) for row in full]
-        first = all((a > b) == (better == "higher") and a != b for a, b, _ in sides)
-        return first and all(beyond(row[best], row[other]) for *_, row in sides)
+        return min(ratios(other)) > 1 and all(beyond(row[best], row[other]) for row in both[other])
 
+    turns = (
+        (statistics.median(row[best]), statistics.median(row[name]), beyond(row[best], row[name]))
+        for name in order[1:]
+        for row in both[name]
+        if len(row) < len(names)
+    )
+    if any(apart and (a < b if better == "higher" else a > b) for a, b, apart in turns):
+        return None
+    factor, worst = max((statistics.geometric_mean(ratios(name)), name) for name in order[1:])
     if not ahead(worst):
         return None
-    factor = mean[best] / mean[worst] if better == "higher" else mean[worst] / mean[best]
-    sides = (sorted(statistics.median(row[name]) for name in (best, worst)) for row in full)
-    ratios = [high / low for low, high in sides]
-    return factor, (min(ratios), max(ratios)), [best, *(name for name in order[1:] if not ahead(name))]
+    found = ratios(worst)
+    return factor, (min(found), max(found)), [best, *(name for name in order[1:] if not ahead(name))]
 
 
 def test_best_at_is_not_said_of_one_that_others_equal(make: Any, tmp_path: Path) -> None:
