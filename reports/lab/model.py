@@ -114,6 +114,12 @@ class Section:
     items: tuple[Figure | Table, ...]
     findings: tuple[Finding, ...]
 
+    @property
+    def lines(self) -> int:
+        """How many lines must be left on a page for its heading to stand there: a caption's, and those of its first table where that is not broken."""
+        first = next((item for item in self.items if item.kind == "table"), None)
+        return 10 + (len(first.rows) if first and not first.long else 0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:

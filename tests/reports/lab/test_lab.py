@@ -305,6 +305,16 @@ def test_the_shares_of_the_possible_are_in_the_key_numbers(make: Any, tmp_path: 
     assert "; 80 % of the 51.2 GB/s of its modules" in (tmp_path / "lab" / "report.md").read_text("utf-8")
 
 
+def test_figures_float_and_tables_stay_in_order(made: Document) -> None:
+    tex, typ = (texts.languages()[kind].report(made).decode() for kind in ("tex", "typ"))
+
+    assert r"\begin{table}" not in tex  # a floating table is overtaken by a long one, which does not float
+    assert tex.count(r"\FloatBarrier") == 1  # one after each section leaves the page before it empty
+    assert tex.count(r"\Needspace*{") == len(made.sections)
+    assert typ.count("placement: auto") == len(made.figures)
+    assert typ.count("#place.flush()") == 1
+
+
 def test_a_table_in_parts_is_one_table_with_one_number(made: Document) -> None:
     first = made.numbers[0]
     columns_ = first.columns
@@ -678,7 +688,7 @@ def _tex() -> None:
     """Skips where TeX or a package is not installed, before anything is made for it."""
     if not shutil.which("latexmk"):
         pytest.skip("no latexmk here")
-    for name in ("siunitx.sty", "booktabs.sty", "placeins.sty", "microtype.sty"):
+    for name in ("siunitx.sty", "booktabs.sty", "placeins.sty", "needspace.sty", "microtype.sty"):
         if subprocess.run(["kpsewhich", name], capture_output=True, check=False).returncode:
             pytest.skip(f"no {name} here")
 
