@@ -25,7 +25,7 @@ from reports.page.model import KeyNumber
 from reports.readings import first_groups, groups
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
-from reports.results.model import Results, Run
+from reports.results.model import Results, Run, texts_of
 from reports.results.naming import program_kind, program_name, stands_in
 from reports.text import format as fmt
 
@@ -228,7 +228,7 @@ def _moved(name: str, lines: Sequence[Curve], measured: Sequence[Run]) -> str:
     known = [line.points[0][1] for line in lines if not line.hollow]
     if len(known) < len(lines) or any(of.unsteady for of in known):
         return findings.bandwidths(name)[0]
-    return f"{name} moves {fmt.span([of.median for of in known], 'B/s', known[0].step)} in {fmt.plural(len({run.text for run in measured}), 'text')}"
+    return f"{name} moves {fmt.span([of.median for of in known], 'B/s', known[0].step)} in {fmt.plural(len(set(texts_of(measured).values())), 'text')}"
 
 
 def _told_of(measured: Sequence[Run], panels: _Curves) -> tuple[Run, ...]:
@@ -554,10 +554,15 @@ def _rank(kernel: str) -> int:
 def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[facets.Facet, list[Curve]]
 ) -> Iterable[KeyNumber]:
-    """Give the most of each curve, with how much of it remote memory moves with as many threads, and the threads of which no run is sound."""
+    """Give the most of each curve, with how much of it remote memory moves with as many threads, and the threads of which no run is sound. Of arrays of
+    several sizes the largest count: the others may have been in a cache."""
     name, of_panels = _name(runs, kernel), facets.by_panel(runs, panels)
+    sizes = {of: max(map(_array_bytes, sound(members)), default=0) for of, members in of_panels.items()}
     for of, lines in panels.items():
         members = of_panels[of]
+        if sizes[of] < max(sizes.values()):
+            continue
+        largest = "the largest array" if len({size for size in sizes.values() if size}) > 1 else ""
         remote = next((dict(c.sound) for c in lines if c.name == "remote"), {})
         for line in lines:
             if not line.sound:
@@ -569,7 +574,7 @@ def _key_numbers(
                 line.hollow, [run for run in of_line if threads(run) in line.hollow], "thread count"
             )
             words = [_counted(at) if at else "", left_out, line.name if line.name not in _ANYWHERE else ""]
-            context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream")]))
+            context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream"), largest]))
             beside = remote.get(at) if line.name == "local" and at else None
             alone = context
             other: tuple[Run, ...] = ()
@@ -581,6 +586,12 @@ def _key_numbers(
                 beside=other,
                 alone=alone,
             )
+
+
+def _array_bytes(run: Run) -> int:
+    """Return the size of one array, 0 of a text that does not tell it, or that is of another machine than the others for all that is known."""
+    facts = run.parsed.facts if run.parsed and not run.captured else {}
+    return int(facts.get("array_size") or 0) * int(facts.get("bytes_per_element") or 8)
 
 
 def _name(runs: Sequence[Run], kernel: str) -> str:

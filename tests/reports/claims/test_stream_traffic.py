@@ -99,3 +99,15 @@ def test_of_two_ways_to_store_only_one_has_a_traffic(make: Any, tmp_path: Path) 
 
     assert sorted(panels.values()) in (["40.00", "–"], ["40.0", "–"])
     assert "which is not told here" in found.note
+
+
+def test_of_arrays_of_several_sizes_the_key_number_is_of_the_largest(make: Any, tmp_path: Path) -> None:
+    """62 GB/s of an array of 64 KiB stood in the box of the memory, and at the head of the page."""
+    maker = make.Maker(tmp_path / "r.db")
+    for elements, rate in ((8_000, 62e3), (20_000_000, 12e3)):
+        text = make.stream_text(rate, 1).replace("20000000", str(elements))
+        maker.add("s", "stream", {"threads": 1, "array_size": elements}, text, axes=("array_size",))
+
+    (number,) = build.build(load.load([maker.write()])).key_numbers
+
+    assert (number.value, number.context) == ("12.0", "1 thread, array_size 20000000, the largest array")
