@@ -193,18 +193,29 @@ KINDS: dict[str, Callable[[Any, Path, Path], None]] = {
 FOUND = """options => axe.run(document, {resultTypes: ["violations"], elementRef: false, ...options}).then(
     found => found.violations.map(v => [v.id, v.nodes.slice(0, 4).map(n => n.target.join(" "))]))"""
 CONTRAST = "color-contrast"
-ALIKE = """() => {
-    document.querySelectorAll("table:not(.heat) tbody tr:nth-child(n+4), svg.ch").forEach(e => e.remove());
-    const leaves = [...document.querySelectorAll("body *")].filter(e => !e.childElementCount && e.textContent.trim());
-    leaves.forEach(e => e.style.visibility = "");
-    const own = /^(id|href|title|for|style|aria-label\\w*|aria-controls|data-series)$/, seen = {};
-    const told = e => [...e.attributes].filter(a => !own.test(a.name)).map(a => `${a.name}=${a.value}`);
-    const look = e => e ? `${look(e.parentElement)}>${e.tagName} ${e.cellIndex} ${told(e)}` : "";
-    const again = e => (seen[look(e)] = (seen[look(e)] ?? 0) + 1) > 2;
-    leaves.filter(e => e.checkVisibility({ visibilityProperty: true }) && again(e)).forEach(e => e.style.visibility = "hidden");
+ROWS_ALIKE = """() => {
+    const look = e => `${e.tagName}.${e.className}(${[...e.children].map(look)})`;
+    document.querySelectorAll("tbody").forEach(body => {
+        const seen = {};
+        [...body.rows].filter(row => !row.querySelector("[id]") && (seen[look(row)] = (seen[look(row)] ?? 0) + 1) > 3).forEach(row => row.remove());
+    });
 }"""
-"""Rows of a table look alike, as do texts whose elements, up to the page's, have the same attributes and column: of those that are seen axe
-gets two of each. Of texts in a picture it cannot tell, and a test below does."""
+"""Of rows of a table that are built alike three stay: the first look, at a wide page, was at all of them."""
+TEXTS_ALIKE = """seen => {
+    document.querySelectorAll("table:not(.heat) tbody tr:nth-child(n+4), svg.ch").forEach(e => e.remove());
+    const own = /^(id|href|title|for|style|role|tabindex|aria-label\\w*|aria-controls|data-series)$/;
+    const told = e => [...e.attributes].filter(a => !own.test(a.name)).map(a => `${a.name}=${a.value}`);
+    const look = e => e ? `${look(e.parentElement)}>${e.tagName} ${e.column} ${told(e)}` : "";
+    document.querySelectorAll("td, th").forEach(e => e.column ??= e.cellIndex);
+    const again = e => (seen[look(e)] = (seen[look(e)] ?? 0) + 1) > 2;
+    [...document.querySelectorAll("body *")].filter(e => !e.childElementCount && e.textContent.trim())
+        .filter(e => e.checkVisibility({ visibilityProperty: true }) && again(e)).forEach(e => e.remove());
+    return seen;
+}"""
+"""Texts look alike whose elements, up to the page's, have the same attributes and column: of those that are seen axe gets two of each,
+whatever page they are of, as all have the same style sheet. Of texts in a picture it cannot tell, and a test below does."""
+_seen: dict[int, dict[str, int]] = {1280: {}, 400: {}}
+"""At a width: how many texts of each look axe was given."""
 
 
 def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str, Any]:
@@ -236,7 +247,9 @@ def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str
             if beyond := page.evaluate("document.documentElement.scrollWidth - innerWidth"):
                 found[f"{width} wide"] = f"the page is {beyond} px wider than the screen"
             if CONTRAST in rules.get("runOnly", ()):
-                page.evaluate(ALIKE)
+                _seen[width] = page.evaluate(TEXTS_ALIKE, _seen[width])
+            elif width < 1280:
+                page.evaluate(ROWS_ALIKE)
             for theme in themes:
                 page.emulate_media(color_scheme=theme)
                 if seen := page.evaluate(FOUND, rules):
