@@ -168,7 +168,7 @@ def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
     cell = load.cell
     which = ", ".join(filter(None, [load.name, facets.facet_title(of, "mlc")]))
     at = fmt.quantity(load.offers.latency_at_peak, "ns", step=mlc.PRINTED_LOADED_LATENCY)
-    context = f"{which}, loaded latency at {at}; {program_name(cell[0])}"
+    context = f"{which}, at a latency of {at}; {program_name(cell[0])}"
     name = _PEAK if load.offers.doubled == "yes" else f"Memory, {load_words(cell) or 'under load'}"
     return wording.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
 

@@ -640,7 +640,7 @@ def test_two_searches_for_the_most_are_told_apart(make: Any, tmp_path: Path, mos
     (found,) = [f for f in figures(path) if f.id.startswith("peaks")]
     assert (found.title, found.note) == ("Bandwidth reaches 105 GB/s over all cores (peak injection)", said)
     (key,) = [n for n in build.build(load.load([path])).key_numbers if n.name == "Memory, peak"]
-    assert key.context.startswith("read only, loaded latency at 189 ns;")
+    assert key.context.startswith("read only, at a latency of 189 ns;")
 
 
 def test_all_cores_are_those_of_a_load_that_was_not_placed(make: Any, tmp_path: Path) -> None:
