@@ -293,7 +293,7 @@ def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Seq
         (
             *(() if of_one else (where,)), *((effect.axis,) if len(axes) > 1 else ()), level.name, fmt.number(level.behind),
             *((f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING, str(level.n)) if several else ()),
-            fmt.NOTHING if not i else "yes" if level.clear else "no",
+            fmt.NOTHING if not i else "yes" if level.clear else f"no: {level.why}" if level.why else "no",
         )
         for where, effect in told
         for i, level in enumerate(effect.levels)

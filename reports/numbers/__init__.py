@@ -80,6 +80,10 @@ class NumbersModule(Protocol):
         number (B)."""
         ...
 
+    def mixed(self, parsed: Parsed) -> bool:
+        """Does a run read and write at once, so that `leading` is of a part of it?"""
+        ...
+
     def beside(self, run: Run) -> Mapping[str, str]:
         """Return what a text tells of its run beside its options: name → value, as `show` has them in columns where cells differ."""
         ...
@@ -221,6 +225,12 @@ def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
     return [one for parsed in known if (one := parsed.once(module.leading))]
 
 
+def mixed(run: Run) -> bool:
+    """Is the number that stands for a run that of one direction of several?"""
+    module = _module(run.tool)
+    return run.parsed is not None and hasattr(module, "mixed") and bool(run.parsed.once(module.mixed))
+
+
 _MANY = 1000
 """Runs from which on what was read of a run for its one number is let go."""
 
@@ -250,7 +260,9 @@ def let_go(run: Run) -> None:
     if run.parsed is None:
         return
     module = _module(run.tool)
-    standing = [getattr(module, name) for name in ("leading", "moved", "resolved") if hasattr(module, name)]
+    standing = [
+        getattr(module, name) for name in ("leading", "moved", "resolved", "mixed") if hasattr(module, name)
+    ]
     for read in standing:
         run.parsed.once(read)
     if run.record.repeat == 1:  # of the other repeats of a cell nobody asks

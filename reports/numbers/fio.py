@@ -342,6 +342,11 @@ def leading(parsed: Parsed) -> tuple[str, float] | None:
 # --- what a run asked for, and what it costs ---------------------------------------------------------------
 
 
+def mixed(parsed: Parsed) -> bool:
+    """Does a run read and write at once, so that `leading` is of a part of it?"""
+    return len(directions(parsed)) > 1
+
+
 def directions(of: Run | Parsed) -> dict[str, list[Job]]:
     """Return direction → the entries of the report that did I/O."""
     return _by_direction(job for job in jobs(of) if job.iops)

@@ -41,7 +41,10 @@ _AT_LEAST: Final = "yes, at least"
 _CLEAR: Final = (_BEYOND, _AT_LEAST)
 _NOT: Final = "no"
 _TIMED: Final = "mostly the timer"
-_RULE: Final = "Clear: in each pair no repeats overlap, and the medians lie further apart than the repeats of either spread, of fewer than three repeats by more than 10 % at least"
+_RULE: Final = (
+    "Clear: in each pair no repeats overlap, and the medians lie further apart than the repeats of either spread, or on a log scale 1.4 × as far "
+    "(of two repeats 3.1 ×); by more than 3 % at least, of fewer than three repeats 10 %"
+)
 _AT: Final = " at "
 """Before the message size of a number that is of one size of a curve."""
 
@@ -62,7 +65,7 @@ def figure(results: Results) -> Figure | None:
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
         f"the geometric mean over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in found)}. {_RULE}; of curves over message size, whose "
-        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_key(row for row, *_ in rows)}",
+        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_without(run for of in sweeps.values() for run in _mixes(of))}{_key(row for row, *_ in rows)}",
         tables=(
             Table(
                 columns=_COLUMNS,
@@ -121,17 +124,17 @@ def said(results: Results, tool: str, figures: Sequence[Figure], guilty: Guilty)
             runs = [run for run in own if run in shown] if shown else own
             if not told.issuperset(runs) and not found[i].axes:
                 found[i] = _with_axes(
-                    found[i], list(_rows(runs, least=2)), _sizes(runs), guilty,
+                    found[i], list(_rows(runs, least=2)), f"{_left_out(_sizes(runs))}{_without(_mixes(runs))}", len(_sizes(runs)), guilty,
                     silent=not any(figures[k].says for k in at),
                 )  # fmt: skip
             told.update(runs)
     return tuple(found)
 
 
-def _with_axes(figure: Figure, rows: Sequence[_Row], sizes: Sequence[str], guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
-    """rows: as `_rows` gives them, sizes: as `_sizes`; of fewer than two axes the figure is as it was. silent: has no figure of its sweep found
+def _with_axes(figure: Figure, rows: Sequence[_Row], without: str, sizes: int, guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
+    """rows: as `_rows` gives them, without: what they leave out, in words, sizes: how many axes `_sizes` has; of fewer than two axes the figure is as it was. silent: has no figure of its sweep found
     anything?"""
-    if not rows or len(rows) + len(sizes) < 2:
+    if not rows or len(rows) + sizes < 2:
         return figure
     number = rows[0][0][1]
     clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect, _ in rows if row[-1] in _CLEAR]
@@ -153,7 +156,7 @@ def _with_axes(figure: Figure, rows: Sequence[_Row], sizes: Sequence[str], guilt
         figure,
         title=f"{fmt.sentence(number)}: {effects.listed(clear)}" if titled else figure.title,
         found=True if titled else figure.found,
-        axes=f"{SAID}, {number}: {told or f'none is {nowhere}'}.{_left_out(sizes)}",
+        axes=f"{SAID}, {number}: {told or f'none is {nowhere}'}.{without}",
         numbers=(*figure.numbers, table),
         strip=effects.drawn(number, [effect for _, _, effect, _ in rows], {effect.axis: row[2] for row, _, effect, _ in rows}),
     )  # fmt: skip
@@ -171,6 +174,17 @@ def _left_out(sizes: Iterable[str]) -> str:
     named = list(dict.fromkeys(sizes))
     verb = "is" if len(named) == 1 else "are"
     return f" {fmt.sentence(fmt.words(named))} {verb} how much is accessed: no size is the better one." if named else ""  # fmt: skip
+
+
+def _mixes(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs that read and write at once beside others that do not: the number that stands for them is of a part of what they do."""
+    both = [run for run in runs if numbers.mixed(run)]
+    return both if len(both) < len(runs) else []
+
+
+def _without(mixes: Iterable[Run]) -> str:
+    """Say that `_mixes` are left out; "" of none."""
+    return " Without the runs that read and write at once: their number is of one direction alone." if any(mixes) else ""  # fmt: skip
 
 
 def _told_here(results: Results, tool: str) -> tuple[Run, ...]:
@@ -195,7 +209,9 @@ _Row = tuple[tuple[str, ...], list[Run], Effect, str]
 def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[_Row]:
     """Give the rows of a sweep; nothing where its cells have no number of one unit and direction, are of
     several hosts or texts, or differ by more than their axes, or where fewer than `least` axes vary."""
-    cells = [own for own in group_by(runs, lambda r: r.record.point_id).values() if numbers.ranked(own[0])]
+    mixes = set(_mixes(runs))
+    alike = [run for run in runs if run not in mixes]
+    cells = [own for own in group_by(alike, lambda r: r.record.point_id).values() if numbers.ranked(own[0])]
     if not cells or len({run.where for run in runs}) > 1 or any(run.source for run in runs):
         return
     axes = list(dict.fromkeys(axis for own in cells for axis in ("place", *own[0].cell.axes)))

@@ -229,6 +229,8 @@ def test_two_repeats_that_are_apart_and_too_few_are_drawn_and_said_to_be_that(
     assert [(track.name, track.clear, track.doubt) for track in drawn.strip.tracks] == [
         ("alg", False, "two repeats are too few to claim it"), ("n", False, "not beyond the repeats everywhere"),
     ]  # fmt: skip
+    rows = [row for row in drawn.numbers[0].rows if row[0] == "alg"]
+    assert [row[-1] for row in rows] == ["–", "no: two repeats are too few to claim it"]
 
 
 def test_levels_that_are_alike_have_no_name_as_the_worst(make: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -132,6 +133,29 @@ def test_two_repeats_that_are_too_few_are_told_with_that(make: Any, tmp_path: Pa
     assert figure.strip
     assert table
     assert axis_effects.sentences(table) == []
+
+
+def test_a_mix_is_not_set_against_runs_of_one_direction(make: Any, tmp_path: Path) -> None:
+    """Of randrw the larger direction stood for the run: randread was "better" than a workload that moved more in all."""
+    maker = make.Maker(tmp_path / "r.db")
+    moved = {
+        "randread": {"read": 1000.0},
+        "randwrite": {"write": 500.0},
+        "randrw": {"read": 800.0, "write": 800.0},
+    }
+    for (rw, rates), depth, by in itertools.product(moved.items(), (1, 8), (0.99, 1.0, 1.01)):
+        text = make.fio_text(
+            {way: (rate * depth * by, 100.0) for way, rate in rates.items()}, bs="4k", rw=rw, iodepth=depth
+        )
+        maker.add("s", "fio", {"rw": rw, "iodepth": depth}, text, axes=("rw", "iodepth"))
+
+    table = axis_effects.figure(load([maker.write()]))
+
+    assert table
+    assert [row[2:6] for row in table.tables[0].rows] == [
+        ("iodepth", "1", "8", "8.00"), ("access", "randwrite", "randread", "2.00"),
+    ]  # fmt: skip
+    assert "Without the runs that read and write at once" in table.sub
 
 
 def test_of_several_hosts_no_axis_is_told_apart_from_them(make: Any, tmp_path: Path) -> None:
