@@ -154,6 +154,15 @@ def test_changelog_has_the_version() -> None:
     assert __version__ in headings
 
 
+def test_changelog_tells_what_comes_next_by_kind() -> None:
+    text = (PROJECT / "CHANGELOG.md").read_text("utf-8")
+    unreleased = re.split(r"^## ", text, flags=re.MULTILINE)[1]
+
+    kinds = re.findall(r"^### (.+)", unreleased, re.MULTILINE)
+    known = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security", "Changed measurements"]
+    assert kinds == [kind for kind in known if kind in kinds]
+
+
 def test_who_cites_names_this_version() -> None:
     citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text("utf-8"))
 
