@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -133,6 +131,8 @@ def command(
     worst hosts stand first. Exit status 1 if a host is slow, if one half of the hosts is slower than the other, or if something is missing: a
     host's file, or runs of it.
     """
+    import shlex
+
     from orchestrator.cluster.nodeset import expand
     from reports.fleet import limits as site_rules
     from reports.fleet import outliers, swept
@@ -206,6 +206,8 @@ def _before(paths: Sequence[Path], judged: Callable[[Results], Report]) -> Repor
 
 def _with_site(report: Report, due: float | None, places: Mapping[str, tuple[str, ...]]) -> Report:
     """Add who has not been measured for so many seconds, and what suspects share. places: switch → its hosts."""
+    from dataclasses import replace
+
     from reports.fleet.gaps import overdue
     from reports.fleet.shared import of_report
 
