@@ -98,7 +98,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     lined = set(found.loc[found["panel"].isin([*shown]), "series"])
     key = [name for name, _ in known if name in lined]
     return _Picture(
-        title=title or f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
+        title=title or f"IOPS and latency{' over iodepth' * (len(depths) > 1 and bool(joined))}",
         drawn=seen,
         told_of=told_of,
         threes={len(row) for row in rows} == {3} and not dots,
