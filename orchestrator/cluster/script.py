@@ -17,7 +17,7 @@ finish() {                   # the last line of the log; a host that died has no
     trap - EXIT
     if [ -s "$local/reason" ]; then read -r reason < "$local/reason"; fi
     [ "$rc" = 0 ] && reason=complete
-    if [ -e "$local/is-home" ]; then mv -T -- "$local" "$local.gone" && rm -rf -- "$local.gone"; else rm -f -- "$local/reason" "$local/lock"; rmdir -- "$local" 2>/dev/null; fi
+    if [ -e "$local/is-home" ]; then rm -rf -- "$local.gone"; mv -T -- "$local" "$local.gone" && rm -rf -- "$local.gone"; else rm -f -- "$local/reason" "$local/lock"; rmdir -- "$local" 2>/dev/null; fi
     echo "rc=$rc $reason"
     exit "$rc"
 }

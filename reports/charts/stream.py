@@ -557,12 +557,15 @@ def _key_numbers(
     """Give the most of each curve, with how much of it remote memory moves with as many threads, and the threads of which no run is sound. Of arrays of
     several sizes the largest count: the others may have been in a cache."""
     name, of_panels = _name(runs, kernel), facets.by_panel(runs, panels)
-    sizes = {of: max(map(_array_bytes, sound(members)), default=0) for of, members in of_panels.items()}
+    size_of = {of: max(map(_array_bytes, sound(members)), default=0) for of, members in of_panels.items()}
+    sizes = {
+        alike: {size_of[of] for of in own} - {0} for alike, own in group_by(panels, _without_size).items()
+    }
     for of, lines in panels.items():
-        members = of_panels[of]
-        if sizes[of] < max(sizes.values()):
+        members, others = of_panels[of], sizes[_without_size(of)]
+        if size_of[of] < max(others, default=0):
             continue
-        largest = "the largest array" if len({size for size in sizes.values() if size}) > 1 else ""
+        largest = "the largest array" if len(others) > 1 else ""
         remote = next((dict(c.sound) for c in lines if c.name == "remote"), {})
         for line in lines:
             if not line.sound:
@@ -586,6 +589,11 @@ def _key_numbers(
                 beside=other,
                 alone=alone,
             )
+
+
+def _without_size(of: facets.Facet) -> facets.Facet:
+    """Return what panels have in common that differ in the size of the arrays alone: other hosts have other caches to be larger than."""
+    return tuple(pair for pair in of if pair[0] != "array_size")
 
 
 def _array_bytes(run: Run) -> int:

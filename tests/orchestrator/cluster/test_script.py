@@ -175,6 +175,34 @@ def test_a_folder_that_the_job_before_removes_meanwhile_is_made_again(tmp_path: 
     assert done.stdout.splitlines()[-1] == "rc=0 complete"
 
 
+def test_what_a_job_that_was_killed_while_it_removed_its_folder_has_left_is_in_nobodys_way(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sweep.json").write_text('"n1"')
+    local = tmp_path / "pinsweep-3f9a12bc-n1"
+    left = tmp_path / "pinsweep-3f9a12bc-n1.gone"
+    left.mkdir()
+    (left / "fio-1.dat").touch()
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/bash\ntouch {local}/is-home\n")
+    fake.chmod(0o755)
+    script = job_script(
+        dataclasses.replace(SWEEP, folder=str(tmp_path), python=str(fake), local=str(tmp_path))
+    )
+
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PINSWEEP_HOST": "n1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("rc=0 complete", "")
+    assert not local.exists()
+    assert not left.exists()
+
+
 def test_a_folder_that_somebody_else_put_in_its_place_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text('"n1"')
     elsewhere = tmp_path / "elsewhere"

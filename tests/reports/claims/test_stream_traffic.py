@@ -111,3 +111,18 @@ def test_of_arrays_of_several_sizes_the_key_number_is_of_the_largest(make: Any, 
     (number,) = build.build(load.load([maker.write()])).key_numbers
 
     assert (number.value, number.context) == ("12.0", "1 thread, array_size 20000000, the largest array")
+
+
+def test_hosts_with_arrays_of_their_own_sizes_each_have_their_number(make: Any, tmp_path: Path) -> None:
+    """Arrays are as large as the caches of a host ask for: that of one is not to be left out for the other's."""
+    files = []
+    for host, elements, rate in (("n1", 20_000_000, 24e3), ("n2", 80_000_000, 12e3)):
+        maker = make.Maker(tmp_path / f"{host}.db", host=host)
+        text = make.stream_text(rate, 1).replace("20000000", str(elements))
+        maker.add("s", "stream", {"threads": 1, "array_size": "auto"}, text)
+        files.append(maker.write())
+
+    (number, *_) = build.build(load.load(files)).key_numbers
+
+    assert number.value == "24.0"
+    assert "largest array" not in number.context
