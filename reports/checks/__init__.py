@@ -56,6 +56,7 @@ class Fault:
     title: str = ""  # the finding in plain words, with figures; the text if empty
     cell: str = ""  # which cell; the run's own description if empty
     runs: tuple[Run, ...] = ()  # all that it is about, where they are not the repeats of one cell
+    attempts: tuple[Run, ...] = ()  # of the run's repeat, all that it is about, too
     todo: str = ""  # what the reader should do, where that is not what the check says of others
 
 

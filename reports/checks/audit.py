@@ -229,7 +229,7 @@ def _findings(
                 (*cell_key(run), metric)
                 for fault in members for run in fault.runs or (fault.run,) for metric in (fault.metric, *fault.also)
             ),
-            own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own), is_of_runs=check.is_of_runs,
+            own=frozenset((run.file, run.record.run_id) for fault in members if fault.own for run in (fault.run, *fault.attempts)), is_of_runs=check.is_of_runs,
         )  # fmt: skip
 
 
@@ -358,9 +358,10 @@ def summary_line(findings: Sequence[Finding]) -> str:
 
 
 def counted(results: Results) -> str:
-    """Return "12 runs with numbers", "12 runs with numbers and 3 disturbed ones", "3 disturbed runs": what the findings are of; behind it
+    """Return "12 runs with numbers", "12 runs with numbers and 3 disturbed ones", "3 disturbed runs", every attempt: what the findings are of; behind it
     how many outputs could not be read, and why the first could not."""
-    good, disturbed = sum(len(results.good(tool)) for tool in results.tools), len(results.disturbed)
+    good = sum(len(results.good(tool)) for tool in results.tools)
+    disturbed = sum(run.record.status == "disturbed" for run in results.runs)
     if not good and disturbed:
         return fmt.plural(disturbed, "disturbed run")
     unread = [run.unreadable for run in results.runs if run.unreadable]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 
 from reports.checks import ANY_TOOL, Fault, Level, check
 from reports.numbers import headline
+from reports.results.grouping import group_by
 from reports.results.model import UNREPEATED, Results, Run
 
 FAMILY = ANY_TOOL
@@ -32,12 +34,14 @@ def disturbed(results: Results) -> Iterator[Fault]:
     Do: find out who that is (`ps`, a cron job, a neighbour in a virtual machine) and run the same command again, into a new file, on a
     quiet machine or with `--allow-disturbed`.
     """
-    counted, unrepeated = _counted(results), set(results.unrepeated)
+    counted, unrepeated, attempts = _counted(results), set(results.unrepeated), _attempts(results)
     for run in results.disturbed:
         if run.slot[:2] not in counted:
             found = f"; it found {headline(run.tool, run.aside)}" if run.aside else ""
             todo = _STOPPED if run in unrepeated else ""
-            yield _fault("warn", run, f"{_said(run, run in unrepeated)}{found}", todo)
+            yield _fault(
+                "warn", run, f"{_said(run, run in unrepeated)}{found}", todo, attempts=attempts[run.slot]
+            )
     for tool in results.tools:
         for run in results.good(tool):
             if run.disturbance:
@@ -50,11 +54,11 @@ def repeated(results: Results) -> Iterator[Fault]:
     """disturbed runs that are in no number
 
     Something else disturbed these attempts (D1). A later attempt at the same repeat was quiet, or other repeats of the cell were, or were
-    allowed to be disturbed: its number is made of these.
+    allowed to be disturbed: its number is made of these. Or the last attempt at the repeat failed.
 
     Do: where there are many, find out who disturbs (D1 says how).
     """
-    counted, unrepeated = _counted(results), set(results.unrepeated)
+    counted, unrepeated, attempts = _counted(results), set(results.unrepeated), _attempts(results)
     allowed = {run.slot[:2] for tool in results.tools for run in results.good(tool) if run.disturbance}
     for run in results.disturbed:
         if run.slot[:2] in counted:
@@ -62,13 +66,20 @@ def repeated(results: Results) -> Iterator[Fault]:
             text = f"{_said(run, run in unrepeated)}; the {which} repeats of its cell are used"
             if which == "other" and run not in unrepeated:
                 text += ", disturbed as well, which `--allow-disturbed` let count: two rules chose the runs of this cell"
-            yield _fault("info", run, text)
+            yield _fault("info", run, text, attempts=attempts[run.slot])
     good = {run.slot for tool in results.tools for run in results.good(tool)}
-    for run in results.runs:
-        if run.record.status == "disturbed" and run.slot in good:
+    told = {run.slot for run in results.disturbed}
+    for run in itertools.chain.from_iterable(attempts.values()):
+        if run.slot not in told:
+            then = "" if run.slot in good else ", which failed"
             yield _fault(
-                "info", run, f"attempt {run.record.attempt} disturbed and repeated: {run.disturbance}"
+                "info", run, f"attempt {run.record.attempt} disturbed and repeated{then}: {run.disturbance}"
             )
+
+
+def _attempts(results: Results) -> dict[tuple[str, str, int], list[Run]]:
+    """Return the disturbed attempts at each repeat."""
+    return group_by((run for run in results.runs if run.record.status == "disturbed"), lambda run: run.slot)
 
 
 def _said(run: Run, unrepeated: bool) -> str:
@@ -82,7 +93,7 @@ def _counted(results: Results) -> set[tuple[str, str]]:
     return {run.slot[:2] for tool in results.tools for run in results.good(tool)}
 
 
-def _fault(level: Level, run: Run, text: str, todo: str = "") -> Fault:
+def _fault(level: Level, run: Run, text: str, todo: str = "", *, attempts: Iterable[Run] = ()) -> Fault:
     named = f"{run.cell.describe()}, " if run.cell.labels() else ""  # the one cell of a sweep has no name
     cell = f"{named}repeat {run.record.repeat}"
-    return Fault(level=level, run=run, own=True, cell=cell, text=text, todo=todo)
+    return Fault(level=level, run=run, own=True, cell=cell, text=text, todo=todo, attempts=tuple(attempts))

@@ -30,7 +30,7 @@ def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ..
 def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     """What `pinsweep audit` finds, the gravest first; the same fault with the same advice in several sweeps and on several hosts is one."""
     alike = group_by(findings, lambda f: (f.id, f.level, f.todo))
-    runs = {of: sum(len(f.cells) for f in same) for of, same in alike.items() if same[0].is_of_runs}
+    runs = {of: len({run for f in same for run in f.own}) for of, same in alike.items() if same[0].is_of_runs}
     for (key, level, todo), found in alike.items():
         first = found[0]
         wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
@@ -53,7 +53,8 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         if first.is_of_runs and len(cells) > 1:  # how many says more than what disturbed one of them
             host = f", {first.where}" if len(wheres) > 1 else ""
             beside = _others((of[0], n) for of, n in runs.items() if of != (key, level, todo))
-            subject = f"{fmt.count(len(cells))} {first.check}{spread}{beside}"
+            n = runs[key, level, todo]
+            subject = f"{fmt.count(n)} {first.check}{_of_repeats(len(cells), n)}{spread}{beside}"
             said = f"The first{host}: {first.title}."
         yield Check(
             level=level,
@@ -63,6 +64,11 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             explained=first.check,
             **(_listed(cells, noun) if len(cells) > 1 else {}),
         )
+
+
+def _of_repeats(repeats: int, runs: int) -> str:
+    """Return ", of 2 repeats" of more runs, which were attempts at these; "" of as many."""
+    return f", of {fmt.plural(repeats, 'repeat')}" if repeats < runs else ""
 
 
 def _others(runs: Iterable[tuple[str, int]]) -> str:

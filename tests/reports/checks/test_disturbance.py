@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reports import show
-from reports.checks.audit import Finding, audit, brief, convicted, watched
+from reports.checks.audit import Finding, audit, brief, convicted, counted, watched
 from reports.compare.comparison import compare
 from reports.compare.sides import side
 from reports.report import build
@@ -90,13 +90,32 @@ def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results)
     assert all("90" not in number.value for number in page.key_numbers)
     assert "90" not in figure.title
     d1 = next(check for check in page.checks if check.id == "D1")
-    assert d1.subject == "2 runs that something else disturbed (2 others: D2)."
+    assert d1.subject == "6 runs that something else disturbed, of 2 repeats (4 others: D2)."
     d2 = next(check for check in page.checks if check.id == "D2")
-    assert d2.subject == "2 disturbed runs that are in no number (2 others: D1)."
+    assert d2.subject == "4 disturbed runs that are in no number, of 2 repeats (6 others: D1)."
     assert d1.text.startswith("The first: threads=4, repeat 1: ")
     assert f"threads=4, repeat 1: every attempt was disturbed: in the last one {BUSY}" in " ".join(d1.items)
     assert d1.counted == "2 findings"  # of one cell
     assert "5 of 8 planned runs" in page.sentence
+
+
+def test_each_disturbed_run_is_counted_once(results: Results) -> None:
+    """Earlier attempts at a repeat that never was quiet are in no number either."""
+    own = [found(results, key).own for key in ("D1", "D2")]
+    stored = {(run.file, run.record.run_id) for run in results.runs if run.record.status == "disturbed"}
+    assert own[0] | own[1] == stored
+    assert not own[0] & own[1]
+    assert counted(results) == f"5 runs with numbers and {len(stored)} disturbed ones"
+
+
+def test_a_disturbed_attempt_before_one_that_failed_is_told(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for attempt, status, reason in ((1, "disturbed", BUSY), (2, "failed", "exit status 1")):
+        maker.add(
+            "s", "stream", {}, "", repeat=1, attempt=attempt, status=status, reason=reason, counters=SEEN
+        )
+    (line,) = found(load([maker.write()]), "D2").cells
+    assert line[1] == f"attempt 1 disturbed and repeated, which failed: {BUSY}"
 
 
 def test_show_marks_them(maker: Any) -> None:
