@@ -246,11 +246,12 @@ def _apart(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
 
 def _effects_of_each(points: Sequence[Point], names: Sequence[str]) -> tuple[str, dict[str, list[Effect]]]:
     """Return the metric of `_effects`, and host or file → what each axis does there: one may lack a level that another has, and the sides of a
-    comparison need not agree. "" where all share their panels."""
+    comparison need not agree; empty where none has an effect. "" where all share their panels."""
     metric, _ = _effects(points, names)
     own = group_by(points, lambda p: p.run.where if "host" in names else "")
     told = {where: _effects(of, names) for where, of in own.items()}
-    return metric, {where: found for where, (head, found) in told.items() if found and head == metric}
+    each = {where: found if head == metric else [] for where, (head, found) in told.items()}
+    return metric, each if any(each.values()) else {}
 
 
 def _effects(points: Sequence[Point], names: Sequence[str]) -> tuple[str, list[Effect]]:
@@ -292,8 +293,8 @@ def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Seq
     rows = [
         (
             *(() if of_one else (where,)), *((effect.axis,) if len(axes) > 1 else ()), level.name, fmt.number(level.behind),
-            *((f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING, str(level.n)) if several else ()),
-            fmt.NOTHING if not i else "yes" if level.clear else f"no: {level.why}" if level.why else "no",
+            *((f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING, f"{level.n} of {effect.rows}" if level.n < effect.rows else str(level.n)) if several else ()),
+            "yes" if level.clear else f"no: {level.why}" if level.why else "no" if i else fmt.NOTHING,
         )
         for where, effect in told
         for i, level in enumerate(effect.levels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from parsers.measurement import Direction, Scalar
@@ -29,7 +29,7 @@ class Level:
     n: int  # of these ratios
     cells: tuple[Levels, ...]  # that it is of, those of the best level among them
     clear: bool  # does it differ from the best one in each pair of cells, beyond their repeats? Of the best itself False
-    why: str = ""  # why it is not clear, in words, where the best is the better one in each pair and their repeats do not overlap
+    why: str = ""  # why it is not clear, in words, where the best is the better one in each pair and their repeats do not overlap; of the best itself, why it is not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,7 @@ class Effect:
     clear: bool  # do the best and the last level differ in each pair of cells, beyond their repeats?
     alone: bool  # do the best and any other?
     runs: tuple[int, int]  # of a cell, the fewest and the most
+    rows: int  # of cells that are alike in all other axes, those of which a level has no number among them
     but: str = ""  # why it is not clear, in words, where that is not the repeats: the last level is the better one at another size, say
     bound: bool = False  # is the best level better than that, its times being mostly the timer?
 
@@ -74,8 +75,15 @@ class Effect:
 
     @property
     def span(self) -> str:
-        """Return the range of the last level's ratios: "7.97 to 10.0", of bounds "≥ 7.97"; "" where it is one number, or is `times`."""
-        return self._stated[1]
+        """Return the range of the last level's ratios and how many they are: "7.97 to 10.0", of bounds "≥ 7.97", "7.97 to 10.0, 4 of 6 pairs"; "" of
+        all where it is one number, or is `times`."""
+        return ", ".join(filter(None, (self._stated[1], self.partly)))
+
+    @property
+    def partly(self) -> str:
+        """Return of how many of its pairs of cells the factor is: "4 of 6 pairs", where the others lack a number; "" of all."""
+        n = self.levels[-1].n
+        return f"{n} of {fmt.plural(self.rows, 'pair')}" if n < self.rows else ""
 
     @property
     def far_apart(self) -> bool:
@@ -152,10 +160,12 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
         )  # fmt: skip
         levels.append(level)
     levels.sort(key=lambda level: level.behind)  # stable: the best first
+    if turned:
+        levels[0] = replace(levels[0], why=_TURNED)
     ahead = [level.clear for level in levels[1:]]
     often = [of.n for of in cells.values()]
     return Effect(
-        axis=axis, levels=tuple(levels), clear=ahead[-1] and not turned, alone=all(ahead) and not turned, runs=(min(often), max(often)),
+        axis=axis, levels=tuple(levels), clear=ahead[-1] and not turned, alone=all(ahead) and not turned, runs=(min(often), max(often)), rows=len(others),
         but=_TURNED if turned else levels[-1].why,
     )  # fmt: skip
 
@@ -198,13 +208,16 @@ def title(metric: str, found: Sequence[Effect]) -> str:
 
 def title_of_each(metric: str, whose: Mapping[str, Sequence[Effect]]) -> str:
     """Return the `title` of what the axes do on each host or in each file, once where all have the same; else of two with whose each is: "rate:
-    5.99 × better by n, best at 1 (vm, a.db); 7.18 × better by n, best at 1 (vm, b.db)", and of more ""."""
+    5.99 × better by n, best at 1 (vm, a.db); 7.18 × better by n, best at 1 (vm, b.db)", "no clear effect (vm, b.db)", nothing of where no two cells have a
+    number; and of more ""."""
     told = {where: title(metric, found) for where, found in whose.items()}
     if len({*told.values()}) <= 1:
         return next(iter(told.values()), "")
     heads = {where: counted(metric, found[0].runs) if found else metric for where, found in whose.items()}
-    said = [f"{text.removeprefix(f'{heads[where]}: ')} ({where})" for where, text in told.items() if text]
-    fewest = min(heads.values(), key=lambda head: head == metric)
+    said = [
+        f"{text.removeprefix(f'{heads[where]}: ') or 'no clear effect'} ({where})" for where, text in told.items() if whose[where]
+    ]  # fmt: skip
+    fewest = min((heads[where] for where in told if whose[where]), key=lambda head: head == metric)
     return f"{fewest}: {'; '.join(said)}" if len(told) == 2 else ""
 
 
@@ -229,7 +242,7 @@ def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None 
         (
             Axis(
                 name=(names or {}).get(effect.axis, effect.axis), ends=effect.ends, levels=[(level.name, level.behind) for level in effect.levels],
-                low=effect.levels[-1].low, high=effect.levels[-1].high, doubt=effect.doubt, bound=effect.bound,
+                low=effect.levels[-1].low, high=effect.levels[-1].high, doubt=effect.doubt, bound=effect.bound, partly=effect.partly,
             )
             for effect in found
         ),
@@ -245,6 +258,15 @@ def range_alone(found: Iterable[Effect]) -> str:
     )
 
 
+def left_out(found: Iterable[Effect]) -> str:
+    """Say that not all pairs of cells have a ratio; "" where all have."""
+    return (
+        ", without pairs of which one has no number"
+        if any(level.n < effect.rows for effect in found for level in effect.levels)
+        else ""
+    )
+
+
 def rule(found: Sequence[Effect]) -> str:
     """Say what the factors of a title, and of what is drawn, are; "" where there are none."""
     if not any(effect.clear for effect in found):
@@ -253,4 +275,4 @@ def rule(found: Sequence[Effect]) -> str:
     if len({effect.axis for effect in found}) == 1:
         return f"{said}."
     alone = range_alone(effect for effect in found if effect.clear)
-    return f"{said}, with the other axes the same; the geometric mean over these{alone}."
+    return f"{said}, with the other axes the same; the geometric mean over these{alone}{left_out(found)}."

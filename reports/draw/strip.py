@@ -43,7 +43,7 @@ class Track:
     low: float
     high: float
     factor: str  # "8.40 ×"
-    span: str  # "6.10 to 9.00", "" where it is one number
+    span: str  # "6.10 to 9.00", "6.10 to 9.00, 4 of 6 pairs"; "" where it is one number and of all
     clear: bool
     doubt: str  # why it is not; "" of a clear one
     said: str
@@ -69,6 +69,7 @@ class Axis:
     high: float
     doubt: str = ""  # why it is not clear; "" of what is
     bound: bool = False  # is the best level better than that: are these lower bounds?
+    partly: str = ""  # of how many pairs of cells its range is, "4 of 6 pairs"; "" of all
 
 
 def ratio(value: float, *, bound: bool) -> str:
@@ -117,8 +118,8 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
         tracks.append(
             Track(
                 name=axis.name, ends=" to ".join(cut[end] for end in axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.high), high=at(axis.low),
-                factor=f"{factor} ×", span=span, clear=not axis.doubt, doubt=axis.doubt,
-                said=f"{axis.name}: {best} is best, {levels}{axis.doubt and f'; {axis.doubt}'}",
+                factor=f"{factor} ×", span=", ".join(filter(None, (span, axis.partly))), clear=not axis.doubt, doubt=axis.doubt,
+                said="; ".join(filter(None, (f"{axis.name}: {best} is best, {levels}", axis.partly, axis.doubt))),
             )
         )  # fmt: skip
     return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks))

@@ -64,7 +64,7 @@ def figure(results: Results) -> Figure | None:
         id=ID,
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
-        f"the geometric mean over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in found)}. {_RULE}; of curves over message size, whose "
+        f"the geometric mean over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in found)}{effects.left_out(of for _, _, of, _ in found)}. {_RULE}; of curves over message size, whose "
         f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_without(run for of in sweeps.values() for run in _mixes(of))}{_key(row for row, *_ in rows)}",
         tables=(
             Table(
@@ -149,7 +149,7 @@ def _with_axes(figure: Figure, rows: Sequence[_Row], without: str, sizes: int, g
         metric_of=tuple(metric for *_, metric in rows),
         part_of=ID,
         caption=f"Axes, {number}: how many times better the best level is than the worst, with all other axes the same; the geometric mean "
-        f"over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in rows)}. {_RULE}{curves}{_bound(row for row, *_ in rows)}",
+        f"over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in rows)}{effects.left_out(of for _, _, of, _ in rows)}. {_RULE}{curves}{_bound(row for row, *_ in rows)}",
     )
     titled = silent and clear
     return replace(

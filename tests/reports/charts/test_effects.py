@@ -111,13 +111,6 @@ def test_of_one_axis_the_best_level_is_named(make: Any, tmp_path: Path) -> None:
     )
 
 
-def test_a_cell_without_a_number_leaves_its_rows_out(make: Any, tmp_path: Path) -> None:
-    drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), left_out=("slow", 1))
-
-    cells = {(row[0], row[1]): row[4] for row in drawn.numbers[0].rows}
-    assert (cells["alg", "slow"], cells["threads", "1"]) == ("3", "2")
-
-
 def test_a_crowded_panel_becomes_small_ones_that_share_their_axis(make: Any, tmp_path: Path) -> None:
     drawn = figure(make, tmp_path / "r.db")
 
@@ -275,3 +268,32 @@ def test_of_two_files_each_has_its_own_effect(lost: int, make: Any, tmp_path: Pa
 
 def test_what_two_files_have_in_common_is_said_once(make: Any, tmp_path: Path) -> None:
     assert of_two(make, tmp_path, (2.0, 2.0)).title == "rate: 8.00 × better by n, best at 8"
+
+
+def test_pairs_without_a_number_are_counted_in_words(make: Any, tmp_path: Path) -> None:
+    """Beside a factor of which a pair has no number no word of that stood: it looked like one of all pairs."""
+    drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), left_out=("slow", 1))
+
+    assert drawn.strip
+    threads, alg = drawn.strip.tracks
+    assert (threads.factor, threads.span, alg.span) == ("8.00 ×", "2 of 3 pairs", "3 of 4 pairs")
+    assert alg.said == "alg: fast is best, 1.33 × better than mid, 2.00 × better than slow; 3 of 4 pairs"
+    assert "without pairs of which one has no number" in drawn.sub
+    pairs = {(row[0], row[1]): row[4] for row in drawn.numbers[0].rows}
+    assert (pairs["alg", "slow"], pairs["alg", "mid"]) == ("3 of 4", "4")
+
+
+def test_of_an_axis_that_turns_round_the_table_says_why_it_is_not_told(make: Any, tmp_path: Path) -> None:
+    """The strip alone gave the reason; beside each level of the table stood "yes"."""
+    values = {("a", 1): 40.0, ("b", 1): 30.0, ("c", 1): 10.0, ("a", 2): 40.0, ("b", 2): 60.0}
+    drawn = repeated(make, tmp_path / "r.db", {cell: (v, v * 1.001, v * 1.002) for cell, v in values.items()})
+
+    last = [row[-1] for row in drawn.numbers[0].rows if row[0] == "alg"]
+    assert last == ["no: another is better where not every level gave a number", "no", "yes"]
+
+
+def test_a_title_of_two_files_says_where_one_has_no_effect(make: Any, tmp_path: Path) -> None:
+    """ "8.00 × better by n, best at 8 (node07, a.db)" was all that a page of two files said."""
+    a, b = (f"node07, {name}.db" for name in "ab")
+
+    assert of_two(make, tmp_path, (2.0, 1.0)).title == f"rate: 8.00 × better by n, best at 8 ({a}); no clear effect ({b})"  # fmt: skip
