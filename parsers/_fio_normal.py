@@ -11,8 +11,8 @@ import re
 from typing import Final
 
 from parsers._bounds import Parts, check_lines
+from parsers._fio_rates import Rates, block_of, plain, size
 from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
-from parsers.text import number
 
 _HOST = re.compile(r"^\s*<[^<>\s]+> ?")
 _PROGRESS = re.compile(r"^\s*Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
@@ -70,8 +70,6 @@ _MAY_TELL = re.compile(  # what all other lines that are read have in them
 _STATISTICS: Final = {"min": "min", "max": "max", "avg": "mean", "stdev": "sd"}
 _DEPTH: Final = {"IO depths": "iodepth_level", "submit": "iodepth_submit", "complete": "iodepth_complete"}
 _WHICH: Final = {"slat": "slat", "clat": "clat", "lat": "lat", "sync": "lat"}
-_DECIMAL: Final = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_SIZE = re.compile(r"([\d.]+)([kKmMGTPE]?)(i?)(B|bit)?(?:/s)?")
 
 
 _DECIMAL_COMMA = re.compile(r"avg= *\d+,\d")  # between figures of a line fio prints a comma and a blank
@@ -128,6 +126,7 @@ class _Reader:
         self.job: Job | None = None
         self.ended = True  # the job's last line was seen
         self.direction = ""
+        self.rates: dict[str, Rates] = {}  # of the job's directions
         self.list: tuple[str, str, int] | None = (
             None  # direction, metric and factor of the percentiles that follow
         )
@@ -168,7 +167,7 @@ class _Reader:
         if self.job is None and not self.closed and (_NEW.match(line) or _OLD.match(line)):
             self.job = Job(name="")  # an extract without the line that names the job
             self._add(self.job)
-            self.ended, self.list = True, None
+            self.ended, self.list, self.rates = True, None, {}
             self._job_line(self.job, line)
         elif self.job is not None and not _GROUP_NEW.match(line) and not _GROUP_OLD.match(line):
             self._job_line(self.job, line)
@@ -223,7 +222,7 @@ class _Reader:
             options=dict(options),
         )
         self._add(self.job)
-        self.ended, self.direction, self.list = False, "", None
+        self.ended, self.direction, self.list, self.rates = False, "", None, {}
 
     def _job_line(self, job: Job, line: str) -> None:
         rows = job.rows
@@ -241,10 +240,13 @@ class _Reader:
         elif match := _NEW.match(line):
             self.direction = match[1]
             self.decimal = "i" not in match[3].partition("b")[0] and "i" in match[4]
-            self._totals(job, match[1], match[5], match[3], match[2], match[6], binary=False)
+            self._totals(
+                job, match[1], Rates(match[3], match[4], match[5], match[2], int(match[6]), binary=False)
+            )
         elif match := _OLD.match(line):
             self.direction = match[1]
-            self._totals(job, match[1], match[2], match[3], match[4], match[5], binary=True)
+            moved, bandwidth, iops, runtime = (text.replace(" ", "") for text in match.groups()[1:])
+            self._totals(job, match[1], Rates(bandwidth, "", moved, iops, int(runtime), binary=True))
         elif _SYNC.match(line):
             self.direction = "sync"
         elif match := _TIMES.match(line):
@@ -268,7 +270,7 @@ class _Reader:
                 metric = {"usr": "usr_cpu", "sys": "sys_cpu"}.get(key, key)
                 if metric not in ("usr_cpu", "sys_cpu", "ctx", "majf", "minf"):
                     continue
-                if (read := _plain(value)) is None or (metric.endswith("_cpu") and not value.endswith("%")):
+                if (read := plain(value)) is None or (metric.endswith("_cpu") and not value.endswith("%")):
                     self.report.unread.append(line.strip())
                 else:
                     rows.append((None, "total", metric, read / 100 if value.endswith("%") else read))
@@ -289,9 +291,9 @@ class _Reader:
         elif match := _TARGET.match(line):
             job.notes.append(("latency_target", match[1]))
         elif match := _STEADY.match(line):
-            if (bandwidth := _size(match[2], binary=False)) is not None:
+            if (bandwidth := size(match[2], binary=False)) is not None:
                 rows.append((None, "steady", "bandwidth", bandwidth))
-            if (iops := _plain(match[3])) is not None:
+            if (iops := plain(match[3])) is not None:
                 rows.append((None, "steady", "iops", iops))
             if match[1] == "no":
                 job.notes.append(("not_steady", f"the steady state asked for was not reached{match[4]}"))
@@ -315,7 +317,7 @@ class _Reader:
         """
         if self.decimal:
             return KIB * (1000 if unit.startswith("M") else 1) / (8 if unit.endswith("bit") else 1)
-        return _size(f"1{unit}", binary=unit in ("KB", "MB", "GB", "Kbit", "Mbit")) or 0.0
+        return size(f"1{unit}", binary=unit in ("KB", "MB", "GB", "Kbit", "Mbit")) or 0.0
 
     def _nanoseconds(self) -> bool:
         """Does this fio count nanoseconds (3.0 on)? Then `lat (usec): 2=` starts at 1 µs, not at 0."""
@@ -331,30 +333,43 @@ class _Reader:
         direction = "sync" if which == "sync" else f"{self.direction} {prio}".strip()
         return direction, _WHICH.get(which, "")
 
-    def _totals(
-        self, job: Job, direction: str, io: str, bw: str, iops: str, runtime: str, *, binary: bool
-    ) -> None:
+    def _totals(self, job: Job, direction: str, rates: Rates) -> None:
+        self.rates[direction] = rates
         for metric, value in (
-            ("io_bytes", _size(io.replace(" ", ""), binary=binary)),
-            ("bandwidth", _size(bw.replace(" ", ""), binary=binary)),
-            ("iops", _plain(iops)),
-            ("runtime", int(runtime) * NS["msec"]),
+            ("io_bytes", size(rates.moved, binary=rates.binary)),
+            ("bandwidth", rates.best_bandwidth(block=block_of(job.options.get("bs", ""), direction))),
+            ("iops", rates.best_iops()),
+            ("runtime", rates.runtime * NS["msec"]),
         ):
             if value:
                 job.rows.append((direction, "total", metric, value))
             elif value is None:
-                self.report.unread.append(f"{direction}: {metric} of io={io}, bw={bw}, iops={iops}")
+                self.report.unread.append(
+                    f"{direction}: {metric} of io={rates.moved}, bw={rates.bandwidth}, iops={rates.iops}"
+                )
+
+    def _count(self, job: Job, direction: str, count: int) -> None:
+        """Take the rates of a direction from its count of I/Os, which has all its digits, where the two go together."""
+        if rates := self.rates.get(direction):
+            block = block_of(job.options.get("bs", ""), direction)
+            found = {"bandwidth": rates.best_bandwidth(count, block), "iops": rates.best_iops(count)}
+            job.rows[:] = [
+                (way, statistic, metric, found.get(metric) or value)
+                if (way, statistic) == (direction, "total")
+                else (way, statistic, metric, value)
+                for way, statistic, metric, value in job.rows
+            ]
 
     def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
         pairs = dict(self._whole(_PAIR.findall(text), r"samples|avg|stdev" if "nan" in text else r"samples"))
-        samples = _plain(pairs.get("samples", ""))
-        if any(_plain(value) is None for value in pairs.values()):
+        samples = plain(pairs.get("samples", ""))
+        if any(plain(value) is None for value in pairs.values()):
             self.report.unread.append(f"{metric}: {text}")
         for theirs, ours in _STATISTICS.items():
-            value = _plain(pairs.get(theirs, ""))
+            value = plain(pairs.get(theirs, ""))
             if value is not None and not (ours == "sd" and (samples == 1 if samples else value == 0)):
                 job.rows.append((direction or None, ours, metric, value * factor))
-        if (share := _plain(pairs.get("per", ""))) is not None:
+        if (share := plain(pairs.get("per", ""))) is not None:
             job.rows.append((direction, "mean", "bandwidth_share", share / 100))
         if samples:
             job.rows.append((direction, metric, "samples", samples))
@@ -369,6 +384,8 @@ class _Reader:
             for direction, count in zip(ways, counts, strict=False):
                 if len(count) < 19 and int(count):
                     job.rows.append((direction, "total", f"{key}_ios", int(count)))
+                    if key == "total":
+                        self._count(job, direction, int(count))
 
     def _closing_line(self, line: str) -> None:
         groups = self.report.groups
@@ -387,10 +404,10 @@ class _Reader:
             return
         direction = name.lower()
         for metric, statistic, value in (
-            ("bandwidth", "total", _size(total, binary=binary)),
-            ("bandwidth", "min", _size(low, binary=binary)),
-            ("bandwidth", "max", _size(high, binary=binary)),
-            ("io_bytes", "total", _size(io, binary=binary)),
+            ("bandwidth", "total", size(total, binary=binary)),
+            ("bandwidth", "min", size(low, binary=binary)),
+            ("bandwidth", "max", size(high, binary=binary)),
+            ("io_bytes", "total", size(io, binary=binary)),
             ("runtime", "min", int(first) * NS["msec"]),
             ("runtime", "max", int(last) * NS["msec"]),
         ):
@@ -429,28 +446,8 @@ def _disk(name: str, text: str) -> Disk:
             for direction, value in zip(("read", "write"), (both or "").split("/"), strict=False):
                 if value.isdecimal() and len(value) < 19:
                     disk.rows.append((direction, statistic, metric, int(value) * factor))
-        if (queue := _plain(pairs.get(f"{prefix}in_queue", ""))) is not None:
+        if (queue := plain(pairs.get(f"{prefix}in_queue", ""))) is not None:
             disk.rows.append((None, statistic, "disk_in_queue", queue * NS["msec"]))
-        if (util := _plain(pairs.get(f"{prefix}util", ""))) is not None:
+        if (util := plain(pairs.get(f"{prefix}util", ""))) is not None:
             disk.rows.append((None, statistic, "disk_util", util / 100))
     return disk
-
-
-def _plain(text: str) -> float | None:
-    """Read `15.9k`, `3581.8k`, `99.41%`, `-nan%`: powers of 1000."""
-    text = text.rstrip("%")
-    value = number(text)
-    if value is None and text and text[-1] in _DECIMAL and (value := number(text[:-1])) is not None:
-        value *= _DECIMAL[text[-1]]
-    return value
-
-
-def _size(text: str, *, binary: bool) -> float | None:
-    """Read `62.2MiB/s`, `100Mi`, `48972KB/s`, `498Mbit/s` in bytes; `binary`: K is 1024 though no i stands there."""
-    match = _SIZE.fullmatch(text)
-    value = number(match[1]) if match else None
-    if match is None or value is None:
-        return None
-    power = "kmgtpe".find(match[2].lower()) + 1 if match[2] else 0
-    value *= (1024.0 if match[3] or binary else 1000.0) ** power
-    return value / 8 if match[4] == "bit" else value

@@ -14,6 +14,8 @@ tables["measurements"], one row per number that fio measured, labels
                      steady state; "members": mean over the disks below a dm or md device
 
 Zero that means "not measured" (an unused direction, disable_clat=1, slat of a synchronous engine) is no row.
+"total" iops and bandwidth of normal text, which rounds each figure, are those of its count of I/Os or of what is rounded least
+(`_fio_rates`).
 With group_reporting, "min" and "max" of bandwidth and iops are sums of the processes' own minima and maxima
 (before 3.0 their means): never the group's.
 
@@ -63,7 +65,7 @@ from parsers.measurement import (
 )
 
 NAME: Final = "fio"
-VERSION: Final = 5
+VERSION: Final = 6
 PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 

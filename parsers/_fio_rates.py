@@ -1,0 +1,156 @@
+"""The figures of fio's normal text: what each was before fio rounded it, and the rates of a direction as exactly as the text tells them.
+
+A line has the bandwidth twice (MiB/s and MB/s) beside the bytes moved and the time, each with four digits at most, and the count of I/Os
+further down has all of its own. `226 MiB/s (238 MB/s)(1024 MiB/4521 msec)` is 237.5 MB/s: of its three the bytes say most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, Self
+
+from parsers.text import number
+from parsers.units import size_bytes
+
+_PREFIXES: Final = "kmgtpe"
+_DECIMAL: Final = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_SIZE = re.compile(r"([\d.]+)([kKmMGTPE]?)(i?)(B|bit)?(?:/s)?")
+_COUNT = re.compile(r"([\d.]+)([kKmMGTP]?)")
+_PER_DIRECTION = re.compile(r"\((\w)\) ([^\s,]+)")
+_WAYS: Final = ("read", "write", "trim")
+
+
+class Rounded(NamedTuple):
+    """A figure as printed, and between what it lies: low ≤ value before it was rounded < high."""
+
+    value: float
+    low: float
+    high: float
+
+    def times(self, factor: float) -> Self:
+        return type(self)(*(factor * v for v in self))
+
+    @property
+    def width(self) -> float:
+        """The bound of its rounding, as a share."""
+        return (self.high - self.low) / self.value
+
+    def meets(self, other: Rounded) -> bool:
+        return self.low <= other.high and other.low <= self.high
+
+
+def plain(text: str) -> float | None:
+    """Read `15.9k`, `3581.8k`, `99.41%`, `-nan%`: powers of 1000."""
+    text = text.rstrip("%")
+    value = number(text)
+    if value is None and text and text[-1] in _DECIMAL and (value := number(text[:-1])) is not None:
+        value *= _DECIMAL[text[-1]]
+    return value
+
+
+def size(text: str, *, binary: bool) -> float | None:
+    """Read `62.2MiB/s`, `100Mi`, `48972KB/s`, `498Mbit/s` in bytes; `binary`: K is 1024 though no i stands there."""
+    match = _SIZE.fullmatch(text)
+    value = number(match[1]) if match else None
+    return None if match is None or value is None else value * _unit(match, binary=binary)
+
+
+def _unit(match: re.Match[str], *, binary: bool) -> float:
+    power = _PREFIXES.find(match[2].lower()) + 1 if match[2] else 0
+    return (1024.0 if match[3] or binary else 1000.0) ** power / (8 if match[4] == "bit" else 1)
+
+
+def _rounded(digits: str, prefix: str, unit: float, *, old: bool) -> Rounded | None:
+    """Return between what a figure lies that fio's num2str has made (lib/num2str.c).
+
+    It divides whole numbers, so one without a prefix is cut. Of 9.996 Mi it prints `9.00Mi`: a fraction that is rounded to 1 loses it,
+    so decimals that are all 0 may stand for almost 1 more. Before 3.0 the decimals are those of a count of 1024ths: they tell little.
+    """
+    value = number(digits)
+    if value is None:
+        return None
+    whole, _, decimals = digits.partition(".")
+    half = 0.5 * 10.0 ** -len(decimals)
+    if not prefix:
+        low, high = value, value + 1
+    elif old:
+        low, high = (float(whole), float(whole) + 1) if decimals else (value - 0.5, value + 1)
+    else:
+        # a thousandth: what the divisions before the last one cut off
+        low, high = value - half, value + (1 if decimals and not decimals.strip("0") else half) + 1e-3
+    return Rounded(value, low, high).times(unit)
+
+
+def _bytes(text: str, *, binary: bool) -> Rounded | None:
+    match = _SIZE.fullmatch(text)
+    return match and _rounded(match[1], match[2], _unit(match, binary=binary), old=binary)
+
+
+def _count(text: str, *, old: bool) -> Rounded | None:
+    match = _COUNT.fullmatch(text)
+    return match and _rounded(match[1], match[2], _DECIMAL[match[2]], old=old)
+
+
+class Rates(NamedTuple):
+    """What the line of a direction prints; `binary`: of a fio before 2.17, whose K is 1024."""
+
+    bandwidth: str
+    other: str  # the same in the other kind of unit; "" where fio prints it once
+    moved: str
+    iops: str
+    runtime: int  # ms
+    binary: bool
+
+    def best_bandwidth(self, count: int = 0, block: int = 0) -> float | None:
+        """Return the bandwidth (B/s) from the figures that were rounded least. count: I/Os; block: bytes of each; 0: not known.
+
+        What does not go with the bandwidth as printed tells nothing: I/Os under way at the end are bytes and no I/Os.
+        """
+        printed = _bytes(self.bandwidth, binary=self.binary)
+        return printed and _least_rounded(printed, self._bandwidths(count, block))
+
+    def _bandwidths(self, count: int, block: int) -> Iterator[Rounded | None]:
+        if count and self.runtime:
+            yield _exact(count * block * 1000 / self.runtime)
+        iops = _count(self.iops, old=self.binary)
+        yield iops and iops.times(block)
+        moved = _bytes(self.moved, binary=self.binary)
+        yield moved.times(1000 / self.runtime) if moved and self.runtime else None
+        yield _bytes(self.other, binary=self.binary)
+
+    def best_iops(self, count: int = 0) -> float | None:
+        """Return the IOPS, from the count of I/Os where it is known and goes with the IOPS as printed."""
+        printed = _count(self.iops, old=self.binary)
+        counted = _exact(count * 1000 / self.runtime) if self.runtime else None
+        return printed and _least_rounded(printed, [counted])
+
+
+def _exact(value: float) -> Rounded:
+    return Rounded(value, value, value)
+
+
+def _least_rounded(printed: Rounded, others: Iterable[Rounded | None]) -> float:
+    if not printed.value:
+        return printed.value
+    known = [printed, *(one for one in others if one and one.value and one.meets(printed))]
+    return min(known, key=lambda one: one.width).value
+
+
+def block_of(printed: str, direction: str) -> int:
+    """Return the block size that the line of a job's options prints for a direction, in bytes; 0 where it has several or is rounded.
+
+    >>> block_of("(R) 4096B-4096B, (W) 64.0KiB-64.0KiB, (T) 4096B-4096B", "write")
+    65536
+    """
+    own = dict(_PER_DIRECTION.findall(printed))
+    if not own:
+        ranges = printed.split("/")
+        own = dict(zip("RWT", ranges * (1 if len(ranges) == 3 else 3), strict=False))
+    asked_for = [own.get(way[0].upper(), "") for way in _WAYS if direction in (way, "mixed")]
+    edges = {edge for both in asked_for for edge in both.split("-")}
+    try:
+        block = size_bytes(edges.pop()) if len(edges) == 1 else 0
+    except ValueError:
+        return 0
+    return block if "." not in printed or block % 512 == 0 else 0
