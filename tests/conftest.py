@@ -125,9 +125,10 @@ os.environ["PINSWEEP_ALLOW_DISTURBED"] = "1"  # tests run side by side; tests of
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _runtime_folder_of_this_worker(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Sweeps of other tests, and of the developer, are none that a test waits for."""
+def _folders_of_this_worker(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Sweeps of other tests, and of the developer, are none that a test waits for; baselines and timings of a test are not kept for the developer."""
     os.environ["PINSWEEP_RUNTIME_DIR"] = str(tmp_path_factory.mktemp("runtime"))
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="session")

@@ -75,6 +75,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         **{name: value for name, value in os.environ.items() if name != "PINSWEEP_NO_WARM_UP"},
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_DATA_HOME": str(folder / "data"),
         "PINSWEEP_RUNTIME_DIR": str(folder / "runtime"),
         "PINSWEEP_ALLOW_DISTURBED": "1",  # the tests share the machine
         "COLUMNS": "80",
