@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow  # modules are imported anew from another tree
+
 ROOT = Path(__file__).resolve().parents[2]
 OVERLAY = Path(__file__).resolve().parent / "new_tool"
 

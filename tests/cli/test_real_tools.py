@@ -81,6 +81,7 @@ repeats: 1
         report = json.loads(stdout(tmp_path / "f.db", 1))
         assert report["fio version"].startswith("fio-")
 
+    @pytest.mark.slow
     def test_a_file_of_the_users_survives_every_mode(self, pinsweep: Cli, tmp_path: Path) -> None:
         thesis = tmp_path / "thesis"
         thesis.write_bytes(os.urandom(4 << 20))
@@ -296,6 +297,7 @@ repeats: 1
         assert pinsweep("run", "t.yaml", "-o", "t.db").returncode == 0
         assert sorted(entry.name for entry in tmp_path.iterdir()) == ["t.db", "t.yaml"]
 
+    @pytest.mark.slow
     def test_many_small_files_and_a_large_one(self, pinsweep: Cli, tmp_path: Path) -> None:
         text = """\
 schema: 1

@@ -88,6 +88,7 @@ def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) ->
     )  # or what is kept of a large file would be of another one
 
 
+@pytest.mark.slow
 def test_a_text_that_is_run_again_after_another_one_is_asked_for_again(pinsweep: Cli, tmp_path: Path) -> None:
     """Nothing is to do in the third session, but it makes the first text the last one."""
     texts = ECHO, ECHO.replace("repeats: 3", "repeats: 2")

@@ -435,6 +435,7 @@ def test_a_row_that_only_one_side_has_is_no_cell_that_only_it_has(
     assert "only B" not in formats.as_junit(found)
 
 
+@pytest.mark.slow
 def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -> None:
     """Two files of one name. In B's the queue of depth 4 holds eight times what was asked for (F1); depth 8 is sound on both sides."""
     paths = []

@@ -636,6 +636,7 @@ def test_an_update_that_took_three_days_is_one_change(nightly: Nightly) -> None:
     assert sum(line.endswith(": 1 change") for line in listed) == 10
 
 
+@pytest.mark.slow
 def test_what_changed_on_several_hosts_alike_is_told_once_for_all(nightly: Nightly) -> None:
     for host in ("n1", "n2"):
         nightly.add([20e3] * 7 + [18e3] * 7, [OLD] * 7 + [NEW] * 7, host=host)

@@ -359,7 +359,7 @@ def test_a_hidden_series_takes_its_verticals_normal_and_floor_along(
         assert figure.locator(dashed).count() == 0
 
 
-@pytest.mark.parametrize("width", [1280, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("width", [pytest.param(width, marks=pytest.mark.slow) for width in (1280, 400)])
 def test_the_chart_that_answers_looks_as_the_one_that_stood_there(
     browser: Browser, full: Path, width: int
 ) -> None:
