@@ -60,8 +60,8 @@ MOST_ROWS = 200
 MOST_OPEN = 32
 """Rows of a table that says what no picture does: a longer one is closed."""
 
-_FITS = 6
-"""Columns; a table of more is cut off in half of the page's width."""
+_FITS, _SHORT = 6, 4
+"""Columns; a table of more is cut off in half of the page's width, where its author made it for that, and where they did not."""
 
 ROW = -1
 """In a row of `Table.of`: of the whole row, whatever its columns."""
@@ -226,11 +226,13 @@ class Figure:
     @property
     def layout(self) -> str:
         """How it stands on the page: "half" of the width, "beside" (words beside its picture, tables of more than _FITS columns below both), or
-        "" over all of it."""
-        if not self.half:
+        "" over all of it. One panel never takes more than half of it, whatever its figure would have taken with several."""
+        if not self.half and (len(self.panels) != 1 or self.lanes or self.grid):
             return ""
-        wide = any(len(t.doubted.columns) > _FITS and not t.heat for t in self.tables)
-        return "beside" if wide and self.panels else "half"
+        wide = any(
+            len(t.doubted.columns) > (_FITS if self.half else _SHORT) and not t.heat for t in self.tables
+        )
+        return "beside" if self.panels and (wide or (self.strip and not self.half)) else "half"
 
     @property
     def shown(self) -> Runs:
