@@ -18,10 +18,10 @@ from parsers.errors import UserError
 from reports import numbers
 from reports.checks import audit
 from reports.checks.audited import audit_of
-from reports.checks.doubts import LEGEND
+from reports.checks.doubts import LEGEND, doubting_all, of_all_numbers
 from reports.draw.figure import MARK
 from reports.numbers import formulas
-from reports.results import model, naming
+from reports.results import convicted, model, naming
 from reports.results.command_lines import without
 from reports.results.grouping import group_by
 from reports.results.levels import LevelKey, Levels
@@ -203,8 +203,10 @@ def show_result(path: Path, *, bars: bool = False, width: int = WIDTH) -> str:
 
 def _shown(path: Path, bars: bool, width: int) -> str:
     results = load([path])
-    doubtful = audit.convicted(audit_of(results))
-    out = [_head(results, path), ""]
+    found = audit.convicted(audit_of(results))
+    of_all = doubting_all(results, found)
+    doubtful = convicted.without(found, of_all)
+    out = [_head(results, path), *wrapped(of_all_numbers(dict.fromkeys(of_all, "")), width=width), ""]
     by_sweep = results.by_sweep(r for tool in results.told for r in results.shown(tool))
     for sweep, runs in by_sweep.items():
         out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep, width)]

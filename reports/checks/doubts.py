@@ -12,7 +12,7 @@ from reports.checks.audit import convicted, doubts
 from reports.checks.audited import audit_of
 from reports.draw.figure import MARK, ROW, Figure, Table
 from reports.results import naming
-from reports.results.convicted import OTHER, CellKey, Guilty, checks_of, doubting
+from reports.results.convicted import OTHER, CellKey, Guilty, checks_of, doubting, of_all
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -24,6 +24,11 @@ LEGEND = f"{MARK}: doubtful, by the checks named; pinsweep audit says why."
 def of_results(results: Results, *, digest: bool = True) -> Guilty:
     """Return the cells that a check convicts. `digest`: as for `audit_of`."""
     return convicted(audit_of(results, digest=digest))
+
+
+def doubting_all(results: Results, guilty: Guilty) -> tuple[str, ...]:
+    """Return the checks that doubt all numbers of some results: they are told once, at the head, and mark none."""
+    return of_all(guilty, {cell_key(run) for tool in results.told for run in results.shown(tool)})
 
 
 def of_all_numbers(ids: Mapping[str, str]) -> str:

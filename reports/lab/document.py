@@ -13,7 +13,7 @@ from typing import Final
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
-from reports.checks.doubts import of_figure, of_results
+from reports.checks.doubts import doubting_all, of_figure, of_results
 from reports.draw import figure as model
 from reports.lab import columns
 from reports.lab.figures import layout
@@ -32,7 +32,6 @@ from reports.page.model import Block, Check, Page
 from reports.page.model import Section as PageSection
 from reports.report import axis_effects
 from reports.report.all_runs import placement_text, run_row
-from reports.report.build import doubting_all
 from reports.results.convicted import without
 from reports.results.described import abouts
 from reports.results.grouping import group_by

@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
-from reports.checks.audit import Finding, cell_key, convicted
+from reports.checks.audit import Finding, convicted
 from reports.checks.audited import audit_of
-from reports.checks.doubts import of_all_numbers, of_figure
+from reports.checks.doubts import doubting_all, of_all_numbers, of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.page.model import Block, Drawing, KeyNumber, Page, Placements, Section
@@ -28,7 +28,7 @@ from reports.report.machine import drawings
 from reports.report.overview import figure as overview_figure
 from reports.report.placement import of_hosts
 from reports.report.possible import with_shares
-from reports.results.convicted import Guilty, of_all, without
+from reports.results.convicted import Guilty, without
 from reports.results.described import abouts
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -88,11 +88,6 @@ def _title(titles: Sequence[str]) -> str:
     if any("," in title for title in titles):
         return "; ".join(titles)
     return fmt.words(titles) or "pinsweep results"
-
-
-def doubting_all(results: Results, guilty: Guilty) -> tuple[str, ...]:
-    """Return the checks that doubt all numbers of a page: they are told in its first sentence, and mark none."""
-    return of_all(guilty, {cell_key(run) for tool in results.told for run in results.shown(tool)})
 
 
 def _of_all(checks: Iterable[str]) -> str:

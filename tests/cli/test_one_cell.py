@@ -344,8 +344,9 @@ def test_whatever_was_edited_tells_the_cells_apart(
     exported = json.loads(called("export", "a.db", "--format", "json").stdout)
     metrics = called("export", "a.db", "--openmetrics").stdout
 
-    # the tests beside this one may disturb it
-    lines = [line.replace("⚠ D1", "") for line in shown.splitlines() if "reply " in line]
+    lines = [
+        line.replace("⚠ D1", "") for line in shown.splitlines() if "reply " in line
+    ]  # others may disturb one of two
     assert len(set(lines)) == len(lines) == 2, shown
     assert all(any(line.split("reply")[0].split() == word.split() for line in lines) for word in told), shown
     assert len(set(numbers)) == 2, numbers

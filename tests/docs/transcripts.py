@@ -19,6 +19,7 @@ from pathlib import Path
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DOUBT = re.compile(r"⚠ [A-Z]\d+(?:, [A-Z]\d+)* *")
+_DOUBT_OF_ALL = re.compile(r"^⚠ doubtful: all numbers.*?(?=\n\n)\n", re.MULTILINE | re.DOTALL)
 _RANGE = re.compile(r"\[[\d.]+ to [^]]+\]")  # on a busy machine in the place of a ±
 _NUMBER = re.compile(
     r"≈?±?<?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?"
@@ -90,7 +91,8 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def lacking(printed: Sequence[str], shown: Sequence[str]) -> str | None:
     """Return the first line of a part of what is shown (parts end at `…`) that is not printed behind the part before it; "(no more)"
     where more is printed than shown; None where all is as shown."""
-    left = [_RANGE.sub("±100 %", _DOUBT.sub("", line)) for line in printed]
+    quiet = _DOUBT_OF_ALL.sub("", "\n".join(printed)).split("\n") if printed else []
+    left = [_RANGE.sub("±100 %", _DOUBT.sub("", line)) for line in quiet]
     gap = False
     for is_gap, lines in itertools.groupby(shown, lambda line: line == "…"):
         if is_gap:

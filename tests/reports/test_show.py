@@ -120,6 +120,20 @@ def test_the_best_bears_the_mark_of_a_check(make: Any, tmp_path: Path) -> None:
     assert show.summary(results, audit.audit(results)) == ["s  zeta 42 ms ⚠ G1 in all 2 cells"]
 
 
+def test_what_doubts_all_numbers_is_told_once(make: Any, tmp_path: Path) -> None:
+    doubted = commands(make, tmp_path / "r.db", dict.fromkeys((1, 2), ("zeta 42",) * 3))
+    partly = commands(
+        make, tmp_path / "s.db", {1: ("zeta 10", "zeta 20", "zeta 90"), 2: ("zeta 42", "zeta 43", "zeta 44")}
+    )
+
+    head, once, blank, *rest = show.show_result(doubted).splitlines()[1:]
+
+    assert (once, blank) == ("⚠ doubtful: all numbers, by G1 (an option that changed nothing)", ""), head
+    assert "⚠" not in "".join(rest)
+    assert "1  ⚠ G11  zeta 20" in show.show_result(partly)
+    assert "all numbers" not in show.show_result(partly)
+
+
 def test_several_matches_of_a_metric_are_counted(make: Any, tmp_path: Path) -> None:
     texts = {a: (f"zeta {a}\nzeta 100\nzeta 200",) for a in (1, 2)}
     path = commands(make, tmp_path / "r.db", texts)
