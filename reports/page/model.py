@@ -202,6 +202,7 @@ class Drawing:
     machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
     numbers: tuple[KeyNumber, ...]  # of all of it
     levels: tuple[Level, ...]
+    loose: bool = False  # is a number of runs that were not placed?
     timed: str = ""  # in which circumstances all times of caches were taken, in a sentence
     picked: str = ""  # which of several a number is that is not the best, in a sentence
     packages: tuple[Part, ...]  # and memory without CPUs

@@ -241,18 +241,11 @@ class _Reach:
     memory: frozenset[int]
 
     @classmethod
-    def of(cls, runs: Iterable[Run], topology: Topology) -> Self:
-        """Return what they were bound to; of one that was not placed, all that it might have used."""
-        runs = list(runs)
+    def of(cls, runs: Iterable[Run]) -> Self:
+        """Return what they were bound to: nothing of one that was not placed."""
         groups = [group for run in runs for group in run.placed]
-        free = any(not run.placed for run in runs)
-        bound = {node for group in groups for node in (*group.membind, *group.interleave)}
-        return cls(
-            pus=frozenset(cpu for group in groups for cpu in group.cpus).union(
-                topology.allowed_cpus if free else ()
-            ),
-            memory=frozenset(bound).union(topology.allowed_nodes if free else ()),
-        )
+        bound = (node for group in groups for node in (*group.membind, *group.interleave))
+        return cls(pus=frozenset(cpu for group in groups for cpu in group.cpus), memory=frozenset(bound))
 
     def touches(self, pus: Cpus, memory: frozenset[int]) -> bool:
         return not (self.pus.isdisjoint(pus) and self.memory.isdisjoint(memory))
@@ -278,6 +271,7 @@ class _Measured:
     times: Mapping[Key, Sequence[AccessTime]]
     together: _Reach  # of the numbers that are drawn
     ran: _Reach  # of every run that gave a number
+    loose: bool  # is a number that is drawn of runs that were not placed?
     lacking: str
     matrix: str  # the figure of its links
     guilty: Guilty
@@ -291,15 +285,16 @@ class _Measured:
         numbers = {key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()}
         shown = {run for key, own in numbers.items() if key[:1] != ("disk",) for n in own for run in n.runs}
         shown -= {run for spot in spots if spot.source is not None for run in spot.number.runs}
-        cores = _Reach.of((run for spot in spots if spot.both_ways for run in spot.number.runs), topology)
-        together = _Reach.of(shown, topology)
+        cores = _Reach.of(run for spot in spots if spot.both_ways for run in spot.number.runs)
+        together = _Reach.of(shown)
         return cls(
             session=session,
             topology=topology,
             numbers=numbers,
             times=group_by(times, lambda time: _of_run(time.run, topology)),
             together=replace(together, pus=together.pus | cores.pus),  # from core to core no memory is asked
-            ran=_Reach.of([run for run in ran if run.placed], topology),
+            ran=_Reach.of(ran),
+            loose=any(not run.placed for run in shown),
             lacking=_lacking(spots),
             matrix=_matrix(spots),
             guilty=guilty,
@@ -315,7 +310,7 @@ class _Measured:
         ]
         timed = [cache.time for cache in every if cache.time]
         common = _common(timed)
-        used = self.together.pus | _Reach.of([time.run for time in timed], self.topology).pus
+        used = self.together.pus | _Reach.of([time.run for time in timed]).pus
         packages = [
             self._package(index, [self._node(*box, used, common) for box in own])
             for index, own in boxes.items()
@@ -341,6 +336,7 @@ class _Measured:
                 for cache in self._timed(self.topology.allowed_cpus, self.times.get((), ()))
                 if cache.time
             ),
+            loose=self.loose or any(not time.run.placed for time in timed),
             timed=f"In a cache: {common[0][:1].lower()}{', '.join(common)[1:]}." if common else "",
             picked=_picked(n for own in self.numbers.values() for n in own),
             packages=tuple(packages),
@@ -426,6 +422,8 @@ class _Measured:
         """Return what is said of a part without a number of its own."""
         if self.together.touches(cpus, memory):
             return "measured only together with other parts"
+        if self.loose:
+            return "perhaps used by runs that were not placed"
         return "has no number here; see the figures" if self.ran.touches(cpus, memory) else "not measured"
 
     def _caches(self, node: NumaNode | None, cores: Sequence[Core]) -> list[_Cache]:
@@ -434,7 +432,7 @@ class _Measured:
         if node:
             return self._timed(cpus, self.times.get(("node", node.os_index), ()))
         near = (t for key, own in self.times.items() if key[:1] == ("node",) for t in own)
-        return self._timed(cpus, [t for t in near if _Reach.of([t.run], self.topology).pus <= cpus])
+        return self._timed(cpus, [t for t in near if t.run.placed and _Reach.of([t.run]).pus <= cpus])
 
     def _timed(self, cpus: Cpus, times: Sequence[AccessTime]) -> list[_Cache]:
         """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that lies in it

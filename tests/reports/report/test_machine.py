@@ -517,3 +517,23 @@ def test_where_there_are_no_arcs_the_drawing_points_at_the_matrix(
     assert ("matrix below" in text) == (nodes == 5)
     assert ("Between nodes</b>" in text) == (nodes == 5)
     assert all(f'id="{target}"' in text for target in re.findall(r'<a href="#([^"]+)">matrix below', text))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_no_square_is_filled_for_a_run_that_was_not_placed(make: Any, tmp_path: Path) -> None:
+    """Both PUs of a machine stood filled, "one of these numbers was measured there", for a program that ran wherever the kernel put it."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / "memory-only-node.xml").read_text()
+    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    for n in (1, 2, 2):
+        maker.add("s", "command", {"command": "s", "metrics": metrics, "n": n}, f"rate {n}\n", axes=("n",))
+    result = maker.write()
+
+    pictures = [part.squares for part in parts(drawn(result)) if part.squares]
+    render_report([result], tmp_path / "r.html", static=True)
+
+    assert [picture.used for picture in pictures] == [0] * len(pictures)
+    page = (tmp_path / "r.html").read_text()
+    assert "filled: one of these numbers was measured there; none is for runs that were not placed." in page
+    assert "perhaps used by runs that were not placed" in page
+    assert "measured only together" not in page
