@@ -118,7 +118,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels, los
         title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
         sub=sub.strip()
         + without_bytes(shown.values())
-        + wording.repeats(drawn, runs, "Band")
+        + wording.repeats(drawn, runs)
         + wording.hollow(drawn, runs)
         + curve_rows.dimmed(ranked, "time")
         + rest

@@ -168,7 +168,7 @@ def _figure(
         f"{fmt.words(map(str.capitalize, kernels))}, {wording.ran(seen, program_name)}; the best rate of a run.",
         " Ring: 95 % of that curve’s maximum." if "rings" in marks else "",
         " Dotted: as many times one thread." if "references" in marks else "",
-        wording.repeats(drawn, runs, "Band"),
+        wording.repeats(drawn, runs),
         curve_rows.crossed(drawn),
         wording.hollow(drawn, seen),
         curve_rows.dimmed(ranked, "bandwidth"),
@@ -562,10 +562,14 @@ def _key_numbers(
         alike: {size_of[of] for of in own} - {0} for alike, own in group_by(panels, _without_size).items()
     }
     for of, lines in panels.items():
-        members, others = of_panels[of], sizes[_without_size(of)]
-        if size_of[of] < max(others, default=0):
+        members, same = of_panels[of], _without_size(of)
+        if size_of[of] < max(sizes[same], default=0):
             continue
-        largest = "the largest array" if len(others) > 1 else ""
+        tried = {
+            _array_bytes(run) for own in panels if _without_size(own) == same for run in of_panels[own]
+        } - {0}
+        lost = " that was not disturbed" if max(tried, default=0) > size_of[of] else ""
+        largest = f"the largest array{lost}" if len(tried) > 1 else ""
         remote = next((dict(c.sound) for c in lines if c.name == "remote"), {})
         for line in lines:
             if not line.sound:

@@ -141,21 +141,29 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
 
 
 def marks(panels: Iterable[Panel]) -> frozenset[str]:
-    """Return the kinds of marks that some pictures have: what a caption may explain. "hollow" is one, and "pairs"; "ranges" are the others."""
+    """Return the kinds of marks that some pictures have: what a caption may explain. "hollow" is one, "pairs", and "bands"; "ranges", which are bars,
+    are others."""
     found = set()
-    for name, rows in ((name, rows) for p in panels for name, rows in p.wide["datasets"].items() if rows):
-        pairs = sum(bool(row.get("pair")) for row in rows)
-        found |= {name} if pairs < len(rows) or name != "ranges" else set()
-        found |= {"pairs"} if pairs else set()
-        found |= {"hollow"} if any(row.get("hollow") for row in rows) else set()
+    for spec in (panel.wide for panel in panels):
+        areas = {layer["data"]["name"] for layer in spec["layer"] if layer["mark"]["type"] == "area"}
+        for name, rows in spec["datasets"].items():
+            single = [row for row in rows if not row.get("pair")]
+            bands = (
+                [row for row in single if not row.get("alone")] if name == "ranges" and name in areas else []
+            )
+            found |= {name} if len(bands) < len(single if name == "ranges" else rows) else set()
+            found |= {"pairs"} if len(single) < len(rows) else set()
+            found |= {"bands"} if bands else set()
+            found |= {"hollow"} if any(row.get("hollow") for row in rows) else set()
     return frozenset(found)
 
 
-def repeats(panels: Sequence[Panel], runs: Sequence[Run], what: str = "Bars") -> str:
+def repeats(panels: Sequence[Panel], runs: Sequence[Run]) -> str:
     """Say what shows the repeats in some pictures, " Bars: lowest to highest of the repeats."; of two repeats it is two dots. "" where
     nothing does."""
     drawn = marks(panels)
-    said = f" {what}: lowest to highest {over(runs)}." if "ranges" in drawn else ""
+    what = " and ".join(word for kind, word in (("bands", "band"), ("ranges", "bars")) if kind in drawn)
+    said = f" {fmt.sentence(what)}: lowest to highest {over(runs)}." if what else ""
     return said + (" Two dots: both repeats." if "pairs" in drawn else "")
 
 

@@ -11,6 +11,7 @@ import functools
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -121,6 +122,7 @@ def fill(
     spec["usermeta"] = {
         "fine": {"x": [_texts(ticks) for ticks in x.fine], "y": [_texts(ticks) for ticks in y.fine]}
     }
+    spec["layer"], spec["datasets"] = _barred(spec["layer"], spec["datasets"])
     spec["layer"] = _paired(spec["layer"], spec["datasets"])
     spec["layer"] = _hollowed(spec)
     encoding = spec["encoding"]
@@ -164,6 +166,32 @@ def _hollowed(spec: Spec) -> list[Spec]:
         if mark["type"] == "point" or (mark["type"] in _HOLLOW and name not in dotted):
             layers.append(_where("datum.hollow", {**layer, "mark": {**mark, **_HOLLOW[mark["type"]]}}))
     return layers
+
+
+def _barred(layers: Sequence[Spec], datasets: Mapping[str, Rows]) -> tuple[list[Spec], dict[str, Rows]]:
+    """Return the layers and the data so that of a band a part of one x, which has no width, is a bar (`alone`)."""
+    out, data = [], dict(datasets)
+    for layer in layers:
+        name, encoding = layer["data"]["name"], layer.get("encoding", {})
+        if layer["mark"]["type"] != "area" or encoding.get("detail", {}).get("field") != "segment":
+            out.append(layer)
+            continue
+        parts = Counter(_part(row) for row in data[name] if not row.get("pair"))
+        alone = [not row.get("pair") and parts[_part(row)] == 1 for row in data[name]]
+        if not any(alone):
+            out.append(layer)
+            continue
+        data[name] = [
+            {**row, "alone": True} if own else row for row, own in zip(data[name], alone, strict=True)
+        ]
+        own = {key: of for key, of in encoding.items() if key not in ("detail", "order")}
+        bar = {**layer, "mark": {"type": "rule", "style": "whisker"}, "encoding": own}
+        out += [_where("!datum.alone", layer), _where("datum.alone", bar)]
+    return out, data
+
+
+def _part(row: Spec) -> tuple[Any, Any]:
+    return row["series"], row["segment"]
 
 
 def _paired(layers: Sequence[Spec], datasets: Mapping[str, Rows]) -> list[Spec]:

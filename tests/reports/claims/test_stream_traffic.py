@@ -113,6 +113,35 @@ def test_of_arrays_of_several_sizes_the_key_number_is_of_the_largest(make: Any, 
     assert (number.value, number.context) == ("12.0", "1 thread, array_size 20000000, the largest array")
 
 
+def test_the_largest_array_may_be_one_of_which_no_run_is_sound(make: Any, tmp_path: Path) -> None:
+    """ "the largest array" stood beside one of 1 MiB where those of 16 and 128 MiB were measured, and disturbed."""
+    maker = make.Maker(tmp_path / "r.db")
+    for elements, status in ((1_000_000, "ok"), (20_000_000, "disturbed")):
+        text = make.stream_text(12e3, 1).replace("20000000", str(elements))
+        maker.add("s", "stream", {"threads": 1, "array_size": elements}, text, axes=("array_size",), status=status)  # fmt: skip
+
+    (number,) = build.build(load.load([maker.write()])).key_numbers
+
+    assert number.context == "1 thread, array_size 1000000, the largest array that was not disturbed"
+
+
+def test_a_band_of_one_thread_count_is_a_bar(make: Any, tmp_path: Path) -> None:
+    """ "Band: lowest to highest of the repeats." stood over dots beside which nothing was drawn: a band of one x has no width."""
+    maker = make.Maker(tmp_path / "r.db")
+    for of in (9e3, 10e3, 12e3):
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(of, 1), axes=("threads",))
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(2 * of, 2), axes=("threads",), status="disturbed")  # fmt: skip
+
+    found = stream.chapter(load.load([maker.write()])).figures[0]
+
+    assert "Bars: lowest to highest of the repeats." in found.sub
+    assert "and" not in found.sub
+    rows = found.panels[0].wide["datasets"]["ranges"]
+    assert [(row["low"], row["high"], row["alone"]) for row in rows] == [(9.0, 12.0, True)]
+    kinds = {layer["mark"]["type"] for layer in found.panels[0].wide["layer"] if layer["data"]["name"] == "ranges"}  # fmt: skip
+    assert kinds == {"area", "rule"}
+
+
 def test_hosts_with_arrays_of_their_own_sizes_each_have_their_number(make: Any, tmp_path: Path) -> None:
     """Arrays are as large as the caches of a host ask for: that of one is not to be left out for the other's."""
     files = []
