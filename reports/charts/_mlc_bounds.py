@@ -12,6 +12,7 @@ from reports.draw.figure import Runs, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread, differs
 from reports.numbers.possible import Spot, memory_peak, spot
+from reports.numbers.stream import array_bytes, in_caches
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -27,6 +28,8 @@ class Beside:
     rate: Spread  # B/s
     measured: bool
     said: str  # in the table: of what it is
+    counted: str = ""  # "STREAM Triad with 4 threads"
+    of_memory: bool = True  # were its arrays larger than the caches, for all that is known?
     runs: Runs = ()  # that measured it
     whose: str = ""  # of a panel of several places: of which curve alone, by its name
 
@@ -39,27 +42,32 @@ class Elsewhere:
 
     @classmethod
     def of(cls, results: Results) -> Elsewhere:
-        """Return of each place the cell with the highest median, of Triad where it was measured; only of sound runs."""
+        """Return of each place the cell with the highest median, of Triad where it was measured: of those whose arrays no cache can hold, else of
+        those with the largest arrays; only of sound runs."""
         found = rates.frame([run for run in results.good("stream") if run.sound and spot(run)])
         kernel = next((k for k in reversed(stream.KERNELS) if (found["kernel"] == k).any()), "")
         own = found[found["kernel"] == kernel]
-        cells = group_by(zip(own["run"], own["bandwidth"], strict=True), lambda p: facets.cell(p[0]))
+        cells = group_by(zip(own["run"], own["bandwidth"], strict=True), lambda p: facets.cell(p[0])).values()
         best: dict[Spot, Beside] = {}
-        for pairs in cells.values():
-            runs = tuple(dict.fromkeys(run for run, _ in pairs))
-            at, rate = (
-                spot(runs[0]),
-                formulas.spread([rate for _, rate in pairs], stream.PRINTED["bandwidth"]),
-            )
-            if at and (at not in best or best[at].rate.median < rate.median):
-                name = (
-                    f"{kernel.capitalize()} (stand-in)"
-                    if stands_in(runs[0])
-                    else f"STREAM {kernel.capitalize()}"
-                )
-                said = f"{name}, {', '.join(filter(None, [_threads(runs[0]), wording.place(runs[0])]))}"
-                best[at] = Beside(name=name, rate=rate, measured=True, said=said, runs=runs)
+        for at, alike in group_by(cells, lambda pairs: spot(pairs[0][0])).items():
+            whole = [pairs for pairs in alike if not in_caches(pairs[0][0])]
+            most = max(array_bytes(pairs[0][0]) or 0.0 for pairs in alike)
+            largest = whole or [pairs for pairs in alike if (array_bytes(pairs[0][0]) or 0.0) == most]
+            told = (_beside(kernel, pairs, of_memory=bool(whole)) for pairs in largest)
+            if at:
+                best[at] = max(told, key=lambda one: one.rate.median)
         return cls(best=best)
+
+
+def _beside(kernel: str, pairs: Sequence[tuple[Run, float]], *, of_memory: bool) -> Beside:
+    """pairs: the runs of a cell, each with its rate."""
+    run, _ = pairs[0]
+    name = f"{kernel.capitalize()} (stand-in)" if stands_in(run) else f"STREAM {kernel.capitalize()}"
+    counted = _threads(run)
+    return Beside(
+        name=name, rate=formulas.spread([rate for _, rate in pairs], stream.PRINTED["bandwidth"]), measured=True, of_memory=of_memory,
+        counted=f"{name} with {counted}" if counted else name, said=", ".join(filter(None, [name, counted, wording.place(run)])), runs=tuple(dict.fromkeys(run for run, _ in pairs)),
+    )  # fmt: skip
 
 
 def _threads(run: Run) -> str:
@@ -88,8 +96,8 @@ def beside(curves: Iterable[LoadCurve], elsewhere: Elsewhere) -> list[Beside]:
 
 
 def stamp(curves: Sequence[LoadCurve], known: Sequence[Beside]) -> str:
-    """Say "never saturated: STREAM Triad moves 21.3 GB/s here" of curves of one place whose latency never doubled, where something else
-    at that place moved more; "latency never doubled" where nothing tells whether the memory could; "" of any other panel, as of one
+    """Say "never saturated: STREAM Triad with 4 threads moves 21.3 GB/s here" of curves of one place whose latency never doubled, where something else
+    at that place moved more, not from caches; "latency never doubled" where nothing tells whether the memory could; "" of any other panel, as of one
     in which only a hollow curve doubled: a reader sees that it did."""
     told = [load for load in curves if not load.hollow]
     if (
@@ -100,12 +108,14 @@ def stamp(curves: Sequence[LoadCurve], known: Sequence[Beside]) -> str:
         return ""
     most = max((load.most for load in told), key=lambda s: s.median)
     more = [
-        one for one in known if one.measured and one.rate.median > most.median and differs(one.rate, most)
+        one
+        for one in known
+        if one.measured and one.of_memory and one.rate.median > most.median and differs(one.rate, most)
     ]
     if not more or len({load.place for load in told}) > 1:
         return "latency never doubled"
     best = max(more, key=lambda one: one.rate.median)
-    return f"never saturated: {best.name} moves {fmt.quantity(best.rate.median, 'B/s')} here"
+    return f"never saturated: {best.counted} moves {fmt.quantity(best.rate.median, 'B/s')} here"
 
 
 def table(

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from orchestrator.placement.place import resolve
 from orchestrator.placement.selectors import Unplaceable
-from orchestrator.tools.stream import last_level_bytes
 from parsers.errors import PinsweepError
 from parsers.measurement import number, whole
 from reports.checks import Fault, Level, check
@@ -21,6 +20,7 @@ from reports.checks._cells import (
     sweeps,
 )
 from reports.numbers.possible import module_peak
+from reports.numbers.stream import array_bytes, cache_bytes, in_caches
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
@@ -47,11 +47,6 @@ def _rate(run: Run, kernel: str = "triad") -> float | None:
     return next((row.bandwidth for row in rates(run) if row.kernel == kernel), None)
 
 
-def _array_bytes(run: Run) -> float | None:
-    elements, width = _facts(run, "array_size", "bytes_per_element")
-    return elements * (width or 8) if elements else None
-
-
 _LEAST_ELEMENTS = 1_000_000
 """STREAM's run rules: "4 x the size of the sum of all the last-level caches used in the run, or 1 million elements, whichever is larger"."""
 
@@ -74,18 +69,14 @@ def array_too_small(results: Results) -> Iterator[Fault]:
         yield Fault(level="info", run=untold[0], cell=cells, runs=tuple(untold), text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
     for runs in by_cell(results.good("stream")).values():
         run = runs[0]
-        size, machine = _array_bytes(run), run.session.topology
-        if size and machine is not None:
-            cpus = tuple(cpu for group in run.placed for cpu in group.cpus) or tuple(
-                p.os_index for p in machine.pus
-            )
-            caches = last_level_bytes(machine, cpus)
-            if size < 4 * caches:
-                swept: Level = "warn" if 3 * size <= caches else "info"
-                yield Fault(
-                    level=swept if sweeps(run, "array_size") else "error", run=run,
-                    text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
-                )  # fmt: skip
+        size, machine = array_bytes(run), run.session.topology
+        if size and in_caches(run):
+            caches = cache_bytes(run)
+            swept: Level = "warn" if 3 * size <= caches else "info"
+            yield Fault(
+                level=swept if sweeps(run, "array_size") else "error", run=run,
+                text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
+            )  # fmt: skip
         elements, _ = _facts(run, "array_size", "bytes_per_element")
         if size and machine is None and elements and elements < _LEAST_ELEMENTS:
             yield Fault(
@@ -114,9 +105,9 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
         most = max((row.bandwidth for row in rates(run) if row.kernel in BYTES), default=0.0)
         if peak and most > peak and not sweeps(run, "array_size"):
             yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")))  # fmt: skip
-    known = [r for r in results.good("stream") if _array_bytes(r) and not sweeps(r, "array_size")]
+    known = [r for r in results.good("stream") if array_bytes(r) and not sweeps(r, "array_size")]
     for alike in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
-        by_size = group_by(alike, lambda r: _array_bytes(r) or 0.0)
+        by_size = group_by(alike, lambda r: array_bytes(r) or 0.0)
         for size, same_size in by_size.items():
             larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
             for runs in by_cell(same_size).values():
@@ -263,7 +254,7 @@ def units(results: Results) -> Iterator[Fault]:
         by_turn = group_by(run.measured(), lambda row: (str(row.get("kernel")), whole(row.get("run"))))
         rows = {key: {row.metric: row.value for row in own} for key, own in by_turn.items()}
         for (kernel, turn), values in rows.items():
-            size = sizes.get(turn) or _array_bytes(run)
+            size = sizes.get(turn) or array_bytes(run)
             if kernel not in BYTES or not size or not values.get("time_min") or "bandwidth" not in values:
                 continue
             expected = size / 8 * BYTES[kernel]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 
+from orchestrator.tools.stream import last_level_bytes
 from parsers import stream
-from parsers.measurement import Parsed
+from parsers.measurement import Parsed, number
 from reports.numbers import formulas
 from reports.numbers._curves import lines
 from reports.numbers._repeats import median
@@ -34,6 +35,31 @@ def numbers(run: Run) -> Iterator[Number]:
 def metric_of(kernel: str) -> str:
     """Return what a doubt of a kernel's bandwidth speaks of, as `Name.tells_of`: repeats that are far apart by the triad may agree on the add."""
     return f"bandwidth/{kernel}"
+
+
+def array_bytes(run: Run) -> float | None:
+    """Return the size of one array; None of a text that does not tell it."""
+    facts = run.parsed.facts if run.parsed else {}
+    elements, width = (
+        number(v) if isinstance(v := facts.get(name), int | float) else None
+        for name in ("array_size", "bytes_per_element")
+    )
+    return elements * (width or 8) if elements else None
+
+
+def cache_bytes(run: Run) -> int:
+    """Return the last-level caches of the packages on which a run was, of all where it was not placed; 0 where the machine is not known."""
+    machine = run.session.topology
+    if machine is None:
+        return 0
+    cpus = tuple(cpu for group in run.placed for cpu in group.cpus)
+    return last_level_bytes(machine, cpus or tuple(p.os_index for p in machine.pus))
+
+
+def in_caches(run: Run) -> bool:
+    """Are its arrays smaller than STREAM's rules ask for: each 4 × the caches? False where one of both is not known."""
+    size = array_bytes(run)
+    return size is not None and size < 4 * cache_bytes(run)
 
 
 def curve_numbers(curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
