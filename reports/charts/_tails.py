@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from reports.charts._peak_names import mode_text, note_box, peak_names
 from reports.charts.soundness import counted as counted_runs
 from reports.charts.soundness import is_hollow
 from reports.draw import axes, label_placement, vega
@@ -192,11 +193,6 @@ def together(found: Sequence[Distribution]) -> str:
     return ", the repeats together" if any(len(d.runs) > 1 for d in found) else ""
 
 
-def mode_text(mode: Mode) -> str:
-    """Return "15.0 µs, 6.0 %"."""
-    return f"{fmt.quantity(mode.at, 'ns')}, {fmt.percent(mode.share)}"
-
-
 def _time_axis(found: Sequence[Distribution], title: str) -> axes.Axis:
     low = min(max(d.buckets[0].low, 1.0) for d in found)
     high = max(max(d.buckets[-1].high, d.largest) for d in found)
@@ -268,7 +264,7 @@ def _tail_data(
         references = [{"x": timer, "x2": timer, "y": plot.y.low, "y2": plot.y.high}]
         text = f"timer {fmt.quantity(timer, 'ns')}"
         notes = [{"x": timer, "y": plot.y.low, "text": text, "dx": 5, "dy": -6, "align": "left"}]
-    taken = [_box(note, plot) for note in notes]
+    taken = [note_box(note, plot) for note in notes]
     ruled = [(plot.at(r["x"], r["y"]), plot.at(r["x2"], r["y2"])) for r in references]
     beside = _tail_names(drawn, normal, taken, ruled, plot)
     return {
@@ -390,9 +386,13 @@ def histogram_panel(
         plot = Plot(frame=frame, x=x, y=y)
         notes = _quantile_notes(known, plot)
         uprights = [plot.at(value, 1)[0] for value, _ in known]
-        notes += _mode_notes(modes, buckets, notes, uprights, plot)
-        notes = [{"series": d.name, **note} for note in notes]
-        data = {"bars": bars, "references": references, "notes": notes}
+        named, leads = peak_names(modes, buckets, notes, uprights, plot)
+        data = {
+            "bars": bars,
+            "references": references,
+            "leads": [{"series": d.name, **lead} for lead in leads],
+            "notes": [{"series": d.name, **note} for note in (*notes, *named)],
+        }
         series = [vega.Series(name=d.name, colour=colour)]
         return vega.fill("histogram", frame=frame, x=x, y=y, series=series, data=data)
 
@@ -430,102 +430,10 @@ def _quantile_notes(known: Sequence[tuple[float, str]], plot: Plot) -> Rows:
             "x": value, "y": plot.y.high, "text": text, "dx": 5 if right else -5,
             "dy": 8 + (14 * row if right else 0), "align": "left" if right else "right",
         }  # fmt: skip
-        if any(label_placement.touch(_box(mark, plot), _box(other, plot)) for other in notes):
+        if any(label_placement.touch(note_box(mark, plot), note_box(other, plot)) for other in notes):
             mark["dy"] = 22
         notes.append(mark)
     return notes
-
-
-def _mode_notes(
-    modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, uprights: Sequence[float], plot: Plot
-) -> Rows:
-    """Name the modes above their peaks, the largest first, where there is room beside the `others` and the `uprights` (px)."""
-    peaks = [_peak(mode, buckets) for mode in modes]
-    taken = [_box(note, plot) for note in others]
-    bars = [(plot.at(b.low, b.n), plot.at(b.high, b.n)[0]) for b in buckets if b.high > plot.x.low]
-    across = [plot.at(*at)[0] for at in peaks]
-    notes: Rows = []
-    for i, mode in sorted(enumerate(modes), key=lambda m: -m[1].share):
-        near = (
-            i > 0 and across[i] - across[i - 1] < 80,
-            i + 1 < len(across) and across[i + 1] - across[i] < 80,
-        )
-        sides = _SIDES.get(near, _SIDES[False, False])
-        if note := _above(
-            *peaks[i], (mode_text(mode), fmt.quantity(mode.at, "ns")), plot, taken, bars, sides, uprights
-        ):
-            notes.append(note)
-            taken.append(_box(note, plot))
-    return notes
-
-
-def _peak(mode: Mode, buckets: Sequence[Bucket]) -> tuple[float, float]:
-    """Return where a mode's highest bucket is: its middle on a log axis (ns), and its count."""
-    inside = [b for b in buckets if mode.low * 0.999 <= b.low and b.high <= mode.high * 1.001]
-    top = max(inside, key=lambda b: b.n)
-    return math.sqrt(top.low * top.high), float(top.n)
-
-
-_SIDES = {(False, False): (0, 1, -1), (False, True): (-1, 0, 1), (True, False): (1, 0, -1)}
-"""Where a name goes first by whether there is a neighbour to the left, to the right: centred, begun (1) or ended (-1) at the peak."""
-
-
-def _above(
-    x: float,
-    y: float,
-    texts: Sequence[str],
-    plot: Plot,
-    taken: Sequence[label_placement.Box],
-    bars: Sequence[tuple[label_placement.Point, float]],
-    sides: Sequence[float],
-    uprights: Sequence[float],
-) -> dict[str, Any] | None:
-    """Return a note above a point: the first of some texts that has room there, aside, at an upright or a line of text higher; at last the
-    first on an upright. None where there is no room."""
-    px, _ = plot.at(x, y)
-    for text, passed in (*((text, uprights) for text in texts), (texts[0], ())):
-        for dy, left in itertools.product((-6.0, -20.0, -34.0), _beside(px, text, sides, passed, plot)):
-            note = {"x": x, "y": y, "text": text, "dx": round(left - px, 1), "dy": dy, "align": "left"}
-            box = _box(note, plot)
-            covered = any(start < box[2] and right > box[0] and top < box[3] for (start, top), right in bars)
-            if (
-                box[1] > _HIGHEST
-                and not covered
-                and not any(box[0] - 2 < at < box[2] + 2 for at in passed)
-                and not any(label_placement.touch(box, other) for other in taken)
-            ):
-                return note
-    return None
-
-
-def _beside(
-    px: float, text: str, sides: Sequence[float], uprights: Sequence[float], plot: Plot
-) -> Iterator[float]:
-    """Give where a text at a peak may begin, all in px: at its `sides`, then at the uprights that are near."""
-    width = label_placement.text_width(text, 11.5)
-    most = plot.frame.plot_width + plot.frame.right - width
-    wishes = [px - width / 2 + side * (width / 2 - 4) for side in sides]
-    for at in uprights:
-        wishes += [
-            left for left in (at - width - _CLEAR, at + _CLEAR) if left - _FAR < px < left + width + _FAR
-        ]
-    return (min(max(wish, 2.0), most) for wish in wishes)
-
-
-_CLEAR: Final = 4.0
-"""Px from an upright to a name beside it."""
-
-_FAR: Final = 16.0
-"""Px from a peak to the end of its name, at most."""
-
-_HIGHEST: Final = -6.0
-"""Pixels above the plot that a name may reach into: above them stands what the axis counts."""
-
-
-def _box(note: dict[str, Any], plot: Plot) -> label_placement.Box:
-    px, py = plot.at(note["x"], note["y"])
-    width = label_placement.text_width(note["text"], 11.5) if note["align"] == "right" else 0.0
-    return label_placement.box_of(px + note["dx"] - width, py + note["dy"], note["text"], 11.5)
 
 
 def over_repeats(value: Spread | None) -> str:
@@ -540,7 +448,14 @@ def over_repeats(value: Spread | None) -> str:
 
 def modes_text(d: Distribution) -> str:
     """Return "20.0 ns, 78 %; 50.0 ns, 22 %, in 1 of 3 repeats": three repeats apart make three modes, too; "22 % around 50.0 ns, where no repeat has a
-    peak" of one that they make together; and whether the shares are those of each repeat."""
+    peak" of one that they make together; and whether the shares are those of each repeat. A single mode is "one"."""
+    if len(d.modes) < 2:
+        return ", ".join(
+            [
+                "one",
+                *(_where(d.in_repeats(mode), d) for mode in d.modes if d.in_repeats(mode) < len(d.by_run)),
+            ]
+        )
     in_all = all(d.in_repeats(mode) == len(d.by_run) for mode in d.modes)
     told = [_mode_in_repeats(mode, d) for mode in d.modes]
     differ = in_all and not d.steady_modes
@@ -549,10 +464,13 @@ def modes_text(d: Distribution) -> str:
 
 def _mode_in_repeats(mode: Mode, d: Distribution) -> str:
     n = d.in_repeats(mode)
-    if n == 0:
-        return f"{fmt.percent(mode.share)} around {fmt.quantity(mode.at, 'ns')}, where no repeat has a peak"
-    few = f", in {n} of {fmt.plural(len(d.by_run), 'repeat')}" if n < len(d.by_run) else ""
-    return f"{mode_text(mode)}{few}"
+    told = mode_text(mode) if n else f"{fmt.percent(mode.share)} around {fmt.quantity(mode.at, 'ns')}"
+    return told if n == len(d.by_run) else f"{told}, {_where(n, d)}"
+
+
+def _where(n: int, d: Distribution) -> str:
+    """Say of a mode that not all repeats have in how many it is."""
+    return f"in {n} of {fmt.plural(len(d.by_run), 'repeat')}" if n else "where no repeat has a peak"
 
 
 def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access", of: int = 0) -> Table:
@@ -562,7 +480,7 @@ def numbers(found: Iterable[Distribution], *, metric: str, noun: str = "access",
         (d.runs, (
             d.name, fmt.count(d.n), *(over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
             fmt.quantity(d.largest, "ns"), over_repeats(d.repeats("mean")), over_repeats(d.repeats("sd")),
-            modes_text(d) if len(d.modes) > 1 else "one" if d.n >= _FEWEST else fmt.NOTHING,
+            modes_text(d) if d.n >= _FEWEST else fmt.NOTHING,
         ))
         for d in found  # one after the other: the buckets of all of them are large
     ]  # fmt: skip

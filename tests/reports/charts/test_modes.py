@@ -280,3 +280,35 @@ def test_the_name_of_a_mode_lies_on_no_upright(make: Any, tmp_path: Path, modes:
         ]
         assert named
         assert not any(start < at < end for start, end in zip(starts, ends, strict=True) for at in uprights)
+
+
+@pytest.mark.parametrize("modes", [(39, 78, 161), (60, 100, 160, 260), (80, 160, 320)])
+def test_a_name_over_the_peak_of_another_has_a_hairline_to_its_own(
+    make: Any, tmp_path: Path, modes: Sequence[int]
+) -> None:
+    """ "78.1 ns" stood right above the bar of 39 ns, and "410 µs" above that of 179 µs."""
+    samples = {float(at) * (1 + 0.001 * k): 100 * (1 + i) for i, at in enumerate(modes) for k in range(3)}
+    found = figure(make, tmp_path / "r.db", [({"target": "memory", "bytes": 2**30}, samples)])
+
+    (histogram,) = [panel for panel in found.panels if panel.title.startswith("Histogram")]
+    for spec in (histogram.wide, histogram.narrow):
+        (low, high), wide = spec["encoding"]["x"]["scale"]["domain"], spec["width"]
+        named = [note for note in spec["datasets"]["notes"] if " ns" in note["text"] and "med" not in note["text"]]  # fmt: skip
+        at = {note["text"]: wide * math.log(note["x"] / low) / math.log(high / low) for note in named}
+        led = {lead["x_px"] for lead in spec["datasets"]["leads"]}
+        assert len(named) > 1
+        for note in named:
+            start = at[note["text"]] + note["dx"]
+            end = start + label_placement.text_width(note["text"], 11.5)
+            over = [text for text, px in at.items() if start < px < end and text != note["text"]]
+            assert not over or round(at[note["text"]], 1) in led, (note["text"], over)
+
+
+def test_a_single_mode_says_in_how_many_repeats_it_is(make: Any, tmp_path: Path) -> None:
+    """ "one" stood in the table where the other one says that no repeat has a peak there."""
+    maker = make.Maker(tmp_path / "r.db")
+    for at in (100, 148):
+        maker.add("s", "poke", {"target": "memory", "bytes": 2**30}, make.poke_text([at * 1.5 ** (i / 600) for i in range(600)]), axes=("bytes",))  # fmt: skip
+    (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
+
+    assert found.numbers[0].rows[0][-1] == "one, where no repeat has a peak"
