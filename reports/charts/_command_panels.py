@@ -176,7 +176,9 @@ def _curves_panel(
                 lines, tested, scale.factor, lambda v, s: f"{at(v)} · {wording.exact(s, unit)}"
             ),
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
-            "crosses": curve_rows.cross_rows(crosses, plot, colours if len(named) > 1 else None),
+            "crosses": curve_rows.cross_rows(
+                crosses, plot, colours if len(named) > 1 else None, lines, scale.factor
+            ),
         }
         data["rings"] = [
             {"series": line.name, "x": best[2], "y": line.medians[best[2]] / scale.factor}

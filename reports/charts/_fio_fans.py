@@ -215,7 +215,7 @@ def _panel(
                 for row in curve_rows.point_rows([line], depths, 1.0, tip(line.name))
             ],
             "ranges": curve_rows.range_rows(fan.lines, depths, 1.0),
-            "crosses": curve_rows.cross_rows(crosses, plot),
+            "crosses": curve_rows.cross_rows(crosses, plot, None, fan.lines),
         }
         data |= curve_rows.end_names(fan.lines, plot, 1.0, data["crosses"])
         if limit:

@@ -458,7 +458,7 @@ def _panel(
             "points": curve_rows.point_rows(lines, depths, factor, tip),
             "tails": curve_rows.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
             "ranges": curve_rows.range_rows(lines, depths, factor),
-            "crosses": curve_rows.cross_rows(crosses, plot),
+            "crosses": curve_rows.cross_rows(crosses, plot, None, lines, factor),
             **(curve_rows.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
         }
         data |= curve_rows.end_names(lines, plot, factor, data["crosses"])

@@ -170,10 +170,7 @@ def rate_panel(times: Sequence[Line], panels: Sequence[Sequence[Line]], title: s
     colours = curve_rows.colours(panels)
     lines = [replace(line.rates, dimmed=line.dimmed) for line in times]
     everything = [v for own in panels for line in own for _, y in line.rates.points for v in (y.low, y.high)]
-    scale = fmt.scale_to_largest(everything, "B/s")
-    y = axes.decades(
-        [v / scale.factor for v in everything], f"Bandwidth, {scale.unit} (log scale)", margin=1.4
-    )
+    y = axes.decades(everything, "Bandwidth (log scale)", unit="B/s", margin=1.4)
     tested = sorted({size for line in lines for size, _ in line.points})
     offers = {line.name: line.offers for line in times}
 
@@ -187,10 +184,10 @@ def rate_panel(times: Sequence[Line], panels: Sequence[Sequence[Line]], title: s
         drawn = [line for line in lines if line.points]
         data: dict[str, Rows] = {
             "points": curve_rows.point_rows(
-                lines, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {wording.exact(v, 'B/s')}"
+                lines, tested, 1.0, lambda n, v: f"{fmt.size(n)} · {wording.exact(v, 'B/s')}"
             ),
-            "ranges": curve_rows.range_rows(lines, tested, scale.factor),
-            **(curve_rows.end_names(lines, plot, scale.factor) if _are_named(lines) else {}),
+            "ranges": curve_rows.range_rows(lines, tested, 1.0),
+            **(curve_rows.end_names(lines, plot, 1.0) if _are_named(lines) else {}),
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors: list[tuple[label_placement.Point, str]] = []
@@ -198,11 +195,11 @@ def rate_panel(times: Sequence[Line], panels: Sequence[Sequence[Line]], title: s
         for line in [line for line in curve_rows.highlighted(drawn) if not line.hollow][:4]:
             half, peak = offers[line.name].half_size, offers[line.name].peak
             if half is not None and peak is not None:
-                at = {"x": half, "y": peak / 2 / scale.factor}
+                at = {"x": half, "y": peak / 2}
                 data["rings"].append({"series": line.name, **at})
                 anchors.append((plot.at(half, at["y"]), f"n½ {fmt.size(half)}"))
                 where.append({"series": line.name, **at})
-        segments = curve_rows.segments(drawn, plot, scale.factor)
+        segments = curve_rows.segments(drawn, plot, 1.0)
         bounds = (0.0, -10.0, frame.plot_width, frame.plot_height - 4)
         rings = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in anchors]
         for place, at in zip(

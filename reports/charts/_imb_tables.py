@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from parsers import imb
 from reports.charts import facets, wording
@@ -11,7 +12,7 @@ from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows
 from reports.draw.figure import MOST_OPEN, ROW, Figure, Table, row_of
 from reports.numbers import formulas
-from reports.numbers.formulas import Branch
+from reports.numbers.formulas import Branch, Spread
 from reports.numbers.imb import STATISTICS
 from reports.readings import groups
 from reports.results.model import Run
@@ -156,24 +157,56 @@ def _switches(line: Line) -> str:
     return ", ".join(map(fmt.size, agreed)) or ("not decided" if undecided else fmt.NOTHING)
 
 
+def _scales(
+    columns: Sequence[Sequence[float]], scale: Callable[[Sequence[float]], fmt.Scale]
+) -> list[fmt.Scale]:
+    """Return the unit of each column: one for all, but for columns that are far apart, as of shared memory and of a network."""
+    known = [max(of) for of in columns if of]
+    if known and max(known) <= _APART * min(known):
+        return [scale([v for of in columns for v in of])] * len(columns)
+    return [scale(of) for of in columns]
+
+
+_APART: Final = 100.0
+
+_LEAST: Final = 1e-3
+"""What of a column's unit is told in its own."""
+
+
+def _time(value: Spread, scale: fmt.Scale) -> str:
+    """Return "5.83", of much less, as of a collective without bytes, "480 ns"."""
+    if value.median >= _LEAST * scale.factor:
+        return wording.spread_text(value, scale, step=imb.PRINTED["time"])
+    return fmt.span((value.low, value.high), "ns", imb.PRINTED["time"])
+
+
+def _rate(value: float, scale: fmt.Scale) -> str:
+    """Return "0.0153", of much less "171 B/s"."""
+    return scale.number(value) if value >= _LEAST * scale.factor else fmt.quantity(value, "B/s")
+
+
 def numbers_table(benchmark: str, panels: Panels) -> Table:
     """Return the time of each size, and of PingPong the rate."""
     named, with_rates = with_names(panels), benchmark == "PingPong"
-    times = [y.median for _, line in named for size, y in line.points if size <= 65536]
-    scale = fmt.scale_for(times, "ns")
-    fast = fmt.scale_to_largest([v for _, line in named for v in line.rates.medians.values()], "B/s")
+    small = [[y.median for size, y in line.points if size <= 65536] for _, line in named]
+    times = _scales(small, lambda of: fmt.scale_for(of, "ns"))
+    rates = [list(line.rates.medians.values()) for _, line in named]
+    fast = _scales(rates, lambda of: fmt.scale_to_largest(of, "B/s"))
     sizes = sorted({size for _, line in named for size, _ in line.points})
     rows = []
     for size in sizes:
         row = [fmt.size(size)]
         found = [dict(line.points).get(size) for _, line in named]
-        row += [wording.spread_text(y, scale, step=imb.PRINTED["time"]) if y else fmt.NOTHING for y in found]
+        row += [_time(y, scale) if y else fmt.NOTHING for y, scale in zip(found, times, strict=True)]
         if with_rates:
-            row += [fast.number(size / y.median * 1e9) if y and size else fmt.NOTHING for y in found]
+            row += [
+                _rate(size / y.median * 1e9, scale) if y and size else fmt.NOTHING
+                for y, scale in zip(found, fast, strict=True)
+            ]
         rows.append(tuple(row))
-    columns = ["Message", *(f"{name}, {scale.unit}" for name, _ in named)]
-    if with_rates:
-        columns += [f"{name}, {fast.unit}" for name, _ in named]
+    units = [*times, *fast] if with_rates else times
+    names = [name for name, _ in named] * (2 if with_rates else 1)
+    columns = ["Message", *(f"{name}, {of.unit}" for name, of in zip(names, units, strict=True))]
     whose = dict(enumerate([line.cell for _, line in named] * (2 if with_rates else 1), start=1))
     metrics = [f"{benchmark}/{next(iter(line.statistics), 'time')}" for _, line in named] + [RATE] * len(
         named

@@ -13,7 +13,7 @@ from reports.charts import _mlc_bounds as bounds
 from reports.charts import facets, titles, wording
 from reports.charts._mlc_bounds import Beside, Elsewhere
 from reports.charts._mlc_curves import LoadCurve, heaviness, places_together
-from reports.charts._mlc_panel import knee, loaded_panel, sheet
+from reports.charts._mlc_panel import knee, loaded_panel, sheets
 from reports.draw import vega
 from reports.draw.figure import Figure, Key, Table, heat, row_of
 from reports.numbers import formulas
@@ -52,7 +52,7 @@ def loaded_figures(
     scale = fmt.scale_to_largest([fastest], "B/s")
     colours = _colours(every)
     seen = [load for curves in shown.values() for load in curves]
-    on = sheet(seen, (one for of in shown for one in known[of]), colours, scale)
+    on = sheets(shown, known, colours, scale)
     drawn = {load.name for load in seen}
     key = tuple(Key(name=name, colour=colour) for name, colour in colours.items() if name in drawn)
     load = load_words(runs)
@@ -60,7 +60,7 @@ def loaded_figures(
         wording.not_drawn(len(panels), len(shown)).strip(),
         f"{fmt.sentence(load)} beside the one that is timed." if load else "",
     ]
-    pictures = tuple(loaded_panel(of, curves, known[of], on) for of, curves in shown.items())
+    pictures = tuple(loaded_panel(of, curves, known[of], on[of]) for of, curves in shown.items())
     beside, family = bounds.table(panels, known, scale), bounds.family_table(panels, known, scale)
     figure = Figure(
         id=f"loaded-{sweep}",
@@ -70,7 +70,8 @@ def loaded_figures(
         if offers
         else "Latency over bandwidth",
         sub=f"Loaded latency, {wording.ran(_cells(shown), program_name)}. {_one_traffic(every)}One point per injection delay, least load at left"
-        f"{_marks(seen, [one for of in shown for one in known[of]], on.y.high)}"
+        f"{_marks(seen, [one for of in shown for one in known[of]], next(iter(on.values())).y.high)}"
+        f"{' Each panel has its own axis of bandwidth.' if len({one.x for one in on.values()}) > 1 else ''}"
         f"{wording.repeats(pictures, runs)}"
         f"{wording.hollow(pictures, _cells(shown))}"
         f"{wording.of_texts(_cells(shown))}",

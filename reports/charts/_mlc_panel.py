@@ -44,15 +44,27 @@ class Sheet:
         return row.latency.median > self.y.high
 
 
-def sheet(
-    curves: Sequence[LoadCurve], known: Iterable[Beside], colours: Mapping[str, str], scale: fmt.Scale
-) -> Sheet:
-    """Return colours and axes of the curves that are drawn: latency from 0 to `_top`, bandwidth from 0 to what holds all."""
-    fastest = max(row.bandwidth.high for load in curves for row in load.rows)
-    within = [one.rate.median for one in known if one.rate.median <= _WIDER * fastest]
-    x = axes.from_zero([v / scale.factor for v in (fastest, *within)], f"Bandwidth, {scale.unit}")
-    return Sheet(colours=colours, x=x, y=axes.from_zero([_top(curves)], "Latency, ns"), scale=scale)
+def sheets(
+    panels: Mapping[facets.Facet, Sequence[LoadCurve]], known: Mapping[facets.Facet, Sequence[Beside]], colours: Mapping[str, str], scale: fmt.Scale
+) -> dict[facets.Facet, Sheet]:  # fmt: skip
+    """Return colours and axes of each panel: latency from 0 to `_top` of all; bandwidth from 0 to what holds all curves, and of panels far apart those of
+    each."""
+    y = axes.from_zero([_top([load for curves in panels.values() for load in curves])], "Latency, ns")
+    most = {of: max(row.bandwidth.high for load in curves for row in load.rows) for of, curves in panels.items()}  # fmt: skip
+    alike = max(most.values()) <= _FAR * min(most.values())
+    found = {}
+    for of in panels:
+        shared = list(panels) if alike else [of]
+        fastest = max(most[one] for one in shared)
+        within = (beside.rate.median for one in shared for beside in known[one])
+        held = [fastest, *(rate for rate in within if rate <= _WIDER * fastest)]
+        x = axes.from_zero([v / scale.factor for v in held], f"Bandwidth, {scale.unit}")
+        found[of] = Sheet(colours=colours, x=x, y=y, scale=scale)
+    return found
 
+
+_FAR = 8.0
+"""Panels whose highest bandwidths are further apart share no axis of bandwidth: the slowest curve would be an upright at its left."""
 
 _SPARE = 1.15
 """So many of the highest point lie below the axis' end where all points do: more is an empty half."""

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from reports.draw import label_placement, vega
 from reports.draw.figure import Panel
@@ -244,13 +244,20 @@ class Cross:
 FAILED = "#A65B00"
 
 
-def cross_rows(crosses: Iterable[Cross], plot: Plot, colours: Mapping[str, str] | None = None) -> Rows:
-    """Return the rows of crosses on the x axis, those of one x above one another, each in the colour of its series, if that has one."""
+def cross_rows(
+    crosses: Iterable[Cross], plot: Plot, colours: Mapping[str, str] | None = None, curves: Sequence[Curve] = (), factor: float = 1.0
+) -> Rows:  # fmt: skip
+    """Return the rows of crosses on the x axis, those of one x above one another and above what the curves have there, each in the colour of its
+    series, if that has one."""
     rows: Rows = []
+    ends = ((x, end / factor) for line in curves for x, y in line.points for end in (y.low, y.median, y.high))
+    ink = [plot.at(*end) for end in ends]
     drawn = sorted(dict.fromkeys(crosses), key=lambda cross: cross.x)
     for x, own in group_by(drawn, lambda cross: cross.x).items():
-        for i, cross in enumerate(own):
-            up = 6 + 11 * i
+        across = plot.at(x, plot.y.first)[0]
+        taken = [plot.frame.plot_height - y for at, y in ink if abs(at - across) < _TOUCH]
+        places = [up for up in _UPS if all(abs(up - at) >= _TOUCH for at in taken)] or [*_UPS]
+        for cross, up in zip(own, itertools.chain(places, itertools.repeat(places[-1])), strict=False):
             rows.append(
                 {
                     "series": cross.series, "x": x, "y": plot.y.first, "up": up, "y_px": _px(plot.frame.plot_height - up),
@@ -258,6 +265,13 @@ def cross_rows(crosses: Iterable[Cross], plot: Plot, colours: Mapping[str, str] 
                 }
             )  # fmt: skip
     return rows
+
+
+_TOUCH: Final = 9.0
+"""Px between the middles of a cross and of a dot that do not touch."""
+
+_UPS: Final = tuple(range(6, 200, 11))
+"""Px above the axis at which crosses stand."""
 
 
 def failed(what: str, run: Run) -> str:

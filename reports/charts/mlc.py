@@ -204,6 +204,11 @@ class Idle:
     def which(self) -> str:
         return ", ".join(self.words)
 
+    @property
+    def random(self) -> bool:
+        """Was the buffer accessed at random? Nothing in order is held against that."""
+        return any(flag.id == "random_access" for run in self.runs if run.parsed for flag in run.parsed.flags)
+
 
 _LOADS: Final = frozenset({"l", "W", "d", "delays", "T", "U", "t"})
 """Options that say what the load does, for how long, and which lines of the buffer are walked over."""
@@ -239,7 +244,7 @@ def _access_time(idle: Idle, drawn: Container[Run]) -> AccessTime:
 
 def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
     """Return the idle latencies of own memory; of each machine with its largest buffer, since small ones lie in caches. Of those the
-    ones that are called as the lowest is. None of curves that were faster under more load: M1 says to leave their rows out of what is quoted."""
+    ones that are called as the lowest is, and of the same walk, in order or at random. None of curves that were faster under more load: M1 says to leave their rows out of what is quoted."""
     quotable = [idle for idle in found if not idle.undercut]
     own = [idle for idle in quotable if idle.home] or quotable
     alike = []
@@ -247,7 +252,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
         largest = max(idle.buffer for idle in same)
         alike += [idle for idle in same if idle.buffer == largest]
     best = min(alike, key=lambda idle: idle.value.median, default=None)
-    alike = [idle for idle in alike if best and idle.name == best.name]
+    alike = [idle for idle in alike if best and (idle.name, idle.random) == (best.name, best.random)]
     several = len(alike) > 1 and not any(idle.runs[0].captured for idle in alike)
     lowest = _lowest(alike, own) if several and len({idle.traffic for idle in alike}) == 1 else ""
     return [

@@ -141,7 +141,7 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
 
 
 def marks(panels: Iterable[Panel]) -> frozenset[str]:
-    """Return the kinds of marks that some pictures have: what a caption may explain. "hollow" is one, "pairs", and "bands"; "ranges", which are bars,
+    """Return the kinds of marks that some pictures have: what a caption may explain. "hollow" is one, "pairs", and "band"; "ranges", which are bars,
     are others."""
     found = set()
     for spec in (panel.wide for panel in panels):
@@ -153,7 +153,7 @@ def marks(panels: Iterable[Panel]) -> frozenset[str]:
             )
             found |= {name} if len(bands) < len(single if name == "ranges" else rows) else set()
             found |= {"pairs"} if len(single) < len(rows) else set()
-            found |= {"bands"} if bands else set()
+            found |= {"band"} if bands else set()
             found |= {"hollow"} if any(row.get("hollow") for row in rows) else set()
     return frozenset(found)
 
@@ -162,7 +162,7 @@ def repeats(panels: Sequence[Panel], runs: Sequence[Run]) -> str:
     """Say what shows the repeats in some pictures, " Bars: lowest to highest of the repeats."; of two repeats it is two dots. "" where
     nothing does."""
     drawn = marks(panels)
-    what = " and ".join(word for kind, word in (("bands", "band"), ("ranges", "bars")) if kind in drawn)
+    what = " and ".join(word for kind, word in (("band", "band"), ("ranges", "bars")) if kind in drawn)
     said = f" {fmt.sentence(what)}: lowest to highest {over(runs)}." if what else ""
     return said + (" Two dots: both repeats." if "pairs" in drawn else "")
 

@@ -285,14 +285,16 @@ class _Measured:
         numbers = {key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()}
         shown = {run for key, own in numbers.items() if key[:1] != ("disk",) for n in own for run in n.runs}
         shown -= {run for spot in spots if spot.source is not None for run in spot.number.runs}
-        cores = _Reach.of(run for spot in spots if spot.both_ways for run in spot.number.runs)
+        paired = [run for spot in spots if spot.both_ways for run in spot.number.runs]
+        every = any(not run.placed for run in paired)  # the tool itself went from core to core
+        cores = topology.allowed_cpus if every else _Reach.of(paired).pus
         together = _Reach.of(shown)
         return cls(
             session=session,
             topology=topology,
             numbers=numbers,
             times=group_by(times, lambda time: _of_run(time.run, topology)),
-            together=replace(together, pus=together.pus | cores.pus),  # from core to core no memory is asked
+            together=replace(together, pus=together.pus | cores),  # from core to core no memory is asked
             ran=_Reach.of(ran),
             loose=any(not run.placed for run in shown),
             lacking=_lacking(spots),

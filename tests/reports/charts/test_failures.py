@@ -228,3 +228,23 @@ def test_show_has_a_line_a_reason(make: Any, tmp_path: Path) -> None:
     assert "14 runs without numbers:" in said
     assert "  10 runs failed  s case=crash threads=1 and 4 more cells: exit status 3" in said
     assert "   4 runs failed  s case=half threads=8 and 1 more cell: timed out after 60 s" in said
+
+
+def test_no_cross_lies_on_a_value(make: Any, tmp_path: Path) -> None:
+    """The cross of a line that failed lay on the lowest value of another, of the same x."""
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    for alg, threads, rate in (("a", 1, 100.0), ("a", 2, 190.0), ("b", 1, 3.0), ("b", 2, 1.0), ("c", 1, 90.0), ("c", 2, 0)):  # fmt: skip
+        options = {"command": "s", "metrics": metrics, "alg": alg, "threads": threads}
+        maker.add("s", "command", options, f"rate {rate}\n" if rate else "", axes=("alg", "threads"), status="ok" if rate else "failed")  # fmt: skip
+    (figure,) = chapter(load([maker.write()])).figures
+
+    for spec in (figure.panels[0].wide, figure.panels[0].narrow):
+        (low, high), tall = spec["encoding"]["y"]["scale"]["domain"], spec["height"]
+        log = spec["encoding"]["y"]["scale"]["type"] == "log"
+        (cross,) = spec["datasets"]["crosses"]
+        for row in spec["datasets"]["points"]:
+            share = (
+                math.log(row["y"] / low) / math.log(high / low) if log else (row["y"] - low) / (high - low)
+            )
+            assert row["x"] != cross["x"] or abs(tall * share - cross["up"]) >= 9

@@ -813,3 +813,21 @@ def test_tables_have_no_more_decimals_than_their_programs_printed(make: Any, tmp
     assert "630" in rows["own"][0]
     assert "226" in rows["disk"][0]
     assert "630 µs" in CliRunner().invoke(cli, ["show", str(path)]).output
+
+
+def test_an_idle_latency_in_order_is_not_counted_among_those_at_random(make: Any, tmp_path: Path) -> None:
+    """ "lowest of 2 texts" counted a text of random access, which a check beside it calls not comparable."""
+    head = "Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --idle_latency {}\n\nUsing buffer size of 1800.000MiB\n{}"
+    row = "Each iteration took {} base frequency clocks (\t{}\tns)\n"
+    path = taken(
+        tmp_path,
+        {
+            "a.out": head.format("", "") + row.format(200.1, 81.2),
+            "b.out": head.format("-r", "*** Unable to modify prefetchers (try executing 'modprobe msr')\n*** So, enabling random access for latency measurements\n") + row.format(300.1, 117.0),
+        },
+    )  # fmt: skip
+
+    (idle,) = [n for n in build.build(load([path])).key_numbers if "latency" in n.name or "idle" in n.name]
+
+    assert idle.value == "81.2"
+    assert "lowest of" not in idle.context

@@ -453,3 +453,18 @@ def test_mixes_are_called_one_thing_everywhere(make: Any, tmp_path: Path) -> Non
         maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": mix}, text, axes=("W", "place"), place=place, relation=place)  # fmt: skip
 
     assert "2.00 × better by mix from write nt to read only" in figure(maker.write()).axes
+
+
+def test_panels_far_apart_share_no_axis_of_bandwidth(make: Any, tmp_path: Path) -> None:
+    """A curve that ends at 7.6 GB/s was an upright at the left of an axis to 125."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for stride, most in ((64, 110e3), (256, 7.6e3)):
+        text = make.mlc_text(rows(most, 80.0, 200.0), stride=stride)
+        maker.add("loaded", "mlc", {"mode": "loaded_latency", "l": stride}, text, axes=("l",), place="local", relation="local")  # fmt: skip
+
+    found = figure(maker.write())
+
+    ends = [panel.wide["encoding"]["x"]["scale"]["domain"][1] for panel in found.panels]
+    assert max(ends) > 10 * min(ends)
+    assert len({panel.wide["encoding"]["y"]["scale"]["domain"][1] for panel in found.panels}) == 1
+    assert "Each panel has its own axis of bandwidth." in found.sub

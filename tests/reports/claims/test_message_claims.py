@@ -325,7 +325,7 @@ def test_a_peak_is_one_number(make: Any, tmp_path: Path) -> None:
     assert (
         "Peaks, of each run its own, of several the median: 6.93 GB/s at 4 KiB to 16 KiB by run" in figure.sub
     )
-    assert ring["y"] == pytest.approx(6.93 / 2, rel=2e-3)
+    assert ring["y"] == pytest.approx(6.93e9 / 2, rel=2e-3)
 
 
 def test_a_caption_speaks_of_a_ring_that_is_there(make: Any, tmp_path: Path) -> None:
@@ -515,3 +515,31 @@ def test_a_collective_without_bytes_is_told_and_takes_none_of_the_axis(make: Any
     assert low > 1
     assert panel.wide["datasets"]["zero"] == panel.wide["datasets"]["slot"] == []
     assert " 0 B, not drawn: 110 ns." in found.sub
+
+
+def test_columns_far_apart_have_units_of_their_own(make: Any, tmp_path: Path) -> None:
+    """A network's times and rates stood in the units of shared memory: "5 830 µs", "0.000000171 GB/s", on an axis from "0.000001"."""
+    maker = make.Maker(tmp_path / "r.db")
+    for place, slow in (("same package", 1), ("network", 20_000)):
+        text = make.imb_text({1: 0.2 * slow, 1024: 0.4 * slow, 2**22: 100.0 * slow})
+        maker.add("s", "imb", {"benchmark": "PingPong"}, text, place=place, axes=("place",))
+
+    (figure,) = figures(maker.write())
+
+    table = figure.numbers[-1]
+    assert [column.rpartition(", ")[2] for column in table.columns[1:]] == ["ns", "ms", "GB/s", "MB/s"]
+    assert table.rows[0] == ("1 B", "200", "4.00", "0.00500", "250 B/s")
+    ticks = [text for _, text in figure.panels[1].wide["usermeta"]["fine"]["y"] or [("", "")]]
+    assert figure.panels[1].wide["encoding"]["y"]["title"] == "Bandwidth (log scale)"
+    assert not any("0.00" in str(text) for text in ticks)
+
+
+def test_columns_alike_share_a_unit(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for place, slow in (("same package", 1), ("other package", 3)):
+        text = make.imb_text({1: 0.6 * slow, 1024: 0.8 * slow, 2**20: 100.0 * slow})
+        maker.add("s", "imb", {"benchmark": "PingPong"}, text, place=place, axes=("place",))
+
+    (figure,) = figures(maker.write())
+
+    assert len({column.rpartition(", ")[2] for column in figure.numbers[-1].columns[1:3]}) == 1
