@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -47,8 +48,11 @@ def pairs_figure(
     scale = fmt.scale_for([value.median for value in own.values()], "ns")
     caption = f"{what} in {scale.unit}, {ends[0]} ↓ {ends[1]} →"
     many = len(shown)
-    table = shades_table(caption, "CPU", shown, shown, own, scale, narrow=many >= WIDE, cuts=cuts)
-    whole = shades_table(caption, "CPU", shown, shown, own, scale)
+    noise = _both_ways(own)
+    table = shades_table(
+        caption, "CPU", shown, shown, own, scale, narrow=many >= WIDE, cuts=cuts, noise=noise
+    )
+    whole = shades_table(caption, "CPU", shown, shown, own, scale, noise=noise)
     table, whole = (
         replace(t, of=(row_of(runs),) * len(t.rows), metrics={ROW: metric}) for t in (table, whole)
     )
@@ -67,12 +71,22 @@ def pairs_figure(
         id=id_, of=sweep, sweep=runs[0].sweep_title,
         title=titles.between_cores(title, ordered),
         sub=f"{sub} CPUs in the order of the machine’s tree.{lines}{rest}",
-        marks="Stronger shade: slower.",
+        marks="Stronger shade: slower." if any(shade for row in table.heat for shade in row) else "",
         panels=(matrix_panel(table, full, medians, scale, step, inverse=False),) if picture else (),
         tables=() if picture else (table,),
         numbers=(full,) if many >= WIDE else (),
         half=many < WIDE or picture,
     )  # fmt: skip
+
+
+def _both_ways(known: Mapping[Pair, Spread]) -> float:
+    """Return how far apart the two ways of a pair are, the higher ÷ the lower: the median over the pairs. Of one run there are no repeats, and noise would
+    have all shades."""
+    ends = [
+        (value.median, known[b, a].median) for (a, b), value in known.items() if a < b and (b, a) in known
+    ]
+    ratios = [max(of) / min(of) for of in ends if min(of) > 0]
+    return statistics.median(ratios) if ratios else 1.0
 
 
 def in_tree(machine: Topology | None, cpus: set[int]) -> tuple[list[int], frozenset[int]]:

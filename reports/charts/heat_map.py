@@ -41,9 +41,11 @@ def shades_table(
     inverse: bool = False,
     narrow: bool = False,
     cuts: frozenset[int] = frozenset(),
+    noise: float = 1.0,
 ) -> Table:
     """Return the numbers between some places with their shades, the diagonal outlined. corner: what rows and columns are; narrow: a cell has
-    room for a number alone; inverse: the lowest has the strongest shade; cuts: before which rows and columns a group begins."""
+    room for a number alone; inverse: the lowest has the strongest shade; cuts: before which rows and columns a group begins;
+    noise: what is no difference, highest ÷ lowest, if the repeats do not say more."""
     values = [[s.median if (s := known.get((a, b))) else None for b in columns] for a in rows]
     shown = {pair: _cell(value, scale, narrow=narrow) for pair, value in known.items()}
     own = frozenset((i, columns.index(a)) for i, a in enumerate(rows) if (a, a) in shown and a in columns)
@@ -52,7 +54,7 @@ def shades_table(
         columns=(corner, *map(str, columns)),
         rows=tuple((str(a), *(shown.get((a, b), fmt.NOTHING) for b in columns)) for a in rows),
         numeric=frozenset(range(1, len(columns) + 1)),
-        heat=heat(values, inverse=inverse, spread=repeats_apart(known.values())),
+        heat=heat(values, inverse=inverse, spread=max(noise, repeats_apart(known.values()))),
         marked=own if len(known) > 1 else frozenset(),
         cuts=cuts,
     )

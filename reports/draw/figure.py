@@ -11,7 +11,7 @@ from reports.draw.grid import Grid
 from reports.draw.lanes import Lanes
 from reports.draw.strip import Strip
 from reports.draw.vega import Spec
-from reports.text.format import NOTHING, count
+from reports.text.format import NOTHING, UNITS, count
 
 MARK = "⚠"
 
@@ -141,7 +141,9 @@ class Table:
             if not at or len(at) == len(shown) or key in _ids({ROW: by.get(ROW, "")}):
                 whole.append(key)
                 continue
-            names = [*dict.fromkeys(self.columns[i].partition(",")[0] for i in at)]
+            spared = {_bare(self.columns[i]) for i in shown if i not in at}
+            heads = [self.columns[i] for i in at]
+            names = [*dict.fromkeys(head if _bare(head) in spared else _bare(head) for head in heads)]
             others = len(names) - _MOST_DOUBTED if len(names) > _MOST_DOUBTED + 1 else 0
             told = names[: len(names) - others]
             alone.append(f"{key}: {', '.join(told)}{f' and {others} more' if others else ''}")
@@ -150,6 +152,12 @@ class Table:
 
 _MOST_DOUBTED = 2
 """Columns that a check doubts and that are named one by one, or one more."""
+
+
+def _bare(column: str) -> str:
+    """Return the name of a column without its unit: "pair of cores 0,1" of "pair of cores 0,1, µs"."""
+    name, _, unit = column.rpartition(", ")
+    return name if name and unit in UNITS else column
 
 
 def _ids(by: Mapping[int, str]) -> Iterator[str]:
@@ -291,7 +299,7 @@ def heat(
 ) -> tuple[tuple[int | None, ...], ...]:
     """Return shades 0 to 12 of the values by their logarithm, from the lowest up; `inverse`: from the highest down. They span
     LEAST_SPAN at least, and `spread`, the highest ÷ the lowest repeat of a cell: noise gets no colour. All are 0 where the values differ
-    by less than a twentieth.
+    by less than a twentieth, or by no more than that.
     """
     strengths = heat_strengths(values, inverse=inverse, spread=spread)
     return tuple(tuple(None if v is None else round(12 * v) for v in row) for row in strengths)
@@ -308,7 +316,7 @@ def heat_strengths(
     def strength(value: float | None) -> float | None:
         if value is None or value <= 0:
             return None
-        if high / low < 1.05:
+        if high / low < 1.05 or high / low <= spread:
             return 0.0
         return math.log(high / value if inverse else value / low) / span
 

@@ -218,3 +218,14 @@ def test_of_a_machine_that_is_not_known_no_kind_is_told(make: Any, tmp_path: Pat
     maker.add("caches", "mlc", {"mode": "c2c_latency", "a": True}, c2c_text(range(4), lambda a, b: 40.0 + a + b))  # fmt: skip
 
     assert build.build(load.load([maker.write()])).key_numbers == ()
+
+
+def test_what_differs_as_the_two_ways_of_a_pair_do_has_no_shade(make: Any, tmp_path: Path) -> None:
+    """Of one run there are no repeats: what differed from one way to the other by chance had all twelve shades."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = ""
+    maker.add("caches", "mlc", {"mode": "c2c_latency", "a": True}, c2c_text(range(4), lambda a, b: 100.0 if a < b else 160.0))  # fmt: skip
+    figure, *_ = [f for s in build.build(load.load([maker.write()])).sections for b in s.blocks for f in b.figures]  # fmt: skip
+
+    assert {shade for row in figure.tables[0].heat for shade in row} == {None, 0}
+    assert "shade" not in figure.told

@@ -434,3 +434,13 @@ def test_a_row_that_is_slower_than_under_more_load_doubts_itself_alone(make: Any
     assert [text.startswith("⚠") for text in offers.doubted.rows[0][1:6]] == [False, True, False, False, True]
     assert {n.name: n.doubt for n in built.key_numbers} == {"Memory, idle": "", "Memory, peak": "M1"}
     assert "M1, the only cell" in figure.doubt
+
+
+def test_a_column_with_a_comma_in_its_name_is_named_whole(make: Any, tmp_path: Path) -> None:
+    """ "⚠ G11: pair of cores 0" stood at a row, of the pair of cores 0 and 1, whose times no check doubts."""
+    table = Table(
+        columns=("Message", "pair 0,1, µs", "pair 0,1, MB/s", "pair 2,3, µs"), rows=(("1 B", "1", "2", "3"),), metrics={1: "t", 2: "r", 3: "t"},
+        doubts=({2: "G11", 3: "G11"},),
+    )  # fmt: skip
+
+    assert table.doubted.rows[0][-1] == "⚠ G11: pair 0,1, MB/s, pair 2,3"
