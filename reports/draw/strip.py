@@ -148,8 +148,12 @@ def _apart(ticks: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...]:
     return tuple(tick for tick in ticks if tick[1] in taken)
 
 
+_LONG: Final = 15
+"""A name as long (per cent) is read as that of any dot below it."""
+
+
 def _dots(levels: Sequence[tuple[float, str]]) -> tuple[Dot, ...]:
-    """Return the dots; the first and the last have a name, of the others those that touch none."""
+    """Return the dots; the first and the last have a name, of the others those that touch none; a long one, where it is over no other dot."""
     taken: list[tuple[float, float]] = []
     named: dict[int, str] = {}
     for i in dict.fromkeys([0, len(levels) - 1, *range(len(levels))]):
@@ -157,7 +161,8 @@ def _dots(levels: Sequence[tuple[float, str]]) -> tuple[Dot, ...]:
         width = 100 * label_placement.text_width(name) / _TRACK_PX
         for anchor, start in (("middle", at - width / 2), ("start", at), ("end", at - width)):
             inside = start >= -1 and start + width <= 101
-            if inside and all(start + width + 2 <= a or b + 2 <= start for a, b in taken):
+            over = width > _LONG and any(start < other < start + width for other, _ in levels if other != at)
+            if inside and not over and all(start + width + 2 <= a or b + 2 <= start for a, b in taken):
                 named[i] = anchor
                 taken.append((start, start + width))
                 break

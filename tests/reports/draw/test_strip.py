@@ -93,3 +93,13 @@ def test_names_of_levels_never_touch_and_everything_lies_on_its_line(
 @pytest.mark.parametrize("high", [1.3, 3.0, 40.0, 1e5])
 def test_a_scale_has_from_two_to_ten_ticks(high: float) -> None:
     assert 2 <= len(strip("n", [axis("x", ("a", 1.0), ("b", high))]).ticks) <= 10
+
+
+def test_no_name_lies_over_another_dot() -> None:
+    """ "radix-lsd-with-a-long-name" stood over the dot of "quick", which had no name."""
+    (track,) = strip(
+        "rate", [axis("alg", ("radix-lsd-with-a-long-name", 1.0), ("quick", 3.0), ("heap", 300.0))]
+    ).tracks
+
+    assert [dot.name for dot in track.dots] == ["", "quick", "heap"]
+    assert track.said.startswith("alg: radix-lsd-with-a-long-name is best")
