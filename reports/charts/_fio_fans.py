@@ -63,8 +63,9 @@ class _Fan:
         return ", ".join(filter(None, (facets.facet_title(self.of, "fio"), self.series)))
 
     def within(self, limit: float) -> _Kept | None:
-        """Return the most IOPS of the depths at which every repeat keeps a limit (ns) on p99; None where there is none, or all are."""
-        kept = formulas.within_slo(self.depths, limit)
+        """Return the most IOPS of the depths at which every repeat keeps a limit (ns) on p99; None where there is none, or all are, and of
+        runs of which nothing is said."""
+        kept = None if self.hollow else formulas.within_slo(self.depths, limit)
         if kept is None or kept.bound or kept.iops is None or kept.depth is None:
             return None
         return _Kept(kept.iops, kept.depth, kept.further)
@@ -92,7 +93,9 @@ def fans_figure(
     panels = _panels(shown, crosses, latency, limit)
     drawn = list(dict.fromkeys(run for fan in shown for run in fan.runs))
     ring = any(p.wide["datasets"]["rings"] for p in panels)
-    loose = limit and any(kept.bound for fan in shown if (kept := formulas.within_slo(fan.depths, limit)))
+    loose = limit and any(
+        kept.bound for fan in shown if not fan.hollow and (kept := formulas.within_slo(fan.depths, limit))
+    )
     repeated = any(len(own) > 1 for fan in shown for own in fan.depths.values())
     said = [
         f"{wording.ran(drawn, program_name)}; percentiles of the {latency} of a run, up to those that have ten I/Os beyond them.",
@@ -196,7 +199,7 @@ def _panel(
     limit: float | None,
 ) -> Panel:
     x = axes.at_tested(depths, "iodepth per job (log)")
-    kept = fan.within(limit) if limit and not fan.hollow else None
+    kept = fan.within(limit) if limit else None
     names = list(_QUANTILES.values())
     series = [vega.Series(name=line.name, colour=vega.ORDERED[names.index(line.name)]) for line in fan.lines]
 

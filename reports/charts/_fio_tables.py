@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.charts import facets, wording
 from reports.charts._fio_cells import RANKED, known_count
-from reports.charts.soundness import counted_rows, hollow_rows
+from reports.charts.soundness import counted_rows, sound_rows, unsound_rows
 from reports.draw.figure import MOST_ROWS, ROW, Table, cut_caption, row_of
 from reports.numbers import formulas
 from reports.numbers.fio import WORDS, printed
@@ -24,35 +24,36 @@ LIMITS = (100e3, 1e6, 10e6)
 
 
 def offers_table(found: pd.DataFrame, term: str) -> Table | None:
-    """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths. Of a series with
-    quiet cells these count, and its other depths are named: it is not known whether it has more there."""
+    """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths. Quiet cells
+    count, and the other depths are named: it is not known whether the series has more there."""
     if found.groupby(OF_A_SERIES, dropna=False)["iodepth"].nunique().max() < 2:
         return None
-    series = [(of, counted_rows(own), hollow_rows(own, "iodepth")) for of, own in groups(found, OF_A_SERIES)]
+    series = [(of, sound_rows(own), unsound_rows(own, "iodepth")) for of, own in groups(found, OF_A_SERIES)]
     if all(own["iodepth"].nunique() < 2 for _, own, _ in series):
         return None
+    left = [run for _, _, left_out in series for run in left_out["run"]]
     named = any(found["panel"])
     heads, most, fulls, within, whose, without = [], [], [], [], [], []
     for (of, name, _), own, left_out in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
-        full = [] if len(left_out) else formulas.saturations(_curves_of_repeats(own))
+        full = [] if len(left_out) or not iops else formulas.saturations(_curves_of_repeats(own))
         depths = timed(own)
         kept = [formulas.within_slo(depths, limit) for limit in LIMITS]
         within.append([one and one._replace(bound=one.bound and not len(left_out)) for one in kept])
         without.append(fmt.words(fmt.whole(int(at)) for at in sorted(set(left_out["iodepth"]))))
-        most.append((max(iops.values()), printed(own["run"])))
-        whose.append(row_of(own["run"]))
+        most.append((max(iops.values(), default=None), printed(own["run"])))
+        whose.append(row_of(own["run"] if len(own) else left_out["run"]))
         heads.append((name, *([facets.facet_title(of, "fio")] if named else [])))
         fulls.append(
             (
-                fmt.whole(max(sorted(iops), key=iops.__getitem__)),
+                fmt.whole(max(sorted(iops), key=iops.__getitem__, default=None)),
                 fmt.ends(*(fmt.whole(full[i]) for i in (0, -1))) if full else fmt.NOTHING,
             )
         )
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
     told = [i for i, _ in enumerate(LIMITS) if any(row[i] is not None for row in within)]
     first = 2 if named else 1
-    rate = fmt.scale_for((iops for iops, _ in most), "IOPS")
+    rate = fmt.scale_for((iops for iops, _ in most if iops is not None), "IOPS")
     p99 = "p99" if term == "latency" else f"p99 {term}"
     differ = "; 95 %: from one depth to another as the repeats differ" * any(
         " to " in full for _, full in fulls
@@ -66,8 +67,8 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         kept and kept.further for row in within for kept in row
     )
     limits += "; “≥ most”: kept at every depth" * any(kept and kept.bound for row in within for kept in row)
-    some = any(without)
-    limits += "; not counted: depths at which every run was disturbed" * some
+    some = bool(left)
+    limits += f"; not counted: depths at which every run was {wording.why_unsound(left)}" * some
     columns = (
         "Access", *(["Panel"] if named else []), f"Most {rate.unit}", "at depth", *(["not counted"] if some else []), "95 % from depth",
         *(f"{rate.unit} at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
@@ -78,7 +79,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         rows=tuple(
             (
                 *head, rate.number(iops, step=step), best, *([left_out or fmt.NOTHING] if some else []), full,
-                *(_offered(one, iops, rate) if (one := kept[i]) else fmt.NOTHING for i in told),
+                *(_offered(one, iops, rate) if (one := kept[i]) and iops else fmt.NOTHING for i in told),
             )
             for head, (iops, step), (best, full), left_out, kept in zip(
                 heads, most, fulls, without, within, strict=True

@@ -33,8 +33,14 @@ def is_hollow(runs: Iterable[Run]) -> bool:
 
 def hollow_rows(found: pd.DataFrame, level: str) -> pd.DataFrame:
     """Return the rows (with a column `run`) of the levels of a curve that have no sound run, where others have one: what its numbers leave out."""
+    rows = unsound_rows(found, level)
+    return rows if len(rows) < len(found) else found[:0]
+
+
+def unsound_rows(found: pd.DataFrame, level: str) -> pd.DataFrame:
+    """Return the rows (with a column `run`) of the levels of a curve that have no sound run: all, where none has one."""
     kept = found["run"].map(lambda run: run.sound).astype(bool)
-    return found[~kept & ~found[level].isin(found.loc[kept, level])] if kept.any() else found[:0]
+    return found[~kept & ~found[level].isin(found.loc[kept, level])]
 
 
 def sound_rows(found: pd.DataFrame) -> pd.DataFrame:

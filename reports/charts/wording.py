@@ -189,10 +189,19 @@ def left_out(at: Iterable[float], runs: Iterable[Run], noun: str) -> str:
     levels = [fmt.whole(int(level)) for level in sorted(set(at))]
     if not levels:
         return ""
-    why = {"wrong by its own check" if run.void else "disturbed" for run in runs}
+    why = _whys(runs)
     nouns = f"{noun}s" if len(levels) > 1 else noun
     others = f"{nouns} {fmt.words(levels)}" if len(levels) <= _MOST_LEVELS else f"{len(levels)} other {nouns}"
-    return f"{why.pop() if len(why) == 1 else 'not counted'} at {others}"
+    return f"{why[0] if len(why) == 1 else 'not counted'} at {others}"
+
+
+def why_unsound(runs: Iterable[Run]) -> str:
+    """Return "disturbed", "disturbed or wrong by its own check": why some runs are in no statement."""
+    return fmt.words(_whys(runs), "or")
+
+
+def _whys(runs: Iterable[Run]) -> list[str]:
+    return sorted({"wrong by its own check" if run.void else "disturbed" for run in runs})
 
 
 def of_texts(runs: Iterable[Run]) -> str:

@@ -160,14 +160,15 @@ def offered(page: Page, tool: str) -> list[tuple[str, str]]:
 
 @pytest.mark.slow
 def test_what_is_never_quiet_is_a_marked_row_of_what_each_offers(full_result: Path, tmp_path: Path) -> None:
-    """fio's and IMB's left it out, as if it had not run; MLC's did not."""
+    """fio's and IMB's left it out, as if it had not run; MLC's did not. fio's, of depths that were never quiet, offer nothing."""
     last, every = (disturbed(full_result, tmp_path / f"{which}.db", which) for which in ("last", "all"))
     pages = [build.build(load([path])) for path in (full_result, last, every)]
     for tool in ("fio", "imb", "loaded"):
         quiet, last_of, none = (offered(page, tool) for page in pages)
 
         assert quiet
-        assert [name for name, _ in last_of] == [name for name, _ in none] == [name for name, _ in quiet]
+        assert [name for name, _ in last_of] == [name for name, _ in quiet]
+        assert [name for name, _ in none] == ([] if tool == "fio" else [name for name, _ in quiet])
         assert "⚠ doubtful: all numbers, by D1" in pages[2].sentence
         if tool != "fio":  # there a cell is one depth of a series
             marked, before = (sum("D1" in ids for _, ids in rows) for rows in (last_of, quiet))
@@ -259,6 +260,41 @@ def test_the_most_of_a_curve_says_at_which_depths_nothing_is_known(make: Any, tm
     ]
     assert not any("≥ most" in cell for row in offers.rows for cell in row)
     assert not any("Too few" in figure.sub for figure in figures(page))
+
+
+def test_a_series_that_was_never_quiet_offers_nothing(make: Any, tmp_path: Path) -> None:
+    """“Most 32.0 kIOPS, 95 % from depth 32, ≥ most”, of dots that are all hollow."""
+    maker = make.Maker(tmp_path / "a.db")
+    for rw, status in (("randread", "disturbed"), ("randwrite", "ok")):
+        for depth in (1, 8, 32):
+            text = make.fio_text(
+                {rw.removeprefix("rand"): (1000.0 * depth, 90.0 * depth)}, bs="4k", rw=rw, iodepth=depth
+            )
+            maker.add("s", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"), status=status, reason=BUSY)  # fmt: skip
+
+    page = build.build(load([maker.write()]))
+
+    (offers,) = [t for f in figures(page) for t in f.tables if t.caption.startswith("What each")]
+    reads, writes = (dict(zip(offers.columns, row, strict=True)) for row in offers.rows)
+    assert reads.pop("Access") == "randread"
+    assert reads.pop("not counted") == "1, 8 and 32"
+    assert {*reads.values()} == {"–"}
+    assert (writes["Most kIOPS"], writes["95 % from depth"]) == ("32.0", "32")
+    assert "depths at which every run was disturbed" in offers.caption
+    assert not any("randread" in f.title for f in figures(page))
+
+
+def test_a_sweep_that_was_never_quiet_has_no_table_of_what_it_offers(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for depth in (1, 8, 32):
+        text = make.fio_text({"read": (1000.0 * depth, 90.0 * depth)}, bs="4k", rw="randread", iodepth=depth)
+        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, text, axes=("iodepth",), status="disturbed", reason=BUSY)  # fmt: skip
+
+    page = build.build(load([maker.write()]))
+
+    captions = [t.caption for f in figures(page) for t in (*f.tables, *f.numbers)]
+    assert captions
+    assert not any(c.startswith("What each") for c in captions)
 
 
 @pytest.mark.parametrize(
