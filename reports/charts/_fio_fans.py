@@ -60,7 +60,7 @@ class _Fan:
     @property
     def name(self) -> str:
         """ "4 KiB blocks, randread"."""
-        return ", ".join(filter(None, (facets.facet_title(self.of, "fio"), self.series)))
+        return _name(self.of, self.series)
 
     def within(self, limit: float) -> _Kept | None:
         """Return the most IOPS of the depths at which every repeat keeps a limit (ns) on p99; None where there is none, or all are, and of
@@ -69,6 +69,10 @@ class _Fan:
         if kept is None or kept.bound or kept.iops is None or kept.depth is None:
             return None
         return _Kept(kept.iops, kept.depth, kept.further)
+
+
+def _name(of: facets.Facet, series: str) -> str:
+    return ", ".join(filter(None, (facets.facet_title(of, "fio"), series)))
 
 
 def fans_figure(
@@ -107,6 +111,7 @@ def fans_figure(
         wording.repeats(panels, runs).strip(),
         curve_rows.crossed(panels).strip(),
         wording.hollow(panels, drawn).strip(),
+        _of_one_depth(told),
         _too_few(found, fans),
         wording.not_drawn(len(fans), len(shown)).strip(),
     ]
@@ -141,12 +146,28 @@ def _fan(group: tuple[tuple[facets.Facet, str, object], pd.DataFrame]) -> _Fan |
     )  # fmt: skip
 
 
+_MOST_NAMES: Final = 4
+"""Kinds of access that a caption names one by one."""
+
+
+def _of_one_depth(told: pd.DataFrame) -> str:
+    """Say of which kinds of access the numbers have one depth and the picture nothing."""
+    alone = told[told.groupby(_OF_A_FAN, dropna=False)["iodepth"].transform("nunique") == 1]
+    names = [
+        _name(of, series) for of, series in dict.fromkeys(zip(alone["panel"], alone["series"], strict=True))
+    ]
+    if not names:
+        return ""
+    of = fmt.words(names) if len(names) <= _MOST_NAMES else f"{len(names)} kinds of access"
+    return f"Of one depth, in the numbers only: {of}."
+
+
 def _too_few(found: pd.DataFrame, fans: Sequence[_Fan]) -> str:
     """Say of which cells a run has too few I/Os for a percentile: "Too few I/Os in a run: for p99 of 1 MiB blocks, randread, depths 1 and 4"."""
     known = {(fan.of, fan.series): fan for fan in fans}
     lacking = []
     for (of, series), own in groups(found.sort_values(["at", *RANKED], kind="stable"), ["panel", "series"]):
-        name = ", ".join(filter(None, (facets.facet_title(of, "fio"), series)))
+        name = _name(of, series)
         fan = known.get((of, series))
         for quantile, lost in (
             ("the median", {*map(int, own.loc[own["p50"].isna(), "iodepth"])}),

@@ -31,7 +31,7 @@ from reports.draw.figure import Key, Panel, panel
 from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
-from reports.numbers.fio import WORDS, printed
+from reports.numbers.fio import WORDS, directions, printed
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_name
@@ -385,7 +385,15 @@ def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
     if found["iodepth"].isna().any():
         without = zip(*(found.loc[found["iodepth"].isna(), of] for of in ("run", "direction")), strict=True)
         why = dict.fromkeys(itertools.starmap(no_depth, without))
-        said.append(f"Where no iodepth stands, {', or '.join(why)}.")
+        there = "" if drawn is found else ": those rows are in the numbers only"
+        said.append(f"Where no iodepth stands, {', or '.join(why)}{there}.")
+    if (lacks := drawn["p99"].isna()).any() and not lacks.all():
+        why = dict.fromkeys(
+            itertools.starmap(
+                _no_p99, zip(drawn.loc[lacks, "run"], drawn.loc[lacks, "direction"], strict=True)
+            )
+        )
+        said.append(f"Where no p99 stands, {', or '.join(why)}.")
     if any(map(_lacks_share, found["run"], found["kind"])):
         of_all = all(map(_lacks_share, drawn["run"], drawn["kind"]))
         said.append(
@@ -396,6 +404,14 @@ def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
     if found["verify"].any():
         said.append("Reads with which a write verifies what it wrote are in the numbers only.")
     return said
+
+
+def _no_p99(run: Run, direction: str) -> str:
+    """Say why a run has no p99."""
+    own = directions(run)[direction]
+    if not formulas.fixed(0.99, sum(math.inf if job.ios is None else job.ios for job in own)):
+        return "a run has too few I/Os"
+    return "its jobs print no bins to be joined" if len(own) > 1 else "the text does not say it"
 
 
 def _lacks_share(run: Run, kind: str) -> bool:

@@ -99,7 +99,7 @@ def test_a_fan_is_drawn_as_far_as_its_runs_tell_and_what_they_lack_is_named(
     make: Any, tmp_path: Path
 ) -> None:
     """Cells with a median and no p99 were in no panel, no table and no word; one of them takes no limit for its own."""
-    _, fan = swept(make, tmp_path / "f.db", {1: 90.0, 4: 200.0, 16: 20e3}, kinds=("randread", "read"), ios={"randread": 500, "read": 10})  # fmt: skip
+    first, fan = swept(make, tmp_path / "f.db", {1: 90.0, 4: 200.0, 16: 20e3}, kinds=("randread", "read"), ios={"randread": 500, "read": 10})  # fmt: skip
 
     by_title = {panel.title: panel.wide["datasets"]["points"] for panel in fan.panels}
     drawn = {(title, row["series"], row["x"]) for title, points in by_title.items() for row in points}
@@ -109,6 +109,23 @@ def test_a_fan_is_drawn_as_far_as_its_runs_tell_and_what_they_lack_is_named(
     assert "Too few I/Os in a run: for p99 of randread, depth 1; for the median of read, depth 1." in fan.sub
     assert [row[:2] for row in fan.numbers[0].rows] == [("randread", d) for d in ("1", "4", "16")] + [("read", d) for d in ("4", "16")]  # fmt: skip
     assert fan.numbers[0].rows[0][fan.numbers[0].columns.index("p99, µs")] == "–"
+    assert "Where no p99 stands, a run has too few I/Os." in first.sub
+
+
+def test_a_kind_of_one_depth_is_said_to_be_in_the_numbers_only(make: Any, tmp_path: Path) -> None:
+    """The table had a row of it, and nothing told why there was no panel."""
+    maker = make.Maker(tmp_path / "f.db")
+    for rw, depths in (("randread", (1, 4)), ("write", (1,))):
+        for depth in depths:
+            text = make.fio_text(
+                {rw.removeprefix("rand"): (1000.0 * depth, 90.0)}, bs="4k", rw=rw, iodepth=depth
+            )
+            maker.add("s", "fio", {"rw": rw, "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"))
+    _, fan = chapter(load([maker.write()])).figures
+
+    assert [panel.title for panel in fan.panels] == ["Randread"]
+    assert "write" in [row[0] for row in fan.numbers[0].rows]
+    assert fan.sub.endswith("Of one depth, in the numbers only: write.")
 
 
 def test_a_host_is_called_as_it_is(make: Any, tmp_path: Path) -> None:

@@ -662,7 +662,7 @@ def test_a_depth_is_of_all_sections_where_the_figures_show_it(
     table = (*figure.tables, *figure.numbers)[0]
     assert str(table.rows[0][table.columns.index("iodepth")]) == (str(depth) if depth else "–")
     put_together = (
-        "Where no iodepth stands, fio put several jobs together and tells the options of one of them."
+        "Where no iodepth stands, fio put several jobs together and tells the options of one of them"
     )
     assert (put_together in figure.sub) == (depth is None)
 
@@ -677,6 +677,10 @@ def test_a_figure_of_fio_names_the_programs_that_it_is_drawn_from(make: Any, tmp
     )
 
     figures = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
+    assert (
+        "Where no iodepth stands, the text does not say it: those rows are in the numbers only."
+        in figures[0].sub
+    )
     first, tails = ({v for v in ("3.33", "3.19", "3.7") if f"fio {v}" in f.sub} for f in figures)
 
     assert first == {"3.33", "3.7"}
