@@ -16,7 +16,7 @@ from orchestrator.machine.cpulist import format_cpulist, named_cpus
 from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
 from orchestrator.store.rows import Session
 from reports.charts import chart_module, facets, wording
-from reports.charts.chapter import AccessTime, Chapter, Spot
+from reports.charts.chapter import STORAGE, AccessTime, Chapter, Spot
 from reports.charts.core_pairs import CACHES
 from reports.charts.soundness import is_hollow
 from reports.numbers import formulas
@@ -35,6 +35,8 @@ from reports.text import hostlist
 _MEASURED = "#2B7BBF"
 _CORES = "cores"
 """The name of a part of a package that is no NUMA node."""
+
+_ELSEWHERE = "has no number here; see the figures"
 
 Machine = tuple[str, int]
 """A host, and which of the shapes it had."""
@@ -67,8 +69,12 @@ def drawings(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> t
     timed = (t for c in chapters for t in c.access_times if t.size and not is_hollow((t.run,)))
     times = group_by(timed, lambda t: machine_of((t.run,)))
     ran = group_by((r for tool in results.told for r in results.shown(tool)), lambda run: machine_of((run,)))
+    devices = group_by(
+        (item for c in chapters for item in c.devices.items()), lambda item: machine_of((item[0],))
+    )
+    disks = {machine: {device for _, device in own} for machine, own in devices.items()}
     known = (
-        _called(_Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), guilty).drawn(), machine[0])
+        _called(_Measured.of(session, spots.get(machine, ()), times.get(machine, ()), ran.get(machine, ()), disks.get(machine, ()), guilty).drawn(), machine[0])
         for machine, session in latest.items()
         if machine in ran
     )  # fmt: skip
@@ -272,12 +278,15 @@ class _Measured:
     together: _Reach  # of the numbers that are drawn
     ran: _Reach  # of every run that gave a number
     loose: bool  # is a number that is drawn of runs that were not placed?
+    disks: frozenset[str]  # that their I/Os went to
     lacking: str
     matrix: str  # the figure of its links
     guilty: Guilty
 
     @classmethod
-    def of(cls, session: Session, spots: Sequence[Spot], times: Sequence[AccessTime], ran: Sequence[Run], guilty: Guilty) -> Self:  # fmt: skip
+    def of(
+        cls, session: Session, spots: Sequence[Spot], times: Sequence[AccessTime], ran: Sequence[Run], disks: Collection[str], guilty: Guilty
+    ) -> Self:  # fmt: skip
         """Return each at its part. The session's topology is known."""
         topology = session.topology
         assert topology
@@ -297,6 +306,7 @@ class _Measured:
             together=replace(together, pus=together.pus | cores),  # from core to core no memory is asked
             ran=_Reach.of(ran),
             loose=any(not run.placed for run in shown),
+            disks=frozenset(disks),
             lacking=_lacking(spots),
             matrix=_matrix(spots),
             guilty=guilty,
@@ -426,7 +436,7 @@ class _Measured:
             return "measured only together with other parts"
         if self.loose:
             return "perhaps used by runs that were not placed"
-        return "has no number here; see the figures" if self.ran.touches(cpus, memory) else "not measured"
+        return _ELSEWHERE if self.ran.touches(cpus, memory) else "not measured"
 
     def _caches(self, node: NumaNode | None, cores: Sequence[Core]) -> list[_Cache]:
         """Return the caches of these cores, with the times of what was asked for by their PUs alone."""
@@ -471,14 +481,16 @@ class _Measured:
         return Level(name=cache.name, size=cache.size, number=next(doubted([number], self.guilty)), told=told)
 
     def _disks(self) -> Iterator[tuple[Part, int | None]]:
-        """Give the disks that have numbers, each with the NUMA node at which it hangs: the only one, or that the machine tells of; else
-        None."""
+        """Give the disks that have numbers or that runs without a number here wrote to or read, each with the NUMA node at which it
+        hangs: the only one, or that the machine tells of; else None."""
         nodes = [node.os_index for node in self.topology.numa_nodes]
         told = {device.name: device.numa_node for device in self.topology.devices}
-        disks = {str(key[1]): own for key, own in self.numbers.items() if key[:1] == ("disk",)}
+        numbered = {str(key[1]): own for key, own in self.numbers.items() if key[:1] == ("disk",)}
+        known = self.disks - {STORAGE} or (frozenset() if numbered else self.disks)
+        disks: dict[str, tuple[KeyNumber, ...]] = {**dict.fromkeys(known, ()), **numbered}
         for name, own in sorted(disks.items()):
             at = nodes[0] if len(nodes) == 1 else told.get(name)
-            yield Part(name=name, numbers=own), at if at in nodes else None
+            yield Part(name=name, numbers=own, instead=_ELSEWHERE), at if at in nodes else None
 
 
 def _hollow(nodes: Sequence[NumaNode]) -> Iterator[Part]:

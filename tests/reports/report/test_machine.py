@@ -468,6 +468,31 @@ def test_a_disk_hangs_at_its_node(make: Any, tmp_path: Path, description: str, d
     assert [one.name for one in drawing.disks] == ([] if at else [disk])
 
 
+@pytest.mark.parametrize("status", ["ok", "disturbed"])
+def test_a_disk_of_which_nothing_is_said_is_there(make: Any, tmp_path: Path, status: str) -> None:
+    """Nobody could see on a page of disturbed runs what had been measured."""
+    maker = make.Maker(tmp_path / "d.db")
+    maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
+    document = json.loads(make.fio_text({"read": (1000.0, 100.0)}, bs="4k", rw="randread", iodepth=1))
+    document["disk_util"] = [{"name": "vdb", "util": 50.0}]
+    options = {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": 1}
+    maker.add(
+        "d",
+        "fio",
+        options,
+        json.dumps(document),
+        axes=("iodepth",),
+        status=status,
+        reason="other processes took 14 % of CPU 3",
+    )
+
+    drawing = drawn(maker.write())
+
+    (disk,) = (one for part in parts(drawing) for one in part.disks)
+    assert (disk.name, disk.measured) == ("vdb", status == "ok")
+    assert disk.measured or disk.instead == "has no number here; see the figures"
+
+
 def test_each_disk_of_a_sweep_over_disks_hangs_at_its_node(make: Any, tmp_path: Path) -> None:
     """The best of them all stood below the nodes, in a box "storage"."""
     maker = make.Maker(tmp_path / "r.db")
