@@ -29,8 +29,8 @@ from reports.results.load import load, printed
 from reports.results.model import UNREPEATED, Results, Run
 from reports.results.remembered import remembered
 from reports.text import format as fmt
+from reports.text import table
 from reports.text.columns import WIDTH, cut, wrapped
-from reports.text.names import cut_apart, of_letters
 from reports.text.plain import printable
 
 _MOST_LINES = 40
@@ -57,7 +57,7 @@ def summary(results: Results, found: Sequence[audit.Finding] = (), *, bars: bool
     for name, spark, text in lines:
         for i, part in enumerate(wrapped(text, width=max(room, 30))):
             rows.append(("" if i else name, *([("" if i else spark)] if drawn else []), part))
-    return _columns(rows, indent=0)
+    return table.columns(rows, indent=0)
 
 
 def _best(
@@ -314,17 +314,17 @@ def _cells(
         values = (labels.get(axis, "") for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))
     alike = ""
-    if _width(rows) > width and len(cells) > 1:  # what all cells have in common stands above them
+    if table.width_of(rows) > width and len(cells) > 1:  # what all cells have in common stands above them
         same = [i for i in range(len(axes)) if len({row[i] for row in rows[1:]}) == 1]
         alike = "".join(f", {axes[i]}{'' if rows[1][i] == naming.SET else f'={rows[1][i]}'}" for i in same)
         rows = [tuple(cell for i, cell in enumerate(row) if i not in same) for row in rows]
         axes = [axis for i, axis in enumerate(axes) if i not in same]
-    fitted = _width(rows) > width and len(cells) > 1
+    fitted = table.width_of(rows) > width and len(cells) > 1
     if fitted and not each:  # how many runs stands behind their number, which goes on below
         counts = ["", *(f"; n={len(members)}" for members in cells[:_MOST_LINES])]
         rows = [(*row[:-2], f"{row[-2]}{count}") for row, count in zip(rows, counts, strict=True)]
     if fitted:
-        rows, axes, left_out = _fitted(
+        rows, axes, left_out = table.fitted(
             rows, axes, [members[0].text for members in cells[:_MOST_LINES]], width
         )
         alike += f"; not shown: {', '.join(left_out)}" if left_out else ""
@@ -335,70 +335,18 @@ def _cells(
         most = max((v for v in typical if v is not None), default=0.0)
         drawn = ["", *(_bar(v, most) for v in typical)]
         wide = [(*row[: len(axes)], bar, *row[len(axes) :]) for row, bar in zip(rows, drawn, strict=True)]
-        if _width(wide) <= width:
+        if table.width_of(wide) <= width:
             rows = wide
     ranged = fmt.words(
         dict.fromkeys(numbers.leader(own[0]).words for own in cells[:_MOST_LINES] if _half(own) is not None),
         "or",
     )
-    lines = _columns(rows if axes else rows[1:], fitted=fitted, width=width)
+    lines = table.columns(rows if axes else rows[1:], fitted=fitted, width=width)
     halves = [half for own in cells[:_MOST_LINES] if (half := _half(own)) is not None]
     range_ = f"; ±: half the range of {ranged} over the runs" if any(half <= 100 for half in halves) else ""
     range_ += f"; ±{_SAME}: equal as printed" if 0 in halves else ""
     range_ += f"; […]: the range of {ranged}, wider than ±100 %" if any(half > 100 for half in halves) else ""
     return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    ", width=width, whole=True), *lines]
-
-
-_LEAST_NUMBER = 30
-_LEAST_NAME = 20
-
-
-def _fitted(
-    rows: Sequence[tuple[str, ...]], axes: Sequence[str], texts: Sequence[str], width: int
-) -> tuple[list[tuple[str, ...]], list[str], list[str]]:
-    """Return the rows of a table, its axes and those of them that are left out, so that every row has its number and is told from the
-    others. Cells that are a text each are called by it; of what does not tell the cells apart the last axes give way, then names are
-    cut where they are alike."""
-    table = [list(row) for row in rows]
-    kept = list(axes)
-    if len({*texts}) == len(texts) > 1:
-        if "source" in kept:
-            table = [[cell for i, cell in enumerate(row) if i != kept.index("source")] for row in table]
-            kept.remove("source")
-        table = [[name, *row] for name, row in zip(("text", *texts), table, strict=True)]
-        kept = ["text", *kept]
-    number = len(kept)
-    rest = sum(max(len(row[i]) for row in table) + 2 for i in range(number + 1, len(table[0])))
-    least = min(_LEAST_NUMBER, max(len(row[number]) for row in table))
-
-    def room(columns: int) -> int:
-        return width - 2 - least - rest - 2 * columns
-
-    def told(columns: Sequence[int]) -> int:
-        return len({tuple(row[i] for i in columns) for row in table[1:]})
-
-    shown = list(range(number))
-    widths = [max(len(row[i]) for row in table) for i in range(number)]
-    for i in reversed(range(number)):
-        fits = sum(min(widths[c], _LEAST_NAME) for c in shown) <= room(len(shown))
-        others = [c for c in shown if c != i]
-        if not fits and told(others) == told(range(number)):
-            shown = others
-    while (over := sum(widths[c] for c in shown) - room(len(shown))) > 0:
-        widest = max(shown, key=lambda c: widths[c])
-        if widths[widest] <= 6:
-            break
-        widths[widest] = max(6, widths[widest] - max(1, over // len(shown)))
-    for c in shown:
-        names = cut_apart((row[c] for row in table[1:]), of_letters(widths[c]))
-        for row in table[1:]:
-            row[c] = names[row[c]]
-    left_out = [axis for c, axis in enumerate(kept) if c not in shown]
-    return (
-        [tuple(row[i] for i in (*shown, *range(number, len(row)))) for row in table],
-        [kept[c] for c in shown],
-        left_out,
-    )
 
 
 def _cell(runs: Sequence[Run]) -> str:
@@ -540,7 +488,7 @@ def _listed(path: Path, width: int) -> str:
     ]
     if not rows:
         return "\n".join([f"{path.name} holds no runs", *_to_go_on(results, path)])
-    return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0, width=width))
+    return "\n".join(table.columns([("run", "status", "time", "cell"), *rows], indent=0, width=width))
 
 
 def _run_of(results: Results, path: Path, number: int) -> Run:
@@ -606,35 +554,3 @@ def show_run(path: Path, number: int) -> str:
             out += ["", f"--- {name} ---", text.rstrip()]
     out += ["", printable(f"all of it: pinsweep show {shlex.quote(str(path))} {number} --raw")]
     return "\n".join(out)
-
-
-# --- text --------------------------------------------------------------------------------------------------
-
-
-def _columns(
-    rows: Sequence[tuple[str, ...]], indent: int = 2, *, fitted: bool = False, width: int = WIDTH
-) -> list[str]:
-    """Align in columns of `width` characters together; the widest column gives way first, if they are not `fitted` yet. Of indented ones,
-    tables of numbers, the last goes on below, so that none is cut."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
-    if widths:
-        last = min(widths[-1], _LEAST_NUMBER) if indent else widths[-1]
-        over = indent + sum(widths[:-1]) + last + 2 * (len(widths) - 1) - width
-        if over > 0 and indent and not fitted:
-            longest = max(range(len(widths) - 1), key=lambda i: widths[i]) if len(widths) > 1 else 0
-            widths[longest] = max(12, widths[longest] - over)
-    out = []
-    for row in rows:
-        cells = [cut(cell, wide).ljust(wide) for cell, wide in zip(row[:-1], widths[:-1], strict=True)]
-        head = " " * indent + "".join(f"{cell}  " for cell in cells)
-        room = width - len(head)
-        wraps = indent and len(row[-1]) > room >= _LEAST_NUMBER // 2
-        lines = wrapped(row[-1], width=room) if wraps else [cut(row[-1], max(room, 1))]
-        out += [
-            f"{head if i == 0 else ' ' * len(head)}{line}".rstrip() for i, line in enumerate(lines or [""])
-        ]
-    return out
-
-
-def _width(rows: Sequence[tuple[str, ...]]) -> int:
-    return sum(max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0])))

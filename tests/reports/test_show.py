@@ -19,6 +19,7 @@ from reports.checks import audit
 from reports.lab.document import _sweeps_table
 from reports.report.all_runs import seen_text
 from reports.results.load import load
+from reports.text import table
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -348,7 +349,50 @@ def test_every_line_of_a_wide_table_has_its_number_and_what_tells_it_apart(make:
     ]
     assert len({row.split("  read")[0] for row in rows}) == 6
     assert max(map(len, shown.splitlines())) <= 80
-    assert "not shown: " in shown
+    assert len(set(re.findall(r"(?:filename|clocksource|size)=\S+", shown))) >= 2  # where there is no column
+
+
+def test_rows_that_look_alike_tell_what_has_no_column() -> None:
+    """Two texts, "randread 4k 1" both: 6.61 kIOPS of one job and 422 of 64."""
+    axes = ["rw", "bs", "iodepth", "numjobs", "ioengine", "jobs", "size"]
+    rows = [
+        (*axes, ""),
+        ("randread", "4k", "1", "1", "libaio", "1", "", "read 6.61 kIOPS, mean clat 136 µs"),
+        ("randread", "4k", "1", "64", "psync", "64", "10G", "read 422 kIOPS, mean clat 149 µs"),
+        ("randwrite", "4k", "1", "8", "psync", "8", "", "write 80.0 kIOPS, mean clat 90.0 µs"),
+    ]
+    texts = [f"a_long_name_of_a_published_text_{n}_fio3.36.json" for n in range(3)]
+
+    (_, *told), shown, left_out = table.fitted(rows, axes, texts, 80)
+
+    assert shown == ["text", "rw", "bs", "iodepth"]
+    assert [row[-1].partition("; ")[2] for row in told] == [
+        "numjobs=1; ioengine=libaio",
+        "numjobs=64; ioengine=psync",
+        "",
+    ]
+    assert left_out == ["jobs", "size"]
+
+
+def test_of_cells_of_one_sweep_no_axis_is_hidden() -> None:
+    """`numjobs` goes with the kind of access, so that nothing but the width asks for its column."""
+    axes = ["rw", "filename", "numjobs"]
+    rows = [
+        (*axes, ""),
+        ("randread", "/dev/disk/by-id/nvme-eui.0025385b21404a11", "1", "read 6.61 kIOPS, mean lat 136 µs"),
+        (
+            "randwrite",
+            "/dev/disk/by-id/nvme-eui.0025385b21404a12",
+            "16",
+            "write 80.0 kIOPS, mean lat 90.0 µs",
+        ),
+    ]
+
+    (_, *told), shown, left_out = table.fitted(rows, axes, ["", ""], 50)
+
+    seen = [" ".join(row) for row in told]
+    assert "numjobs" in shown or ["numjobs=1" in seen[0], "numjobs=16" in seen[1]] == [True, True]
+    assert left_out == []
 
 
 def test_attempts_are_told_apart_from_runs(make: Any, tmp_path: Path) -> None:
@@ -420,7 +464,7 @@ def test_a_metric_that_is_missing_is_said(make: Any, tmp_path: Path) -> None:
 def test_numbers_that_do_not_fit_go_on_below() -> None:
     """ "others’ 139 to …" is no number, and no range."""
     told = "own memory 80.8 to 81.6 ns, others’ 139 to 140 ns ±0.8 %"
-    lines = show._columns([("place", ""), ("local", told)], width=50)
+    lines = table.columns([("place", ""), ("local", told)], width=50)
     assert lines[1:] == ["  local  own memory 80.8 to 81.6 ns, others’ 139", "         to 140 ns ±0.8 %"]
     assert " ".join(" ".join(lines[1:]).split()) == " ".join(f"local {told}".split())
 
