@@ -243,7 +243,7 @@ class Long:
     @classmethod
     def of(cls, runs: tuple[Run, ...], tool: str) -> Self:
         varying = {  # a user's option may be called "host"
-            f"{name}_" if name in (*_KEYS, *_TAIL) else name: name for name in _varying(runs)
+            f"{name}_" if name in ("tool", *_KEYS, *_TAIL) else name: name for name in _varying(runs)
         }
         labels = [name for name in get_parser(tool).LABELS if name not in _KEYS]
         varying |= {f"{name}_": name for name in labels if name in varying and _is_other(name, runs)}

@@ -557,6 +557,22 @@ def test_csv_of_a_label_that_is_called_as_a_column(make: Any, tmp_path: Path) ->
     assert [row["host_"] for row in csv.DictReader(io.StringIO(text))] == ['100%s,"a"', "100%r"]
 
 
+@pytest.mark.parametrize("shape", ["long", "wide"])
+def test_an_axis_may_be_called_tool(make: Any, tmp_path: Path, shape: Any) -> None:
+    """The table had the axis in the place of the tool, or ended in a traceback, as `report --lab` did."""
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    for which in ("gzip", "xz"):
+        options = {"command": "x {tool}", "metrics": metrics, "tool": which}
+        maker.add("s", "command", options, "rate 3\n", axes=("tool",))
+    results = load([maker.write()])
+
+    found = table(results, None, shape, {})
+
+    assert [*found["tool"]] == ["command", "command"]
+    assert [*found["tool_"]] == ["gzip", "xz"]
+
+
 def test_json_and_parquet_say_the_same(full_result: Path, tmp_path: Path) -> None:
     as_json = json.loads(export([full_result], "json", "long", "stream"))
     data = export([full_result], "parquet", "long", "stream")
