@@ -394,7 +394,7 @@ def _totals(sweep: str, runs: Sequence[Run], sums: Iterable[tuple[Run, Number]])
             bound = _is_walk(*same[0]) and any(_is_its_timer(run, number.value) for run, number in same)
             bounded = bounded or bound
             rows.append(
-                (cell, str(labels.get("target", "")), str(labels.get("op", _FILLING)), what, f"{'≤ ' * bound}{fmt.quantity(value.median, 'ns')}",
+                (cell, str(labels.get("target", "")), str(labels.get("op", _FILLING)), what, fmt.qualified(fmt.quantity(value.median, 'ns'), at_most=bound),
                  ends if value.n > 1 else fmt.NOTHING, _rate(value.median, bound) if name.metric == "time_per_byte" else fmt.NOTHING)
             )  # fmt: skip
             whose.append(row_of(run for run, _ in same))

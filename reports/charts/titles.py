@@ -385,11 +385,13 @@ def overview(times: Sequence[tuple[str, Spread, bool]], steps: Sequence[float | 
     first, last = (end(rows, key=lambda i: times[i][1].median) for end in (min, max))
     ends = (times[first], times[last])
     digits = (steps[first], steps[last]) if steps else (None, None)
+    told = (
+        fmt.qualified(fmt.quantity(value.median, "ns", step=step), about=value.unsteady)
+        for (_, value, _), step in zip(ends, digits, strict=True)
+    )
     low, high = (
-        f"at most {fmt.quantity(value.median, 'ns', step=step)} in the median"
-        if bound
-        else fmt.quantity(value.median, "ns", step=step)
-        for (_, value, bound), step in zip(ends, digits, strict=True)
+        f"at most {text} in the median" if bound else text
+        for (*_, bound), text in zip(ends, told, strict=True)
     )
     if low == high:
         return f"One access: {low}"

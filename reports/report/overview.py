@@ -39,7 +39,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     unlike = len({machine_key(t.run) for t in known}) > 1 and bool(texts)  # no range is of any of them
     spoken = [] if unlike else [t for t in known if t.group != "timer" and t.run.sound]
     head = "Median" if told == ["median"] else "Time"
-    described = "; ".join(f"{t.name}: {fmt.quantity(t.median, 'ns', step=t.step)}" for t in shown)
+    described = "; ".join(f"{t.name}: {_said(t)}" for t in shown)
     picture = panel(
         "", f"Access times on a log axis. {described}.", lambda width: _picture(shown, head, width)
     )
@@ -51,8 +51,8 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         ),
         sub="Time for one access, by the tool that the table names."
         + "".join(f" {what}: {', '.join(words)}." for what, words in common.items())
-        + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
-        + (" ≈: unsteady, the repeats span more than 25 % of their median." if any(_unsteady(t) for t in shown) else "")
+        + (" ≤: more than half of it is the timer." if any(t.bound for t in known) else "")
+        + (" ≈: unsteady, the repeats span more than 25 % of their median." if any(_unsteady(t) for t in known) else "")
         + f" Dot: {_dots(told)}."
         + (" Blocks: equally long parts of a run, each by its mean." if "median of blocks" in told else "")
         + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else "")
@@ -114,7 +114,7 @@ _TICK = 48
 
 def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
     """Draw a row for each time. `head`: over the column of the times."""
-    columns = [(head, [_median(t) for t in shown])]
+    columns = [(head, [_said(t) for t in shown])]
     if any(t.p999 for t in shown) and width > 400:
         columns.append(("99.9 %", [fmt.quantity(t.p999, "ns") if t.p999 else "" for t in shown]))
     widths = [
@@ -185,7 +185,7 @@ def _table(known: Sequence[AccessTime]) -> Table:
         rows=tuple(
             (
                 t.name,
-                f"{'≤ ' if t.bound else ''}{_said(t)}",
+                _said(t),
                 t.statistic,
                 _repeats(t),
                 fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
@@ -228,17 +228,15 @@ def _unsteady(time: AccessTime) -> bool:
     return time.repeats is not None and time.repeats.unsteady
 
 
-def _median(time: AccessTime) -> str:
-    return f"{'≤ ' if time.bound else '≈ ' if _unsteady(time) else ''}{_said(time)}"
-
-
-def _said(time: AccessTime) -> str:
-    """Return the time; a bound, too, as it is rounded where it is a median: most of it is the timer, and the access takes less by far."""
-    return fmt.quantity(time.median, "ns", step=time.step)
+def _said(time: AccessTime, digits: int = 3) -> str:
+    """Return the time with its marks; a bound, too, as it is rounded where it is a median: most of it is the timer, and the access takes
+    less by far."""
+    text = fmt.quantity(time.median, "ns", digits, step=time.step)
+    return fmt.qualified(text, at_most=time.bound, about=_unsteady(time))
 
 
 def _tip(time: AccessTime) -> str:
-    text = f"{time.name} · {time.statistic} {fmt.quantity(time.median, 'ns', 4, step=time.step)}{'' if time.run.sound else ' · ⚠'}"
+    text = f"{time.name} · {time.statistic} {_said(time, 4)}{'' if time.run.sound else ' · ⚠'}"
     return text + (f" · p99.9 {fmt.quantity(time.p999, 'ns', 4)}" if time.p999 else "")
 
 

@@ -184,6 +184,15 @@ def said_in(metric: str, unit: str) -> str:
     return "IOPS" if unit == "1/s" and metric.lower() == "iops" else unit
 
 
+def qualified(text: str, *, at_most: bool = False, about: bool = False) -> str:
+    """Return a number as it stands with what is known of it: "≤ 3.2 ns" of a bound, "≈ 67.7 µs" of an unsteady one, "≤ ≈ 3.2 ns" of both.
+
+    >>> qualified("3.2 ns", at_most=True, about=True)
+    '≤ ≈ 3.2 ns'
+    """
+    return f"{'≤ ' * at_most}{'≈ ' * about}{text}"
+
+
 def span(values: Iterable[float], unit: str, step: float | None = None) -> str:
     """`span([6.3e3, 12.3e3], "ns")` is "6.30 to 12.3 µs"; `span([6.3e3], "ns")` is "6.30 µs"."""
     known = sorted(values)

@@ -199,6 +199,8 @@ def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:
     )
     assert titles.overview([of("m", 18.1, bound=True), of("n", 23.1, bound=True)]) == "Time for one access"
     assert titles.overview([of("a", 89.7)]) == "Time for one access"
+    apart = titles.overview([of("a", 89.7), of("b", 300.0, 400.0, 500.0)])
+    assert apart == "One access: 89.7 ns (a) to ≈ 400 ns (b)"
     noise = titles.overview([of("a", 122.0, 126.0, 129.0), of("b", 116.0, 130.0, 143.0)])
     assert noise == "One access: 126 ns to 130 ns, no difference that can be told"
 

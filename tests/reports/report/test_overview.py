@@ -13,6 +13,7 @@ import pytest
 
 from reports.charts import poke
 from reports.charts.chapter import AccessTime
+from reports.numbers import formulas
 from reports.report import overview
 from reports.results.load import load
 
@@ -54,3 +55,25 @@ def test_ticks_do_not_touch(times: Sequence[AccessTime], more: str) -> None:
         ticks = axis["axis"]["values"]
         assert len(ticks) >= 2
         assert all(px * math.log(b / a) >= 50 for a, b in itertools.pairwise(ticks))
+
+
+def test_a_time_has_the_same_marks_wherever_it_stands(times: Sequence[AccessTime]) -> None:
+    """The table had no "≈", and "≤" took it away in the picture."""
+    apart = formulas.spread([20.0, 30.0])
+    marks = {"≤ ": {"bound": True}, "≈ ": {"repeats": apart}, "≤ ≈ ": {"bound": True, "repeats": apart}}
+    plain = [replace(t, bound=False) for t in times]
+    edited = [replace(t, **more) for t, more in zip(plain, marks.values(), strict=False)]
+
+    figure = overview.figure([*edited, *plain[len(marks) :]])
+
+    assert figure is not None
+    (panel,), (table,) = figure.panels, figure.numbers
+    told = [row[table.columns.index("Time")] for row in table.rows]
+    for mark in marks:
+        assert sum(text.startswith(mark) and text[len(mark)].isdigit() for text in told) == 1, mark
+    data = panel.wide["datasets"]
+    assert [row["text"] for row in data["medians"]] == told
+    for mark in "≤≈":
+        assert [mark in row["tip"] for row in data["rows"]] == [mark in text for text in told]
+    assert all(f": {text}" in panel.description for text in told)
+    assert "≤: more than half of it is the timer. ≈: unsteady" in figure.sub
