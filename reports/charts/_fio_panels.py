@@ -411,7 +411,7 @@ def _no_p99(run: Run, direction: str) -> str:
     own = directions(run)[direction]
     if not formulas.fixed(0.99, sum(math.inf if job.ios is None else job.ios for job in own)):
         return "a run has too few I/Os"
-    return "its jobs print no bins to be joined" if len(own) > 1 else "the text does not say it"
+    return "the jobs of the run print no bins" if len(own) > 1 else "the text does not say it"
 
 
 def _lacks_share(run: Run, kind: str) -> bool:
