@@ -30,7 +30,7 @@ from reports.charts._fio_cells import (
 from reports.charts._fio_cells import colours as series_colours
 from reports.charts._fio_fans import fans_figure
 from reports.charts._fio_panels import drawn_picture, what_ran
-from reports.charts._fio_tables import MOST_OFFERS, OF_A_SERIES, numbers_tables, offers_table
+from reports.charts._fio_tables import MOST_OFFERS, OF_A_SERIES, RATE, numbers_tables, offers_table
 from reports.charts._fio_time import time_figures
 from reports.charts._tails import Distribution
 from reports.charts.chapter import STORAGE, AccessTime, Chapter
@@ -312,7 +312,7 @@ def _most_moved(found: pd.DataFrame, both: bool, left_out: _LeftOut) -> list[Key
     of = formulas.spread([row.bandwidth for row in same], printed(runs))
     name = f"{_BANDWIDTH}, {_named(same).removeprefix('Storage, ')}"
     context = ", ".join([*_context(same, both, left_out), "the most of all block sizes"])
-    return [replace(wording.key_number(name, of, "B/s", context, 16, runs), moves=of.median)]
+    return [replace(wording.key_number(name, of, "B/s", context, 16, runs, metric=RATE), moves=of.median)]
 
 
 _OF_ONE_KIND = {
@@ -330,11 +330,24 @@ def _named(same: _Rows) -> str:
 def _key_number(same: _Rows, both: bool, left_out: _LeftOut) -> KeyNumber:
     """Return the number of a cell. `both`: some runs of the page are direct, others through the page cache."""
     context, runs = _context(same, both, left_out), [row.run for row in same]
+    told = told_metric = ""
     if means := [row.mean for row in same if not math.isnan(row.mean)]:
         word = latency_name(row.which for row in same)[1]
-        context.append(f"mean {word} {fmt.quantity(statistics.median(means), 'ns', step=printed(runs))}")
+        told = f"mean {word} {fmt.quantity(statistics.median(means), 'ns', step=printed(runs))}"
+        told_metric = f"{WORDS[same[0].which]}/mean"
+        context.append(told)
     of = formulas.spread([row.iops for row in same], printed(runs))
-    number = wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, runs)
+    number = wording.key_number(
+        _named(same),
+        of,
+        "IOPS",
+        ", ".join(context),
+        14,
+        runs,
+        metric=RATE,
+        told=told,
+        told_metric=told_metric,
+    )
     moved = statistics.median(row.bandwidth for row in same)  # nan among them: not known
     known = not any(math.isnan(row.bandwidth) for row in same)
     return replace(number, moves=moved if known else 0.0)

@@ -30,7 +30,7 @@ from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
-from reports.numbers.mlc import ALONE, UNLOADED
+from reports.numbers.mlc import ALONE, AT_PEAK, UNLOADED
 from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
@@ -168,9 +168,13 @@ def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
     cell = load.cell
     which = ", ".join(filter(None, [load.name, facets.facet_title(of, "mlc")]))
     at = fmt.quantity(load.offers.latency_at_peak, "ns", step=mlc.PRINTED_LOADED_LATENCY)
-    context = f"{which}, at a latency of {at}; {program_name(cell[0])}"
+    told = f"at a latency of {at}"
+    context = f"{which}, {told}; {program_name(cell[0])}"
     name = _PEAK if load.offers.doubled == "yes" else f"Memory, {load_words(cell) or 'under load'}"
-    return wording.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
+    return wording.key_number(
+        name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]), metric="bandwidth",
+        told=told, told_metric=AT_PEAK,
+    )  # fmt: skip
 
 
 # --- idle latency ------------------------------------------------------------------------------------------

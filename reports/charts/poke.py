@@ -622,10 +622,11 @@ def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
     p999 = subject.repeats("p99.9") if subject else None
     if subject is None or p999 is None:
         return []
-    context = f"{subject.name}; median {fmt.quantity(subject.at('p50'), 'ns')}"
+    told = f"median {fmt.quantity(subject.at('p50'), 'ns')}"
     number = wording.key_number(
-        "Access, p99.9", p999, "ns", context, 15, subject.runs, metric="latency/p99.9"
-    )
+        "Access, p99.9", p999, "ns", f"{subject.name}; {told}", 15, subject.runs, metric="latency/p99.9",
+        told=told, told_metric="latency/p50",
+    )  # fmt: skip
     beyond = subject.target == "memory" and all(map(_poke_modes.in_memory, subject.runs))
     return [replace(number, of_memory=beyond)]
 

@@ -67,9 +67,11 @@ def key_number(
     *,
     program: str = "",
     metric: str = "",
+    told: str = "",
+    told_metric: str = "",
 ) -> KeyNumber:
     """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying. `runs`: of its
-    cell; `metric`: which of their numbers it is, where what is said beside it is of no other.
+    cell; `metric`: which of their numbers it is; `told`, `told_metric`: what its context has of another of them.
 
     Of numbers of one name and one `program` the page shows the best: the lowest time, the highest of anything else.
     """
@@ -94,6 +96,8 @@ def key_number(
         unsteady=value.unsteady,
         program=program,
         metric=metric,
+        told=told,
+        told_metric=told_metric,
         runs=tuple(dict.fromkeys(runs)),
         merit=-value.median if unit == "ns" else value.median,
     )

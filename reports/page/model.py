@@ -28,7 +28,10 @@ class KeyNumber:
     runs: tuple[Run, ...] = ()  # of its cell: what a check says of them is said of it
     beside: tuple[Run, ...] = ()  # of another cell that its context tells of, too
     below: tuple[Run, ...] = ()  # of lower ones of another name, of which it is the best, too
-    metric: str = ""  # which of its cell's numbers it and what stands beside it tell of; "": several
+    metric: str = ""  # which of its cell's numbers it is; "": several
+    told: str = ""  # what in its context is of another of them: "median 271 ns"
+    told_metric: str = ""  # "latency/p50"
+    told_doubt: str = ""  # the checks that doubt that, and not the number
     doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
     moves: float = 0.0  # B/s that go with it, where it is no rate of bytes itself
     possible: str = ""  # its share of what the parts could do
@@ -315,7 +318,11 @@ class Page:
         figures = (f for section in self.sections for block in section.blocks for f in block.figures)
         drawn = [f.doubt for f in figures if f.doubt]
         judged = self.comparison.doubted if self.comparison else ()
-        doubts = [*drawn, *judged, *(k.doubt for k in self.key_numbers if k.doubt)]
+        doubts = [
+            *drawn,
+            *judged,
+            *(doubt for k in self.key_numbers for doubt in (k.doubt, k.told_doubt) if doubt),
+        ]
         by_repeats = any("G11" in doubt for doubt in doubts)
         said = [
             self.picked,

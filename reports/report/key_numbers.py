@@ -8,8 +8,9 @@ from itertools import zip_longest
 
 from reports.charts import facets
 from reports.checks.audit import doubts
+from reports.checks.doubts import mark
 from reports.page.model import KeyNumber
-from reports.results.convicted import Guilty
+from reports.results.convicted import Guilty, but, checks_of
 from reports.results.grouping import group_by
 from reports.results.model import Results, texts_of
 from reports.text import format as fmt
@@ -43,8 +44,13 @@ def _matters(number: KeyNumber) -> tuple[bool, float]:
 
 
 def doubted(candidates: Iterable[KeyNumber], guilty: Guilty) -> Iterator[KeyNumber]:
-    """Give the numbers with the checks (`guilty`: cell → their ids) that convict their cells."""
-    return (replace(n, doubt=doubts(guilty, (*n.runs, *n.beside), n.metric)) for n in candidates)
+    """Give the numbers with the checks (`guilty`: cell → their ids) that convict their cells; what their contexts tell of another number has a mark
+    of its own."""
+    for n in candidates:
+        doubt = doubts(guilty, (*n.runs, *n.beside), n.metric)
+        other = but(doubts(guilty, n.runs, n.told_metric), checks_of(doubt)) if n.told else ""
+        context = n.context.replace(n.told, f"{n.told}{mark(other)}", 1) if other else n.context
+        yield replace(n, context=context, told_doubt=other, doubt=doubt)
 
 
 def best_of(same: Sequence[KeyNumber]) -> KeyNumber:

@@ -363,3 +363,16 @@ def test_how_many_other_numbers_are_far_apart_is_said(make: Any, tmp_path: Path)
     ((_, _, said),) = found(maker.write(), "G11")
 
     assert said.endswith("; 2 other numbers are far apart, too")
+
+
+def test_a_doubted_median_beside_a_key_number_has_its_own_mark(make: Any, tmp_path: Path) -> None:
+    """A page's head quoted a median, whose repeats are far apart, beside a p99.9 whose repeats agree."""
+    maker = make.Maker(tmp_path / "a.db")
+    for usual in (200, 400):
+        text = make.poke_text([usual] * 19_900 + [900] * 100)
+        maker.add("tails", "poke", {"target": "memory", "bytes": "1GB"}, text, repeats=2)
+
+    (number,) = build.build(load([maker.write()])).key_numbers
+
+    assert (number.value, number.doubt) == ("900", "")
+    assert number.context == "memory, 1 GB; median 300 ns ⚠ G11"

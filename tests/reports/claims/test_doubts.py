@@ -432,7 +432,10 @@ def test_a_row_that_is_slower_than_under_more_load_doubts_itself_alone(make: Any
     (every,) = [table for table in figure.numbers if table.columns[1] == "Delay"]
     assert [row[1] for row in every.doubted.rows if row[2].startswith("⚠")] == ["50"]
     assert [text.startswith("⚠") for text in offers.doubted.rows[0][1:6]] == [False, True, False, False, True]
-    assert {n.name: n.doubt for n in built.key_numbers} == {"Memory, idle": "", "Memory, peak": "M1"}
+    assert {n.name: n.doubt for n in built.key_numbers} == {"Memory, idle": "", "Memory, peak": ""}
+    assert [n.context.partition(";")[0] for n in built.key_numbers if "⚠" in n.context] == [
+        "read only, at a latency of 320 ns ⚠ M1"
+    ]
     assert "M1, the only cell" in figure.doubt
 
 
