@@ -156,7 +156,11 @@ def coverage(results: Results) -> str:
         for what, is_known in map(NEEDS.__getitem__, check.needs):
             if not all(map(is_known, runs.get(check.tool, every))):
                 blind.setdefault(what, []).append(check.id)
+    disturbed = sum(run.record.status == "disturbed" for run in results.runs)
+    if disturbed and not every:
+        return "Of docs/audit.md D1 and D2 alone judge runs that something else disturbed"
     said = f"{fmt.plural(len(applied), 'check')} of docs/audit.md {'was' if len(applied) == 1 else 'were'} applied to {fmt.plural(len(every), 'run')}"
+    said += f", D1 and D2 alone to {fmt.plural(disturbed, 'disturbed one')}" if disturbed else ""
     lacking = [f"without {what} {fmt.words(ids)} could not judge everything" for what, ids in blind.items()]
     return "; ".join([said, *lacking])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reports.checks import Check, checks
@@ -85,8 +85,11 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
     by_check = {
         key: [cell for _, cell in same] for key, same in sorted(group_by(found, lambda pair: pair[0]).items())
     }
-    judged = {key: _judged(kinds[key], shown) for key in by_check}
-    said = [f"{kinds[key].title} ({key}, {_whose(own, judged[key], names)})" for key, own in by_check.items()]
+    judged = {key: _judged(kinds[key], shown, own) for key, own in by_check.items()}
+    said = [
+        f"{kinds[key].title} ({key}, {_whose(own, judged[key], names, *_called(kinds[key], judged[key], shown))})"
+        for key, own in by_check.items()
+    ]
     return replace(
         figure,
         doubt="; ".join(said),
@@ -97,9 +100,25 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
     )
 
 
-def _judged(check: Check, shown: Mapping[CellKey, Run]) -> Mapping[CellKey, Run]:
-    """Return the cells whose numbers a check judges: beside the curves of MLC what STREAM moved is drawn, too."""
-    return {cell: run for cell, run in shown.items() if check.tool in ("", run.tool)}
+def _judged(check: Check, shown: Mapping[CellKey, Run], found: Collection[CellKey]) -> Mapping[CellKey, Run]:
+    """Return the cells whose numbers a check judges: beside the curves of MLC what STREAM moved is drawn, too, and of disturbed runs D1
+    alone speaks. found: those that it doubts."""
+    doubted = {*found}
+    return {
+        cell: run
+        for cell, run in shown.items()
+        if check.tool in ("", run.tool) and (cell in doubted or run.record.status != "disturbed")
+    }
+
+
+def _called(check: Check, judged: Mapping[CellKey, Run], shown: Mapping[CellKey, Run]) -> tuple[str, str]:
+    """Return what these are called where others are shown, too: ("quiet cell", " of STREAM"), ("cell", "")."""
+    own = [run for run in shown.values() if check.tool in ("", run.tool)]
+    programs = dict.fromkeys(naming.program_kind(run) for run in own if len(own) < len(shown))
+    return (
+        "quiet cell" if len(judged) < len(own) else "cell",
+        f" of {fmt.words(programs)}" if programs else "",
+    )
 
 
 def of_table(table: Table, guilty: Guilty) -> Table:
@@ -140,9 +159,15 @@ def _metrics(table: Table, row: int, at: int) -> Iterable[str]:
 _MOST_NAMED = 3
 
 
-def _whose(found: Sequence[CellKey], shown: Mapping[CellKey, Run], names: Mapping[CellKey, str]) -> str:
+def _whose(
+    found: Sequence[CellKey],
+    shown: Mapping[CellKey, Run],
+    names: Mapping[CellKey, str],
+    noun: str = "cell",
+    whose: str = "",
+) -> str:
     """Return "1 of 2 cells: inter", "both cells", "all 3 cells", "5 of 12 cells: …, …, … and 2 more", "the only cell, in 3 of 30 files"; of cells that not
-    every file has "in 3 of 19 files with them". Cells of one host that are alike are one, in whatever files of its sessions they are."""
+    every file has "in 3 of 19 files with them". noun, whose: what they are (`_called`). Cells of one host that are alike are one, in whatever files of its sessions they are."""
     alike = {cell: _across_files(run) for cell, run in shown.items()}
     doubted = {alike[cell]: names[cell] for cell in reversed(found)}
     of, bad = len({*alike.values()}), len(doubted)
@@ -153,8 +178,9 @@ def _whose(found: Sequence[CellKey], shown: Mapping[CellKey, Run], names: Mappin
         f", in {fmt.count(len(those))} of {fmt.plural(len(files), 'file')}{with_}" if those < files else ""
     )
     if bad == of:
-        return {1: "the only cell", 2: "both cells"}.get(of, f"all {fmt.count(of)} cells") + where
-    counted = f"{fmt.count(bad)} of {fmt.plural(of, 'cell')}{where}"
+        every = {1: f"the only {noun}", 2: f"both {noun}s"}.get(of, f"all {fmt.plural(of, noun)}")
+        return f"{every}{whose}{where}"
+    counted = f"{fmt.count(bad)} of {fmt.plural(of, noun)}{whose}{where}"
     told = list(dict.fromkeys(name for name in reversed(doubted.values()) if name))
     if not told:
         return counted

@@ -90,7 +90,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     yield from _not_started(results)
     yield from _stand_ins(results)
     yield from _remarks(results, {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags})  # fmt: skip
-    if results.tools:
+    if results.tools or results.disturbed:
         yield Check(
             level="ok" if not findings and watched(results) else "info",
             subject=f"{coverage(results)}.",

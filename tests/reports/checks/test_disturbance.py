@@ -97,6 +97,8 @@ def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results)
     assert f"threads=4, repeat 1: every attempt was disturbed: in the last one {BUSY}" in " ".join(d1.items)
     assert d1.counted == "2 findings"  # of one cell
     assert "5 of 8 planned runs" in page.sentence
+    (applied,) = [check.subject for check in page.checks if "docs/audit.md" in check.subject]
+    assert " were applied to 5 runs, D1 and D2 alone to 10 disturbed ones" in applied
 
 
 def test_each_disturbed_run_is_counted_once(results: Results) -> None:
@@ -184,7 +186,12 @@ def test_a_file_of_disturbed_runs_alone_has_no_number_and_says_what_they_found(
     maker = make.Maker(tmp_path / "a.db")
     maker.add("s", "stream", {}, make.stream_text(9e3, 1), status="disturbed", reason=BUSY, counters=SEEN)
     results = load([maker.write()])
-    assert (results.tools, build.build(results).key_numbers) == ((), ())
+    page = build.build(results)
+    assert (results.tools, page.key_numbers) == ((), ())
+    assert (
+        page.checks[-1].subject
+        == "Of docs/audit.md D1 and D2 alone judge runs that something else disturbed."
+    )
     assert "triad 9.00 GB/s" in found(results, "D1").cells[0][1]
     assert "⚠ D1" in show.show_result(maker.path)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reports.checks import doubts
+from reports.checks import checks, doubts
 
 
 def runs(files: int, hosts: int) -> dict[Any, Any]:
@@ -41,3 +41,27 @@ def test_cells_of_several_sessions_are_counted_once(files: int, hosts: int, doub
     found = [cell for cell in shown if doubted(*map(int, cell[0].split("-")), cell[1])]
 
     assert doubts._whose(found, shown, names) == said
+
+
+def test_what_is_counted_is_said_where_it_is_not_all_that_is_shown() -> None:
+    """S1 was told of "2 of 8 cells" of which six were disturbed, and not judged; and of "the only cell" of a table of three programs."""
+    shown = {
+        name: SimpleNamespace(tool=tool, program_named=SimpleNamespace(kind=tool.upper()), record=SimpleNamespace(status=status))
+        for name, tool, status in (("a", "stream", "ok"), ("b", "stream", "disturbed"), ("c", "stream", "ok"), ("d", "mlc", "ok"))
+    }  # fmt: skip
+    kinds = {check.id: check for check in checks()}
+
+    def said(key: str, *found: str) -> str:
+        judged = doubts._judged(kinds[key], shown, found)
+        alike = {
+            cell: SimpleNamespace(captured=False, host="n", text="", record=SimpleNamespace(point_id=cell))
+            for cell in judged
+        }
+        whose = doubts._called(kinds[key], judged, shown)
+        return doubts._whose([("f", cell) for cell in found], {("f", c): run for c, run in alike.items()}, {("f", c): c for c in judged}, *whose)  # fmt: skip
+
+    assert said("S1", "a", "c") == "both quiet cells of STREAM"
+    assert said("S1", "a") == "1 of 2 quiet cells of STREAM: a"
+    assert said("D1", "b") == "1 of 4 cells: b"
+    assert said("G11", "d") == "1 of 3 quiet cells: d"
+    assert said("M1", "d") == "the only cell of MLC"
