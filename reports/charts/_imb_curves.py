@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from parsers import imb
@@ -40,6 +40,8 @@ class Line(Curve):
 
     runs: tuple[MessageCurve, ...] = ()
     rates: Curve  # the bandwidth (B/s) of each size above 0, of each repeat: its own bytes ÷ time
+    # size → the bandwidth, as IMB prints it: of other benchmarks than PingPong
+    printed: Mapping[int, formulas.Spread] = field(default_factory=dict)
     statistics: tuple[str, ...] = ()
     cell: tuple[Run, ...] = ()  # whose times these are: of those the sound ones, if there are some
 
@@ -170,6 +172,7 @@ def _line(name: str, found: pd.DataFrame) -> Line:
     bandwidths = zip(
         moved["message_size"].astype(float), moved["message_size"] / moved["time"] * 1e9, strict=True
     )
+    printed = found.dropna(subset=["bandwidth"]) if found["benchmark"].iat[0] != "PingPong" else found[:0]
     runs = (
         formulas.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
         for _, own in groups(found, ["run"])
@@ -177,6 +180,7 @@ def _line(name: str, found: pd.DataFrame) -> Line:
     return Line(
         name=name, label=label, points=drawn.points, turns=drawn.turns, hollow=drawn.hollow, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
         rates=curve_rows.curve(name, bandwidths, runs=moved["run"], label=label), cell=tuple(dict.fromkeys(found["run"])),
+        printed={int(size): formulas.spread(list(own["bandwidth"]), imb.PRINTED["bandwidth"]) for (size,), own in groups(printed, ["message_size"])},
     )  # fmt: skip
 
 

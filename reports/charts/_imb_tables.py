@@ -186,11 +186,13 @@ def _rate(value: float, scale: fmt.Scale) -> str:
 
 
 def numbers_table(benchmark: str, panels: Panels) -> Table:
-    """Return the time of each size, and of PingPong the rate."""
+    """Return the time of each size, and of PingPong the rate; of others that which IMB prints, if it does."""
     named, with_rates = with_names(panels), benchmark == "PingPong"
+    counted = [(name, line) for name, line in named if any(y.median for y in line.printed.values())]
     small = [[y.median for size, y in line.points if size <= 65536] for _, line in named]
     times = _scales(small, lambda of: fmt.scale_for(of, "ns"))
-    rates = [list(line.rates.medians.values()) for _, line in named]
+    rates = [list(line.rates.medians.values()) for _, line in named if with_rates]
+    rates += [[y.median for y in line.printed.values()] for _, line in counted]
     fast = _scales(rates, lambda of: fmt.scale_to_largest(of, "B/s"))
     sizes = sorted({size for _, line in named for size, _ in line.points})
     rows = []
@@ -203,14 +205,17 @@ def numbers_table(benchmark: str, panels: Panels) -> Table:
                 _rate(size / y.median * 1e9, scale) if y and size else fmt.NOTHING
                 for y, scale in zip(found, fast, strict=True)
             ]
+        printed = [
+            (line.printed.get(int(size)), scale) for (_, line), scale in zip(counted, fast, strict=False)
+        ]
+        row += [wording.spread_text(y, scale) if y and y.median else fmt.NOTHING for y, scale in printed]
         rows.append(tuple(row))
-    units = [*times, *fast] if with_rates else times
-    names = [name for name, _ in named] * (2 if with_rates else 1)
-    columns = ["Message", *(f"{name}, {of.unit}" for name, of in zip(names, units, strict=True))]
-    whose = dict(enumerate([line.cell for _, line in named] * (2 if with_rates else 1), start=1))
-    metrics = [f"{benchmark}/{next(iter(line.statistics), 'time')}" for _, line in named] + [RATE] * len(
-        named
-    )
+    both = [*named, *(named if with_rates else counted)]
+    units = [of.unit for of in times] + [of.unit if with_rates else f"{of.unit} as printed" for of in fast]
+    columns = ["Message", *(f"{name}, {unit}" for (name, _), unit in zip(both, units, strict=True))]
+    whose = dict(enumerate([line.cell for _, line in both], start=1))
+    metrics = [f"{benchmark}/{next(iter(line.statistics), 'time')}" for _, line in named]
+    metrics += [f"{benchmark}/bandwidth"] * (len(both) - len(named))
     return Table(
         columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))), of=(whose,) * len(rows),
         metrics={i: metric for i, metric in enumerate(metrics, start=1) if i in whose},

@@ -21,11 +21,11 @@ FAMILY = (3, "Message passing (IMB)")
 
 
 class Known(NamedTuple):
-    """The time of one message size, ns."""
+    """The time of one message size, ns: of PingPong half the round trip, of others that of the slowest rank."""
 
     time: float  # median of a cell's runs
     step: float  # its last digit: 10 for "0.19" µs, less where the bandwidth beside it has more digits
-    rate: float  # B/s: median of the runs' bandwidths, as it is drawn
+    rate: float  # B/s: median of the runs' bandwidths, of PingPong as it is drawn; 0 of a table without
     within: float  # ns: how far the runs' times are apart
 
     @property
@@ -41,21 +41,41 @@ class Known(NamedTuple):
 
 def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
     """Return what a cell's runs tell of PingPong, by message size, smallest first."""
-    lines = (row for run in runs for row in timings(run) if row.benchmark == "PingPong")
+    return _known(row for run in runs for row in timings(run) if row.benchmark == "PingPong")
+
+
+def _known(rows: Iterable[Timing]) -> dict[int, Known]:
+    """Return what the lines of one benchmark tell, by message size, smallest first."""
     told = [
-        (n, row.time, row.time_step or 0.0)
-        for row in lines
-        if row.time and (n := row.message_size) is not None
+        (n, time, _step(row), n / time * 1e9 if row.benchmark == "PingPong" else row.bandwidth or 0.0)
+        for row in rows
+        if (time := row.time or row.time_max) and (n := row.message_size) is not None
     ]
     return {
         size: Known(
-            statistics.median(time for _, time, _ in same),
-            max(step for _, _, step in same),
-            statistics.median(size / time * 1e9 for _, time, _ in same),
-            max(time for _, time, _ in same) - min(time for _, time, _ in same),
+            statistics.median(time for _, time, *_ in same),
+            max(step for _, _, step, _ in same),
+            statistics.median(rate for *_, rate in same),
+            max(time for _, time, *_ in same) - min(time for _, time, *_ in same),
         )
         for size, same in sorted(group_by(told, lambda line: line[0]).items())
     }
+
+
+def _step(row: Timing) -> float:
+    """Return the last digit of a line's time, ns; 0 where nothing tells it."""
+    return row.time_step or 0.0 if row.time else imb.PRINTED["time"]
+
+
+_Table = tuple[str, int | None, str | None, int | None]
+"""Of a run: benchmark, processes, mode, group."""
+
+
+def _tables(runs: Iterable[Run]) -> dict[_Table, dict[int, Known]]:
+    """Return what a cell's runs tell of each benchmark that has sizes, by table and message size."""
+    rows = (row for run in runs for row in timings(run))
+    of = group_by(rows, lambda row: (row.benchmark, row.nprocs, row.mode, row.group))
+    return {key: known for key, own in of.items() if (known := _known(own))}
 
 
 @check("P1", "error", "warn")
@@ -164,7 +184,7 @@ def resolution(results: Results) -> Iterator[Fault]:
     """
     for runs in by_cell(results.good("imb")).values():
         once = len(runs) == 1
-        known = {size: one for size, one in pingpong(runs).items() if one.coarse > 0.02}
+        known = {size: one for size, one in pingpong(runs).items() if one.coarse > _COARSE}
         for shown, own in group_by(known.items(), lambda of: of[1].shows).items():
             yield _coarse(runs, dict(own), shown=shown)
         told = "in a single run" if once else _shown_by(runs)
@@ -173,8 +193,8 @@ def resolution(results: Results) -> Iterator[Fault]:
             for benchmark, few in _few_repetitions(parts):
                 first = min(row.message_size or 0 for row in few)
                 whose = f"{benchmark}: " if len(parts) > 1 else ""
-                own_choice = ", which is IMB's own choice" if first >= 2**20 else ""
-                text = f"{whose}fewer than 50 repetitions from {fmt.size(first)} on{own_choice}, {told}"
+                own_choice = " (IMB's own choice)" if all(map(_is_own_choice, few)) else ""
+                text = f"{whose}{_repetitions(few)} from {fmt.size(first)} on{own_choice}, {_LEAST} at least, {told}"
                 level: Level = "warn" if once and first <= 8 else "info"
                 metric, *also = _doubted(benchmark, parts[benchmark], few)
                 yield Fault(level=level, run=run, own=True, text=text, metric=metric, also=tuple(also))
@@ -186,8 +206,8 @@ def _coarse(runs: Sequence[Run], known: Mapping[int, Known], *, shown: bool) -> 
     worst = max(known.values(), key=lambda one: one.coarse)
     by_repeats = _shown_by(runs) if shown else f"and {len(runs)} repeats differ by no more than that"
     text = (
-        f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.percent(worst.coarse)} "
-        f"({'up to' if len(known) > 1 else 'at'} {fmt.size(max(known))}), {'in a single run' if once else by_repeats}"
+        f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.number(worst.coarse * 100, 2, fmt.UP)} % "
+        f"({'up to' if len(known) > 1 else 'at'} {fmt.size(max(known))}), {100 * _COARSE:g} % at most, {'in a single run' if once else by_repeats}"
     )
     metric, *also = [
         f"PingPong/{name}/{size}" for size in known for name in ("time", "bandwidth")[: 2 if size else 1]
@@ -200,10 +220,27 @@ def _shown_by(runs: Sequence[Run]) -> str:
     return f"but {len(runs)} repeats show how far times are apart"
 
 
+_COARSE, _LEAST = 0.02, 50
+"""The last digit as a share of the time, at most, and how many repetitions are no longer few."""
+
+
+def _is_own_choice(row: Timing) -> bool:
+    """Did IMB choose the repetitions? Without -iter it moves 40 MiB a size."""
+    return bool(row.message_size) and row.repetitions == max(1, 40 * 2**20 // (row.message_size or 1))
+
+
+def _repetitions(few: Sequence[Timing]) -> str:
+    """Return "10 to 40 repetitions", "1 repetition"."""
+    low, high = (end(row.repetitions or 0 for row in few) for end in (min, max))
+    return f"{low} to {high} repetitions" if low < high else fmt.plural(low, "repetition")
+
+
 def _few_repetitions(parts: Mapping[str, Sequence[Timing]]) -> Iterator[tuple[str, list[Timing]]]:
     """Give the benchmarks that have sizes behind which there are few repetitions, and the lines of these."""
     for benchmark, rows in parts.items():
-        few = [row for row in rows if row.message_size is not None and 0 < (row.repetitions or 99) < 50]
+        few = [
+            row for row in rows if row.message_size is not None and 0 < (row.repetitions or _LEAST) < _LEAST
+        ]
         if few:
             yield benchmark, few
 
@@ -248,32 +285,47 @@ def denied(results: Results) -> Iterator[Fault]:
 def larger_is_quicker(results: Results) -> Iterator[Fault]:
     """more bytes in less time, or a bandwidth that falls past its peak
 
-    A message that takes less time than a smaller one, by more than 5 % and by more than the last known
-    digit; and a bandwidth at the largest size more than 5 % below the peak, which is where the messages
-    leave a cache. In each repeat, and of the medians, which are quoted.
+    A message that takes less time than the next smaller one, by more than 5 % and by more than the last known
+    digit, of other benchmarks than PingPong by the slowest rank; and a bandwidth at the largest size more than 5 % below the peak,
+    as where the messages leave a cache. In each repeat, and of the medians, which are quoted.
 
     Do: quote the peak with its size, not the last row; measure again where the time shrinks.
     """
     for runs in by_cell(results.good("imb")).values():
-        known, each = pingpong(runs), [pingpong([run]) for run in runs]
-        highest = "the peak" if len(runs) == 1 else "the highest median"  # of repeats each has its own peak
-        falls = [
-            f"{fmt.size(b)} takes {fmt.quantity(less.time, 'ns')}, {fmt.size(a)} {fmt.quantity(more.time, 'ns')}"
-            for (a, more), (b, less) in itertools.pairwise(known.items())
-            if all(_quicker(one, a, b) for one in (known, *each))
-        ]
-        rates = {size: one.rate for size, one in known.items() if size}
-        if len(rates) > 3:
-            peak = max(rates, key=lambda s: rates[s])
-            last = max(rates)
-            if all(_falls(one, peak, last) for one in (known, *each)):
-                falls.append(
-                    f"{fmt.quantity(rates[last], 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak], 'B/s')} at {fmt.size(peak)}"
-                )
-        if falls:
-            alone = {row.benchmark for row in timings(runs[0])} == {"PingPong"}
-            text = f"{'' if alone else 'PingPong: '}{'; '.join(falls)}"
-            yield Fault(level="info", run=runs[0], text=text, metric="PingPong")
+        tables, each = _tables(runs), [_tables([run]) for run in runs]
+        for key, known in tables.items():
+            if said := "; ".join(_shrinks(known, [own.get(key, {}) for own in each])):
+                named = _named(key, tables)
+                yield Fault(level="info", run=runs[0], text=f"{named}{said}", metric=key[0])
+
+
+def _named(table: _Table, of: Iterable[_Table]) -> str:
+    """Return "Sendrecv, 2 ranks: " of several tables of a run, by what tells it from these; "" of the only one."""
+    others = [key for key in of if key != table]
+    benchmark, ranks, *_ = table
+    several = any(key[:2] != table[:2] for key in others if key[0] == benchmark)
+    return f"{benchmark}{f', {ranks} ranks' if several else ''}: " if others else ""
+
+
+_MOST_QUOTED = 3
+"""Sizes of one table that take less than a smaller one."""
+
+
+def _shrinks(known: Mapping[int, Known], each: Sequence[Mapping[int, Known]]) -> Iterator[str]:
+    """Say where the time of a table shrinks, and that its bandwidth falls past the peak; `known`: of all repeats, `each`: of each."""
+    every = (known, *each)
+    pairs = [(a, b) for a, b in itertools.pairwise(known) if all(_quicker(one, a, b) for one in every)]
+    for a, b in pairs[:_MOST_QUOTED]:
+        less, more = known[b].time, known[a].time
+        yield f"{fmt.size(b)} takes {fmt.quantity(less, 'ns')}, {fmt.size(a)} {fmt.quantity(more, 'ns')}"
+    if (left := len(pairs) - _MOST_QUOTED) > 0:
+        yield f"{fmt.plural(left, 'more size')} {'takes' if left == 1 else 'take'} less than the next smaller one"
+    rates = {size: one.rate for size, one in known.items() if size and one.rate}
+    if len(rates) > 3:
+        peak, last = max(rates, key=lambda s: rates[s]), max(rates)
+        highest = "the peak" if len(each) == 1 else "the highest median"  # of repeats each has its own peak
+        if all(_falls(one, peak, last) for one in every):
+            yield f"{fmt.quantity(rates[last], 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak], 'B/s')} at {fmt.size(peak)}"
 
 
 def _quicker(known: Mapping[int, Known], a: int, b: int) -> bool:

@@ -565,6 +565,23 @@ def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
     assert text == "8 B takes 600 ns, 4 B 800 ns"  # and not 2 B: one digit is no difference
 
 
+def test_times_and_bandwidths_of_other_benchmarks_are_judged_and_told(make: Any, tmp_path: Path) -> None:
+    """The bandwidth of Sendrecv stood in no table, and only PingPong's was judged."""
+    head = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n"
+    rows = [(0, 1.0, 0.0), (1, 1.0, 2.0), (2, 0.8, 5.0), (4, 1.2, 6.67), (8, 2.0, 8.0), (16, 8.0, 4.0)]
+    lines = "".join(f"{n:13d} {1000:12d} {t:12.2f} {t:12.2f} {t:12.2f} {rate:12.2f}\n" for n, t, rate in rows)
+    text = make.imb_text({4: 0.80}).partition("# Benchmarking")[0]
+    text += f"# Benchmarking Sendrecv \n# #processes = 2 \n#{'-' * 51}\n{head}{lines}"
+    path = make.Maker(tmp_path / "a.db").add("s", "imb", {"benchmark": "Sendrecv"}, text).write()
+
+    ((_, said),) = found(findings(path), "P4")
+    (figure,) = (f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures)
+
+    assert said == "2 B takes 800 ns, 1 B 1.00 µs; 4.00 MB/s at 16 B, the peak is 8.00 MB/s at 8 B"
+    assert figure.numbers[0].columns[-1].endswith("MB/s as printed")
+    assert [row[-1] for row in figure.numbers[0].rows] == ["–", "2.00", "5.00", "6.67", "8.00", "4.00"]
+
+
 def test_times_that_shrink_beside_another_benchmark_are_pingpong_s(make: Any, tmp_path: Path) -> None:
     both = make.imb_text({4: 0.80, 8: 0.60}).partition("# All processes")[0]
     both += (
@@ -1115,16 +1132,19 @@ def test_a_run_that_calls_its_own_figures_wrong(make: Any, tmp_path: Path) -> No
 
 def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path) -> None:
     disturbed = [*GOOD[:3], (1000, 96.0, 3000.0), (5000, 99.0, 1500.0), (20000, 98.0, 1150.0)]
+    at_peak = [(0, 120.0, 18000.0), (20, 199.0, 30000.0), *GOOD[1:]]
     marked = {}
-    for name, rows in (("good", GOOD), ("bad", disturbed)):
+    for name, rows in (("good", GOOD), ("bad", disturbed), ("peak", at_peak)):
         maker = make.Maker(tmp_path / f"{name}.db")
         maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
         built = build.build(load([maker.write()]))
-        marked[name] = {n.name: n.doubt for n in built.key_numbers}
-        assert ("⚠ M1" in show.show_result(tmp_path / f"{name}.db")) == (name == "bad")
+        marked[name] = {n.name: (n.doubt, "⚠" in n.context) for n in built.key_numbers}
+        assert ("⚠ M1" in show.show_result(tmp_path / f"{name}.db")) == (name != "good")
 
-    assert set(marked["good"].values()) == {""}
-    assert set(marked["bad"].values()) == {"M1"}
+    sound = ("", False)
+    assert marked["good"] == {"Memory, idle": sound, "Memory, peak": sound}
+    assert marked["bad"] == {"Memory, idle": ("M1", False), "Memory, peak": sound}  # it doubts no bandwidth
+    assert marked["peak"] == {"Memory, idle": sound, "Memory, peak": ("", True)}  # at a latency of 199 ns ⚠
 
 
 def test_a_finding_of_one_text_of_several_names_it(make: Any, tmp_path: Path) -> None:
@@ -1355,7 +1375,7 @@ def test_coarse_times_say_why_they_are_a_warning_or_a_note(make: Any, tmp_path: 
     findings = module.audit(load([maker.write()]))
 
     said = {(f.level, cell): text for f in findings if f.id == "P3" for cell, text in f.cells}
-    step = "170 ns in steps of 10 ns: 5.9 % (at 0 B)"
+    step = "170 ns in steps of 10 ns: 5.9 % (at 0 B), 2 % at most"
     assert said == {
         ("warn", "place=near"): f"{step}, in a single run",
         ("info", "place=far"): f"{step}, but 3 repeats show how far times are apart",
@@ -1377,8 +1397,8 @@ def test_few_repetitions_are_told_of_the_repeat_and_the_benchmark_that_have_them
     findings = [f for f in module.audit(found) if f.id == "P3"]
 
     assert [(f.level, *f.cells) for f in findings] == [
-        ("warn", ("(one cell)", "PingPing: fewer than 50 repetitions from 0 B on, in a single run")),
-        ("info", ("(one cell)", "fewer than 50 repetitions from 0 B on, but 3 repeats show how far times are apart (1 of 3 repeats)")),
+        ("warn", ("(one cell)", "PingPing: 20 repetitions from 0 B on, 50 at least, in a single run")),
+        ("info", ("(one cell)", "20 repetitions from 0 B on, 50 at least, but 3 repeats show how far times are apart (1 of 3 repeats)")),
     ]  # fmt: skip
     assert [f.own for f in findings] == [frozenset({("p.db", 4)}), frozenset({("p.db", 2)})]
 
@@ -1392,7 +1412,7 @@ def test_few_repetitions_are_told_of_any_benchmark(make: Any, tmp_path: Path) ->
     assert found(findings(maker.write()), "P3", "info") == [
         (
             "(one cell)",
-            "fewer than 50 repetitions from 1 MiB on, which is IMB's own choice, in a single run",
+            "1 repetition from 1 MiB on, 50 at least, in a single run",
         )
     ]
 
@@ -1408,8 +1428,8 @@ def test_what_is_said_of_a_cell_and_what_of_each_repeat_are_counted_apart(make: 
     told = [text for _, text in found(module.audit(load([maker.write()])), "P3")]
 
     assert told == [
-        "220 ns in steps of 10 ns: 4.5 % (at 0 B), but 3 repeats show how far times are apart",
-        "fewer than 50 repetitions from 1 MiB on, which is IMB's own choice, but 3 repeats show how far times are apart (3 of 3 repeats)",
+        "220 ns in steps of 10 ns: 4.6 % (at 0 B), 2 % at most, but 3 repeats show how far times are apart",
+        "40 repetitions from 1 MiB on (IMB's own choice), 50 at least, but 3 repeats show how far times are apart (3 of 3 repeats)",
     ]
 
 
