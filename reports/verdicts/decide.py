@@ -43,7 +43,7 @@ def judge(samples: Sequence[Sample], rules: Rules | None = None) -> tuple[Family
     """Return the verdicts, a Family per `Sample.family`, in the order in which families first appear.
 
     Not tested, and so inconclusive with a reason: cells with fewer than two runs on a side, and cells with a value that
-    is 0 or negative, which has no log. Raises ValueError for values that are not finite.
+    is 0 or negative, which has no log; what is 0 in all runs of both sides is the same. Raises ValueError for values that are not finite.
     """
     rules = rules or Rules()
     _check(samples, rules)
@@ -399,6 +399,8 @@ def _decision(
 
 
 def _verdict(sample: Sample, shift: float, test: _Test | None, alpha: float, delta: float) -> Verdict:
+    if _is_nothing(sample) and not sample.unsure:
+        return "same"
     if test is None or sample.unsure:
         return "inconclusive"
     if abs(shift) + sample.resolution + test.bound < delta:
@@ -406,6 +408,11 @@ def _verdict(sample: Sample, shift: float, test: _Test | None, alpha: float, del
     if test.q < alpha and abs(shift) >= max(delta, STEPS * sample.resolution) and sample.better != "neither":
         return "regressed" if shift > 0 else "improved"
     return "inconclusive"
+
+
+def _is_nothing(sample: Sample) -> bool:
+    """Is it 0 in every run of two or more a side, as a count of errors is?"""
+    return min(len(sample.a), len(sample.b)) > 1 and not any(sample.a) and not any(sample.b)
 
 
 def _exp(x: float | None) -> float | None:

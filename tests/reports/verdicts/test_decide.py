@@ -504,3 +504,15 @@ def test_repeats_that_agree_by_luck_are_no_certainty(runs: int, most: float) -> 
         return any(d.verdict in ("regressed", "improved") for f in judge(samples) for d in f.decisions)
 
     assert sum(accusing() for _ in range(150)) <= most * 150
+
+
+def test_what_is_0_in_every_run_of_both_sides_is_the_same() -> None:
+    """A count of errors, 0 in A and B, was inconclusive, and failed `compare --fail-on inconclusive`."""
+    zeros = (0.0, 0.0, 0.0)
+    said = [
+        one(a, b, better="lower")
+        for a, b in ((zeros, zeros), (zeros[:1], zeros), (zeros, (0.0, 0.0, 1.0)), (zeros, (1.0, 1.0, 1.0)))
+    ]
+    assert [d.verdict for d in said] == ["same", "inconclusive", "inconclusive", "inconclusive"]
+    assert (said[0].ratio, said[0].advice) == (None, None)
+    assert one(zeros, zeros, interleaved=False, disturbed=("A",)).verdict == "inconclusive"
