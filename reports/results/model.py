@@ -11,7 +11,8 @@ A row is one number of one good run, in long form:
     program_version       as its output says it, else as the session knows it
     program_sha256        of the file that was started
     <options>             one column per axis, and per option of the tool that varies between its cells, a list as text ("1k,4k"); "host_" of
-                          one called as a column above or below
+                          one called as a column above or below, "tool_" of one
+                          called as what stands before them all in an export
     <labels>              the parser's label columns; where an option has the same name, what the text says wins. Where an axis is called so, and
                           the text says something else ("none" of an access to no bytes), "op_" is what was asked for
     metric, unit, value   base units: ns, B, B/s, 1/s
