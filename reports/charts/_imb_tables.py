@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from parsers import imb
@@ -158,13 +158,14 @@ def _switches(line: Line) -> str:
 
 
 def _scales(
-    columns: Sequence[Sequence[float]], scale: Callable[[Sequence[float]], fmt.Scale]
+    columns: Sequence[Mapping[float, float]], scale: Callable[[Iterable[float]], fmt.Scale]
 ) -> list[fmt.Scale]:
-    """Return the unit of each column: one for all, but for columns that are far apart, as of shared memory and of a network."""
-    known = [max(of) for of in columns if of]
-    if known and max(known) <= _APART * min(known):
-        return [scale([v for of in columns for v in of])] * len(columns)
-    return [scale(of) for of in columns]
+    """Return the unit of each column, size → value: one for all, but for columns that are far apart at a size, as of shared memory and of a network."""
+    sizes = dict.fromkeys(size for of in columns for size in of)
+    known = [[of[size] for of in columns if size in of] for size in sizes]
+    if all(max(of) <= _APART * min(of) for of in known):
+        return [scale([v for of in columns for v in of.values()])] * len(columns)
+    return [scale(of.values()) for of in columns]
 
 
 _APART: Final = 100.0
@@ -189,10 +190,10 @@ def numbers_table(benchmark: str, panels: Panels) -> Table:
     """Return the time of each size, and of PingPong the rate; of others that which IMB prints, if it does."""
     named, with_rates = with_names(panels), benchmark == "PingPong"
     counted = [(name, line) for name, line in named if any(y.median for y in line.printed.values())]
-    small = [[y.median for size, y in line.points if size <= 65536] for _, line in named]
+    small = [{size: y.median for size, y in line.points if size <= 65536} for _, line in named]
     times = _scales(small, lambda of: fmt.scale_for(of, "ns"))
-    rates = [list(line.rates.medians.values()) for _, line in named if with_rates]
-    rates += [[y.median for y in line.printed.values()] for _, line in counted]
+    rates = [line.rates.medians for _, line in named if with_rates]
+    rates += [{size: y.median for size, y in line.printed.items() if y.median} for _, line in counted]
     fast = _scales(rates, lambda of: fmt.scale_to_largest(of, "B/s"))
     sizes = sorted({size for _, line in named for size, _ in line.points})
     rows = []

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from reports.draw.grid import Grid
+from reports.draw.label_placement import fits
 from reports.draw.lanes import Lanes
 from reports.draw.strip import Strip
 from reports.draw.vega import Spec
 from reports.text.format import NOTHING, UNITS, count
+from reports.text.names import cut_apart
 
 MARK = "⚠"
 
@@ -135,6 +137,7 @@ class Table:
     def _said(self, row: Sequence[str], by: Mapping[int, str]) -> str:
         """Say the checks that doubt a row, "D1", and of one that doubts some of its numbers alone which: "D1; G11: IOPS"."""
         shown = [i for i in self.metrics if i != ROW and row[i] != NOTHING]
+        short = cut_apart(dict.fromkeys(_bare(self.columns[i]) for i in shown), fits(_NAME_PX))
         whole, alone = [], []
         for key in sorted({*_ids(by)}):
             at = [i for i in shown if key in _ids({i: by.get(i, "")})]
@@ -143,12 +146,15 @@ class Table:
                 continue
             spared = {_bare(self.columns[i]) for i in shown if i not in at}
             heads = [self.columns[i] for i in at]
-            names = [*dict.fromkeys(head if _bare(head) in spared else _bare(head) for head in heads)]
+            names = [*dict.fromkeys(head if _bare(head) in spared else short[_bare(head)] for head in heads)]
             others = len(names) - _MOST_DOUBTED if len(names) > _MOST_DOUBTED + 1 else 0
             told = names[: len(names) - others]
             alone.append(f"{key}: {', '.join(told)}{f' and {others} more' if others else ''}")
         return "; ".join([*([", ".join(whole)] if whole else []), *alone])
 
+
+_NAME_PX = 260
+"""What the name of a column takes beside a check that doubts it, at most: that of a long one is cut."""
 
 _MOST_DOUBTED = 2
 """Columns that a check doubts and that are named one by one, or one more."""
