@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from parsers import mlc
-from reports.charts import facets, wording
+from reports.charts import curve_rows, facets, wording
 from reports.charts._mlc_bounds import Beside, stamp
 from reports.charts._mlc_curves import LoadCurve, Row
 from reports.draw import axes, label_placement, vega
@@ -51,7 +51,7 @@ def sheets(
     each."""
     y = axes.from_zero([_top([load for curves in panels.values() for load in curves])], "Latency, ns")
     most = {of: max(row.bandwidth.high for load in curves for row in load.rows) for of, curves in panels.items()}  # fmt: skip
-    alike = max(most.values()) <= _FAR * min(most.values())
+    alike = max(most.values()) <= curve_rows.FAR * min(most.values())
     found = {}
     for of in panels:
         shared = list(panels) if alike else [of]
@@ -62,9 +62,6 @@ def sheets(
         found[of] = Sheet(colours=colours, x=x, y=y, scale=scale)
     return found
 
-
-_FAR = 8.0
-"""Panels whose highest bandwidths are further apart share no axis of bandwidth: the slowest curve would be an upright at its left."""
 
 _SPARE = 1.15
 """So many of the highest point lie below the axis' end where all points do: more is an empty half."""

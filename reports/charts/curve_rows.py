@@ -286,6 +286,15 @@ def crossed(panels: Iterable[Panel]) -> str:
     return " Cross on the axis: a cell without a number." if drawn else ""
 
 
+FAR: Final = 8.0
+"""Panels whose highest values are further apart share no axis from 0: the curve of the lowest would be flat."""
+
+
+def own_axes(panels: Sequence[Panel]) -> bool:
+    """Have some pictures axes of their own upwards?"""
+    return len({str(panel.wide["encoding"]["y"]["scale"]["domain"]) for panel in panels}) > 1
+
+
 def saturates(line: Curve) -> float | None:
     """Return the first x with 95 % of the curve's maximum. None of fewer than three points, of a curve whose largest x it is: nothing
     larger was tried, and a curve that still rises has not saturated; of one with hollow points; and where the repeats do not agree."""

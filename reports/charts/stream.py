@@ -170,6 +170,9 @@ def _figure(
         " Dotted: as many times one thread." if "references" in marks else "",
         wording.repeats(drawn, runs),
         curve_rows.crossed(drawn),
+        " Each panel has its own axis of bandwidth."
+        if not dots and not rows and curve_rows.own_axes(drawn)
+        else "",
         wording.hollow(drawn, seen),
         curve_rows.dimmed(ranked, "bandwidth"),
         wording.not_drawn(len(every), len(shown), *(["row"] if rows else [])),
@@ -294,13 +297,14 @@ def _thread_panels(
     lines_of: Mapping[facets.Facet, list[Curve]],
     scale: fmt.Scale,
 ) -> tuple[Panel, ...]:
-    """Draw bandwidth over threads, a panel for each of `lines_of`; the axes hold all `panels`, and what was lost as crosses."""
+    """Draw bandwidth over threads, a panel for each of `lines_of`; the axes hold all `panels`, and that of bandwidth of panels far apart its own; what was lost as crosses."""
     everything = [c for lines in panels.values() for c in lines]
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = axes.integers(counts, "Threads")
     x = replace(x, ticks=tuple((at, text if at else "not said") for at, text in x.ticks))
-    largest = max(y.high for c in everything for _, y in c.points)
-    y = axes.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
+    most = {of: max(y.high for c in lines for _, y in c.points) for of, lines in panels.items()}
+    shared = max(most.values()) <= curve_rows.FAR * min(most.values())
+    largest = {of: max(most.values()) if shared else most[of] for of in most}
     within = _within({run: (_line(run), threads(run)) for run in runs}) if lost else ()
     names = facets.panel_names(runs, within=within) if lost else []
     missing = group_by(lost, lambda r: facets.facet(r, names))
@@ -311,7 +315,7 @@ def _thread_panels(
             lines,
             kernel,
             x,
-            y,
+            axes.from_zero([largest[of] / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}"),
             scale,
             [_cross(run) for run in missing.get(of, ())],
             colours,
@@ -437,7 +441,7 @@ def _panel(
             ),
             "ranges": curve_rows.range_rows(lines, tested, scale.factor),
             **curve_rows.end_names(lines, plot, scale.factor),
-            "crosses": curve_rows.cross_rows(lost, plot, colours),
+            "crosses": curve_rows.cross_rows(lost, plot, colours, lines, scale.factor),
             "references": [],
         }  # fmt: skip
         full = [line for line in lines if not line.hollow]

@@ -155,3 +155,18 @@ def test_hosts_with_arrays_of_their_own_sizes_each_have_their_number(make: Any, 
 
     assert number.value == "24.0"
     assert "largest array" not in number.context
+
+
+def test_panels_far_apart_have_axes_of_their_own(make: Any, tmp_path: Path) -> None:
+    """Arrays in memory, 5 GB/s, lay flat on an axis to 100 that those in a cache asked for."""
+    maker = make.Maker(tmp_path / "r.db")
+    for elements, rate in ((8_000, 80e3), (20_000_000, 5e3)):
+        for threads in (1, 2):
+            text = make.stream_text(rate * threads, threads).replace("20000000", str(elements))
+            maker.add("s", "stream", {"threads": threads, "array_size": elements}, text, axes=("threads", "array_size"))  # fmt: skip
+
+    found = stream.chapter(load.load([maker.write()])).figures[0]
+
+    ends = [panel.wide["encoding"]["y"]["scale"]["domain"][1] for panel in found.panels]
+    assert max(ends) >= 10 * min(ends)
+    assert "Each panel has its own axis of bandwidth." in found.sub
