@@ -830,18 +830,3 @@ def test_cells_that_a_text_calls_alike_are_told_apart_by_what_was_asked_for(
     assert told == {
         ("read", "read", "1000"), ("write", "write", "1000"), ("read", "none", "0"), ("write", "none", "0")
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("shape", ["long", "wide"])
-def test_an_option_may_be_called_tool(shape: str, make: Any, tmp_path: Path) -> None:
-    """A wide export and a lab report broke on it, and the long one said "gzip" for the tool."""
-    maker = make.Maker(tmp_path / "r.db")
-    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s"}}
-    for name in ("gzip", "xz"):
-        maker.add(
-            "s", "command", {"command": "s", "metrics": metrics, "tool": name}, "rate 3\n", axes=("tool",)
-        )
-
-    rows = list(csv.DictReader("".join(export([maker.write()], "csv", shape)).splitlines()))
-
-    assert [(row["tool"], row["tool_"]) for row in rows] == [("command", "gzip"), ("command", "xz")]
