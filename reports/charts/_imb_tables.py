@@ -181,9 +181,11 @@ def _time(value: Spread, scale: fmt.Scale) -> str:
     return fmt.span((value.low, value.high), "ns", imb.PRINTED["time"])
 
 
-def _rate(value: float, scale: fmt.Scale) -> str:
-    """Return "0.0153", of much less "171 B/s"."""
-    return scale.number(value) if value >= _LEAST * scale.factor else fmt.quantity(value, "B/s")
+def _rate(value: Spread, scale: fmt.Scale) -> str:
+    """Return "0.0153 (0.0151–0.0155)", of much less "171 B/s": of what each repeat has, as in the picture."""
+    if value.median >= _LEAST * scale.factor:
+        return wording.spread_text(value, scale)
+    return fmt.span((value.low, value.high), "B/s")
 
 
 def numbers_table(benchmark: str, panels: Panels) -> Table:
@@ -202,10 +204,8 @@ def numbers_table(benchmark: str, panels: Panels) -> Table:
         found = [dict(line.points).get(size) for _, line in named]
         row += [_time(y, scale) if y else fmt.NOTHING for y, scale in zip(found, times, strict=True)]
         if with_rates:
-            row += [
-                _rate(size / y.median * 1e9, scale) if y and size else fmt.NOTHING
-                for y, scale in zip(found, fast, strict=True)
-            ]
+            rated = [dict(line.rates.points).get(size) for _, line in named]
+            row += [_rate(y, scale) if y else fmt.NOTHING for y, scale in zip(rated, fast, strict=True)]
         printed = [
             (line.printed.get(int(size)), scale) for (_, line), scale in zip(counted, fast, strict=False)
         ]

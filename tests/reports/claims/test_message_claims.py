@@ -541,3 +541,17 @@ def test_columns_alike_share_a_unit(make: Any, tmp_path: Path) -> None:
     (figure,) = figures(maker.write())
 
     assert len({column.rpartition(", ")[2] for column in figure.numbers[-1].columns[1:3]}) == 1
+
+
+def test_a_rate_of_two_repeats_is_that_of_the_picture(make: Any, tmp_path: Path) -> None:
+    """4 B took 9.18 and 94.5 µs: the picture had 239 kB/s, the median of both rates, the table the 77.2 kB/s of the median time."""
+    maker = make.Maker(tmp_path / "r.db")
+    for slow in (9.18, 94.5):
+        maker.add("s", "imb", {"benchmark": "PingPong"}, make.imb_text({1: 0.38, 4: slow, 1024: 0.5}))
+
+    (figure,) = figures(maker.write())
+
+    (point,) = [row for row in figure.panels[1].wide["datasets"]["points"] if row["x"] == 4]
+    assert point["y"] == pytest.approx(2.39e5, rel=0.01)
+    (row,) = [row for row in figure.numbers[-1].rows if row[0] == "4 B"]
+    assert row[-1] == "42.3 to 436 kB/s"
