@@ -202,15 +202,7 @@ def _axis_title(metric: str, scale: fmt.Scale) -> str:
 def _plain_axis(tested: list[float], title: str) -> axes.Axis:
     if all(v == int(v) for v in tested):
         return axes.integers([int(v) for v in tested], title)
-    low, high = tested[0], tested[-1]
-    margin = (high - low) * 0.04 or 1.0
-    return axes.Axis(
-        kind="linear",
-        low=low - margin,
-        high=high,
-        ticks=tuple((v, fmt.level(v)) for v in tested[:: max(1, len(tested) // 8)]),
-        title=title,
-    )
+    return axes.plain_at_tested(tested, title)
 
 
 def rows_panels(metrics: Metrics, missing: Sequence[Missing]) -> list[Panel]:

@@ -150,7 +150,22 @@ def at_tested(values: Iterable[float], title: str) -> Axis:
     """
     listed = [(value, fmt.level(value)) for value in sorted(set(values)) or [1.0]]
     low, high = listed[0][0] / 1.16, listed[-1][0] * (1.16 if len(listed) == 1 else 1.0)
-    axis = Axis(kind="log", low=low, high=high, ticks=(), title=title)
+    return _with_texts(Axis(kind="log", low=low, high=high, ticks=(), title=title), listed)
+
+
+def plain_at_tested(values: Iterable[float], title: str) -> Axis:
+    """The same on a linear axis."""
+    listed = [(value, fmt.level(value)) for value in sorted(set(values)) or [1.0]]
+    low, high = listed[0][0], listed[-1][0]
+    margin = (high - low) * 0.04 or 1.0
+    axis = Axis(
+        kind="linear", low=low - margin, high=high + (margin if low == high else 0), ticks=(), title=title
+    )
+    return _with_texts(axis, listed)
+
+
+def _with_texts(axis: Axis, listed: Sequence[tuple[float, str]]) -> Axis:
+    """Return an axis with a tick at each value, and its text where that touches no other."""
     ticks: list[tuple[float, str]] = []
     last, before = -1.0, ""
     for value, text in listed:

@@ -605,3 +605,11 @@ def test_a_doubt_that_is_long_on_a_phone_folds_there(letters: int, folds: str) -
 
     assert figure.doubt_folds == folds
     assert figure.doubted_in_short == ("⚠ Doubtful cells: F1 22 of 30 cells" if letters else "")
+
+
+def test_texts_of_values_close_together_do_not_touch() -> None:
+    """ "0.5", "0.525", "0.55" and "0.6" stood on one another."""
+    axis = axes.plain_at_tested([0.5, 0.525, 0.55, 0.6, 1.25, 2.5, 2.55], "x")
+
+    assert [text for _, text in axis.ticks] == ["0.5", "", "", "", "1.25", "", "2.55"]
+    assert [value for value, _ in axis.ticks] == [0.5, 0.525, 0.55, 0.6, 1.25, 2.5, 2.55]
