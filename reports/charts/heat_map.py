@@ -74,12 +74,20 @@ def matrix_panel(table: Table, full: Table, medians: Sequence[float], scale: fmt
     rows = [row[0] for row in table.rows]
     tips = [[f"{table.columns[0]} {r} to {c} · {text} {unit}" for c, text in zip(names, row[1:], strict=True)] for r, row in zip(rows, full.rows, strict=True)]  # fmt: skip
     strengths = [[None if shade is None else shade / 12 for shade in row] for row in table.heat]
-    said = f"{table.caption}. Stronger shade: {'less' if inverse else 'slower'}."
     ends = sorted([min(medians), max(medians)], reverse=inverse)
     palest, strongest = (scale.number(end, step=step) for end in ends)
     shaded = any(shade for row in table.heat for shade in row)
+    stronger = f" Stronger shade: {'less' if inverse else 'slower'}." if shaded else ""
     told = f"; palest {palest}, strongest {strongest}" if shaded else ""
-    return map_panel(f"{table.caption}{told}", said, rows, names, strengths, tips, sorted(table.cuts))
+    return map_panel(
+        f"{table.caption}{told}",
+        f"{table.caption}.{stronger}",
+        rows,
+        names,
+        strengths,
+        tips,
+        sorted(table.cuts),
+    )
 
 
 def map_panel(
