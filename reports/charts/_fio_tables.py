@@ -51,9 +51,13 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
             )
         )
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
-    told = [i for i, _ in enumerate(LIMITS) if any(row[i] is not None for row in within)]
+    whole = [i for i, _ in enumerate(LIMITS) if all((one := row[i]) and one.bound for row in within)]
+    told = [i for i, _ in enumerate(LIMITS) if any(row[i] for row in within) and i <= min(whole, default=i)]
     first = 2 if named else 1
-    rate = fmt.scale_for((iops for iops, _ in most if iops is not None), "IOPS")
+    known = [iops for iops, _ in most if iops is not None]
+    rate = fmt.scale_for(known, "IOPS")
+    if min(known) < _SMALL * rate.factor:  # of blocks of 16 MiB beside others of 4 KiB
+        rate = fmt.Scale(factor=1.0, unit="IOPS")
     p99 = "p99" if term == "latency" else f"p99 {term}"
     differ = "; 95 %: from one depth to another as the repeats differ" * any(
         " to " in full for _, full in fulls
@@ -90,6 +94,9 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         metrics=dict.fromkeys((ROW, *range(first, len(columns))), RATE),
     )  # fmt: skip
 
+
+_SMALL = 0.1
+"""Of the unit of a column: what is less has more zeros than figures."""
 
 RATE = "IOPS"
 """What doubts of them may be of, as in `numbers.fio`: IOPS, their samples and the bytes that they move."""

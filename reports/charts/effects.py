@@ -120,8 +120,8 @@ def effects(
     cells tell in which every level was measured, and an axis without such a row has no effect, nor has one of which a row has no ratio, its values being
     0 or below.
 
-    sizes: options that say how much is accessed (`numbers.working_set`). An axis of these has no effect: a smaller array is not better, it
-    is in another cache."""
+    sizes: options that say how much is accessed (`numbers.working_set`), or hold the number down (`numbers.limits`). An axis of these has
+    no effect: a smaller array is not better, it is in another cache."""
     found = (_effect(i, axis, cells, better) for i, axis in enumerate(axes) if axis not in sizes)
     return sorted(filter(None, found), key=lambda effect: -effect.factor)
 

@@ -92,6 +92,9 @@ class NumbersModule(Protocol):
     """The options that say how much is accessed, of memory or of a file, in all or at once: the least is the fastest, being in a cache, and no
     choice that is better."""
 
+    LIMITS: tuple[str, ...]
+    """The options that hold down the number that stands for a run, which then tells what was asked for; a module may lack it."""
+
     def ranked(self, parsed: Parsed) -> bool:
         """May a run be the best of its sweep? Not what measures the tool's own timer alone."""
         ...
@@ -309,6 +312,11 @@ def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
 def working_set(tool: str) -> tuple[str, ...]:
     """Return the options that say how much is accessed, none of whose levels is better than another."""
     return getattr(_module(tool), "WORKING_SET", ())
+
+
+def limits(tool: str) -> tuple[str, ...]:
+    """Return the options that hold down the number that stands for a run, none of whose levels is better than another."""
+    return getattr(_module(tool), "LIMITS", ())
 
 
 def have_best(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> bool:

@@ -5,7 +5,7 @@ Sweeps of other programs have this in a figure of their own (`reports.charts.com
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -65,7 +65,7 @@ def figure(results: Results) -> Figure | None:
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
         f"the geometric mean over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in found)}{effects.left_out(of for _, _, of, _ in found)}. {_RULE}; of curves over message size, whose "
-        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_without(run for of in sweeps.values() for run in _mixes(of))}{_key(row for row, *_ in rows)}",
+        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_held(own for of in sweeps.values() for own in _limits(of))}{_without(run for of in sweeps.values() for run in _mixes(of))}{_key(row for row, *_ in rows)}",
         tables=(
             Table(
                 columns=_COLUMNS,
@@ -124,7 +124,7 @@ def said(results: Results, tool: str, figures: Sequence[Figure], guilty: Guilty)
             runs = [run for run in own if run in shown] if shown else own
             if not told.issuperset(runs) and not found[i].axes:
                 found[i] = _with_axes(
-                    found[i], list(_rows(runs, least=2)), f"{_left_out(_sizes(runs))}{_without(_mixes(runs))}", len(_sizes(runs)), guilty,
+                    found[i], list(_rows(runs, least=2)), f"{_left_out(_sizes(runs))}{_held(_limits(runs))}{_without(_mixes(runs))}", len(_sizes(runs)) + len(_limits(runs)), guilty,
                     silent=not any(figures[k].says for k in at),
                 )  # fmt: skip
             told.update(runs)
@@ -164,8 +164,16 @@ def _with_axes(figure: Figure, rows: Sequence[_Row], without: str, sizes: int, g
 
 def _sizes(runs: Sequence[Run]) -> list[str]:
     """Return the axes of a sweep over how much is accessed, as people call them: "buffer". No level of theirs is better than another."""
-    own = numbers.working_set(runs[0].tool)
-    axes = dict.fromkeys(axis for run in runs for axis in run.cell.axes if axis in own)
+    return _varied(runs, numbers.working_set(runs[0].tool))
+
+
+def _limits(runs: Sequence[Run]) -> list[str]:
+    """Return the axes of a sweep that hold its number down: "rate_iops"."""
+    return _varied(runs, numbers.limits(runs[0].tool))
+
+
+def _varied(runs: Sequence[Run], options: Collection[str]) -> list[str]:
+    axes = dict.fromkeys(axis for run in runs for axis in run.cell.axes if axis in options)
     return [_name(runs[0], axis) for axis in axes if len({_level(run, axis) for run in runs}) > 1]
 
 
@@ -174,6 +182,13 @@ def _left_out(sizes: Iterable[str]) -> str:
     named = list(dict.fromkeys(sizes))
     verb = "is" if len(named) == 1 else "are"
     return f" {fmt.sentence(fmt.words(named))} {verb} how much is accessed: no size is the better one." if named else ""  # fmt: skip
+
+
+def _held(limits: Iterable[str]) -> str:
+    """Say of the axes of `_limits` why they have no row; "" of none."""
+    named = list(dict.fromkeys(limits))
+    what = "it is a limit that was" if len(named) == 1 else "they are limits that were"
+    return f" No level of {fmt.words(named)} is better: {what} asked for." if named else ""
 
 
 def _mixes(runs: Sequence[Run]) -> list[Run]:
@@ -239,7 +254,8 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[_Row]:
         name = f"{_words([f'{one.kind} {one.words}'.strip() for one in leaders])}{_AT}{fmt.size(size)}"
     spreads, *others = (_spreads(levels, of) for of in (values, *sizes.values()))
     whose = dict(zip(levels, cells, strict=True))
-    for effect in effects.effects(axes, spreads, leaders[0].better, numbers.working_set(runs[0].tool)):
+    no_better = {*numbers.working_set(runs[0].tool), *numbers.limits(runs[0].tool)}
+    for effect in effects.effects(axes, spreads, leaders[0].better, no_better):
         effect = _resolved(effect, (whose[key] for key in effect.levels[-1].cells))
         if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
             but = f"the other way at {turned} of {len(others) + 1} sizes"

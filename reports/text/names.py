@@ -62,7 +62,10 @@ def _cores(names: Sequence[Sequence[str]]) -> Mapping[tuple[int, str], str]:
         of = {part: part.split(" ") for part in column}
         head, tail = (_shared([words[::way] for words in of.values()]) for way in (1, -1))
         for part, words in of.items():
-            found[i, part] = " ".join(words[head : len(words) - tail]) or part
+            core = " ".join(words[head : len(words) - tail])
+            found[i, part] = (
+                core if any(map(str.isalpha, core)) else part
+            )  # of "iodepth 4" a bare 4 says nothing
     return found
 
 
@@ -131,8 +134,11 @@ def _middle(text: str, fits: Fits) -> str:
 
 
 def _cut(text: str, letters: int) -> str:
-    """Return so many letters of a text, and a gap in its middle."""
+    """Return so many letters of a text, and a gap in its middle; of "rate_iops 400" no end of its word stands before the number."""
     end = max(letters, 0) // 2
+    number = text.rpartition(" ")[2]
+    if number and len(number) < end and not any(map(str.isalpha, number)):
+        end = len(number)
     return f"{text[: max(letters, 0) - end].rstrip(' ,:')}{_GAP}{text[len(text) - end :].lstrip(' ,:')}"
 
 

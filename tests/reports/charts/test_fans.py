@@ -298,3 +298,24 @@ def test_a_caption_lists_the_engines_the_ways_and_the_numbers_of_jobs(make: Any,
     figure = chapter(load([maker.write()])).figures[0]
 
     assert "; io_uring or libaio, direct or through the page cache, 1 or 4 jobs." in figure.sub
+
+
+def test_of_limits_that_all_keep_everywhere_the_tightest_is_told(make: Any, tmp_path: Path) -> None:
+    """Three columns said "≥ most"."""
+    first, *_ = swept(make, tmp_path / "f.db", {1: 20.0, 4: 40.0}, kinds=("randread", "read"))
+
+    (offers,) = first.tables
+    assert [name for name in offers.columns if "≤" in name] == ["kIOPS at p99 ≤ 100 µs"]
+
+
+def test_blocks_of_one_table_have_figures_in_its_unit(make: Any, tmp_path: Path) -> None:
+    """16 MiB stood there with "0.0719" kIOPS."""
+    maker = make.Maker(tmp_path / "f.db")
+    for bs, rate in (("4k", 20e3), ("16M", 71.9)):
+        for depth in (1, 4):
+            text = make.fio_text({"read": (rate, 900.0)}, bs=bs, rw="read", iodepth=depth)
+            maker.add("s", "fio", {"rw": "read", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))
+    first, *_ = chapter(load([maker.write()])).figures
+
+    (offers,) = first.tables
+    assert [row[offers.columns.index("Most IOPS")] for row in offers.rows] == ["20\u202f000", "71.9"]

@@ -52,6 +52,27 @@ def test_each_effect_is_a_ratio_with_its_range(make: Any, tmp_path: Path) -> Non
     ]
 
 
+def test_a_rate_that_was_asked_for_is_no_effect(make: Any, tmp_path: Path) -> None:
+    """ "1 070 × better by rate_iops from 400 to 0" was the finding of a sweep."""
+    maker = make.Maker(tmp_path / "r.db")
+    for jobs, rate in itertools.product((1, 4), (0, 400)):
+        for wobble in (0.999, 1.0, 1.001):
+            iops = (rate or 1e5) * jobs * wobble
+            text = make.fio_text({"read": (iops, 10.0)}, bs="4k", rw="randread", iodepth=1)
+            options = {"rw": "randread", "bs": "4k", "numjobs": jobs, "rate_iops": rate}
+            maker.add("s", "fio", options, text, axes=("numjobs", "rate_iops"))
+    results = load([maker.write()])
+
+    found = axis_effects.figure(results)
+
+    assert found
+    assert [row[2] for row in found.tables[0].rows] == ["numjobs"]
+    assert "No level of rate_iops is better: it is a limit that was asked for." in found.sub
+    (told,) = [f.axes for s in build.build(results).sections for b in s.blocks for f in b.figures if f.axes]
+    assert "rate_iops from" not in told
+    assert "it is a limit" in told
+
+
 def test_a_sweep_called_as_its_number_is_named_once(make: Any, tmp_path: Path) -> None:
     found = axis_effects.figure(stream(make, tmp_path / "r.db"))
     assert found

@@ -36,6 +36,8 @@ def test_names_that_are_cut_stay_apart(names: list[str], width: int) -> None:
         # each part tells some apart: "…reading from…~1" told none of them
         ([f"alg use {a}, kind {k}, mode {m} memory" for a in ("lz4", "zstd") for k in ("s", "l") for m in ("read", "write")], 18, [f"{a}, {k}, {m}" for a in ("lz4", "zstd") for k in ("s", "l") for m in ("read", "write")]),
         ([f"alg {a}, mode {m}" for a in ("compress", "decompress") for m in ("from memory", "to memory")], 12, ["com…ss, from", "compress, to", "dec…ss, from", "deco…ess, to"]),
+        # "1, 0, read" was the name of the first: of what, nobody could tell
+        ([f"numjobs {n}, rate_iops {r}, {k}" for n in (1, 3) for r in (0, 400) for k in ("read", "mix r")], 26, [f"{a}…{n}, {b}…{r}, {k}" if a else f"numjobs {n}, {b}…{r}, {k}" for n in (1, 3) for r, p, q in ((0, "rate_io", "rate_i"), (400, "rate_", "rate")) for a, b, k in (("", p, "read"), ("numjob", q, "mix r"))]),
         # of a single one nothing tells what it shares: its ends stay
         (["File, 8 GB, first 8 GB, direct"], 20, ["File, 8 GB…direct"]),
         (["walk over a buffer of one size"], 16, ["walk ove…ne size"]),
