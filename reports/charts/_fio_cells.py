@@ -257,7 +257,9 @@ def names_of_panels(found: pd.DataFrame) -> list[str]:
 def latency_words(found: pd.DataFrame) -> tuple[str, str]:
     """Return what the latencies of a figure are called, in words and in tables: "completion latency", "clat". Where there are both
     kinds, the series tell which."""
-    return latency_name(found["which"])
+    return latency_name(
+        found.dropna(subset="mean")["which"]
+    )  # with disable_lat=1 there is none to be called anything
 
 
 def latency_name(which: Iterable[str]) -> tuple[str, str]:

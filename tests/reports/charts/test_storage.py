@@ -669,6 +669,27 @@ def test_a_mix_whose_parts_fio_put_together_has_a_name(make: Any, tmp_path: Path
     assert [key.name for key in built.key_numbers] == ["Storage, 4 KiB I/Os"]
 
 
+def test_a_text_without_latencies_does_not_name_those_of_others(make: Any, tmp_path: Path) -> None:
+    """Beside one with `disable_lat=1` completion latencies were called latencies."""
+    for name, depth in (("a", 1), ("b", 4)):
+        told = json.loads(make.fio_text({"read": (1000.0, 90.0)}, bs="4k", rw="randread", iodepth=depth))
+        (job,) = told["jobs"]
+        if name == "b":
+            job["read"] |= {
+                of: {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
+                for of in ("slat_ns", "clat_ns", "lat_ns")
+            }
+        else:
+            job["read"]["clat_ns"] = {**job["read"]["lat_ns"], "mean": 80e3}
+            job["read"]["lat_ns"].pop("percentile", None)
+        (tmp_path / f"{name}.json").write_text(json.dumps(told))
+
+    figure, *_ = figures(taken_all(tmp_path), "fio")
+
+    assert "Completion latency (clat): " in figure.sub
+    assert any("clat" in name for name in figure.numbers[0].columns)
+
+
 def test_a_mix_that_nobody_asked_for_is_not_missed(make: Any, tmp_path: Path) -> None:
     """A captured document need not print the options of all of its jobs."""
     text = make.fio_text({"read": (9000.0, 90.0), "write": (1000.0, 90.0)}, bs="4k", rw="rw", iodepth=1)
