@@ -366,10 +366,12 @@ def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
     counts = sorted(map(int, jobs.dropna().unique()))
     few = len(counts) <= _MOST_COUNTS
     listed = map(fmt.whole, counts) if few else iter([f"{counts[0]} to {counts[-1]}"])
+    where = " where it is said" if jobs.isna().any() else ""
     many = (
-        "number of jobs not said" if jobs.isna().any()
-        else f"{fmt.words(listed, 'or')} {'job' if counts == [1] else 'jobs'}"
-    )  # fmt: skip
+        f"{fmt.words(listed, 'or')} {'job' if counts == [1] else 'jobs'}{where}"
+        if counts
+        else "number of jobs not said"
+    )
     how = (fmt.words(sorted(engines), "or"), cache, many)
     said = [f"{wording.ran(runs, program_name)}; {', '.join(filter(None, how))}."]
     if mixed := sorted(size for size in set(found["size"]) if " and " in size):

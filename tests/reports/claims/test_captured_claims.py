@@ -667,6 +667,17 @@ def test_a_depth_is_of_all_sections_where_the_figures_show_it(
     assert (put_together in figure.sub) == (depth is None)
 
 
+def test_a_number_of_jobs_that_some_texts_tell_is_told(make: Any, tmp_path: Path) -> None:
+    """ "Number of jobs not said", of all, because one text does not say it."""
+    three = three_sections(make, {"1": 0.1, "16": 99.9, "32": 0.0}, 47.9)
+    one = make.fio_text({"read": (1e4, 100.0)}, bs="4k", rw="randread", iodepth=1)
+    path = taken(tmp_path, {"three.json": three, "one.json": one})
+
+    figure, *_ = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
+
+    assert ", 1 job where it is said." in figure.sub
+
+
 def test_a_figure_of_fio_names_the_programs_that_it_is_drawn_from(make: Any, tmp_path: Path) -> None:
     """Texts of two versions: all are in the tables; the one without a depth is in no picture, and one alone has bins."""
     binned = (FIXTURES / "fio" / "jsonplus_randrw.out").read_text()
