@@ -89,7 +89,10 @@ class Table:
     @property
     def long(self) -> bool:
         """Must it be allowed to break over pages?"""
-        return len(self.rows) * len(self.parts) > _UNBROKEN_ROWS
+        lines = sum(
+            2 if any(c.share for c in part.columns) else 1 for part in self.parts
+        )  # of a row, where some wrap
+        return len(self.rows) * lines > _UNBROKEN_ROWS
 
     def cells(self, part: Part) -> tuple[tuple[str, ...], ...]:
         """Return the rows of one of its parts."""

@@ -134,8 +134,8 @@ def _tex_heading(column: Column) -> Markup:
 
 
 def _typ_columns(part: Part) -> Markup:
-    """`(auto, 40%)`: how Typst shares the width."""
-    widths = [f"{c.share * 100:.1f}%" if c.share else "auto" for c in part.columns]
+    """`(auto, 40fr)`: how Typst shares the width; what must wrap gets all that the others leave, which is more than was reckoned with."""
+    widths = [f"{c.share * 100:.1f}fr" if c.share else "auto" for c in part.columns]
     return Markup(f"({', '.join(widths)},)")
 
 

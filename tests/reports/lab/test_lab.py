@@ -896,3 +896,24 @@ def test_the_first_table_has_cores_caches_nodes_and_distances(make: Any, tmp_pat
     assert rows["Caches"] == "L1 8 × 32 KiB, L2 8 × 4 MiB, L3 4 × 16 MiB"
     assert rows["NUMA nodes"] == "4"
     assert rows["NUMA distances"] == "own 10, others 12 or 21 (SLIT)"
+
+
+def test_a_table_that_wraps_has_the_whole_width_and_breaks_over_pages_sooner(made: Document) -> None:
+    """Typst set its columns as narrow as LaTeX would have had to, beside a margin of a quarter of the page; and 14 rows of two lines each left
+    half of the page before them empty."""
+    words = (
+        "a sweep whose title is rather long",
+        "a value",
+        "what was measured, and by which program",
+        "place",
+    ) * 2
+    rows = [(*words[:7], f"{i} of all of them") for i in range(14)]
+    shape = columns.shape([f"column {i}" for i in range(8)], rows, frozenset())
+    table = replace(made.numbers[0], label="wraps", number=1, columns=shape.columns, parts=shape.parts, rows=tuple(rows))  # fmt: skip
+    assert any(c.share for c in table.parts[0].columns)
+
+    assert "fr" in str(texts.TYPST["columns"](table.parts[0]))
+    assert "%" not in str(texts.TYPST["columns"](table.parts[0]))
+    assert table.long
+    plain = replace(table, parts=(replace(table.parts[0], columns=tuple(replace(c, share=0.0) for c in table.parts[0].columns)),))  # fmt: skip
+    assert not plain.long
