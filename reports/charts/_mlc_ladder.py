@@ -148,7 +148,7 @@ def _panel(one: Ladder, shown: Sequence[Ladder]) -> Panel:
 
     def build(width: int) -> Spec:
         frame = Frame(
-            width=width, height=height(width, 330, 300), left=left_margin(y),
+            width=width, height=height(width, 330, 300) + _HEADS, top=30 + _HEADS, left=left_margin(y),
             right=curve_rows.name_margin(one.curves, width) if len(one.curves) > 1 else 16,
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
@@ -172,6 +172,10 @@ def _panel(one: Ladder, shown: Sequence[Ladder]) -> Panel:
     return panel(
         title, f"Idle latency by working set. {curve_rows.in_words(one.curves, 'ns', fmt.size)}", build
     )
+
+
+_HEADS = 16
+"""px for the names of the bands, between the plot and the title of its y axis: "L1" stood right below that."""
 
 
 def _bands(steps: Sequence[Step], plot: Plot) -> dict[str, Rows]:
