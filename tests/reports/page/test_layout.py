@@ -147,3 +147,29 @@ def test_the_chart_of_a_change_stands_beside_what_else_changed(browser: Browser,
         assert table["left"] >= chart["right"]
         assert table["top"] < chart["bottom"]
         assert lanes["right"] == table["right"]
+
+
+def test_on_a_phone_what_a_run_printed_is_as_wide_as_the_page(browser: Browser, doubted: Path) -> None:
+    """It stood in the last of seven columns, outside of the screen, and opened beside an empty row of its height. Names of three words had three
+    lines in tables that scroll anyway."""
+    with opened(browser, doubted, viewport={"width": 400, "height": 900}) as page:
+        page.locator("#runs > details > summary").click()
+        page.locator("#runs .runs details > summary").first.click()
+        out = box(page.locator("#runs .runs pre").first)
+        assert out["left"] < 30
+        assert out["right"] <= 400
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        names = page.locator(".tw.scrolls :is(td, th).lg")
+        assert all(place["width"] >= 134 for place in names.evaluate_all(BOXES) if place["width"])
+
+
+def test_on_paper_a_caption_is_no_wider_than_the_page(browser: Browser, doubted: Path) -> None:
+    """A page that is wider than its paper is printed smaller, all of it."""
+    with opened(browser, doubted) as page:
+        page.set_viewport_size({"width": 688, "height": 900})
+        page.emulate_media(media="print")
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 688
+        shares = page.locator("caption > span").evaluate_all(BOXES)
+        assert shares
+        assert max(place["right"] for place in shares) <= 688
