@@ -173,3 +173,17 @@ def test_on_paper_a_caption_is_no_wider_than_the_page(browser: Browser, doubted:
         shares = page.locator("caption > span").evaluate_all(BOXES)
         assert shares
         assert max(place["right"] for place in shares) <= 688
+
+
+def test_on_paper_a_picture_keeps_its_half_whatever_stands_beside_it(browser: Browser, make: Any, tmp_path: Path) -> None:  # fmt: skip
+    """A caption or a table that does not wrap took the width, and the chart was a stamp."""
+    maker = make.Maker(tmp_path / "r.db")
+    for threads in (1, 2):
+        maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3 * threads, threads), axes=("threads",))  # fmt: skip
+    with opened(browser, render_report([maker.write()], tmp_path / "r.html")) as page:
+        page.set_viewport_size({"width": 688, "height": 900})
+        page.emulate_media(media="print")
+        figure = page.locator(".fig.half:has(.few)").first
+        figure.locator(".few th").first.evaluate("e => { e.textContent = 'word'.repeat(60); }")
+        assert box(figure.locator("> .panels"))["width"] > 300
+        assert page.locator("footer .scr").is_hidden()
