@@ -23,7 +23,7 @@ def peak_names(
     modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, uprights: Sequence[float], plot: Plot
 ) -> tuple[Rows, Rows]:
     """Name the modes above their peaks, the largest first, where there is room beside the `others` and the `uprights` (px): the data sets `notes` and
-    `leads`. A name that stands over another peak too has a hairline to its own."""
+    `leads`. A name over another peak too, or a line higher, has a hairline to its own."""
     peaks = [_peak(mode, buckets) for mode in modes]
     taken = [note_box(note, plot) for note in others]
     bars = [(plot.at(b.low, b.n), plot.at(b.high, b.n)[0]) for b in buckets if b.high > plot.x.low]
@@ -38,17 +38,28 @@ def peak_names(
         sides = _SIDES.get(near, _SIDES[False, False])
         rivals = [*across[:i], *across[i + 1 :]]
         texts = (mode_text(mode), fmt.quantity(mode.at, "ns"))
-        note = _above(*peaks[i], texts, plot, taken, bars, sides, uprights, rivals)
+        note = _above(*peaks[i], texts, plot, taken, bars, sides, uprights, rivals, first=not notes)
         if note is None:
             continue
-        box = note_box(note, plot)
+        box, at = note_box(note, plot), plot.at(*peaks[i])
         notes.append(note)
         taken.append(box)
-        if not _is_own(box, across[i], rivals):
-            x, y = plot.at(*peaks[i])
-            end = min(max(x, box[0]), box[2])
-            leads.append({"x_px": round(x, 1), "y_px": round(y, 1), "x2_px": round(end, 1), "y2_px": round(box[3], 1)})  # fmt: skip
+        if not (_is_own(box, across[i], rivals) and note["dy"] == _LINES[0]):
+            (x, y), (end, bottom) = at, _end(at[0], box)
+            leads.append({"x_px": round(x, 1), "y_px": round(y, 1), "x2_px": round(end, 1), "y2_px": round(bottom, 1)})  # fmt: skip
+            taken.append(_along(at, box))
     return notes, leads
+
+
+def _end(at: float, box: label_placement.Box) -> label_placement.Point:
+    """Return where the hairline from a peak (px) meets its name."""
+    return min(max(at, box[0]), box[2]), box[3]
+
+
+def _along(at: label_placement.Point, box: label_placement.Box) -> label_placement.Box:
+    """Return what the hairline from a peak to its name covers."""
+    end, bottom = _end(at[0], box)
+    return min(at[0], end) - 1, bottom + 1, max(at[0], end) + 1, at[1]
 
 
 def _peak(mode: Mode, buckets: Sequence[Bucket]) -> tuple[float, float]:
@@ -77,15 +88,16 @@ def _above(
     sides: Sequence[float],
     uprights: Sequence[float],
     rivals: Sequence[float],
+    *,
+    first: bool,
 ) -> dict[str, Any] | None:
     """Return a note above a point: the first of some texts that has room there and is over no other peak, aside, at an upright or a line of text
-    higher; then one over others, too; at last the first on an upright. None where there is no room."""
-    px, _ = plot.at(x, y)
+    higher; then one over others, too; of the first point, the largest, at last one on an upright. None where there is no room."""
+    px, py = plot.at(x, y)
     wishes = [
         *((text, uprights, True) for text in texts),
         *((text, uprights, False) for text in texts),
-        (texts[0], (), True),
-        (texts[0], (), False),
+        *((text, (), alone) for text in texts for alone in (True, False) if first),
     ]
     for text, passed, alone in wishes:
         lines = (
@@ -101,6 +113,10 @@ def _above(
                 and not (alone and not _is_own(box, px, rivals))
                 and not any(box[0] - 2 < at < box[2] + 2 for at in passed)
                 and not any(label_placement.touch(box, other) for other in taken)
+                and (
+                    (dy == _LINES[0] and _is_own(box, px, rivals))
+                    or not any(label_placement.touch(_along((px, py), box), other) for other in taken)
+                )
             ):
                 return note
     return None
@@ -119,6 +135,9 @@ def _beside(
         ]
     return (min(max(wish, 2.0), most) for wish in wishes)
 
+
+_LINES: Final = (-6.0, -20.0, -34.0, -48.0)
+"""Px from a peak to the line of its name: from the second on a hairline leads there."""
 
 _CLEAR: Final = 4.0
 """Px from an upright to a name beside it."""
