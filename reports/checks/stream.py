@@ -58,7 +58,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
     STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a million
     elements, and a loop of at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
     the ticks; where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep (which nothing tells
-    of texts that were taken in), the caches are what was to be seen: info, and warn where all three arrays fit in them, for the rate is no memory's then. Of a
+    of texts that were taken in), the caches are what was to be seen: info, and warn where all three arrays fit in them, for the rate is no memory's then; it is said from which size on it is. Of a
     table that tells no size: info, for nobody can check it then.
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
@@ -68,25 +68,32 @@ def array_too_small(results: Results) -> Iterator[Fault]:
         cells = fmt.plural(len(by_cell(untold)), "cell")
         yield Fault(level="info", run=untold[0], cell=cells, runs=tuple(untold), text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
     for runs in by_cell(results.good("stream")).values():
-        run = runs[0]
+        run, swept = runs[0], sweeps(runs[0], "array_size")
         size, machine = array_bytes(run), run.session.topology
         if size and in_caches(run):
             caches = cache_bytes(run)
-            swept: Level = "warn" if 3 * size <= caches else "info"
+            seen: Level = "warn" if 3 * size <= caches else "info"
+            least = fmt.size(4 * caches)
             yield Fault(
-                level=swept if sweeps(run, "array_size") else "error", run=run,
-                text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
+                level=seen if swept else "error", run=run, todo=_of_memory(least) if swept else "",
+                text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {least}",
             )  # fmt: skip
         elements, _ = _facts(run, "array_size", "bytes_per_element")
         if size and machine is None and elements and elements < _LEAST_ELEMENTS:
             yield Fault(
-                level="info" if sweeps(run, "array_size") else "warn", run=run,
+                level="info" if swept else "warn", run=run, todo=_of_memory("a million elements") if swept else "",
                 text=f"arrays of {fmt.count(int(elements))} elements ({fmt.number(size / 1024)} KiB each), a million at least by STREAM's rules",
             )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
         if ticks and min(ticks) < 20:
-            text = f"{fmt.number(min(ticks))} ticks of the clock a loop, 20 at least"
-            yield Fault(level="error", run=run, text=text)
+            text = f"{fmt.plural(int(min(ticks)), 'tick')} of the clock a loop, 20 at least"
+            todo = "quote no rate of these sizes: the clock is too coarse for their loops." if swept else ""
+            yield Fault(level="error", run=run, text=text, todo=todo)
+
+
+def _of_memory(least: str) -> str:
+    """Return what to do about sizes that the sweep chose."""
+    return f"of these sizes, those from {least} an array on are memory's by STREAM's rules; quote no smaller one as memory's."
 
 
 @check("S2", "error", needs=("modules",))
