@@ -54,6 +54,14 @@ def to_base(unit: str) -> tuple[float, str]:
     return (1.0, "1/s") if unit == "1/s" else (1.0, unit)
 
 
+_LEVEL: Final = re.compile(r"dB\w*(\(\w+\))?|Np|pH|(°|deg)\s?[CF]|celsius|fahrenheit", re.IGNORECASE)
+
+
+def is_level(unit: str) -> bool:
+    """Is 0 of a unit a convention, so that no value is a share of another: of logarithms (dB, dBm, pH), of temperatures in °C and °F?"""
+    return _LEVEL.fullmatch(unit.strip()) is not None
+
+
 _SPELT_OUT: Final = {"nano": "ns", "micro": "us", "milli": "ms", "": "s"}
 
 

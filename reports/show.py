@@ -7,6 +7,7 @@ Returns texts; prints nothing.
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 import statistics
 from collections import Counter
@@ -20,7 +21,7 @@ from reports.checks import audit
 from reports.checks.audited import audit_of
 from reports.checks.doubts import LEGEND, doubting_all, of_all_numbers
 from reports.draw.figure import MARK
-from reports.numbers import formulas
+from reports.numbers import formulas, scatter
 from reports.results import convicted, model, naming
 from reports.results.command_lines import without
 from reports.results.grouping import group_by
@@ -345,7 +346,10 @@ def _cells(
     halves = [half for own in cells[:_MOST_LINES] if (half := _half(own)) is not None]
     range_ = f"; ±: half the range of {ranged} over the runs" if any(half <= 100 for half in halves) else ""
     range_ += f"; ±{_SAME}: equal as printed" if 0 in halves else ""
-    range_ += f"; […]: the range of {ranged}, wider than ±100 %" if any(half > 100 for half in halves) else ""
+    beyond = [half for half in halves if half > 100]
+    range_ += (
+        f"; […]: the range of {ranged}{'' if math.inf in beyond else ', wider than ±100 %'}" if beyond else ""
+    )
     return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    ", width=width, whole=True), *lines]
 
 
@@ -377,9 +381,14 @@ _LEAST_SHOWN: Final = 0.05
 
 
 def _half(runs: Sequence[Run]) -> float | None:
-    """Return half of the range over the repeats, in % of the median; None of one repeat, and where all are 0."""
-    values = [v for _, v in numbers.leaders(runs[0].tool, *(run.parsed for run in runs))]
-    return formulas.spread(values).relative * 50 if len(values) > 1 and any(values) else None
+    """Return half of the range over the repeats, in % of the median; None of one repeat, and where all are 0; inf of what no share tells."""
+    told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
+    values = [v for _, v in told]
+    if len(values) < 2 or not any(values):
+        return None
+    if min(values) < max(values) and not scatter.tells_shares(values, told[0][0]):
+        return math.inf
+    return formulas.spread(values).relative * 50
 
 
 def _trouble(results: Results, width: int) -> Iterable[str]:

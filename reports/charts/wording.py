@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from parsers.units import to_base
 from reports.charts import facets
 from reports.charts.soundness import counted
 from reports.draw.figure import Panel
-from reports.numbers import formulas
+from reports.numbers import formulas, scatter
 from reports.numbers.formulas import Spread
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
@@ -77,7 +78,8 @@ def key_number(
     """
     text, scaled = fmt.split(value.median, unit, step=value.step)
     repeats = ""
-    if value.n > 1 and value.relative > STEADY:
+    shares = scatter.tells_shares([value.low, value.median, value.high], to_base(unit)[1])
+    if value.n > 1 and (value.relative > STEADY if shares else value.low < value.high):
         factor = fmt.scale_for([value.median], unit)
         low, high = (factor.number(end, step=value.step) for end in (value.low, value.high))
         repeats = f"{low} to {high} {scaled}"
@@ -91,9 +93,9 @@ def key_number(
         context=context,
         rank=rank,
         repeats=repeats,
-        apart=value.relative,
-        spread=_known_to(value),
-        unsteady=value.unsteady,
+        apart=value.relative if shares else 0.0,
+        spread=_known_to(value) if shares or value.n < 2 else f"n = {value.n}",
+        unsteady=shares and value.unsteady,
         program=program,
         metric=metric,
         told=told,

@@ -60,6 +60,8 @@ def far_apart(results: Results) -> Iterator[Fault]:
     A machine that is always as busy does not show so. Five repeats and more that rise or fall in the order in which they ran, as 2 in
     100 random orders do, are called so: that is a trend, whose median is of one moment.
 
+    Of levels (dB, °C), of counts below 10 and of ratios below 0.1 nothing is said: no share of them tells how far apart they are.
+
     Of the other numbers of a cell, as the time of 0 B beside the peak, those are named whose highest repeat is 3 × the lowest or more, of a
     tail (p95 and beyond) 10 ×; where they do not scatter else, as above, that is a note.
 
@@ -79,7 +81,7 @@ def far_apart(results: Results) -> Iterator[Fault]:
 def _standing_apart(runs: Sequence[Run]) -> Iterator[Fault]:
     """Judge the number that stands for each repeat of a cell."""
     values = _standing(runs)
-    if len(values) > 1 and min(values) < max(values):
+    if len(values) > 1 and min(values) < max(values) and _tells_shares(runs, values):
         noise = next(part(runs[0].tool, "noise")(), NOISE)
         led = leader(runs[0])
         unit = led.unit or leaders(runs[0].tool, runs[0].parsed)[0][0]
@@ -102,6 +104,11 @@ def _standing_apart(runs: Sequence[Run]) -> Iterator[Fault]:
                 metric=led.metric,
                 text=f"{_apart(values, unit, led.step)}{_trend(runs)}",
             )
+
+
+def _tells_shares(runs: Sequence[Run], values: Sequence[float]) -> bool:
+    """May the number that stands for some repeats be judged by shares of it?"""
+    return scatter.tells_shares(values, leaders(runs[0].tool, runs[0].parsed)[0][0])
 
 
 _FAR, _FAR_TAIL = 3.0, 10.0
@@ -148,7 +155,7 @@ def _beyond_reason(runs: Sequence[Run]) -> list[list[Number]]:
     }
     return [
         own for name, own in judged.items()
-        if len(own) == len(runs) and 0 < (_FAR_TAIL if name.statistic in _TAILS else _FAR) * own[0].value <= own[-1].value
+        if len(own) == len(runs) and scatter.tells_shares([n.value for n in own], name.unit) and 0 < (_FAR_TAIL if name.statistic in _TAILS else _FAR) * own[0].value <= own[-1].value
     ]  # fmt: skip
 
 
@@ -216,7 +223,11 @@ def not_settled(results: Results) -> Iterator[Fault]:
     Do: quote the number with its range; look for what disturbs (`pinsweep doctor`), measure longer runs, or, where the sweep was
     stopped, start the same command again.
     """
-    auto = [runs for runs in _cells(results) if runs[0].most_repeats and _standing(runs)]
+    auto = [
+        runs
+        for runs in _cells(results)
+        if runs[0].most_repeats and (values := _standing(runs)) and _tells_shares(runs, values)
+    ]
     for cells in group_by(auto, lambda runs: (runs[0].file, runs[0].cell.sweep)).values():
         settled, others = (
             [runs for runs in cells if is_settled(_standing(runs)) is so] for so in (True, False)
@@ -327,9 +338,10 @@ def _timed(runs: Sequence[Run]) -> list[scatter.Timed]:
 
 
 def _turned(runs: Sequence[Run]) -> list[float]:
-    """Return the number that stands for each of some repeats, a time as its inverse: higher is better. [] where not all have one."""
+    """Return the number that stands for each of some repeats, a time as its inverse: higher is better. [] where not all have one of which
+    changes are a share."""
     values = _standing(runs)
-    if len(values) != len(runs) or min(values, default=0.0) <= 0:
+    if len(values) != len(runs) or min(values, default=0.0) <= 0 or not _tells_shares(runs, values):
         return []
     return [1 / value for value in values] if leader(runs[0]).better == "lower" else values
 

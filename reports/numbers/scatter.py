@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from orchestrator.experiment.repeats import BASE, CAP
+from parsers.units import is_level
 
 _RANGE: Final = {2: 2.77, 3: 3.31, 4: 3.63, 5: 3.86}
 """n → the range of n normal values that 95 % stay below, in standard deviations (studentized range, known variance)."""
@@ -22,6 +24,23 @@ _PAIRS: Final = {
     6: 1.278, 7: 0.911, 8: 1.078, 9: 0.825, 10: 0.952, 11: 0.767, 12: 0.871, 13: 0.730, 14: 0.814, 15: 0.699,
 }  # fmt: skip
 """n → what `pairs_apart` of n normal values stays below with 95 %, in standard deviations (400 000 draws each)."""
+
+_LEAST_COUNT, _LEAST_RATIO = 10, 0.1
+
+
+def tells_shares(values: Sequence[float], unit: str) -> bool:
+    """Is how far apart values are as a share of their median worth a word? Not of levels (dB, °C), of which none is a share of another; nor of
+    counts below 10 and of ratios below 0.1, which are near 0: 1 error and 2 are not 100 % apart."""
+    if is_level(unit):
+        return False
+    median = abs(statistics.median(values))
+    if _COUNTED.fullmatch(unit) and all(float(value).is_integer() for value in values):
+        return median >= _LEAST_COUNT
+    return median >= {"1": _LEAST_RATIO, "%": 100 * _LEAST_RATIO}.get(unit, 0.0)
+
+
+_COUNTED: Final = re.compile(r"1?|[a-z]{3,}")
+"""Units of what may be counted: 1, "errors". A unit of a quantity (ns, W) is shorter."""
 
 LEAST_FOR_GROUPS: Final = 8
 LEAST_FOR_FIRST: Final = 5

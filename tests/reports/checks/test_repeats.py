@@ -14,6 +14,7 @@ import pytest
 from reports import show
 from reports.checks.audit import audit
 from reports.checks.repeats import _unsettled, doubted
+from reports.numbers import scatter
 from reports.report import build
 from reports.results.load import load
 
@@ -376,3 +377,34 @@ def test_a_doubted_median_beside_a_key_number_has_its_own_mark(make: Any, tmp_pa
 
     assert (number.value, number.doubt) == ("900", "")
     assert number.context == "memory, 1 GB; median 300 ns ⚠ G11"
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "told"),
+    [
+        ((-0.08, -0.06, -0.01), "dB", False), ((20.0, 30.0, 40.0), "dBm", False), ((2.0, 3.0, 4.0), "°C", False), ((2.0, 3.0, 4.0), "K", True),
+        ((0, 1, 2), "1", False), ((0, 1, 2), "errors", False), ((20, 30, 60), "1", True), ((0.004, 0.01, 0.019), "1", False),
+        ((0.4, 0.9, 1.9), "1", True), ((1.0, 3.0, 5.0), "%", False), ((20.0, 40.0, 60.0), "%", True), ((0.1, 0.2, 0.3), "", True),
+        ((1.0, 2.0, 4.0), "ns", True), ((0.0, 0.0, 4e6), "B/s", True), ((2.0, 3.0, 4.0), "W", True), ((2.1, 3.0, 4.0), "points", True),
+    ],
+)  # fmt: skip
+def test_shares_are_told_of_what_has_a_zero_and_is_not_near_it(
+    values: tuple[float, ...], unit: str, told: bool
+) -> None:
+    assert scatter.tells_shares(values, unit) is told
+
+
+def test_levels_and_counts_near_0_are_not_far_apart(make: Any, tmp_path: Path) -> None:
+    """ "−0.08 dB, −0.06 dB and −0.01 dB: 0.07 dB apart" was a warning, and a key number "unsteady"."""
+    maker = make.Maker(tmp_path / "a.db")
+    metrics = {"gain": {"regex": "gain ([-0-9.]+)", "unit": "dB", "better": "higher"}, "errors": {"regex": "errors ([0-9]+)", "unit": "1", "better": "lower"}}  # fmt: skip
+    for gain, errors in ((-0.08, 1), (-0.06, 4), (-0.01, 1)):
+        maker.add("s", "command", {"command": "x", "metrics": metrics}, f"gain {gain}\nerrors {errors}\n")
+    path = maker.write()
+    results = load([path])
+
+    (number,) = [n for n in build.build(results).key_numbers if n.unit == "dB"]
+
+    assert not [f for f in audit(results) if f.id == "G11"]
+    assert (number.repeats, number.unsteady, number.spread) == ("−0.08 to −0.01 dB", False, "n = 3")
+    assert "gain −0.06 dB [−0.08 to −0.01 dB]" in show.show_result(path)
