@@ -206,7 +206,7 @@ def _names(runs: Sequence[Run]) -> dict[CellKey, str]:
         cell_key(run): {
             "sweep": run.cell.sweep, "host": "" if run.captured else run.host, "text": run.text,
             **{name: naming.option_value(run.tool, name, value) for name, value in run.cell.labels().items() if str(value) != run.text},
-            "place": run.place or run.relation,
+            "place": "place all" if run.place == "all" else run.place or run.relation,
         }
         for run in runs
     }  # fmt: skip

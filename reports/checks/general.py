@@ -125,6 +125,8 @@ def _alike(cells: Sequence[list[Run]]) -> bool:
         tables.append({figure: [row.value for row in rows] for figure, rows in figures.items()})
     if any(table.keys() != tables[0].keys() for table in tables):
         return False
+    if not any(value for table in tables for values in table.values() for value in values):
+        return False  # no error in any cell: an option that does something shows nothing there
     for figure in tables[0]:
         values = [table[figure] for table in tables]
         middles = [statistics.median(v) for v in values]
@@ -436,8 +438,7 @@ def put_off(results: Results) -> Iterator[Fault]:
 def another_machine(results: Results) -> Iterator[Fault]:
     """the output tells of another machine than the session
 
-    More threads or ranks on a host than the recorded topology has PUs, or NUMA nodes in a matrix that it
-    does not have.
+    Of captured output more threads than the recorded topology has PUs; or NUMA nodes in a matrix that it does not have.
 
     Do: take the topology from the machine that ran, or leave it out.
     """
@@ -449,7 +450,7 @@ def another_machine(results: Results) -> Iterator[Fault]:
                 continue
             pus = len(machine.pus)
             threads = whole((run.parsed.facts if run.parsed else {}).get("threads"))
-            if threads and threads > pus:
+            if run.captured and threads and threads > pus:
                 text = f"{threads} threads ran, the recorded machine has {pus} PUs"
                 yield Fault(level="warn", run=run, text=text)
             if run.parsed is None or "section" not in run.parsed.measurements.columns:

@@ -300,11 +300,11 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
 
 
 def _named(table: _Table, of: Iterable[_Table]) -> str:
-    """Return "Sendrecv, 2 ranks: " of several tables of a run, by what tells it from these; "" of the only one."""
-    others = [key for key in of if key != table]
-    benchmark, ranks, *_ = table
-    several = any(key[:2] != table[:2] for key in others if key[0] == benchmark)
-    return f"{benchmark}{f', {ranks} ranks' if several else ''}: " if others else ""
+    """Return "Sendrecv, 2 ranks: ", "Unidir_put, aggregate: " of several tables of a run, by what tells it from these; "" of the only one."""
+    alike = [key for key in of if key[0] == table[0]]
+    words = (table[0], f"{table[1]} ranks", (table[2] or "").lower(), f"group {table[3]}")
+    told = [word for i, word in enumerate(words) if i and len({key[i] for key in alike}) > 1]
+    return f"{', '.join([table[0], *told])}: " if any(key != table for key in of) else ""
 
 
 _MOST_QUOTED = 3

@@ -340,15 +340,16 @@ def _timed(runs: Sequence[Run]) -> list[scatter.Timed]:
 def _turned(runs: Sequence[Run]) -> list[float]:
     """Return the number that stands for each of some repeats, a time as its inverse: higher is better. [] where not all have one of which
     changes are a share."""
-    values = _standing(runs)
-    if len(values) != len(runs) or min(values, default=0.0) <= 0 or not _tells_shares(runs, values):
+    values, better = _standing(runs), leader(runs[0]).better
+    known = len(values) == len(runs) and min(values, default=0.0) > 0 and better != "neither"
+    if not known or not _tells_shares(runs, values):
         return []
-    return [1 / value for value in values] if leader(runs[0]).better == "lower" else values
+    return [1 / value for value in values] if better == "lower" else values
 
 
 @check("G15", "info")
 def slow_first(results: Results) -> Iterator[Fault]:
-    """a first repeat slower than all others
+    """a first repeat worse than all others
 
     Of five repeats or more of a cell in one session the first one is worse than every other by more than 3 %, and than their median by 4
     of their standard deviations: caches, clocks or memory were cold. (Of cells without such an effect: 1 in 5000 at 1 % of noise, 1 in

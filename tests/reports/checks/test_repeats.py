@@ -408,3 +408,15 @@ def test_levels_and_counts_near_0_are_not_far_apart(make: Any, tmp_path: Path) -
     assert not [f for f in audit(results) if f.id == "G11"]
     assert (number.repeats, number.unsteady, number.spread) == ("−0.08 to −0.01 dB", False, "n = 3")
     assert "gain −0.06 dB [−0.08 to −0.01 dB]" in show.show_result(path)
+
+
+@pytest.mark.parametrize(("better", "named"), [("higher", True), ("neither", False)])
+def test_of_what_is_neither_better_nor_worse_no_repeat_is_called_worse(
+    make: Any, tmp_path: Path, better: str, named: bool
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    metrics = {"heap": {"regex": "heap ([0-9.]+)", "unit": "MB", "better": better}}
+    for value in (150, 200, 201, 199, 200.5):
+        maker.add("s", "command", {"command": "x", "metrics": metrics}, f"heap {value}\n")
+
+    assert any(f.id == "G15" for f in audit(load([maker.write()]))) is named
