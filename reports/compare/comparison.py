@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Final
 
 from parsers.errors import UserError, nearest
+from parsers.units import is_level
 from reports import numbers
 from reports.checks.audit import cell_key, joined
 from reports.checks.doubts import of_results
@@ -234,6 +235,7 @@ def _samples(drafts: Sequence[Draft], a: Side, b: Side) -> Iterator[Sample]:
             session_a=evidence(draft.a.runs, a),
             session_b=evidence(draft.b.runs, b),
             resolution=draft.resolution,
+            level=is_level(draft.name.unit),
             interleaved=_took_turns(draft, a, b),
             disturbed=_disturbed(draft.a.runs, draft.b.runs),
         )

@@ -43,7 +43,7 @@ def judge(samples: Sequence[Sample], rules: Rules | None = None) -> tuple[Family
     """Return the verdicts, a Family per `Sample.family`, in the order in which families first appear.
 
     Not tested, and so inconclusive with a reason: cells with fewer than two runs on a side, and cells with a value that
-    is 0 or negative, which has no log; what is 0 in all runs of both sides is the same. Raises ValueError for values that are not finite.
+    is 0 or negative, which has no log, or a level; what is 0 in all runs of both sides is the same. Raises ValueError for values that are not finite.
     """
     rules = rules or Rules()
     _check(samples, rules)
@@ -233,7 +233,7 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
     cells = _Cells.empty(len(samples))
     shapes: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = defaultdict(list)
     for i, s in enumerate(samples):
-        if s.a and s.b and min(s.a) > 0 and min(s.b) > 0:
+        if s.a and s.b and not s.level and min(s.a) > 0 and min(s.b) > 0:
             shapes[_numbered(s.session_a, len(s.a)), _numbered(s.session_b, len(s.b))].append(i)
     for (in_a, in_b), members in shapes.items():
         rows = np.array(members)

@@ -58,6 +58,7 @@ class Sample:
     session_b: tuple[Hashable, ...] = ()
     # size of the last printed digit, or of a histogram's bin, through the value; 0: fine
     resolution: float = 0.0
+    level: bool = False  # of a unit whose 0 is a convention (dB, °C): no change is a share of it
     interleaved: bool = False  # A and B took turns in each session: there is no session noise between them
     disturbed: tuple[Literal["A", "B"], ...] = ()  # sides whose every run something else disturbed
 

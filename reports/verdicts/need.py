@@ -45,6 +45,8 @@ def advise(
     """
     if not sample.a or not sample.b:
         return Need(advice=Advice(f"no good run on side {'A' if not sample.a else 'B'}"))
+    if math.isnan(shift) and sample.level:
+        return Need(advice=Advice("is a level (dB, °C), of which no change is a share", brief="a level"))
     if math.isnan(shift):
         return Need(
             advice=Advice("has values of 0 or below, of which no change is a share", brief="0 or below")

@@ -310,7 +310,7 @@ def test_equal_repeats_are_not_certain(n: int) -> None:
         (STEADY, (2.0,), "a single run on a side: needs 5 repeats a side"),
         ((), (2.0,), "no good run on side A"),
         (STEADY, (), "no good run on side B"),
-        ((0.0,) * 5, (0.0,) * 5, "has values of 0 or below, of which no change is a share"),
+        ((0.0,) * 5, (*STEADY,), "has values of 0 or below, of which no change is a share"),
         (STEADY, (-1.0,) * 5, "has values of 0 or below, of which no change is a share"),
     ],
 )
@@ -516,3 +516,10 @@ def test_what_is_0_in_every_run_of_both_sides_is_the_same() -> None:
     assert [d.verdict for d in said] == ["same", "inconclusive", "inconclusive", "inconclusive"]
     assert (said[0].ratio, said[0].advice) == (None, None)
     assert one(zeros, zeros, interleaved=False, disturbed=("A",)).verdict == "inconclusive"
+
+
+def test_of_a_level_no_change_is_a_share() -> None:
+    """A gain of 24 dB was 20 % better than one of 20 dB; below 0 dB it was not judged."""
+    decision = one((20.0, 20.01, 20.02), (24.0, 24.01, 24.02), level=True)
+    assert (decision.verdict, decision.ratio) == ("inconclusive", None)
+    assert str(decision.advice) == "is a level (dB, °C), of which no change is a share"
