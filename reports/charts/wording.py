@@ -77,12 +77,13 @@ def key_number(
     Of numbers of one name and one `program` the page shows the best: the lowest time, the highest of anything else.
     """
     text, scaled = fmt.split(value.median, unit, step=value.step)
+    scaled = "" if scaled == "1" else scaled  # "0", as tables have it, and not "0 1"
     repeats = ""
     shares = scatter.tells_shares([value.low, value.median, value.high], to_base(unit)[1])
     if value.n > 1 and (value.relative > STEADY if shares else value.low < value.high):
         factor = fmt.scale_for([value.median], unit)
         low, high = (factor.number(end, step=value.step) for end in (value.low, value.high))
-        repeats = f"{low} to {high} {scaled}"
+        repeats = f"{low} to {high} {scaled}".strip()
         if value.high > 1000 * value.low > 0:  # "240 ns to 2.23 ms", not "0.000240 to 2.23 ms"
             low, high = (fmt.quantity(end, unit, step=value.step) for end in (value.low, value.high))
             repeats = f"{low} to {high}"

@@ -403,8 +403,9 @@ def test_levels_and_counts_near_0_are_not_far_apart(make: Any, tmp_path: Path) -
     path = maker.write()
     results = load([path])
 
-    (number,) = [n for n in build.build(results).key_numbers if n.unit == "dB"]
+    number, counted = build.build(results).key_numbers
 
+    assert (counted.value, counted.unit, counted.repeats) == ("1", "", "1 to 4")
     assert not [f for f in audit(results) if f.id == "G11"]
     assert (number.repeats, number.unsteady, number.spread) == ("−0.08 to −0.01 dB", False, "n = 3")
     assert "gain −0.06 dB [−0.08 to −0.01 dB]" in show.show_result(path)
