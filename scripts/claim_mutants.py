@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant("report: a fit is off by less than it is", "reports/charts/_imb_tables.py", 'return f"{fmt.number(branch.worst * 100, 2, fmt.UP)} %"', 'return f"{fmt.number(branch.worst * 100 / 3, 2, fmt.UP)} %"', "claims"),
     Mutant("report: remote over local is local over remote", "reports/text/format.py", 'return NOTHING if share is None else f"{number(share * 100, digits)} %"', 'return NOTHING if share is None else f"{number(share * 90, digits)} %"', "claims"),
     Mutant("show: a unit a thousand times too large", "reports/numbers/stream.py", 'fmt.quantity(', 'fmt.quantity(1000 * ', "prose"),
-    Mutant("show: the whole range for half of it", "reports/show.py", "relative * 50 if len(values) > 1", "relative * 100 if len(values) > 1", "prose"),
+    Mutant("show: the whole range for half of it", "reports/show.py", "formulas.spread(values).relative * 50", "formulas.spread(values).relative * 100", "prose"),
     Mutant("show: runs that gave numbers are all that were planned", "reports/show.py", "{fmt.count(done)} of {fmt.plural(planned, 'run')} gave", "{fmt.count(planned)} of {fmt.plural(planned, 'run')} gave", "prose"),
     Mutant("lab: failed runs have numbers", "reports/lab/document.py", "fmt.count(len(shown)),", "fmt.count(len(runs)),", "prose"),
     Mutant("axes: a mean of pairs that are far apart", "reports/draw/strip.py", "if high > APART * low else", "if False else", "effect"),

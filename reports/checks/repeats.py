@@ -218,7 +218,7 @@ def not_settled(results: Results) -> Iterator[Fault]:
     reaches further than 2.5 % from the median of the repeats (that of six or seven, which is their range, further than 1.25 %), though
     the cell ran as often as it may; or the sweep was stopped before, or every repeat was disturbed. Where more cells of a sweep did not
     settle than did, each that did is named, too, if it may be as noisy as those (of such a sweep one cell in 20 would agree as well by
-    chance) and its median is then not known to 2.5 %.
+    chance) and its median is then not known to 2.5 %. Left out are numbers of which G11 says nothing: levels, counts and ratios near 0.
 
     Do: quote the number with its range; look for what disturbs (`pinsweep doctor`), measure longer runs, or, where the sweep was
     stopped, start the same command again.
@@ -292,7 +292,7 @@ def drifts(results: Results) -> Iterator[Fault]:
     Spearman's correlation with p < 0.01 (the runs of a cell are what may be exchanged: without a drift, 1 sweep in 100 is named). How
     much is the median over all pairs of runs of one cell (Theil-Sen). 3 % or more from the first run to the last: warn. Rounds in random
     order keep a drift from looking like an effect of an option; it widens the repeats, and where cells ran one after the other
-    (`order: listed`) it is in their differences.
+    (`order: listed`) it is in their differences. Left out are numbers of which neither way is better, and those of which G11 says nothing.
 
     Do: look for what changes with time (heat, clocks, a disk that fills, other work on the machine); let the machine warm up, and compare
     with sessions of about the same length only.
@@ -353,7 +353,8 @@ def slow_first(results: Results) -> Iterator[Fault]:
 
     Of five repeats or more of a cell in one session the first one is worse than every other by more than 3 %, and than their median by 4
     of their standard deviations: caches, clocks or memory were cold. (Of cells without such an effect: 1 in 5000 at 1 % of noise, 1 in
-    70 at 3 % and more.) The median hardly moves by it; a mean, a lowest or a highest value does.
+    70 at 3 % and more.) The median hardly moves by it; a mean, a lowest or a highest value does. Left out is what G14 leaves
+    out.
 
     Do: quote the median; make the runs longer, or let something warm the machine before the first of them.
     """
