@@ -62,11 +62,16 @@ class _Fan:
         """ "4 KiB blocks, randread"."""
         return _name(self.of, self.series)
 
+    def keeps_everywhere(self, limit: float) -> bool:
+        """Do all its depths keep a limit (ns) on p99? Not where one has no p99, or none is sound."""
+        kept = None if self.hollow else formulas.within_slo(self.depths, limit)
+        return bool(kept and kept.bound) and self.depths.keys() == self.counted
+
     def within(self, limit: float) -> _Kept | None:
         """Return the most IOPS of the depths at which every repeat keeps a limit (ns) on p99; None where there is none, or all are, and of
         runs of which nothing is said."""
         kept = None if self.hollow else formulas.within_slo(self.depths, limit)
-        if kept is None or kept.bound or kept.iops is None or kept.depth is None:
+        if kept is None or self.keeps_everywhere(limit) or kept.iops is None or kept.depth is None:
             return None
         return _Kept(kept.iops, kept.depth, kept.further)
 
@@ -97,9 +102,7 @@ def fans_figure(
     panels = _panels(shown, crosses, latency, limit)
     drawn = list(dict.fromkeys(run for fan in shown for run in fan.runs))
     ring = any(p.wide["datasets"]["rings"] for p in panels)
-    loose = limit and any(
-        kept.bound for fan in shown if not fan.hollow and (kept := formulas.within_slo(fan.depths, limit))
-    )
+    loose = limit and any(fan.keeps_everywhere(limit) for fan in shown)
     repeated = any(len(own) > 1 for fan in shown for own in fan.depths.values())
     said = [
         f"{wording.ran(drawn, program_name)}; percentiles of the {latency} of a run, up to those that have ten I/Os beyond them.",

@@ -319,3 +319,13 @@ def test_blocks_of_one_table_have_figures_in_its_unit(make: Any, tmp_path: Path)
 
     (offers,) = first.tables
     assert [row[offers.columns.index("Most IOPS")] for row in offers.rows] == ["20\u202f000", "71.9"]
+
+
+def test_a_limit_is_not_kept_everywhere_where_a_depth_has_no_p99(make: Any, tmp_path: Path) -> None:
+    """ "≥ most": kept at every depth, of which one had too few I/Os to tell."""
+    first, fan = swept(make, tmp_path / "f.db", {1: 90.0, 4: 200.0, 16: 700.0}, ios=500)
+
+    (offers,) = first.tables
+    assert dict(zip(offers.columns, offers.rows[0], strict=True))["kIOPS at p99 ≤ 1 ms"] == "16.0 at 16"
+    assert "≥" not in offers.caption
+    assert fan.panels[0].wide["datasets"]["rings"]
