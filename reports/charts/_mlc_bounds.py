@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from parsers import stream
 from reports.charts import facets, wording
 from reports.charts._mlc_curves import LoadCurve
+from reports.draw import label_placement
 from reports.draw.figure import Runs, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread, differs
@@ -95,10 +97,10 @@ def beside(curves: Iterable[LoadCurve], elsewhere: Elsewhere) -> list[Beside]:
     return list(found.values())
 
 
-def stamp(curves: Sequence[LoadCurve], known: Sequence[Beside]) -> str:
+def stamp(curves: Sequence[LoadCurve], known: Sequence[Beside], room: float = math.inf) -> str:
     """Say "never saturated: STREAM Triad with 4 threads moves 21.3 GB/s here" of curves of one place whose latency never doubled, where something else
     at that place moved more, not from caches; "latency never doubled" where nothing tells whether the memory could; "" of any other panel, as of one
-    in which only a hollow curve doubled: a reader sees that it did."""
+    in which only a hollow curve doubled: a reader sees that it did. room: px, for "never saturated" alone where they are too few."""
     told = [load for load in curves if not load.hollow]
     if (
         not told
@@ -115,7 +117,12 @@ def stamp(curves: Sequence[LoadCurve], known: Sequence[Beside]) -> str:
     if not more or len({load.place for load in told}) > 1:
         return "latency never doubled"
     best = max(more, key=lambda one: one.rate.median)
-    return f"never saturated: {best.counted} moves {fmt.quantity(best.rate.median, 'B/s')} here"
+    whole = f"never saturated: {best.counted} moves {fmt.quantity(best.rate.median, 'B/s')} here"
+    return whole if label_placement.text_width(whole) * _BOLD <= room else "never saturated"
+
+
+_BOLD = 1.06
+"""How much wider a stamp's letters are than the plain ones that are reckoned with."""
 
 
 def table(

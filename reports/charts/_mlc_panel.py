@@ -118,10 +118,10 @@ def _spec(curves: Sequence[LoadCurve], known: Sequence[Beside], on: Sheet, width
                 data[name] += _line(load, rows, on, first="tip" if name == "points" else "")
         data["above"] += [_point(load, row, on, y=on.y.high) for row in load.rows if on.above(row)]
         data["ranges"] += [_range(load, row, on) for row in load.rows if _has_range(row, on)]
-    if text := stamp(curves, known):
+    if text := stamp(curves, known, frame.plot_width - 8):
         at = _stamp_box(text)
         data["stamps"] = [{"text": text, "x_px": at[0], "y_px": at[3]}]
-        boxes.append(at)
+        boxes.append((*at[:3], at[3] + _CLEAR))
     upright = [(plot.at(r["x"], r["y"]), plot.at(r["x2"], r["y2"])) for r in uprights]
     levels, notes, own = _levels(curves, plot, on, boxes, [*_strokes(curves, plot, on), *upright])
     data["references"], data["notes"], boxes = [*levels, *uprights], [*notes, *named], [*boxes, *own]
@@ -133,6 +133,10 @@ def _spec(curves: Sequence[LoadCurve], known: Sequence[Beside], on: Sheet, width
         data["names"], data["leads"] = _names(curves, plot, on, boxes, ruled)
     series = [vega.Series(name=load.name, colour=on.colours[load.name]) for load in curves]
     return vega.fill("loaded-latency", frame=frame, x=on.x, y=on.y, series=series, data=data)
+
+
+_CLEAR = 8.0
+"""px below a stamp where nothing is named: a level's name there reads as its second line."""
 
 
 def _stamp_box(text: str) -> Box:

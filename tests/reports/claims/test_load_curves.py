@@ -243,6 +243,10 @@ def test_a_load_that_could_not_is_stamped(make: Any, tmp_path: Path, rate: float
 
     assert texts(found, "stamps") == [stamp]
     assert stamp[1:] in found.panels[0].description
+    narrow = found.panels[0].narrow
+    (row,) = narrow["datasets"]["stamps"]
+    assert row["text"] in (stamp, "never saturated")  # the long one went out of a phone's screen
+    assert row["x_px"] + label_placement.text_width(row["text"]) * 1.05 <= narrow["width"]
     assert drawn(found, "rings") == []
 
 
