@@ -473,7 +473,7 @@ kept.delete(e);
 if (doc.getElementsByTagName("*").length > MOST_ELEMENTS) {
 all(".data:not([open]):not(:has(.fig))").forEach(d => {
 keep(d);
-d.addEventListener("toggle", () => fill(d));
+d.addEventListener("toggle", () => { fill(d); stops(); });
 });
 const watch = (what, margin, then = () => {}) => {
 if (enough) return;
