@@ -125,8 +125,8 @@ def command(
     by their parameters and by where they ran in relative words, so that different machines compare; what has no partner is
     listed. docs/verdicts.md tells how to read a verdict.
     """
-    from reports.compare import formats
-    from reports.compare import text as comparison_text
+    from reports.compare import formats, terminal
+    from reports.compare import text as texts
     from reports.compare.comparison import compare
     from reports.compare.model import Ask
     from reports.results.write import refuse_output
@@ -162,16 +162,14 @@ def command(
     where = screen() if output is None or _is_page(output) else PLAIN
     if form == "table":
         show: Callable[[str], None] = functools.partial(tell, where=where)
-        text = comparison_text.table(
-            found, top=top, everything=everything, only_changed=only_changed, screen=where
-        )
+        text = terminal.table(found, top=top, everything=everything, only_changed=only_changed, screen=where)
     else:
         show, text = data, formats.render(found, form)
     _write(found, text, output, files, static, show)
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append(Path(summary), formats.as_markdown(found))
     if form != "table":
-        say_prose(comparison_text.sentence(found), err=True)
+        say_prose(texts.sentence(found), err=True)
     if self_check:
         from reports.verdicts.aa import self_check as check
 

@@ -1,4 +1,4 @@
-"""A comparison in words: the sentence at its head, the texts of its rows, and all of it in 80 columns of plain text. Pure.
+"""A comparison in words: the sentence at its head, and the texts of its rows. Pure.
 
 What stands here once is used by the terminal, the page and the machine formats alike.
 """
@@ -6,7 +6,6 @@ What stands here once is used by the terminal, the page and the machine formats 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,12 +13,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from reports.checks.doubts import LEGEND, mark
 from reports.checks.doubts import counted as counted_doubts
 from reports.compare.doubted import said as doubts_of_all
 from reports.compare.doubted import without
 from reports.compare.failures import Failed
-from reports.compare.folds import Entry, Fold, folded, lines_of, rows_of
+from reports.compare.folds import Fold, folded
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row, Sizes, Way, called
 from reports.compare.moves import Move, moves
@@ -29,10 +27,6 @@ from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt
-from reports.text.columns import cut
-from reports.text.columns import wrapped as columns_wrapped
-from reports.text.screen import PLAIN, Screen, shortened
-from reports.text.screen import table as fitted_table
 from reports.verdicts.estimate import TAU_LEAST
 from reports.verdicts.model import LEAST_SESSIONS, TauSource, Verdict, relative
 from reports.verdicts.model import counted as counted_number
@@ -115,14 +109,14 @@ def _percent(value: float, rounding: str = fmt.NEAREST) -> str:
 def shift(row: Row) -> str:
     """Return the change of the typical pair; where that of the medians is another, they are told: "+0.1 % (medians −0.2 %)"."""
     said = change(row.change, row.interval)
-    return f"{said} ({other})" if (other := _medians(row)) else said
+    return f"{said} ({other})" if (other := of_medians(row)) else said
 
 
 def moved(row: Row, before: str = "") -> str:
     """Return the change with its interval, and that of the medians where it is another: "−4.9 % (−30.5 to 30.1 %; medians −9.7 %)".
     before: what stands before the interval."""
     ends = interval(row.interval)
-    aside = "; ".join(filter(None, (ends and f"{before}{ends}", _medians(row))))
+    aside = "; ".join(filter(None, (ends and f"{before}{ends}", of_medians(row))))
     said = change(row.change, row.interval)
     return f"{said} ({aside})" if aside else said
 
@@ -138,7 +132,7 @@ def typical(row: Row) -> str:
     return said if medians == change(row.change, row.interval) else f"medians {medians}, typical pair {said}"
 
 
-def _medians(row: Row) -> str:
+def of_medians(row: Row) -> str:
     """Return "medians −0.2 %" where the medians of the sides go the other way than the change that is printed, or are off by another
     size: by more than the threshold, and half of the larger of the two."""
     if not row.decision.ratio or row.median_b / row.median_a <= 0:
@@ -676,173 +670,3 @@ def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:
         )
         for (side, sweep, reason, part), items in alike.items()
     ]
-
-
-# --- the terminal ------------------------------------------------------------------------------------------
-
-_NAME: Final = 10
-"""Characters that the name of a number has at least beside its interval: on a narrower terminal there is no interval."""
-
-_TOP: Final[dict[Verdict, int]] = {"regressed": 20, "inconclusive": 6, "same": 0, "improved": 10}
-_MOST_ABSENT: Final = 8
-
-
-def table(
-    comparison: Comparison,
-    *,
-    top: int | None = None,
-    everything: bool = False,
-    only_changed: bool = False,
-    screen: Screen = PLAIN,
-) -> str:
-    """Return the comparison for a terminal, ends without a line end.
-
-    top: rows of each verdict that are listed (else as in _TOP; the rest is counted); everything: no limit;
-    only_changed: neither the same nor the inconclusive ones.
-    """
-    wrapped = functools.partial(columns_wrapped, width=screen.width, whole=True)
-    head, comparison = sentence(comparison), without(comparison)
-    out = [*wrapped(side(comparison.a), first="A  "), *wrapped(side(comparison.b), first="B  ")]
-    for text in measured_again(comparison):
-        out += wrapped(text)
-    for text in comparison.across:
-        out += wrapped(f"Different programs: {text}. Their numbers differ on one and the same machine.")
-    if comparison.backwards:
-        out += wrapped(f"{comparison.backwards}.")
-    for text in comparison.clocks:
-        out += wrapped(f"A clock was set: {text}.")
-    out += ["", *wrapped(head)]
-    if lines := failed(comparison):
-        out += ["", f"failed ({fmt.plural(len(lines), 'cell')})"]
-        for text in lines[: None if everything else _MOST_ABSENT]:
-            out += wrapped(text, first="  ")
-        if len(lines) > _MOST_ABSENT and not everything:
-            out.append(f"  and {len(lines) - _MOST_ABSENT} more (--all lists them)")
-    out += list(_differences(comparison, screen))
-    listed: list[str] = []
-    shown: tuple[Verdict, ...] = (
-        ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
-    )
-    folds = screen.terminal and not everything  # into a pipe a number a line
-    known, entries = lines_of(comparison, folds=folds), list[Entry]()
-    for verdict in shown:
-        most = None if everything else top if top is not None else _TOP[verdict]
-        if verdict != "same" or most != 0:
-            word = called(verdict, one_machine=comparison.one_machine)
-            entries += known.of[verdict]
-            listed += _listed(word, known.of[verdict], most, screen, known.echoing.get(verdict, 0))
-        if verdict == "inconclusive":
-            for text in needs(comparison.of(verdict)):
-                listed += wrapped(text, first="  ")
-    if comparison.once and not only_changed:
-        most = None if everything else top if top is not None else 20
-        entries += known.once
-        listed += _listed("one run on a side, no verdict", known.once, most, screen)
-    if listed:
-        several = any(isinstance(entry, Fold) for entry in entries)
-        of_several = "; of several numbers their range, without medians" if several else ""
-        out += ["", *wrapped(f"{shown_as(comparison)} of A → B{of_several}:"), *listed]
-    if comparison.modes:
-        out += ["", "modes that moved"]
-        for shift in comparison.modes[: None if everything else 10]:
-            out += wrapped(mode_shift(shift), first="  ")
-        if len(comparison.modes) > 10 and not everything:
-            out.append(f"  and {len(comparison.modes) - 10} more (--all lists them)")
-    groups = absent(comparison.unmatched)
-    if groups:
-        out += ["", f"not compared ({alone(comparison.unmatched)})"]
-        for group in groups[: None if everything else _MOST_ABSENT]:
-            out += wrapped(group.text, first="  ")
-        if len(groups) > _MOST_ABSENT and not everything:
-            out.append(f"  and {fmt.plural(len(groups) - _MOST_ABSENT, 'more reason')} (--all lists them)")
-    if comparison.matched:
-        out.append("")
-        said = matched(comparison)
-        for text in said[: None if everything else 6]:
-            out += wrapped(f"{text}.")
-        if len(said) > 6 and not everything:
-            more = sum([*comparison.matched.values()][6:])
-            out.append(f"and {fmt.plural(more, 'more such cell')} (--all lists them)")
-    if MARK in head or any(row.doubt for row in comparison.rows):
-        out += ["", LEGEND]
-    out += ["", *wrapped(noise(comparison))]
-    return "\n".join(out).rstrip()
-
-
-def _differences(comparison: Comparison, screen: Screen) -> Iterable[str]:
-    wrapped = functools.partial(columns_wrapped, width=screen.width, whole=True)
-    found = comparison.fingerprint
-    if found.differences:
-        yield ""
-        yield "differs"
-        widest = max(len(d.what) for d in found.differences)
-        for d in found.differences:
-            yield from wrapped(f"{d.a} → {d.b}", first=f"  {d.what:<{widest}}  ")
-    if found.unknown:
-        yield ""
-        yield from wrapped(f"Not recorded on both sides: {', '.join(found.unknown)}.")
-
-
-def _listed(
-    title: str, entries: Sequence[Entry], most: int | None, screen: Screen, echoing: int = 0
-) -> Iterable[str]:
-    """Yield the entries, those of one sweep, metric and unit under one head, on one scale; groups in the order of their first row."""
-    if not entries:
-        return
-    shown = entries if most is None else entries[:most]
-    yield ""
-    yield f"{title} ({fmt.count(_numbers(entries) + echoing)})"
-    apart = needs_differ(row for entry in entries for row in rows_of(entry))
-    by_metric = group_by(shown, lambda e: (rows_of(e)[0].sweep, _metric(e), rows_of(e)[0].unit))
-    for (sweep, metric, _), own in by_metric.items():
-        members = [row for entry in own for row in rows_of(entry)]
-        unit = members[0].number.said_unit
-        scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
-        unit_text = f", {scale.unit}" if scale.unit else ""
-        counts = {runs(row) for row in members}
-        common = f"; {counts.pop()}" if len(counts) == 1 else ""
-        yield (
-            shortened(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})", screen.width)
-            if screen.terminal
-            else cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
-        )
-        rows = [
-            _of_fold(entry, need) if isinstance(entry, Fold) else
-            (
-                change(entry.change, entry.interval), interval(entry.interval), scale.number(entry.median_a, 4, step=entry.step), "→",
-                scale.number(entry.median_b, 4, step=entry.step),
-                " ".join(filter(None, (", ".join(filter(None, (entry.options, entry.number.row))), _aside(entry, "" if common else runs(entry), need)))),
-            )
-            for entry in own
-            for need in [needed(rows_of(entry)) if apart else ""]
-        ]  # fmt: skip
-        if all(isinstance(entry, Fold) for entry in own):
-            lines = fitted_table([(by, ends, said) for by, ends, *_, said in rows], screen, right=frozenset((0, 1)), indent=4, give=2, spare=(1,), least=_NAME)  # fmt: skip
-        else:
-            lines = fitted_table(
-                rows, screen, right=frozenset((0, 1, 2, 4)), indent=4, give=5, spare=(1,), least=_NAME
-            )
-        yield from lines
-    if left := _numbers(entries[len(shown) :]):
-        yield f"    and {fmt.count(left)} more (--all lists them)"
-    if echoing:
-        yield f"    and {fmt.plural(echoing, 'derived number that says', 'derived numbers that say')} the same (--all lists them)"
-
-
-def _metric(entry: Entry) -> str:
-    return entry.metric if isinstance(entry, Fold) else entry.number.title
-
-
-def _numbers(entries: Iterable[Entry]) -> int:
-    return sum(len(rows_of(entry)) for entry in entries)
-
-
-def _of_fold(fold: Fold, need: str) -> tuple[str, ...]:
-    doubt = counted_doubts([row.doubt for row in fold.rows], fold.noun)
-    said = f"{'; '.join(filter(None, (fold.options, fold.points, need)))}{mark(doubt)}"
-    return span(fold.rows), interval(outer(fold.rows)), "", "", "", said
-
-
-def _aside(row: Row, runs: str, need: str) -> str:
-    said = ", ".join(filter(None, (_medians(row), runs, need)))
-    return f"{f'({said})' if said else ''}{mark(row.doubt)}".strip()

@@ -27,6 +27,7 @@ from reports.compare.comparison import compare
 from reports.compare.model import Comparison
 from reports.compare.section import Delta, Line, delta
 from reports.compare.sides import levels, side
+from reports.compare.terminal import table
 from reports.results.load import load
 from tests.laws import lots
 from tests.reports.claims.test_fleet_claims import METRICS, stands
@@ -305,7 +306,7 @@ def place(row: Mapping[str, Any]) -> str:
 
 def terminal(case: Case) -> None:
     """Every line of `--all`, heads and rows."""
-    lines = case.verdicts(texts.table(case.comparison, everything=True)).splitlines()
+    lines = case.verdicts(table(case.comparison, everything=True)).splitlines()
     verdict, metric, unit, runs_of, seen = "", "", "", "", Counter[str]()
     cells = case.document["cells"]
     i = 0
@@ -584,7 +585,7 @@ def test_an_io_of_another_size_is_said_to_be_one(make: Any, tmp_path: Path) -> N
 
     comparison = compare(*levels(found, "bs", "4k,32k"), by="bs")
     said = "IOPS and latencies are of one I/O: 4 KiB in A and 32 KiB in B; B moves 2.40 × the bytes per second of A."
-    assert said in texts.table(comparison).replace("\n", " ")
+    assert said in table(comparison).replace("\n", " ")
     assert said in json.loads(formats.as_json(comparison))["sentence"]
     assert said in formats.as_junit(comparison)
     assert "of one I/O" not in texts.sentence(compare(*levels(found, "iodepth", "1,4"), by="iodepth"))

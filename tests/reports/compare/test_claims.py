@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.compare import formats
+from reports.compare import formats, terminal
 from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.folds import Fold, lines_of, rows_of
@@ -150,7 +150,7 @@ def holds(comparison: Comparison) -> None:
         assert typical == told
         assert not re.match(rf"medians {re.escape(moved)}(?=, )", medians)
     for text in (
-        texts.table(comparison, everything=True),
+        terminal.table(comparison, everything=True),
         formats.as_markdown(comparison),
         formats.as_junit(comparison),
     ):
@@ -392,8 +392,8 @@ def test_what_doubts_all_numbers_of_a_side_is_told_once(make: Any, tmp_path: Pat
 
     once = "⚠ doubtful: all numbers, by F1 of B (more or fewer I/Os in flight than were asked for)."
     assert once in page.sentence
-    assert once in " ".join(texts.table(found).split())
-    assert [text.count("F1") for text in (str(page), texts.table(found), markdown)] == [1, 1, 1]
+    assert once in " ".join(terminal.table(found).split())
+    assert [text.count("F1") for text in (str(page), terminal.table(found), markdown)] == [1, 1, 1]
     assert {tuple(cell["doubtful"]) for cell in json.loads(formats.as_json(found))["cells"]} == {("F1",)}
 
 
@@ -431,7 +431,7 @@ def test_a_row_that_only_one_side_has_is_no_cell_that_only_it_has(
     found = of_files(*paths)
 
     assert [group.text for group in texts.absent(found.unmatched)] == said
-    assert "only B" not in texts.table(found)
+    assert "only B" not in terminal.table(found)
     assert "only B" not in formats.as_junit(found)
 
 
@@ -453,7 +453,7 @@ def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -
 
     bad = {row.cell: row.doubt for row in found.rows}
     assert bad == {"iodepth=4": "F1 of B", "iodepth=8": ""}
-    lines = texts.table(found, everything=True).splitlines()
+    lines = terminal.table(found, everything=True).splitlines()
     listed = [line for line in lines if "iodepth 4" in line and "→" in line]
     assert listed
     assert all("⚠ F1 of B" in line for line in listed)
@@ -729,10 +729,10 @@ def test_a_shift_against_the_medians_says_so(make: Any, tmp_path: Path) -> None:
 
     assert "+10.9 %" in texts.shift(found.rows[0])
     for text in (
-        " ".join(texts.table(found).split()), formats.as_markdown(found), formats.as_junit(found), delta(found).lines[0].change,
+        " ".join(terminal.table(found).split()), formats.as_markdown(found), formats.as_junit(found), delta(found).lines[0].change,
     ):  # fmt: skip
         assert "medians −9.5 %" in text
-    assert "Shift of the typical pair of runs" in texts.table(found)
+    assert "Shift of the typical pair of runs" in terminal.table(found)
 
 
 def test_more_threads_on_as_many_pus_are_no_share_of_the_machine(make: Any, tmp_path: Path) -> None:

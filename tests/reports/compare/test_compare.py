@@ -17,7 +17,7 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
 from parsers.errors import UserError
-from reports.compare import formats
+from reports.compare import formats, terminal
 from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.matching import Unmatched
@@ -157,7 +157,7 @@ def test_what_differs_is_said_first(slow_remote: Comparison) -> None:
     assert (difference.what, difference.a, difference.b) == ("kernel", "6.1.0-18-amd64", "6.1.0-21-amd64")
     assert "processor" in slow_remote.fingerprint.agreed
     assert "firmware version" in slow_remote.fingerprint.unknown
-    text = texts.table(slow_remote)
+    text = terminal.table(slow_remote)
     assert text.index("6.1.0-18-amd64 → 6.1.0-21-amd64") < text.index("regressed (")
 
 
@@ -238,7 +238,7 @@ def test_failed_runs_of_one_side_are_said_first(make: Any, tmp_path: Path) -> No
     )
     assert "no partner" not in texts.sentence(found)
     half = "2 of 4 runs of s, threads=3 (A: 0 of 4)"
-    assert half in texts.table(found)
+    assert half in terminal.table(found)
     assert f"B: {half}" in delta(found).failed
     assert f"Failed in B: {half}" in formats.as_markdown(found)
     assert json.loads(formats.as_json(found))["failures"][2] == {
@@ -417,7 +417,7 @@ def test_cells_without_a_partner_are_listed_everywhere(
     assert (only.side, only.cell) == ("A", "threads=64 place=local")
     assert only.reason == "B has no threads=64; it has 1, 2, 3 and 4"
     for text in (
-        texts.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_junit(found),
+        terminal.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_junit(found),
         " ".join(delta(found).absent),
     ):  # fmt: skip
         assert "no threads=64; it has 1, 2, 3 and 4" in " ".join(text.split()).replace("\\", "")
@@ -486,7 +486,7 @@ def test_a_stand_in_is_not_compared_with_the_tool_in_silence(make: Any, tmp_path
     found = compare(of("A", a), of("B", b), Ask(across_programs=True))
     said = "A is STREAM, B is pinsweep stream, not STREAM"
     for text in (
-        texts.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_github(found),
+        terminal.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_github(found),
         " ".join(delta(found).lead), formats.as_junit(found),
     ):  # fmt: skip
         assert said in text
@@ -636,8 +636,8 @@ def test_cells_of_which_neither_side_has_a_number_are_named(make: Any, tmp_path:
         ("A", "n=3", "its only run failed in A; B has no n=3; it has 1 and 2"),
     ]
     assert "1 cell of A has no partner. Of 1 cell neither side has a number." in texts.sentence(found)
-    assert "not compared (2 cells)" in texts.table(found)
-    assert "neither has a number of s, n=2: all 3 runs" in texts.table(found)
+    assert "not compared (2 cells)" in terminal.table(found)
+    assert "neither has a number of s, n=2: all 3 runs" in terminal.table(found)
     assert 'name="neither: n=2"' in formats.as_junit(found)
 
 
@@ -651,8 +651,8 @@ def test_where_no_row_is_listed_nothing_heads_them(make: Any, tmp_path: Path) ->
     found = compare(*sides)
 
     assert found.counts["same"] == len(found.rows)
-    assert " of A → B:" not in texts.table(found)
-    assert " of A → B:\n\nsame (" in texts.table(found, everything=True)
+    assert " of A → B:" not in terminal.table(found)
+    assert " of A → B:\n\nsame (" in terminal.table(found, everything=True)
 
 
 def test_a_side_whose_runs_all_failed_is_compared_and_fails(make: Any, tmp_path: Path) -> None:
@@ -733,7 +733,7 @@ def hostile(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 
 def test_nothing_in_the_table_is_obeyed_by_a_terminal(hostile: Comparison) -> None:
-    text = texts.table(hostile, everything=True)
+    text = terminal.table(hostile, everything=True)
 
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
     assert "\n::error" not in text
@@ -828,7 +828,7 @@ def test_wild_numbers_are_no_bad_json(make: Any, tmp_path: Path) -> None:
 
     (cell,) = json.loads(formats.as_json(found), parse_constant=lambda w: pytest.fail(w))["cells"]
     assert cell["high"] is None
-    assert "∞" in texts.table(found)
+    assert "∞" in terminal.table(found)
 
 
 @pytest.mark.parametrize(
@@ -911,19 +911,19 @@ def test_a_rate_is_not_headed_by_the_unit_of_a_time(make: Any, tmp_path: Path) -
             maker.add("sw", "command", {"command": "x", "metrics": metrics}, f"rate {rate}.{i}\n")
         sides.append(of(name, maker.write()))
 
-    assert "  sw: rate, /s (more is better; 3 + 3 runs)\n" in texts.table(compare(*sides))
+    assert "  sw: rate, /s (more is better; 3 + 3 runs)\n" in terminal.table(compare(*sides))
 
 
 def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Comparison) -> None:
-    text = texts.table(slow_remote, top=3)
+    text = terminal.table(slow_remote, top=3)
 
     assert max(map(len, text.splitlines())) <= 80
     regressed = slow_remote.counts["regressed"]
     assert f"regressed ({regressed})" in text
     assert "bandwidth, GB/s (more is better; 5 + 5 runs)" in text
     assert f"and {regressed - 3} more (--all lists them)" in text
-    assert len(texts.table(slow_remote, everything=True).splitlines()) > len(slow_remote.rows)
-    assert "inconclusive (" not in texts.table(slow_remote, only_changed=True)
+    assert len(terminal.table(slow_remote, everything=True).splitlines()) > len(slow_remote.rows)
+    assert "inconclusive (" not in terminal.table(slow_remote, only_changed=True)
 
 
 @pytest.mark.parametrize(
@@ -1027,7 +1027,7 @@ def test_of_cells_matched_otherwise_cells_are_counted_and_not_sentences(make: An
     page = delta(found)
     assert page.matched == ("matched under another name: sweep old of A, new of B (4 cells)",)
     assert page.matched_cells == 4
-    assert f"\n{page.matched[0]}.\n" in texts.table(found)
+    assert f"\n{page.matched[0]}.\n" in terminal.table(found)
 
 
 @pytest.mark.parametrize(("scatter", "cut"), [(0.001, False), (0.25, True)])
@@ -1057,7 +1057,7 @@ def test_each_inconclusive_number_says_what_it_needs(make: Any, tmp_path: Path) 
     """One line said "needs 6 to 552 repeats a side (17)", and no row which."""
     file = stream_file(make, tmp_path / "x.db", lambda _, place: 1.44 if place == "remote" else 1.0, repeats=4, noise=0.03)  # fmt: skip
     found = compare(*levels(load([file]), "place", "local,remote"), by="place")
-    table, page = texts.table(found, everything=True), delta(found)
+    table, page = terminal.table(found, everything=True), delta(found)
 
     needy = [row for row in found.of("inconclusive") if (row.decision.need_repeats or 1000) < 1000]
     assert len({row.decision.need_repeats for row in needy}) > 2
@@ -1077,7 +1077,7 @@ def test_each_inconclusive_number_says_what_it_needs(make: Any, tmp_path: Path) 
 def test_one_more_reason_is_one(slow_remote: Comparison) -> None:
     lacks = tuple(Unmatched(side="A", sweep="s", cell="", reason=f"reason {n}") for n in range(21))
 
-    assert "and 1 more reason (" in texts.table(dataclasses.replace(slow_remote, unmatched=lacks[:9]))
+    assert "and 1 more reason (" in terminal.table(dataclasses.replace(slow_remote, unmatched=lacks[:9]))
     assert (
         formats.as_markdown(dataclasses.replace(slow_remote, unmatched=lacks)).count("and 1 more reason\n")
         == 1
@@ -1093,6 +1093,6 @@ def test_b_that_was_measured_before_a_is_said_to_have_been(make: Any, tmp_path: 
     found = compare(*sides)
     said = "B was measured before A: 2026-11-20 09:15, and A 2026-11-21 09:15."
 
-    assert said in texts.table(found).splitlines()
+    assert said in terminal.table(found).splitlines()
     assert said in delta(found).lead
     assert not compare(of("A", sides[1].files[0]), of("B", sides[0].files[0])).backwards

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.run.rerun import Rerun
+from reports.compare import terminal
 from reports.compare import text as comparison_text
 from reports.compare.comparison import compare
 from reports.compare.confirm import Asked, announce, asked, confirmed
@@ -248,7 +249,7 @@ def test_the_page_is_of_the_runs_that_its_table_is_of(
     (lead,) = [text for text in delta(settled).lead if "measured again" in text]
     assert "B measured again: fb.db: node07, 1 session, 5 runs." in lead
     assert ("A measured again: fa.db" in lead) == turns
-    assert "B measured again: fb.db" in comparison_text.table(settled)
+    assert "B measured again: fb.db" in terminal.table(settled)
     changed = [row for row in settled.rows if row.decision.key in wanted.keys]
     assert {run.file for row in changed for run in row.pair.b.runs} == {"fb.db"}
     told = json.loads(as_json(settled))

@@ -13,7 +13,7 @@ from reports.compare.comparison import compare
 from reports.compare.formats import render
 from reports.compare.model import Comparison
 from reports.compare.sides import levels, side
-from reports.compare.text import table
+from reports.compare.terminal import table
 from reports.results.load import load
 
 WHO = {"reasons": [{"id": "foreign", "text": "other processes took 40 % of CPU 3"}]}

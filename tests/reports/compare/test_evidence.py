@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from parsers import command
 from parsers.errors import UserError
 from pinsweep.cli import cli
-from reports.compare import formats
+from reports.compare import formats, terminal
 from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.model import Comparison, Row
@@ -82,7 +82,7 @@ def test_equal_repeats_have_an_interval(make: Any, tmp_path: Path, n: int, bette
         for one in found.rows:
             assert one.interval is not None
             assert one.interval[0] < one.interval[1]
-        assert "0.0 to 0.0" not in texts.table(found, everything=True)
+        assert "0.0 to 0.0" not in terminal.table(found, everything=True)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def everywhere(found: Comparison) -> list[str]:
     return [
         " ".join(text.split())
         for text in (
-            texts.table(found), formats.as_json(found), formats.as_markdown(found).replace("\\", ""),
+            terminal.table(found), formats.as_json(found), formats.as_markdown(found).replace("\\", ""),
             formats.as_junit(found), formats.as_github(found), f"{delta(found).sentence} {' '.join(delta(found).lead)}",
         )
     ]  # fmt: skip
@@ -268,7 +268,7 @@ def test_a_metric_without_a_direction_is_said_to_be_left_out(
     said = "Not compared: count, without “better” in the experiment."
     assert said in texts.sentence(found)
     assert ("no number in common" in texts.sentence(found)) is not directed
-    assert said in " ".join(texts.table(found).split())
+    assert said in " ".join(terminal.table(found).split())
     assert json.loads(formats.render(found, "json"))["counts"]["unmatched"] == 0
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reports.compare import terminal
 from reports.compare import text as texts
 from reports.compare.comparison import compare
 from reports.compare.model import Comparison
@@ -75,7 +76,7 @@ def test_a_curve_is_called_by_its_whole_axes(make: Any, tmp_path: Path) -> None:
         sides.append(side(name.upper(), path.name, load([path])))
     found = compare(*sides)
 
-    shown = texts.table(found, screen=Screen(width=120, terminal=True))
+    shown = terminal.table(found, screen=Screen(width=120, terminal=True))
     said = "blocksize 4 and 8; 6 of 6 numbers, size 4 to 16"
     assert re.findall(r"blocksize \d.*; .*", shown) == [said]
     assert [(line.place, line.points) for line in delta(found).lines] == [
@@ -88,7 +89,7 @@ def test_a_terminal_has_a_line_a_curve_and_a_pipe_each_number(make: Any, tmp_pat
     found = slower(make, tmp_path)
 
     for width in (60, 80, 120):
-        shown = texts.table(found, screen=Screen(width=width, terminal=True))
+        shown = terminal.table(found, screen=Screen(width=width, terminal=True))
         assert SLOW in " ".join(shown.split())
         assert max(map(len, shown.splitlines())) <= width
         moved = re.findall(r"^    [+−].*", shown, re.MULTILINE)
@@ -96,8 +97,8 @@ def test_a_terminal_has_a_line_a_curve_and_a_pipe_each_number(make: Any, tmp_pat
         assert all(re.match(r" +\S+ % +\S+ to \S+ %  ", line) for line in moved)  # which the head tells of
         assert "of A → B; of several numbers their range, without medians:" in " ".join(shown.split())
     for text in (
-        texts.table(found),
-        texts.table(found, everything=True, screen=Screen(width=120, terminal=True)),
+        terminal.table(found),
+        terminal.table(found, everything=True, screen=Screen(width=120, terminal=True)),
     ):
         assert " points, " not in text
         assert re.search(r"\+\d\S+ % .*→.* other package, 64 KiB", text)
@@ -111,7 +112,7 @@ def test_a_line_says_of_how_many_points_a_check_doubts_it(make: Any, tmp_path: P
         for row in found.rows
     ]
 
-    text = texts.table(replace(found, rows=tuple(doubted)), screen=Screen(width=120, terminal=True))
+    text = terminal.table(replace(found, rows=tuple(doubted)), screen=Screen(width=120, terminal=True))
 
     assert f"{SLOW} ⚠ P3 of A (2 of 6 points)" in text
 
@@ -226,7 +227,7 @@ def test_of_two_machines_b_is_worse_and_has_not_regressed(make: Any, tmp_path: P
 
     assert not found.one_machine
     for text in (
-        texts.table(found),
+        terminal.table(found),
         texts.sentence(found),
         str(delta(found).lines),
         str(delta(found).curves),
