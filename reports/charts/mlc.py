@@ -286,6 +286,10 @@ def _lowest(alike: Sequence[Idle], every: Sequence[Idle]) -> str:
     return f"lowest of {len(alike)} {noun}{wording.within_repeats(best, others)}"
 
 
+_SLOWER: Final = "slower than under more load"
+"""Of a curve's idle rows: M1 says why they are no unloaded latency."""
+
+
 def _unloaded(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
     """Return the unloaded latency of each panel that has an idle row: of its reads, else of its lightest traffic, and of one that was not
     disturbed where there is one."""
@@ -302,10 +306,10 @@ def _unloaded(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
         )
         said = f"unloaded latency{least}, {load.name}"
         if load.offers.undercut:
-            said += ", slower than under more load: disturbed"
+            said += f", {_SLOWER}"
         lighter = [c for c in curves[: curves.index(load)] if c.hollow or c.offers.undercut]
-        if lighter:
-            said += f" ({fmt.words(traffic_name(curve.traffic) for curve in lighter)}: disturbed)"
+        for why, own in group_by(lighter, lambda c: "disturbed" if c.hollow else _SLOWER).items():
+            said += f" ({fmt.words(traffic_name(curve.traffic) for curve in own)}: {why})"
         cell = load.cell
         found.append(
             Idle(

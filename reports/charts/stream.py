@@ -20,7 +20,7 @@ from reports.draw.vega import Frame, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.numbers.possible import memory_peak
-from reports.numbers.stream import metric_of
+from reports.numbers.stream import all_in_caches, metric_of
 from reports.page.model import KeyNumber
 from reports.readings import first_groups, groups
 from reports.readings.stream import rates
@@ -559,7 +559,7 @@ def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[facets.Facet, list[Curve]]
 ) -> Iterable[KeyNumber]:
     """Give the most of each curve, with how much of it remote memory moves with as many threads, and the threads of which no run is sound. Of arrays of
-    several sizes the largest count: the others may have been in a cache."""
+    several sizes the largest count, and none where these lie in a cache: it is no number of the memory."""
     name, of_panels = _name(runs, kernel), facets.by_panel(runs, panels)
     size_of = {of: max(map(_array_bytes, sound(members)), default=0) for of, members in of_panels.items()}
     sizes = {
@@ -581,6 +581,8 @@ def _key_numbers(
             at, top = max(line.sound, key=lambda p: p[1].median)
             of_line = [run for run in members if _line(run) == line.name]
             cell = [run for run in sound(of_line) if threads(run) == at]
+            if largest and all(map(all_in_caches, cell)):
+                continue
             left_out = wording.left_out(
                 line.hollow, [run for run in of_line if threads(run) in line.hollow], "thread count"
             )

@@ -20,7 +20,7 @@ from reports.checks._cells import (
     sweeps,
 )
 from reports.numbers.possible import module_peak
-from reports.numbers.stream import array_bytes, cache_bytes, in_caches
+from reports.numbers.stream import all_in_caches, array_bytes, cache_bytes, in_caches
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
@@ -72,7 +72,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
         size, machine = array_bytes(run), run.session.topology
         if size and in_caches(run):
             caches = cache_bytes(run)
-            seen: Level = "warn" if 3 * size <= caches else "info"
+            seen: Level = "warn" if all_in_caches(run) else "info"
             least = fmt.size(4 * caches)
             yield Fault(
                 level=seen if swept else "error", run=run, todo=_of_memory(least) if swept else "",

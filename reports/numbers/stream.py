@@ -56,6 +56,12 @@ def cache_bytes(run: Run) -> int:
     return last_level_bytes(machine, cpus or tuple(p.os_index for p in machine.pus))
 
 
+def all_in_caches(run: Run) -> bool:
+    """Do its three arrays lie in the caches together, so that its rate is no memory's? False where their or the caches' size is not known."""
+    size = array_bytes(run)
+    return size is not None and 3 * size <= cache_bytes(run)
+
+
 def in_caches(run: Run) -> bool:
     """Are its arrays smaller than STREAM's rules ask for: each 4 × the caches? False where one of both is not known."""
     size = array_bytes(run)

@@ -319,6 +319,23 @@ def test_of_disturbed_reads_it_is_said_which_unloaded_latency_stands_for_them(ma
     assert "unloaded latency, R:W 1:1 (read only: disturbed)" in number.context.replace("\u00a0", " ")
 
 
+def test_reads_that_are_slower_than_under_more_load_are_not_called_disturbed(
+    make: Any, tmp_path: Path
+) -> None:
+    """ "(read only: disturbed)" stood beside a mix that had been disturbed more, and was quoted."""
+    maker = two_nodes(make, tmp_path / "r.db")
+    for mix, idle in (("R", 190.0), ("5", 80.0)):
+        curve = [
+            (delay, idle if i < 4 else ns, rate) for i, (delay, ns, rate) in enumerate(rows(9e3, 80.0, 120.0))
+        ]
+        text = make.mlc_text(curve, traffic=mix.replace("R", ""))
+        maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": mix}, text, axes=("W",), place="local", relation="local")  # fmt: skip
+
+    (number,) = [n for n in build.build(load.load([maker.write()])).key_numbers if n.name == "Memory, idle"]
+
+    assert "R:W 1:1 (read only: slower than under more load)" in number.context.replace("\u00a0", " ")
+
+
 def test_no_stamp_stands_above_a_curve_that_crosses_twice_its_unloaded_latency(
     make: Any, tmp_path: Path
 ) -> None:

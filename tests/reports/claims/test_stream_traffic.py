@@ -125,6 +125,17 @@ def test_the_largest_array_may_be_one_of_which_no_run_is_sound(make: Any, tmp_pa
     assert number.context == "1 thread, array_size 1000000, the largest array that was not disturbed"
 
 
+def test_arrays_in_a_cache_are_no_number_of_the_memory(make: Any, tmp_path: Path) -> None:
+    """What 64 KiB gave stood in the box of the memory, since all larger arrays were disturbed."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:1 [numa] l3:1(size=8MiB) core:2 pu:1"
+    for elements, status in ((8_000, "ok"), (20_000_000, "disturbed")):
+        text = make.stream_text(62e3, 1).replace("20000000", str(elements))
+        maker.add("s", "stream", {"threads": 1, "array_size": elements}, text, axes=("array_size",), status=status)  # fmt: skip
+
+    assert build.build(load.load([maker.write()])).key_numbers == ()
+
+
 def test_a_band_of_one_thread_count_is_a_bar(make: Any, tmp_path: Path) -> None:
     """ "Band: lowest to highest of the repeats." stood over dots beside which nothing was drawn: a band of one x has no width."""
     maker = make.Maker(tmp_path / "r.db")
