@@ -82,6 +82,7 @@ MUTANTS = (
     Mutant("axes: a mean of pairs that are far apart", "reports/draw/strip.py", "if high > APART * low else", "if False else", "effect"),
     Mutant("axes: the best of less is the most", "reports/charts/effects.py", 'sign = -1 if better == "lower" else 1', "sign = 1", "effect"),
     Mutant("axes: best at one that others equal", "reports/charts/effects.py", "and clear and clear[0].alone", "and clear", "effect"),
+    Mutant("axes: a level is ahead where it is not everywhere", "reports/charts/effects.py", "if level.clear or level ==", "if level.low > 0 or level ==", "effect"),
     Mutant("axes: within the repeats is beyond them", "reports/charts/effects.py", "clear=ahead[-1]", "clear=levels[-1].low > 1", "effect"),
     Mutant("curves: A ÷ B for B ÷ A", "reports/compare/curves.py", "yield at, d.ratio, max(", "yield at, 1 / d.ratio, max(", "curve"),
     Mutant("curves: points without a ratio are not told", "reports/compare/curves.py", "lost=len(rows) - len(known)", "lost=0", "curve"),

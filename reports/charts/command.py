@@ -27,7 +27,7 @@ from reports.charts._command_points import (
 )
 from reports.charts.chapter import Chapter
 from reports.charts.dot_rows import MOST_ROWS
-from reports.charts.effects import Effect
+from reports.charts.effects import Effect, Level
 from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas, working_set
 from reports.numbers.model import SIZE
@@ -286,21 +286,25 @@ def _effects_table(whose: Mapping[str, Sequence[Effect]], head: str, points: Seq
     several = any(
         level.n > 1 for _, effect in told for level in effect.levels
     )  # of one pair of cells a level there is no range
+
+    def ratios_of(level: Level) -> str:
+        return f"{fmt.number(level.low)} to {fmt.number(level.high)}"
+
     columns = [
         *([("Of", False)] if not of_one else []), *([("Axis", False)] if len(axes) > 1 else []), ("Level, best first", False), ("Best is better by, ×", True),
         *([("Range", True), ("Pairs", True)] if several else []), (beyond if several else beyond.removesuffix(" in each"), False),
     ]  # fmt: skip
     rows = [
         (
-            *(() if of_one else (where,)), *((effect.axis,) if len(axes) > 1 else ()), level.name, fmt.number(level.behind),
-            *((f"{fmt.number(level.low)} to {fmt.number(level.high)}" if i and level.n > 1 else fmt.NOTHING, f"{level.n} of {effect.rows}" if level.n < effect.rows else str(level.n)) if several else ()),
+            *(() if of_one else (where,)), *((effect.axis,) if len(axes) > 1 else ()), level.name, ratios_of(level) if level.far_apart else fmt.number(level.behind),
+            *((ratios_of(level) if i and level.n > 1 and not level.far_apart else fmt.NOTHING, f"{level.n} of {effect.rows}" if level.n < effect.rows else str(level.n)) if several else ()),
             "yes" if level.clear else f"no: {level.why}" if level.why else "no" if i else fmt.NOTHING,
         )
         for where, effect in told
         for i, level in enumerate(effect.levels)
     ]  # fmt: skip
     return Table(
-        caption="What each axis does" if len(axes) > 1 else f"What {axes.pop()} does",
+        caption=f"{'What each axis does' if len(axes) > 1 else f'What {axes.pop()} does'}{effects.range_alone(level for _, effect in told for level in effect.levels)}",
         columns=tuple(name for name, _ in columns),
         rows=tuple(rows),
         numeric=frozenset(at for at, (_, right) in enumerate(columns) if right),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from parsers.measurement import Direction, Scalar
-from reports.draw.strip import APART, Axis, Strip, stated, strip
+from reports.draw.strip import APART, Axis, Step, Strip, stated, strip
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.results.grouping import group_by
@@ -31,6 +31,11 @@ class Level:
     clear: bool  # does it differ from the best one in each pair of cells, beyond their repeats? Of the best itself False
     why: str = ""  # why it is not clear, in words, where the best is the better one in each pair and their repeats do not overlap; of the best itself, why it is not
 
+    @property
+    def far_apart(self) -> bool:
+        """Has no pair of cells the mean of all?"""
+        return self.high > APART * self.low
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
@@ -50,9 +55,15 @@ class Effect:
         """Return why it is not clear; "" of what is."""
         if self.clear:
             return ""
-        return self.but or (
-            "not the better one everywhere" if self.runs[1] == 1 else "not beyond the repeats everywhere"
-        )
+        return self.but or self._not_everywhere
+
+    def doubt_of(self, level: Level) -> str:
+        """Return why a level does not clearly differ from the best; of the best itself, why another may be that."""
+        return level.why or ("" if level.clear or level == self.levels[0] else self._not_everywhere)
+
+    @property
+    def _not_everywhere(self) -> str:
+        return "not the better one everywhere" if self.runs[1] == 1 else "not beyond the repeats everywhere"
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -82,13 +93,11 @@ class Effect:
     @property
     def partly(self) -> str:
         """Return of how many of its pairs of cells the factor is: "4 of 6 pairs", where the others lack a number; "" of all."""
-        n = self.levels[-1].n
-        return f"{n} of {fmt.plural(self.rows, 'pair')}" if n < self.rows else ""
+        return self.partly_of(self.levels[-1])
 
-    @property
-    def far_apart(self) -> bool:
-        """Has no pair of cells the mean of all?"""
-        return self.levels[-1].high > APART * self.levels[-1].low
+    def partly_of(self, level: Level) -> str:
+        """Return `partly` of a level."""
+        return f"{level.n} of {fmt.plural(self.rows, 'pair')}" if level.n < self.rows else ""
 
     @property
     def _stated(self) -> tuple[str, str]:
@@ -173,12 +182,13 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
 _TURNED: Final = "another is better where not every level gave a number"
 
 
+_TOO_FEW: Final = {1: "one run a cell: claimed from 1.11 × on", 2: "two repeats are too few to claim it"}
+
+
 def _too_few(pairs: Sequence[tuple[Spread, Spread]]) -> str:
     """Say why pairs that do not overlap do not all differ, of so many runs as they have; "" of three or more, whose spread is known."""
     runs = min(of.n for pair in pairs for of in pair if not formulas.differs(*pair))
-    return {1: "one run a cell: claimed from 1.11 × on", 2: "two repeats are too few to claim it"}.get(
-        runs, ""
-    )
+    return _TOO_FEW.get(runs, "")
 
 
 def turns(effect: Effect, axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction) -> bool:
@@ -235,25 +245,27 @@ def listed(told: Iterable[tuple[str, str]]) -> str:
 def drawn(metric: str, found: Sequence[Effect], names: Mapping[str, str] | None = None) -> Strip | None:
     """Draw what the axes do; None of fewer than two, and where none does anything beyond the repeats, or would if there were more of them:
     that would be a picture of noise. names: of axes that people call otherwise."""
-    if len(found) < 2 or not any(effect.clear or effect.levels[-1].why for effect in found):
+    if len(found) < 2 or not any(
+        effect.clear or effect.levels[-1].why in _TOO_FEW.values() for effect in found
+    ):
         return None
     return strip(
         metric,
         (
             Axis(
-                name=(names or {}).get(effect.axis, effect.axis), ends=effect.ends, levels=[(level.name, level.behind) for level in effect.levels],
-                low=effect.levels[-1].low, high=effect.levels[-1].high, doubt=effect.doubt, bound=effect.bound, partly=effect.partly,
+                name=(names or {}).get(effect.axis, effect.axis), ends=effect.ends, doubt=effect.doubt, bound=effect.bound,
+                levels=[Step(name=of.name, behind=of.behind, low=of.low, high=of.high, doubt=effect.doubt_of(of), partly=effect.partly_of(of)) for of in effect.levels],
             )
             for effect in found
         ),
     )  # fmt: skip
 
 
-def range_alone(found: Iterable[Effect]) -> str:
+def range_alone(levels: Iterable[Level]) -> str:
     """Say of factors that are too far apart for a mean what stands in its place; "" of others."""
     return (
         f", of those over {APART:.0f} × apart the range alone"
-        if any(effect.far_apart for effect in found)
+        if any(level.far_apart for level in levels)
         else ""
     )
 
@@ -274,5 +286,5 @@ def rule(found: Sequence[Effect]) -> str:
     said = "n × by an axis: how many times better its best level is than its worst"
     if len({effect.axis for effect in found}) == 1:
         return f"{said}."
-    alone = range_alone(effect for effect in found if effect.clear)
+    alone = range_alone(effect.levels[-1] for effect in found if effect.clear)
     return f"{said}, with the other axes the same; the geometric mean over these{alone}{left_out(found)}."

@@ -30,6 +30,7 @@ class Dot:
 
     at: float
     name: str
+    clear: bool  # hollow where not; the best one with all others
     anchor: str  # "start", "middle", "end"
 
 
@@ -56,20 +57,32 @@ class Strip:
     number: str
     ticks: tuple[tuple[float, str], ...]
     tracks: tuple[Track, ...]
+    hollow: str  # what hollow dots are, "not beyond the repeats everywhere", of several reasons "not clear"; "" where none is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A level of an axis: how many times better the best one is, and the range of these ratios."""
+
+    name: str
+    behind: float
+    low: float
+    high: float
+    doubt: str = (
+        ""  # why it does not clearly differ from the best; of the best itself, why that may be another
+    )
+    partly: str = ""  # of how many pairs of cells it is, "4 of 6 pairs"; "" of all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """What a track is made of: levels as (name, how many times better the best is), the best first; the range of the last one's."""
+    """What a track is made of: levels, the best first."""
 
     name: str
     ends: tuple[str, str]  # what the worst level and the best one are called
-    levels: Sequence[tuple[str, float]]
-    low: float
-    high: float
+    levels: Sequence[Step]
     doubt: str = ""  # why it is not clear; "" of what is
     bound: bool = False  # is the best level better than that: are these lower bounds?
-    partly: str = ""  # of how many pairs of cells its range is, "4 of 6 pairs"; "" of all
 
 
 def ratio(value: float, *, bound: bool) -> str:
@@ -97,7 +110,10 @@ def stated(mean: float, low: float, high: float, *, bound: bool) -> tuple[str, s
 def strip(number: str, axes: Iterable[Axis]) -> Strip:
     """Draw some axes on one scale, from what is furthest behind to the best level (1 ×): better to the right."""
     given = list(axes)
-    every = [1.0, *(v for a in given for v in (a.low, a.high, *(behind for _, behind in a.levels)))]
+    every = [
+        1.0,
+        *(v for a in given for v in (a.levels[-1].low, a.levels[-1].high, *(of.behind for of in a.levels))),
+    ]
     low = min(every)
     high = max(max(every), low * _LEAST_SPAN)
 
@@ -106,23 +122,51 @@ def strip(number: str, axes: Iterable[Axis]) -> Strip:
 
     tracks = []
     for axis in given:
-        _, behind = axis.levels[-1]
-        best = axis.levels[0][0]
-        factor, span = stated(behind, axis.low, axis.high, bound=axis.bound)
-        *means, _ = (ratio(of, bound=axis.bound) for _, of in axis.levels[1:])
+        last = axis.levels[-1]
+        factor, span = stated(last.behind, last.low, last.high, bound=axis.bound)
         cut = cut_apart(axis.ends, label_placement.fits(_END_PX))
-        levels = ", ".join(
-            f"{of} × better than {level}"
-            for (level, _), of in zip(axis.levels[1:], [*means, factor], strict=True)
-        )
         tracks.append(
             Track(
-                name=axis.name, ends=" to ".join(cut[end] for end in axis.ends), dots=_dots([(at(of), level) for level, of in axis.levels]), low=at(axis.high), high=at(axis.low),
-                factor=f"{factor} ×", span=", ".join(filter(None, (span, axis.partly))), clear=not axis.doubt, doubt=axis.doubt,
-                said="; ".join(filter(None, (f"{axis.name}: {best} is best, {levels}", axis.partly, axis.doubt))),
+                name=axis.name, ends=" to ".join(cut[end] for end in axis.ends), dots=_dots([(at(of.behind), of.name, clear) for of, clear in zip(axis.levels, _clear(axis), strict=True)]), low=at(last.high), high=at(last.low),
+                factor=f"{factor} ×", span=", ".join(filter(None, (span, last.partly))), clear=not axis.doubt, doubt=axis.doubt, said=_said(axis),
             )
         )  # fmt: skip
-    return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks))
+    doubts = {of.doubt for axis in given for of in axis.levels if of.doubt}
+    hollow = "not clear" if len(doubts) > 1 else "".join(doubts)
+    return Strip(number=number, ticks=_ticks(low, high, at), tracks=tuple(tracks), hollow=hollow)
+
+
+def _clear(axis: Axis) -> list[bool]:
+    best, *others = (not of.doubt for of in axis.levels)
+    return [best and any(others), *others]
+
+
+def _said(axis: Axis) -> str:
+    """Return what a track shows in words: "tool: zstd is best, 2.99 × better than gzip, 2.94 to 33.7 × better than xz (4 of 8 pairs)"; nothing is best
+    where it is not clear of each level, whose range alone is told then: "level: 1 is 5.11 × better than 9; 0.758 to 8.70 × as good as 10; not beyond
+    the repeats everywhere"."""
+    best, *others = axis.levels
+    ahead = [
+        f"{stated(of.behind, of.low, of.high, bound=axis.bound)[0]} × better than {_whole(of)}"
+        for of in others
+        if not of.doubt
+    ]
+    whole = not axis.doubt and len(ahead) == len(others)
+    parts = [", ".join([*(["best"] if whole else []), *ahead])] if ahead else []
+    doubts = dict.fromkeys(of.doubt for of in others if of.doubt)
+    for doubt in doubts:
+        alike = (
+            f"{ratios(of.low, of.high, bound=axis.bound) or ratio(of.behind, bound=axis.bound)} × as good as {_whole(of)}"
+            for of in others
+            if of.doubt == doubt
+        )
+        parts += [", ".join(alike), doubt]
+    parts += [axis.doubt] if axis.doubt and axis.doubt not in doubts else []
+    return f"{axis.name}: {best.name} is {'; '.join(parts)}"
+
+
+def _whole(of: Step) -> str:
+    return f"{of.name} ({of.partly})" if of.partly else of.name
 
 
 def _ticks(low: float, high: float, at: Callable[[float], float]) -> tuple[tuple[float, str], ...]:
@@ -152,18 +196,18 @@ _LONG: Final = 15
 """A name as long (per cent) is read as that of any dot below it."""
 
 
-def _dots(levels: Sequence[tuple[float, str]]) -> tuple[Dot, ...]:
-    """Return the dots; the first and the last have a name, of the others those that touch none; a long one, where it is over no other dot."""
+def _dots(levels: Sequence[tuple[float, str, bool]]) -> tuple[Dot, ...]:
+    """Return the dots, of (place, name, is it clear?); the first and the last have a name, of the others those that touch none; a long one, where it is over no other dot."""
     taken: list[tuple[float, float]] = []
     named: dict[int, str] = {}
     for i in dict.fromkeys([0, len(levels) - 1, *range(len(levels))]):
-        at, name = levels[i]
+        at, name, _ = levels[i]
         width = 100 * label_placement.text_width(name) / _TRACK_PX
         for anchor, start in (("middle", at - width / 2), ("start", at), ("end", at - width)):
             inside = start >= -1 and start + width <= 101
-            over = width > _LONG and any(start < other < start + width for other, _ in levels if other != at)
+            over = width > _LONG and any(start < other < start + width for other, *_ in levels if other != at)
             if inside and not over and all(start + width + 2 <= a or b + 2 <= start for a, b in taken):
                 named[i] = anchor
                 taken.append((start, start + width))
                 break
-    return tuple(Dot(at=at, name=name if i in named else "", anchor=named.get(i, "")) for i, (at, name) in enumerate(levels))  # fmt: skip
+    return tuple(Dot(at=at, name=name if i in named else "", clear=clear, anchor=named.get(i, "")) for i, (at, name, clear) in enumerate(levels))  # fmt: skip

@@ -64,7 +64,7 @@ def figure(results: Results) -> Figure | None:
         id=ID,
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
-        f"the geometric mean over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in found)}{effects.left_out(of for _, _, of, _ in found)}. {_RULE}; of curves over message size, whose "
+        f"the geometric mean over these pairs of cells, and their range{effects.range_alone(of.levels[-1] for _, _, of, _ in found)}{effects.left_out(of for _, _, of, _ in found)}. {_RULE}; of curves over message size, whose "
         f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_held(own for of in sweeps.values() for own in _limits(of))}{_without(run for of in sweeps.values() for run in _mixes(of))}{_key(row for row, *_ in rows)}",
         tables=(
             Table(
@@ -149,7 +149,7 @@ def _with_axes(figure: Figure, rows: Sequence[_Row], without: str, sizes: int, g
         metric_of=tuple(metric for *_, metric in rows),
         part_of=ID,
         caption=f"Axes, {number}: how many times better the best level is than the worst, with all other axes the same; the geometric mean "
-        f"over these pairs of cells, and their range{effects.range_alone(of for _, _, of, _ in rows)}{effects.left_out(of for _, _, of, _ in rows)}. {_RULE}{curves}{_bound(row for row, *_ in rows)}",
+        f"over these pairs of cells, and their range{effects.range_alone(of.levels[-1] for _, _, of, _ in rows)}{effects.left_out(of for _, _, of, _ in rows)}. {_RULE}{curves}{_bound(row for row, *_ in rows)}",
     )
     titled = silent and clear
     return replace(
@@ -259,7 +259,7 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[_Row]:
         effect = _resolved(effect, (whose[key] for key in effect.levels[-1].cells))
         if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
             but = f"the other way at {turned} of {len(others) + 1} sizes"
-            effect = replace(effect, clear=False, alone=False, but=but)
+            effect = _doubted(effect, but)
         own = {key: None for level in effect.levels for key in level.cells}
         yield (
             _row(runs[0], effects.counted(name, effect.runs), effect),
@@ -277,8 +277,14 @@ def _resolved(effect: Effect, cells: Iterable[Sequence[Run]]) -> Effect:
     """Return an effect with what the timer makes of it. cells: the runs of each cell of its best level and its last one."""
     told = {next((word for run in own if (word := numbers.resolved(run)) != "yes"), "yes") for own in cells}
     if "no" in told:
-        return replace(effect, clear=False, alone=False, but=_TIMED)
+        return _doubted(effect, _TIMED)
     return replace(effect, bound=effect.clear and "at most" in told)
+
+
+def _doubted(effect: Effect, why: str) -> Effect:
+    """Return an effect of which no level is clear, whatever the repeats say."""
+    levels = tuple(replace(level, clear=False, why=why) for level in effect.levels)
+    return replace(effect, levels=levels, clear=False, alone=False, but=why)
 
 
 def _row(run: Run, number: str, effect: Effect) -> tuple[str, ...]:

@@ -96,6 +96,10 @@ def test_pairs_that_are_far_apart_have_no_mean(make: Any, tmp_path: Path) -> Non
     assert drawn.title == "rate: 1.50 to 39.7 × better by mode (x)"
     assert "of those over 3 × apart the range alone" in drawn.sub
     assert drawn.strip is not None
+    assert [row[2:4] for row in drawn.numbers[0].rows if row[1] == "y"] == [("1.50 to 39.7", "–")], (
+        "in the table either"
+    )
+    assert drawn.numbers[0].caption == "What each axis does, of those over 3 × apart the range alone"
     (track,) = [one for one in drawn.strip.tracks if one.name == "mode"]
     assert (track.factor, track.span, track.said) == (
         "1.50 to 39.7 ×",
@@ -222,6 +226,7 @@ def test_two_repeats_that_are_apart_and_too_few_are_drawn_and_said_to_be_that(
     assert [(track.name, track.clear, track.doubt) for track in drawn.strip.tracks] == [
         ("alg", False, "two repeats are too few to claim it"), ("n", False, "not beyond the repeats everywhere"),
     ]  # fmt: skip
+    assert drawn.strip.tracks[0].said == "alg: b is 10.0 × as good as a; two repeats are too few to claim it"
     rows = [row for row in drawn.numbers[0].rows if row[0] == "alg"]
     assert [row[-1] for row in rows] == ["–", "no: two repeats are too few to claim it"]
 
@@ -277,7 +282,7 @@ def test_pairs_without_a_number_are_counted_in_words(make: Any, tmp_path: Path) 
     assert drawn.strip
     threads, alg = drawn.strip.tracks
     assert (threads.factor, threads.span, alg.span) == ("8.00 ×", "2 of 3 pairs", "3 of 4 pairs")
-    assert alg.said == "alg: fast is best, 1.33 × better than mid, 2.00 × better than slow; 3 of 4 pairs"
+    assert alg.said == "alg: fast is best, 1.33 × better than mid, 2.00 × better than slow (3 of 4 pairs)"
     assert "without pairs of which one has no number" in drawn.sub
     pairs = {(row[0], row[1]): row[4] for row in drawn.numbers[0].rows}
     assert (pairs["alg", "slow"], pairs["alg", "mid"]) == ("3 of 4", "4")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from reports.charts.command import chapter
+from reports.draw.strip import Track
 from reports.results.load import load
 from tests.laws import lots
 
@@ -67,6 +68,8 @@ def test_a_title_of_axes_holds(seeds: range, make: Any, tmp_path: Path) -> None:
                 maker.add("s", "command", options, f"rate {value:.2f}\nother 7\n", axes=tuple(axes), sweep_title="A sweep")  # fmt: skip
         (figure,) = chapter(load([maker.write()])).figures
         holds(figure.title, better, axes, cells)
+        for track in figure.strip.tracks if figure.strip else ():
+            shown(track, standing(list(axes).index(track.name), better, cells))
 
 
 def holds(title: str, better: str, axes: dict[str, list[str]], cells: Cells) -> None:
@@ -94,9 +97,26 @@ def holds(title: str, better: str, axes: dict[str, list[str]], cells: Cells) -> 
     assert title.startswith(f"{head}: ") == bool(told)
 
 
-def effect(i: int, better: str, cells: Cells) -> tuple[float, tuple[float, float], list[str]] | None:
-    """Return the factor of an axis that is beyond the repeats in each row of cells, the lowest and the highest of these rows, and its best
-    levels; else None."""
+def shown(track: Track, found: Standing | None) -> None:
+    """What the line of an axis says and fills is what differs from its best level in each row of cells."""
+    assert found
+    best, others, turned = found
+    ahead = [name for name, (_, clear) in others.items() if clear]
+    assert track.said.startswith(f"{track.name}: {best} is "), track.said
+    assert sorted(re.findall(r" × better than (\w+)", track.said)) == sorted(ahead), track.said
+    assert sum(dot.clear for dot in track.dots[1:]) == len(ahead)
+    assert track.dots[0].clear == (bool(ahead) and not turned)
+    assert (" is best, " in track.said) == (len(ahead) == len(others) and not turned), track.said
+    ranges = {name: (float(low), float(high or low)) for low, high, name in re.findall(r"([\d.]+)(?: to ([\d.]+))? × as good as (\w+)", track.said)}  # fmt: skip
+    assert ranges == {name: pytest.approx((min(of), max(of)), rel=0.006) for name, (of, clear) in others.items() if not clear}  # fmt: skip
+
+
+Standing = tuple[str, dict[str, tuple[list[float], bool]], bool]
+"""The best level; of each other one its ratios and whether it differs in each row of cells; is another better where a level is missing?"""
+
+
+def standing(i: int, better: str, cells: Cells) -> Standing | None:
+    """Return how the levels of an axis stand; None of an axis without an effect."""
     names = sorted({cell[i] for cell in cells})
     rows: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for cell, values in cells.items():
@@ -123,13 +143,20 @@ def effect(i: int, better: str, cells: Cells) -> tuple[float, tuple[float, float
         for row in both[name]
         if len(row) < len(names)
     )
-    if any(apart and (a < b if better == "higher" else a > b) for a, b, apart in turns):
+    turned = any(apart and (a < b if better == "higher" else a > b) for a, b, apart in turns)
+    return best, {name: (ratios(name), ahead(name)) for name in order[1:]}, turned
+
+
+def effect(i: int, better: str, cells: Cells) -> tuple[float, tuple[float, float], list[str]] | None:
+    """Return the factor of an axis that is beyond the repeats in each row of cells, the lowest and the highest of these rows, and its best
+    levels; else None."""
+    found = standing(i, better, cells)
+    if not found or found[2]:
         return None
-    factor, worst = max((statistics.geometric_mean(ratios(name)), name) for name in order[1:])
-    if not ahead(worst):
-        return None
-    found = ratios(worst)
-    return factor, (min(found), max(found)), [best, *(name for name in order[1:] if not ahead(name))]
+    best, others, _ = found
+    factor, worst = max((statistics.geometric_mean(ratios), name) for name, (ratios, _) in others.items())
+    ratios, ahead = others[worst]
+    return (factor, (min(ratios), max(ratios)), [best, *(name for name, (_, clear) in others.items() if not clear)]) if ahead else None  # fmt: skip
 
 
 def test_best_at_is_not_said_of_one_that_others_equal(make: Any, tmp_path: Path) -> None:

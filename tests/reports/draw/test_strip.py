@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.draw import label_placement
-from reports.draw.strip import Axis, Strip, strip
+from reports.draw.strip import Axis, Step, Strip, strip
 
 
 def axis(name: str, *levels: tuple[str, float], low: float = 0.0, high: float = 0.0, doubt: str = "") -> Axis:
-    last, worst = levels[-1]
-    return Axis(
-        name=name, ends=(last, levels[0][0]), levels=levels, low=low or worst, high=high or worst, doubt=doubt
-    )
+    """low, high, doubt: of the last level."""
+    *steps, last = (Step(name=level, behind=behind, low=behind, high=behind) for level, behind in levels)
+    last = replace(last, low=low or last.low, high=high or last.high, doubt=doubt)
+    return Axis(name=name, ends=(last.name, levels[0][0]), levels=[*steps, last], doubt=doubt)
 
 
 def test_all_axes_share_a_logarithmic_scale_with_the_best_level_to_the_right() -> None:
@@ -38,10 +39,38 @@ def test_all_axes_share_a_logarithmic_scale_with_the_best_level_to_the_right() -
 
 
 def test_what_a_picture_shows_is_said_in_words() -> None:
+    (clear,) = strip("rate", [axis("mode", ("a", 1.0), ("b", 1.2), ("c", 1.6))]).tracks
     (track,) = strip("rate", [axis("mode", ("a", 1.0), ("b", 1.02), doubt="mostly the timer")]).tracks
 
-    assert track.said == "mode: a is best, 1.02 × better than b; mostly the timer"
+    assert clear.said == "mode: a is best, 1.20 × better than b, 1.60 × better than c"
+    assert track.said == "mode: a is 1.02 × as good as b; mostly the timer"
     assert (track.clear, track.doubt) == (False, "mostly the timer")
+
+
+def test_only_levels_that_clearly_differ_are_filled_and_said_to_be_behind_a_best_one() -> None:
+    """ "level: 1 is best, 2.37 × better than 10" was said where 10 was the faster one in some pairs, and its dot was filled."""
+    none = "not beyond the repeats everywhere"
+    ten = Step(name="10", behind=2.37, low=0.758, high=8.70, doubt=none)
+    nine = Step(name="9", behind=5.11, low=4.03, high=7.14, partly="4 of 6 pairs")
+    best = Step(name="1", behind=1, low=1, high=1)
+    threads = axis("threads", ("2", 1.0), ("1", 1.004), low=0.648, high=1.74, doubt=none)
+
+    drawn = strip("speed", [Axis(name="level", ends=("9", "1"), levels=[best, ten, nine]), threads])
+
+    level, both = drawn.tracks
+    assert [dot.clear for dot in level.dots] == [True, False, True]
+    assert (
+        level.said
+        == f"level: 1 is 5.11 × better than 9 (4 of 6 pairs); 0.758 to 8.70 × as good as 10; {none}"
+    )
+    assert [dot.clear for dot in both.dots] == [False, False]
+    assert both.said == f"threads: 2 is 0.648 to 1.74 × as good as 1; {none}"
+    assert drawn.hollow == none
+    assert strip("speed", [axis("n", ("1", 1.0), ("2", 2.0))]).hollow == ""
+    assert (
+        strip("speed", [threads, axis("n", ("1", 1.0), ("2", 2.0), doubt="mostly the timer")]).hollow
+        == "not clear"
+    )
 
 
 def test_a_long_level_is_cut_below_the_name_of_its_axis() -> None:
