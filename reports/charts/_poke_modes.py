@@ -296,18 +296,23 @@ def _as(one: Told, other: Mode) -> Told:
     return one._replace(what=f"{one.what}, as the {fmt.quantity(other.at, 'ns')}; nothing tells why it is {pace}")  # fmt: skip
 
 
-def _recorded(run: Run, cache: str) -> str:
-    """Return what the machine says of a cache: "480 MiB", of the page cache "at most 21.3 GiB"; "–" where it is not recorded."""
+def _recorded(run: Run, cache: str, data: int) -> str:
+    """Return what the machine says of a cache that is smaller than the data: "L3 32 MiB", of the page cache "at most 21.3 GiB"; "–" where it is
+    not recorded, and of a larger one, of whose size a part of the data tells nothing."""
     if cache == PAGE_CACHE:
-        room = run.session.facts.get("memory_available_bytes")
-        return f"at most {fmt.size(room)}" if isinstance(room, int | float) and not run.captured else fmt.NOTHING  # fmt: skip
-    size = next((size for level, size in caches_above(run) if f"L{level}" == cache), None)
-    return f"{cache} {fmt.size(size)}" if size else fmt.NOTHING
+        available = run.session.facts.get("memory_available_bytes")
+        room = available if isinstance(available, int | float) and not run.captured else None
+    else:
+        room = next((size for level, size in caches_above(run) if f"L{level}" == cache), None)
+    if not room or room >= data:
+        return fmt.NOTHING
+    return f"at most {fmt.size(room)}" if cache == PAGE_CACHE else f"{cache} {fmt.size(room)}"
 
 
 def table(found: Sequence[Distribution], others: Known) -> Table | None:
     """Return a row for each mode of each histogram: where it is, how much is in it, what it most likely is; and where it is a hit of a
-    cache, beside share × size what the machine says that the cache has. None where there is one peak each and nothing explains it."""
+    cache, share × size, the part of the data that was found there, beside what the machine says of a cache that is smaller than the data.
+    None where there is one peak each and nothing explains it."""
     rows: list[tuple[str, ...]] = []
     whose = []
     held_by, few = False, False
@@ -323,29 +328,33 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
             few |= lacking
             rows.append(
                 (
-                    d.name, fmt.quantity(mode.at, "ns"), fmt.percent(mode.share),
-                    (fmt.NOTHING if n else _NO_PEAK) if lacking else what or fmt.NOTHING,
+                    d.name, fmt.quantity(mode.at, "ns") if n else fmt.NOTHING, fmt.percent(mode.share),
+                    (fmt.NOTHING if n else _no_peak(mode, d)) if lacking else what or fmt.NOTHING,
                     f"{n} of {len(d.by_run)}" if n else fmt.NOTHING,
                     part(mode.share, size) if held and size and not lacking else fmt.NOTHING,
-                    _recorded(d.runs[0], held) if held and not lacking else fmt.NOTHING,
+                    _recorded(d.runs[0], held, size) if held and not lacking else fmt.NOTHING,
                 )
             )  # fmt: skip
             whose.append(row_of(d.runs))
     if len(rows) == len(found) and all(row[3] == fmt.NOTHING for row in rows):
         return None
-    heads = {"Histogram": "", "Mode": _MODES, "Share": _MODES, "Most likely": "", "In repeats": _MODES, "Share × size": _MODES, "The machine tells": ""}  # fmt: skip
+    heads = {"Histogram": "", "Mode": _MODES, "Share": _MODES, "Most likely": "", "In repeats": _MODES, "Of the data": _MODES, "The machine tells": ""}  # fmt: skip
+    beside = any(row[-1] != fmt.NOTHING for row in rows)
     left_out = {
         *(() if few else ("In repeats",)),
-        *(() if held_by else ("Share × size", "The machine tells")),
-    }  # of a loop, say
+        *(() if held_by else ("Of the data",)),  # of a loop, say
+        *(() if beside else ("The machine tells",)),
+    }
     kept = [i for i, head in enumerate(heads) if head not in left_out]
     columns = [head for head in heads if head not in left_out]
     caption = "Where the peaks are, and what they most likely are"
     if held_by:
         caption += (
             ": by the sizes of the caches, by cells whose data fits into one, by direct reads. "
-            "Random accesses hit a cache as often as it holds their data: share × size, what the modes of a cache have together is how much it held"
+            "Random accesses hit a cache as often as it holds their data. Of the data: share × size, the part that was found there, in all modes of the "
+            "cache together"
         )
+        caption += ". The machine tells: the size of a cache, where the data is larger" * beside
     return Table(
         columns=tuple(columns),
         rows=tuple(tuple(row[i] for i in kept) for row in rows),
@@ -356,8 +365,20 @@ def table(found: Sequence[Distribution], others: Known) -> Table | None:
     )  # fmt: skip
 
 
-_NO_PEAK: Final = "no peak of a repeat: theirs lie elsewhere"
-"""What a mode is that the repeats make together."""
+def _no_peak(mode: Mode, d: Distribution) -> str:
+    """Return what a mode is that only the repeats together make: "no common peak; the repeats’ lie at 289, 375 and 387 ns", of many
+    "at 289 to 387 ns"."""
+    own = d.peaks_about(mode)
+    if not own:
+        return "no peak of a repeat"
+    scale = fmt.scale_for(own, "ns")
+    told = [*dict.fromkeys(scale.number(at) for at in own)]
+    at = f"{fmt.words(told)} {scale.unit}" if len(told) <= _LISTED else fmt.span(own, "ns")
+    return f"no common peak; the repeats’ lie at {at}"
+
+
+_LISTED: Final = 4
+"""Peaks of repeats; of more, the range."""
 
 _MODES: Final = "latency/modes"
 """What doubts of modes may be of, as `numbers.Name.tells_of`."""

@@ -98,6 +98,15 @@ class Distribution:
         """Return how many repeats alone have a mode, whatever its share; 0 of one that they make together, their own peaks lying elsewhere."""
         return sum(any(_alike(own, mode) for own in _modes(buckets, self.step)) for buckets in self.by_run)
 
+    def peaks_about(self, mode: Mode) -> list[float]:
+        """Return where the repeats have peaks (ns) of which no mode is nearer than this one, from the fastest."""
+        return sorted(
+            own.at
+            for buckets in self.by_run
+            for own in _modes(buckets, self.step)
+            if min(self.modes, key=lambda one: abs(math.log(own.at / one.at))) == mode
+        )
+
 
 HOLLOW = "Dotted curve, empty bars"
 """How hollow marks look where distributions are drawn: `reports.draw.vega`."""

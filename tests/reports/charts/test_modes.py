@@ -103,7 +103,28 @@ def test_no_mode_is_of_a_cache_that_has_no_room_for_it(make: Any, tmp_path: Path
     assert [row[0] for row in large] == ["–", "L3"]
     assert "L3 32 MiB" not in {cell for row in large for cell in row}
     assert [row[0] for row in small] == ["a smaller cache", "L3"]
-    assert small[1][-2:] == ("15 MiB", "L3 32 MiB")
+    assert small[1] == ("L3", "15 MiB")
+
+
+def test_a_part_of_an_array_is_no_size_of_a_cache_with_room_for_all_of_it(make: Any, tmp_path: Path) -> None:
+    """ "22 KiB" of 500 KiB stood beside "L3 300 MiB", under a caption that called it how much the cache held."""
+    memory = {"target": "memory", "bytes": 2**24}
+    (table,) = figure(make, tmp_path / "r.db", [(memory, {45.0: 50, 160.0: 950})]).tables
+
+    assert table.columns == ("Histogram", "Mode", "Share", "Most likely", "Of the data")
+    assert "Of the data: share × size, the part that was found there" in table.caption
+    assert "The machine tells" not in table.caption
+
+
+def test_of_many_repeats_without_a_common_peak_the_range_is_told(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for at in (86, 96, 105, 141, 152, 165):
+        maker.add("s", "poke", {"target": "memory", "bytes": 2**30}, make.poke_text([at * 1.5 ** (i / 600) for i in range(600)]), axes=("bytes",))  # fmt: skip
+    (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
+
+    assert [row[1:4] for t in found.tables for row in t.rows] == [
+        ("–", "100 %", "no common peak; the repeats’ lie at 106 to 201 ns")
+    ]
 
 
 def test_peaks_of_disturbed_runs_are_not_explained(make: Any, tmp_path: Path) -> None:
@@ -126,8 +147,8 @@ def test_a_mode_of_memory_is_the_cache_that_smaller_arrays_show(make: Any, tmp_p
     found = figure(make, tmp_path / "r.db", cells)
 
     rows = {(row[0].removeprefix("memory, "), row[3]): row[4:] for row in found.tables[0].rows}
-    assert rows["512 KiB", "L2"] == ("all 512 KiB", "L2 1 MiB")
-    assert rows["16 MiB", "L3"] == ("all 16 MiB", "L3 32 MiB")
+    assert rows["512 KiB", "L2"] == ("all 512 KiB", "–")
+    assert rows["16 MiB", "L3"] == ("all 16 MiB", "–")
     assert rows["1 GiB", "L3"] == ("25 MiB", "L3 32 MiB")
     assert rows["1 GiB", "memory"] == ("–", "–")
     assert ("1 GiB", "memory, after a walk through the page tables") in rows
@@ -235,7 +256,7 @@ def test_what_no_repeat_has_is_no_peak_of_any(make: Any, tmp_path: Path) -> None
     (found,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
 
     assert found.tables[0].rows[1] == (
-        "memory, 1 GiB", "149 ns", "40 %", "no peak of a repeat: theirs lie elsewhere", "–",
+        "memory, 1 GiB", "–", "40 %", "no common peak; the repeats’ lie at 126 and 177 ns", "–",
     )  # fmt: skip
     assert found.numbers[0].rows[0][-1] == "31.5 ns, 60 %; 40 % around 149 ns, where no repeat has a peak"
     (histogram,) = (panel for panel in found.panels if panel.title.startswith("Histogram"))

@@ -202,7 +202,7 @@ def modes_of(make: Any, path: Path, *repeats: list[float]) -> tuple[Figure, Tabl
     for samples in repeats:
         maker.add("s", "poke", options, make.poke_text(samples, target="file", size=64 * 10**6))
     (figure,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
-    return figure, next(t for t in figure.tables if "Share × size" in t.columns)
+    return figure, next(t for t in figure.tables if "Of the data" in t.columns)
 
 
 def test_modes_of_a_loop_are_told_without_caches(make: Any, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_of_a_cache_with_two_modes_each_is_a_part_of_what_it_held(make: Any, tmp
         "page cache",
         "page cache, as the 201 ns; nothing tells why it is slower",
     ]
-    assert "what the modes of a cache have together is how much it held" in table.caption
+    assert "share × size, the part that was found there, in all modes of the cache together" in table.caption
 
 
 def test_modes_that_each_are_one_repeat_are_no_hit_rate(make: Any, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_modes_that_each_are_one_repeat_are_no_hit_rate(make: Any, tmp_path: Pat
     figure, table = modes_of(make, tmp_path / "a.db", [1000.0] * 1000, [80_000.0] * 1000)
 
     shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [(row["Most likely"], row["In repeats"], row["Share × size"]) for row in shown] == [
+    assert [(row["Most likely"], row["In repeats"], row["Of the data"]) for row in shown] == [
         ("–", "1 of 2", "–")
     ] * 2
     assert (
@@ -267,7 +267,7 @@ def test_modes_whose_shares_differ_are_explained_and_of_no_cache(make: Any, tmp_
     )
 
     shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [(row["Most likely"], row["Share × size"]) for row in shown] == [
+    assert [(row["Most likely"], row["Of the data"]) for row in shown] == [
         ("page cache", "–"),
         ("the device", "–"),
     ]
