@@ -231,7 +231,7 @@ def _curves_table(
 
 
 _UNLOADED: Final = (
-    "the median of the rows that move at most 10 % of the peak, so that single rows lie below it"
+    "the median of the rows{} that move at most 10 % of {} peak, so that single rows lie below it"
 )
 
 
@@ -250,7 +250,9 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
         "Unloaded, ns": UNLOADED, f"{scale.unit} within 2 × unloaded": "", f"Peak, {scale.unit}": "bandwidth", "at delay": "bandwidth",
         "ns at peak": AT_PEAK,
     }  # fmt: skip
-    caption = f"What each curve offers. Unloaded: {_UNLOADED}{'; *: of fewer than three such rows the latency under the least load' if starred else ''}"
+    repeated = any(len(load.runs) > 1 for curves in panels.values() for load in curves)
+    unloaded = _UNLOADED.format(*((" of each run", "its") if repeated else ("", "the")))
+    caption = f"What each curve offers. Unloaded: {unloaded}{'; *: of fewer than three such rows the latency under the least load' if starred else ''}"
     if any(
         load.offers.idle and load.offers.doubled == "unclear" for curves in panels.values() for load in curves
     ):

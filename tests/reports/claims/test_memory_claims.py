@@ -299,6 +299,9 @@ def test_page_and_compare_say_one_floor_peak_and_bandwidth(make: Any, tmp_path: 
     within = formulas.over_repeats([formulas.loaded_latency(rows) for rows in loads]).at_double
     assert within <= medians["peak bandwidth"]
     assert row["Unloaded, ns"] == "85.0 *"
+    assert "Unloaded: the median of the rows of each run that move at most 10 % of its peak" in offers.caption
+    (alone,) = figures(loaded(make, tmp_path / "one.db", runs[0]))[0].tables
+    assert "Unloaded: the median of the rows that move at most 10 % of the peak" in alone.caption
     assert row["Peak, GB/s"] == "4.40 (4.00–6.00)"
     bound = "peak" if within == medians["peak bandwidth"] else f"{math.floor(within / 1e7) / 100:.2f}"
     assert row["GB/s within 2 × unloaded"] == f"≥ {bound}"
