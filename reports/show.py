@@ -22,8 +22,10 @@ from reports.checks.audited import audit_of
 from reports.checks.doubts import LEGEND, doubting_all, of_all_numbers
 from reports.draw.figure import MARK
 from reports.numbers import formulas, scatter
+from reports.numbers.model import Second
 from reports.results import convicted, model, naming
 from reports.results.command_lines import without
+from reports.results.convicted import but, checks_of
 from reports.results.grouping import group_by
 from reports.results.levels import LevelKey, Levels
 from reports.results.load import load, printed
@@ -310,8 +312,7 @@ def _cells(
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
     beside = _at_that_size(cells)
     for i, (members, labels) in enumerate(zip(cells[:_MOST_LINES], named, strict=False)):
-        doubt = _doubt(doubtful, members)
-        found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}{beside[i]}"
+        found = f"{_cell(members, doubtful)}{beside[i]}"
         values = (labels.get(axis, "") for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))
     alike = ""
@@ -350,19 +351,42 @@ def _cells(
     range_ += (
         f"; […]: the range of {ranged}{'' if math.inf in beyond else ', wider than ±100 %'}" if beyond else ""
     )
+    tails = dict.fromkeys(one.words for own in cells[:_MOST_LINES] if (one := _second(own)) and _is_far(one))
+    range_ += (
+        f"; {fmt.words(tails)} […]: its range, wider than {fmt.percent(formulas.UNSTEADY)} of it"
+        if tails
+        else ""
+    )
     return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    ", width=width, whole=True), *lines]
 
 
-def _cell(runs: Sequence[Run]) -> str:
+def _cell(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str]) -> str:
     """Return the headline of the medians over the repeats, as in the charts, with half of the range of the number they are ranked by
-    behind that number; with the range itself where its half is more than the number."""
+    behind that number; with the range itself where its half is more than the number. What doubts the cell stands before it, what doubts
+    the second number alone before that one, which has its range where its repeats are far apart."""
+    doubt, around = _doubt(doubtful, runs), None
+    if (told := _second(runs)) is not None:
+        leads = checks_of(audit.doubts(doubtful, runs, numbers.leader(runs[0]).metric))
+        own = but(audit.doubts(doubtful, runs, told.metric), leads)
+        doubt = but(doubt, checks_of(own))
+        range_ = f" [{fmt.span(told.values, told.unit)}]" if _is_far(told) else ""
+        around = (f"{MARK} {own} " if own else "", range_)
     half = _half(runs)
     spread = "" if half is None else f" ±{_percent(half)}"
     if half is not None and half > 100:
-        told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
-        unit = numbers.leader(runs[0]).unit or told[0][0]
-        spread = f" [{fmt.span([v for _, v in told], unit, numbers.leader(runs[0]).step)}]"
-    return numbers.headline(runs[0].tool, *(run.parsed for run in runs), spread=spread)
+        led = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
+        unit = numbers.leader(runs[0]).unit or led[0][0]
+        spread = f" [{fmt.span([v for _, v in led], unit, numbers.leader(runs[0]).step)}]"
+    said = numbers.headline(runs[0].tool, *(run.parsed for run in runs), spread=spread, around=around)
+    return f"{MARK} {doubt}  {said}" if doubt else said
+
+
+def _second(runs: Sequence[Run]) -> Second | None:
+    return numbers.second(runs[0].tool, *(run.parsed for run in runs))
+
+
+def _is_far(told: Second) -> bool:
+    return formulas.spread(told.values).unsteady
 
 
 _SAME: Final = "0 %"

@@ -13,14 +13,14 @@ import functools
 import importlib
 import pkgutil
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
 from reports.numbers._quantiles import QUANTILES
-from reports.numbers.model import SIZE, Buckets, Name, Number, Part, Resolved
+from reports.numbers.model import SIZE, Buckets, Name, Number, Part, Resolved, Second
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -58,6 +58,11 @@ class NumbersModule(Protocol):
     def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
         """Say what the repeats of a cell found, in some 50 characters: of each number the median over them; "" where it cannot be
         said. `spread`: what stands right behind the number of `leading`, " ±2.2 %"."""
+        ...
+
+    def second(self, repeats: Sequence[Parsed]) -> Second | None:
+        """Return the number that `headline` tells behind the leading one, as each repeat has it; None where it tells none. `headline` of such a
+        module takes what stands before and behind that one, too: ("⚠ G11 ", " [544 ns to 78.7 µs]")."""
         ...
 
     def leading(self, parsed: Parsed) -> tuple[str, float] | None:
@@ -200,17 +205,26 @@ def peaks(
     return {**tops, **within}
 
 
-def headline(tool: str, *repeats: Parsed | None, spread: str = "") -> str:
+def headline(
+    tool: str, *repeats: Parsed | None, spread: str = "", around: tuple[str, str] | None = None
+) -> str:
     """Return what the repeats of a cell found, in a few words: "triad 26.1 GB/s". Never empty. `spread`: of the `leading` number, " ±2.2 %",
-    which stands behind it."""
+    which stands behind it. `around`: what stands before and behind the `second` one."""
     known = [parsed for parsed in repeats if parsed]
     if not known:
         return "no numbers"
+    told: Callable[..., str] = _module(tool).headline
     return (
-        _module(tool).headline(known, spread)
+        told(known, spread, *([around] if around else []))
         or _module("").headline(known, spread)
         or fmt.plural(len(known[0].measurements.rows), "number") + spread
     )
+
+
+def second(tool: str, *repeats: Parsed | None) -> Second | None:
+    """Return the number that a headline tells behind the leading one, where its tool says which that is."""
+    known, module = [parsed for parsed in repeats if parsed], _module(tool)
+    return module.second(known) if known and hasattr(module, "second") else None
 
 
 def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:

@@ -37,7 +37,11 @@ class Spread(NamedTuple):
     @property
     def unsteady(self) -> bool:
         """Are the repeats further apart than 25 % of the median?"""
-        return self.n > 1 and self.relative > 0.25
+        return self.n > 1 and self.relative > UNSTEADY
+
+
+UNSTEADY: Final = 0.25
+"""Of the median: how far the repeats of a number are apart, at least, that is called unsteady."""
 
 
 def spread(values: Sequence[float], step: float | None = None) -> Spread:

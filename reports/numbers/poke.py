@@ -18,7 +18,7 @@ from reports.numbers import formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.clock import step as values_apart
 from reports.numbers.formulas import Bucket, Sampled
-from reports.numbers.model import Buckets, Name, Number, Part, Resolved
+from reports.numbers.model import Buckets, Name, Number, Part, Resolved, Second
 from reports.readings import reading
 from reports.readings.poke import buckets, first, times
 from reports.results.model import Run
@@ -147,24 +147,32 @@ def sampled(parsed: Parsed) -> Iterator[Sampled]:
         yield Sampled(str(target), str(op), count, *formulas.moments(own), told, max(own).middle)
 
 
-def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
-    """Return "median 184 ns, p99.9 883 ns", each the median over the repeats; of files "all together: write 8.30 ms, read 2.36 ms", of a
+def headline(repeats: Sequence[Parsed], spread: str = "", around: tuple[str, str] = ("", "")) -> str:
+    """Return "median 184 ns, p99.9 883 ns", each the median over the repeats (`around`: what stands before and behind the second); of files "all together: write 8.30 ms, read 2.36 ms", of a
     loop "median 6.05 µs, 6.05 ns a turn"."""
     totals = _over([{t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats])
     if totals:
         first_of, *others = (f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
         return "all together: " + ", ".join([f"{first_of}{spread}", *others])
     told = _over([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
-    words = (("median", "p50"), ("p99.9", "p99.9"))
+    before, behind = around
     turns = [value for parsed in repeats if (value := _per_turn(parsed)) is not None]
-    led = "" if turns else "p50"
-    said = [
-        f"{word} {fmt.quantity(told[of], 'ns')}{spread if of == led else ''}"
-        for word, of in words
-        if of in told
-    ]
+    led = not turns
+    said = [f"median {fmt.quantity(told['p50'], 'ns')}{spread if led else ''}"] if "p50" in told else []
+    said += [f"{before}{_TAIL} {fmt.quantity(told[_TAIL], 'ns')}{behind}"] if _TAIL in told else []
     said += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn{spread}"] if turns else []
     return ", ".join(said)
+
+
+_TAIL: Final = "p99.9"
+
+
+def second(repeats: Sequence[Parsed]) -> Second | None:
+    """Return the tail that `headline` tells behind the median; None of files, and of too few samples."""
+    told = [next(iter(latencies(parsed).values()), {}) for parsed in repeats]
+    if any(first(parsed, "total_time") for parsed in repeats) or not all(_TAIL in own for own in told):
+        return None
+    return Second(f"latency/{_TAIL}", _TAIL, "ns", [own[_TAIL] for own in told])
 
 
 def _over(repeats: Sequence[Mapping[T, float]]) -> dict[T, float]:

@@ -565,3 +565,27 @@ def test_where_a_run_was_seen_in_words(seen: Any, said: str, make: Any, tmp_path
     (run,) = load([maker.write()]).runs
 
     assert seen_text(replace(run.record, seen=seen)) == said
+
+
+@pytest.mark.parametrize(
+    ("medians", "tails", "said"),
+    [
+        ((150, 151, 152), (600, 610, 620), "median 151 ns ±0.7 %, p99.9 610 ns"),
+        ((150, 151, 152), (600, 700, 800), "median 151 ns ±0.7 %, p99.9 700 ns [600 to 800 ns]"),
+        ((150, 151, 152), (500, 700, 80_000), "median 151 ns ±0.7 %, ⚠ G11 p99.9 700 ns [0.500 to 80.0 µs]"),
+        ((100, 151, 300), (600, 610, 620), "⚠ G11  median 151 ns ±66 %, p99.9 610 ns"),
+    ],
+)
+def test_a_tail_has_its_own_range_and_mark(
+    medians: tuple[int, ...], tails: tuple[int, ...], said: str, make: Any, tmp_path: Path
+) -> None:
+    """ "⚠ G11  median 155 ns ±2.8 %, p99.9 677 ns": the check doubts the p99.9, 544 ns to 78.7 µs."""
+    maker = make.Maker(tmp_path / "r.db")
+    for median, tail in zip(medians, tails, strict=True):
+        text = make.poke_text([float(median)] * 19_900 + [float(tail)] * 100)
+        maker.add("s", "poke", {"target": "memory", "bytes": 2**30, "op": "read"}, text)
+
+    shown = show.show_result(maker.write()).splitlines()
+
+    assert [line.strip() for line in shown if "p99.9 " in line and "median" in line] == [said]
+    assert ("p99.9 […]: its range, wider than 25 % of it" in " ".join(shown)) is ("[" in said)
