@@ -10,7 +10,7 @@ from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts._fio_cells import RANKED, depth_of, known_count
 from reports.charts._fio_panels import crosses_of
-from reports.charts._fio_tables import LIMITS, RATE, timed
+from reports.charts._fio_tables import LIMITS, RATE, iops_over_repeats, over_repeats, timed
 from reports.charts.curve_rows import Cross, Curve
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw import axes, label_placement, vega
@@ -289,11 +289,10 @@ def _numbers(found: pd.DataFrame, latency: str, *, rates: bool) -> Table:
     ordered = found.sort_values(["at", *RANKED, "iodepth"], kind="stable")
     for (of, name, depth, _), every in groups(ordered, ["panel", "series", "iodepth", "processes"]):
         own = counted_rows(every)
-        medians = own[[*_QUANTILES]].astype(float).median(skipna=False)
         rows.append(
             (
                 name, *([facets.facet_title(of, "fio")] if named else []), fmt.whole(known_count(depth)),
-                *([fmt.quantity(own["iops"].median(), "IOPS")] if rates else []), *(scale.number(medians[column]) for column in _QUANTILES),
+                *([iops_over_repeats(own["iops"])] if rates else []), *(over_repeats(own[column].astype(float), scale) for column in _QUANTILES),
             )
         )  # fmt: skip
         whose.append(row_of(own["run"]))

@@ -140,6 +140,8 @@ MOST_OFFERS = 12
 
 _SAMPLES = "IOPS min and max: the lowest and the highest of fio’s samples, of half a second unless the job sets another time; a short run has few"
 
+_SINGLE = ", and of a single one there is no range"
+
 _ASIDE = ", and they can all lie on one side of its IOPS"
 
 
@@ -151,8 +153,8 @@ _BUSY = (
 
 
 def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
-    """Every series at every depth, in two tables that fit on paper: latency, then rates. Medians over the repeats, of IOPS and the
-    mean latency with their range; of IOPS samples the lowest and the highest, which fio gives of single processes only, and a text's
+    """Every series at every depth, in two tables that fit on paper: latency, then rates. Medians over the repeats, with their range of
+    all that a number tells of; of IOPS samples the lowest and the highest, which fio gives of single processes only, and a text's
     table of all. Beside the depth stands the number of jobs, where it differs and no panel is named by it."""
     scale = fmt.scale_for(found["mean"].dropna(), "ns")
     moved = fmt.scale_for(found["bandwidth"].dropna(), "B/s")
@@ -160,9 +162,10 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     alone = (found["processes"] == 1) | (
         read_off & found["iops"].between(found["iops_min"], found["iops_max"])
     )
+    single = found["iops_samples"] == 1
     found = found.assign(
         filled=(found["in_flight"] / found["asked"]).where(~found["verify"].astype(bool)),
-        iops_min=found["iops_min"].where(alone).astype(float), iops_max=found["iops_max"].where(alone).astype(float),
+        iops_min=found["iops_min"].where(alone & ~single).astype(float), iops_max=found["iops_max"].where(alone & ~single).astype(float),
     )  # fmt: skip
     sampled, moves, timed, costed = (
         found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu")
@@ -177,22 +180,18 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     listed, every = first_groups(found.sort_values(["at", *RANKED, "iodepth"], kind="stable"), of_a_row, MOST_ROWS)  # fmt: skip
     for (of, name, depth, jobs, _), own in groups(listed, of_a_row):
         own = counted_rows(own)
-        middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
-        means, step = own["mean"].dropna(), printed(own["run"])
-        iops = wording.spread_text(
-            formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4, 1.0
-        )
+        middle = own[["filled", "busy", "cpu"]].median(skipna=False)
+        step = printed(own["run"])
         first = (
             name,
             *([facets.facet_title(of, "fio")] if named else []),
             fmt.whole(known_count(depth)),
             *([fmt.whole(known_count(jobs))] if many else []),
-            iops,
+            iops_over_repeats(own["iops"]),
         )
         latencies.append(
             (
-                *first, wording.spread_text(formulas.spread(list(means), step), scale) if len(means) else fmt.NOTHING,
-                scale.number(middle["p50"], step=step), scale.number(middle["p99"], step=step), fmt.number(middle["filled"]),
+                *first, *(over_repeats(of, scale, step) for of in (own["mean"].dropna(), own["p50"], own["p99"])), fmt.number(middle["filled"]),
                 *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
             )
         )  # fmt: skip
@@ -200,14 +199,18 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
         low, high = own["iops_min"].min(skipna=False), own["iops_max"].max(skipna=False)
         rates.append(
             (
-                *first, *([fmt.number(low, 4, step=1.0), fmt.number(high, 4, step=1.0)] if sampled else []), *([_moved(own["bandwidth"], moved, step)] if moves else []),
+                *first, *([fmt.number(low, 4, step=1.0), fmt.number(high, 4, step=1.0)] if sampled else []), *([over_repeats(own["bandwidth"], moved, step)] if moves else []),
                 *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if timed else []),
             )
         )  # fmt: skip
     said = fmt.sentence(
         "; ".join(
             [
-                *([_TOLD if read_off.any() else _SAMPLES + _ASIDE * aside] if sampled else []),
+                *(
+                    [_TOLD if read_off.any() else _SAMPLES + _SINGLE * bool(single.any()) + _ASIDE * aside]
+                    if sampled
+                    else []
+                ),
                 *([_BUSY] if timed else []),
             ]
         )
@@ -235,8 +238,13 @@ def _metric(column: str, term: str) -> str:
     return "" if column == "in flight ÷ asked" else OTHER
 
 
-def _moved(rates: pd.Series[float], scale: fmt.Scale, step: float) -> str:
-    """Return a bandwidth with the range of its repeats, which a key number may have."""
-    return (
-        fmt.NOTHING if rates.isna().any() else wording.spread_text(formulas.spread(list(rates), step), scale)
-    )
+def iops_over_repeats(values: pd.Series[float]) -> str:
+    """Return the IOPS of the repeats with their range, "13 570 (13 500–13 640)"."""
+    return wording.spread_text(formulas.spread(list(values)), fmt.Scale(factor=1, unit="IOPS"), 4, 1.0)
+
+
+def over_repeats(values: pd.Series[float], scale: fmt.Scale, step: float | None = None) -> str:
+    """Return the median of the repeats with their range; "–" where one of them does not tell it, or there is none."""
+    if values.empty or values.isna().any():
+        return fmt.NOTHING
+    return wording.spread_text(formulas.spread([float(value) for value in values], step), scale)

@@ -46,6 +46,7 @@ class Summary(NamedTuple):
     bandwidth: float | None  # B/s, summed
     iops_min: float | None  # 1/s, lowest and highest sample, of a report with one entry only
     iops_max: float | None
+    iops_samples: float | None  # how many these are of, likewise
     which: str  # "lat" or "clat": what the latencies are, in all directions of a run
     mean: float | None  # ns
     p50: float | None
@@ -95,7 +96,7 @@ def summaries(parsed: Parsed) -> Iterator[Summary]:
         yield Summary(
             direction=direction, which=which,
             iops=_total(job.iops for job in own), bandwidth=_total(job.bandwidth for job in own),
-            iops_min=alone and alone.iops_min, iops_max=alone and alone.iops_max,
+            iops_min=alone and alone.iops_min, iops_max=alone and alone.iops_max, iops_samples=alone and alone.iops_samples,
             mean=latencies.get("mean"), p50=latencies.get("p50"), p99=latencies.get("p99"), p90=p90, p999=p999, p9999=p9999,
             largest=_largest(own, which), latencies=latencies, steps=steps, binned=direction in joined,
         )  # fmt: skip

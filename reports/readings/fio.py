@@ -12,7 +12,7 @@ from reports.readings import reading
 _PARTS = ("read", "write", "trim")
 _FIELDS = {
     ("iops", "total"): "iops", ("iops", "min"): "iops_min", ("iops", "max"): "iops_max", ("iops", "mean"): "iops_mean",
-    ("iops", "sd"): "iops_sd", ("bandwidth", "total"): "bandwidth", ("total_ios", "total"): "ios",
+    ("iops", "sd"): "iops_sd", ("samples", "iops"): "iops_samples", ("bandwidth", "total"): "bandwidth", ("total_ios", "total"): "ios",
     ("runtime", "total"): "runtime", ("slat", "mean"): "slat", ("clat", "mean"): "clat", ("lat", "mean"): "lat",
     ("lat", "sd"): "lat_sd", ("clat", "max"): "clat_max", ("lat", "max"): "lat_max",
 }  # fmt: skip
@@ -31,6 +31,7 @@ class Job(NamedTuple):
     iops_max: float | None
     iops_mean: float | None
     iops_sd: float | None
+    iops_samples: float | None  # how many samples these four are of
     bandwidth: float | None  # B/s, over the run
     ios: float | None
     runtime: float | None  # ns with I/O in this direction

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,45 @@ def test_a_table_has_samples_bandwidth_and_utilisation(make: Any, tmp_path: Path
     assert of["Utilisation"] == "100 %"
     assert "100 % at depth 1 does not say that an NVMe device can do no more" in table.caption
     assert all(columns.shape(t.columns, t.rows, t.numeric).fits for t in figure.numbers)  # on paper
+
+
+def test_percentiles_stand_with_the_range_of_their_repeats(make: Any, tmp_path: Path) -> None:
+    """ "47 600" stood as the p99 of two repeats of 12 900 and 82 300 µs, beside IOPS with their range."""
+    maker = make.Maker(tmp_path / "a.db")
+    for iops, took in ((1e4, 90.0), (2e4, 900.0)):
+        for depth in (1, 2):
+            text = make.fio_text({"read": (iops, took)}, bs="4k", rw="randread", iodepth=depth)
+            maker.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
+
+    found = figures(maker.write(), "fio")
+
+    tables = [table for figure in found for table in figure.numbers]
+    quantiles = [(table, name) for table in tables for name in table.columns if re.match(r"p\d", name)]
+    assert {name.partition(",")[0] for _, name in quantiles} >= {
+        "p50 latency",
+        "p99 latency",
+        "p50",
+        "p90",
+        "p99",
+    }
+    assert all("–" in cell for table, name in quantiles for cell in column(table, name))  # or has no number
+    assert all(columns.shape(t.columns, t.rows, t.numeric).fits for t in tables)  # on paper
+
+
+@pytest.mark.parametrize("samples", [(1, 1), (1, 3), (3, 3)])
+def test_a_single_sample_has_no_lowest_and_highest(samples: Sequence[int], make: Any, tmp_path: Path) -> None:
+    """ "IOPS min 7 762" stood beside "6 465 (4 530–8 399)"."""
+    maker = make.Maker(tmp_path / "a.db")
+    for n in samples:
+        document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1))
+        document["jobs"][0]["read"]["iops_samples"] = n
+        maker.add("s", "fio", {"rw": "randread"}, json.dumps(document))
+
+    (figure,) = figures(maker.write(), "fio")
+
+    of = {name: column(table, name) for table in figure.numbers for name in table.columns}
+    told = [cell for name in ("IOPS min", "IOPS max") for cell in of.get(name, ["–"]) if cell != "–"]
+    assert len(told) == (2 if min(samples) > 1 else 0)
 
 
 def test_what_a_published_table_tells_of_all_jobs_stands_in_the_table(tmp_path: Path) -> None:
