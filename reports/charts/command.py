@@ -29,7 +29,7 @@ from reports.charts.chapter import Chapter
 from reports.charts.dot_rows import MOST_ROWS
 from reports.charts.effects import Effect, Level
 from reports.draw.figure import Figure, Table, row_of
-from reports.numbers import formulas, working_set
+from reports.numbers import formulas, no_better
 from reports.numbers.model import SIZE
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
@@ -267,7 +267,7 @@ def _effects(points: Sequence[Point], names: Sequence[str]) -> tuple[str, list[E
         levels: formulas.spread([p.value for p in same])
         for levels, same in group_by(own, lambda p: p.key).items()
     }
-    found = effects.effects(names, cells, own[0].better, working_set(own[0].run.tool))
+    found = effects.effects(names, cells, own[0].better, no_better(own[0].run.tool))
     return own[0].head, [effect for effect in found if effect.axis in ("place", *own[0].run.cell.axes)]
 
 

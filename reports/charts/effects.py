@@ -123,15 +123,15 @@ def counted(number: str, runs: tuple[int, int]) -> str:
 
 
 def effects(
-    axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction, sizes: Collection[str] = ()
+    axes: Sequence[str], cells: Mapping[Levels, Spread], better: Direction, no_better: Collection[str] = ()
 ) -> list[Effect]:
     """Return the effect of each axis, the largest first. Cells are compared where all other axes are the same; which level is the best those rows of
     cells tell in which every level was measured, and an axis without such a row has no effect, nor has one of which a row has no ratio, its values being
     0 or below.
 
-    sizes: options that say how much is accessed (`numbers.working_set`), or hold the number down (`numbers.limits`). An axis of these has
-    no effect: a smaller array is not better, it is in another cache."""
-    found = (_effect(i, axis, cells, better) for i, axis in enumerate(axes) if axis not in sizes)
+    no_better: options that say what is accessed or how much, or hold the number down (`numbers.no_better`). An axis of these has no
+    effect: a smaller array is not better, it is in another cache."""
+    found = (_effect(i, axis, cells, better) for i, axis in enumerate(axes) if axis not in no_better)
     return sorted(filter(None, found), key=lambda effect: -effect.factor)
 
 

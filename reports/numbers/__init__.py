@@ -97,6 +97,10 @@ class NumbersModule(Protocol):
     """The options that say how much is accessed, of memory or of a file, in all or at once: the least is the fastest, being in a cache, and no
     choice that is better."""
 
+    ACCESSED: tuple[str, ...]
+    """The options that choose what is accessed, memory or a file, its cache or its device: the one is faster, and no choice that is better; a module
+    may lack it."""
+
     LIMITS: tuple[str, ...]
     """The options that hold down the number that stands for a run, which then tells what was asked for; a module may lack it."""
 
@@ -328,21 +332,31 @@ def working_set(tool: str) -> tuple[str, ...]:
     return getattr(_module(tool), "WORKING_SET", ())
 
 
+def accessed(tool: str) -> tuple[str, ...]:
+    """Return the options that choose what is accessed, none of whose levels is better than another."""
+    return getattr(_module(tool), "ACCESSED", ())
+
+
 def limits(tool: str) -> tuple[str, ...]:
     """Return the options that hold down the number that stands for a run, none of whose levels is better than another."""
     return getattr(_module(tool), "LIMITS", ())
 
 
+def no_better(tool: str) -> frozenset[str]:
+    """Return the options none of whose levels is better than another: `working_set`, `accessed` and `limits`."""
+    return frozenset((*working_set(tool), *accessed(tool), *limits(tool)))
+
+
 def have_best(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> bool:
-    """May one of the cells of a sweep be its best? None where they differ in how much is accessed, of which the least is the fastest, in
+    """May one of the cells of a sweep be its best? None where they differ in what is accessed or how much, of which the least is the fastest, in
     the benchmark, or in which way is better. leaders: of each cell."""
-    sizes = {
-        str([run.options.get(name) for name in working_set(run.tool)])
+    unlike = {
+        str([run.options.get(name) for name in (*working_set(run.tool), *accessed(run.tool))])
         for own in cells
         for run in own[:1]
         if ranked(run)
     }
-    return len(sizes) < 2 and len({(one.better, one.kind) for one in leaders}) < 2
+    return len(unlike) < 2 and len({(one.better, one.kind) for one in leaders}) < 2
 
 
 def ranked(run: Run) -> bool:
@@ -473,5 +487,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part", "Resolved",
-    "at_one_size", "axis_value", "curve_axis", "curve_numbers", "drawn", "each_number", "has_histograms", "headline", "histograms", "leader", "leaders", "leading", "moved", "numbers", "one_moves", "peaks", "ranked", "resolved", "standing", "working_set",
+    "at_one_size", "axis_value", "curve_axis", "curve_numbers", "drawn", "each_number", "has_histograms", "headline", "histograms", "leader", "leaders", "leading", "moved", "no_better", "numbers", "one_moves", "peaks", "ranked", "resolved", "standing", "working_set",
 ]  # fmt: skip

@@ -132,6 +132,7 @@ LEADS: Final = "time_per_iteration"
 """What `leading` is of where another number of the run has the same value: a loop of one turn."""
 
 WORKING_SET: Final = ("bytes", "window", "block")
+ACCESSED: Final = ("target", "direct")
 
 SHARES: Final = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
 

@@ -65,7 +65,7 @@ def figure(results: Results) -> Figure | None:
         title="What each axis does",
         sub="How many times better the number that stands for a run is at the best level of an axis than at the worst, with all other axes the same; "
         f"the geometric mean over these pairs of cells, and their range{effects.range_alone(of.levels[-1] for _, _, of, _ in found)}{effects.left_out(of for _, _, of, _ in found)}. {_RULE}; of curves over message size, whose "
-        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_left_out(own for of in sweeps.values() for own in _sizes(of))}{_held(own for of in sweeps.values() for own in _limits(of))}{_without(run for of in sweeps.values() for run in _mixes(of))}{_key(row for row, *_ in rows)}",
+        f"number is that of one size, nowhere the other way{_bound(row for row, *_ in rows)}.{_declined(sweeps.values())}{_without(run for of in sweeps.values() for run in _mixes(of))}{_key(row for row, *_ in rows)}",
         tables=(
             Table(
                 columns=_COLUMNS,
@@ -124,17 +124,17 @@ def said(results: Results, tool: str, figures: Sequence[Figure], guilty: Guilty)
             runs = [run for run in own if run in shown] if shown else own
             if not told.issuperset(runs) and not found[i].axes:
                 found[i] = _with_axes(
-                    found[i], list(_rows(runs, least=2)), f"{_left_out(_sizes(runs))}{_held(_limits(runs))}{_without(_mixes(runs))}", len(_sizes(runs)) + len(_limits(runs)), guilty,
+                    found[i], list(_rows(runs, least=2)), f"{_declined([runs])}{_without(_mixes(runs))}", len(_varied(runs, numbers.no_better(tool))), guilty,
                     silent=not any(figures[k].says for k in at),
                 )  # fmt: skip
             told.update(runs)
     return tuple(found)
 
 
-def _with_axes(figure: Figure, rows: Sequence[_Row], without: str, sizes: int, guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
-    """rows: as `_rows` gives them, without: what they leave out, in words, sizes: how many axes `_sizes` has; of fewer than two axes the figure is as it was. silent: has no figure of its sweep found
+def _with_axes(figure: Figure, rows: Sequence[_Row], without: str, declined: int, guilty: Guilty, *, silent: bool) -> Figure:  # fmt: skip
+    """rows: as `_rows` gives them, without: what they leave out, in words, declined: how many axes have no row; of fewer than two axes the figure is as it was. silent: has no figure of its sweep found
     anything?"""
-    if not rows or len(rows) + sizes < 2:
+    if not rows or len(rows) + declined < 2:
         return figure
     number = rows[0][0][1]
     clear = [(row[5], effects.with_better(effect, row[2])) for row, _, effect, _ in rows if row[-1] in _CLEAR]
@@ -162,33 +162,27 @@ def _with_axes(figure: Figure, rows: Sequence[_Row], without: str, sizes: int, g
     )  # fmt: skip
 
 
-def _sizes(runs: Sequence[Run]) -> list[str]:
-    """Return the axes of a sweep over how much is accessed, as people call them: "buffer". No level of theirs is better than another."""
-    return _varied(runs, numbers.working_set(runs[0].tool))
-
-
-def _limits(runs: Sequence[Run]) -> list[str]:
-    """Return the axes of a sweep that hold its number down: "rate_iops"."""
-    return _varied(runs, numbers.limits(runs[0].tool))
-
-
 def _varied(runs: Sequence[Run], options: Collection[str]) -> list[str]:
     axes = dict.fromkeys(axis for run in runs for axis in run.cell.axes if axis in options)
     return [_name(runs[0], axis) for axis in axes if len({_level(run, axis) for run in runs}) > 1]
 
 
-def _left_out(sizes: Iterable[str]) -> str:
-    """Say of the axes of `_sizes` why they have no row; "" of none."""
-    named = list(dict.fromkeys(sizes))
-    verb = "is" if len(named) == 1 else "are"
-    return f" {fmt.sentence(fmt.words(named))} {verb} how much is accessed: no size is the better one." if named else ""  # fmt: skip
-
-
-def _held(limits: Iterable[str]) -> str:
-    """Say of the axes of `_limits` why they have no row; "" of none."""
-    named = list(dict.fromkeys(limits))
-    what = "it is a limit that was" if len(named) == 1 else "they are limits that were"
-    return f" No level of {fmt.words(named)} is better: {what} asked for." if named else ""
+def _declined(sweeps: Iterable[Sequence[Run]]) -> str:
+    """Say of the axes of which no level is better than another why they have no row; "" where there is none."""
+    by_tool = [(runs, runs[0].tool) for runs in sweeps]
+    sizes, what, limits = (
+        list(dict.fromkeys(name for runs, tool in by_tool for name in _varied(runs, options(tool))))
+        for options in (numbers.working_set, numbers.accessed, numbers.limits)
+    )
+    said = ""
+    if sizes:
+        said += f" {fmt.sentence(fmt.words(sizes))} {'is' if len(sizes) == 1 else 'are'} how much is accessed: no size is the better one."
+    if what:
+        said += f" {fmt.sentence(fmt.words(what))} {'chooses' if len(what) == 1 else 'choose'} what is accessed: no level is the better one."
+    if limits:
+        held = "it is a limit that was" if len(limits) == 1 else "they are limits that were"
+        said += f" No level of {fmt.words(limits)} is better: {held} asked for."
+    return said
 
 
 def _mixes(runs: Sequence[Run]) -> list[Run]:
@@ -254,8 +248,7 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[_Row]:
         name = f"{_words([f'{one.kind} {one.words}'.strip() for one in leaders])}{_AT}{fmt.size(size)}"
     spreads, *others = (_spreads(levels, of) for of in (values, *sizes.values()))
     whose = dict(zip(levels, cells, strict=True))
-    no_better = {*numbers.working_set(runs[0].tool), *numbers.limits(runs[0].tool)}
-    for effect in effects.effects(axes, spreads, leaders[0].better, no_better):
+    for effect in effects.effects(axes, spreads, leaders[0].better, numbers.no_better(runs[0].tool)):
         effect = _resolved(effect, (whose[key] for key in effect.levels[-1].cells))
         if turned := sum(effects.turns(effect, axes, of, leaders[0].better) for of in others):
             but = f"the other way at {turned} of {len(others) + 1} sizes"

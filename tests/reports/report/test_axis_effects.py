@@ -73,6 +73,23 @@ def test_a_rate_that_was_asked_for_is_no_effect(make: Any, tmp_path: Path) -> No
     assert "it is a limit" in told
 
 
+def test_the_page_cache_is_no_better_setting_of_fio_than_the_device(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for direct, depth in itertools.product((0, 1), (1, 8)):
+        for by in (0.99, 1, 1.01):
+            text = make.fio_text({"read": (1e4 * depth * (1 if direct else 50) * by, 0.1)}, bs="4k", rw="randread", iodepth=depth)  # fmt: skip
+            options = {"rw": "randread", "bs": "4k", "iodepth": depth, "direct": direct}
+            maker.add("s", "fio", options, text, axes=("direct", "iodepth"))
+    results = load([maker.write()])
+
+    found = axis_effects.figure(results)
+
+    assert found
+    assert [row[2] for row in found.tables[0].rows] == ["iodepth"]
+    assert " Direct chooses what is accessed: no level is the better one." in found.sub
+    assert "the last: read 80.0 kIOPS" in " ".join(show.summary(results))
+
+
 def test_a_sweep_called_as_its_number_is_named_once(make: Any, tmp_path: Path) -> None:
     found = axis_effects.figure(stream(make, tmp_path / "r.db"))
     assert found
@@ -216,11 +233,20 @@ def test_a_ratio_to_what_is_mostly_the_timer_is_a_lower_bound(
     assert ("≥: more than half of the best level’s time is the timer" in found.sub) is (overhead > 13)
 
 
-@pytest.mark.parametrize(("option", "sizes"), [("bytes", ("4kB", "1GB")), ("block", ("1", "4096"))])
-def test_no_size_of_what_is_accessed_is_better_than_another(
-    option: str, sizes: Sequence[str], make: Any, tmp_path: Path
+@pytest.mark.parametrize(
+    ("option", "sizes", "why"),
+    [
+        ("bytes", ("4kB", "1GB"), " Size is how much is accessed: no size is the better one."),
+        ("block", ("1", "4096"), " Block is how much is accessed: no size is the better one."),
+        ("target", ("memory", "file"), " Target chooses what is accessed: no level is the better one."),
+        ("direct", (False, True), " Direct chooses what is accessed: no level is the better one."),
+    ],
+)
+def test_nothing_that_is_accessed_is_better_than_another(
+    option: str, sizes: Sequence[Any], why: str, make: Any, tmp_path: Path
 ) -> None:
-    """ "latency p50: 9.00 × better by bytes" stood above a sweep over sizes: the smaller array lies in another cache."""
+    """ "latency p50: 9.00 × better by bytes" stood above a sweep over sizes: the smaller array lies in another cache; "65.8 × better by direct" was the
+    page cache's time beside the device's."""
     maker = make.Maker(tmp_path / "r.db")
     for size, took in zip(sizes, (30.0, 270.0), strict=True):
         for op, by in (("read", 1), ("write", 1.5)):
@@ -234,15 +260,11 @@ def test_no_size_of_what_is_accessed_is_better_than_another(
 
     assert found
     assert [row[2:6] for row in found.tables[0].rows] == [("op", "write", "read", "1.50")]
-    left_out = (
-        f" {'Size' if option == 'bytes' else 'Block'} is how much is accessed: no size is the better one."
-    )
-    assert left_out in found.sub
+    assert why in found.sub
     assert "; the last: " in " ".join(show.summary(results))
     (said,) = [figure.axes for figure in drawn if figure.axes]
     assert (
-        said
-        == f"Best to worst level of each axis, latency p50: 1.50 × better by op from write to read.{left_out}"
+        said == f"Best to worst level of each axis, latency p50: 1.50 × better by op from write to read.{why}"
     )
     assert not any(figure.strip for figure in drawn)
 
