@@ -14,7 +14,7 @@ from reports.draw.figure import Runs, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread, differs
 from reports.numbers.possible import Spot, memory_peak, spot
-from reports.numbers.stream import array_bytes, in_caches
+from reports.numbers.stream import array_bytes, below_rule
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -52,7 +52,7 @@ class Elsewhere:
         cells = group_by(zip(own["run"], own["bandwidth"], strict=True), lambda p: facets.cell(p[0])).values()
         best: dict[Spot, Beside] = {}
         for at, alike in group_by(cells, lambda pairs: spot(pairs[0][0])).items():
-            whole = [pairs for pairs in alike if not in_caches(pairs[0][0])]
+            whole = [pairs for pairs in alike if not below_rule(pairs[0][0])]
             most = max(array_bytes(pairs[0][0]) or 0.0 for pairs in alike)
             largest = whole or [pairs for pairs in alike if (array_bytes(pairs[0][0]) or 0.0) == most]
             told = (_beside(kernel, pairs, of_memory=bool(whole)) for pairs in largest)

@@ -20,8 +20,9 @@ from reports.checks._cells import (
     sweeps,
 )
 from reports.numbers.possible import module_peak
-from reports.numbers.stream import all_in_caches, array_bytes, cache_bytes, in_caches
+from reports.numbers.stream import all_in_caches, array_bytes, below_rule, cache_bytes
 from reports.readings.stream import rates
+from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
@@ -53,11 +54,12 @@ _LEAST_ELEMENTS = 1_000_000
 
 @check("S1", "error", "warn", "info", flags=("clock_ticks_low",), needs=("topology",))
 def array_too_small(results: Results) -> Iterator[Fault]:
-    """arrays that fit in the caches, or a clock too coarse for them
+    """arrays smaller than STREAM's rules ask for, or a clock too coarse for them
 
     STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a million
     elements, and a loop of at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
-    the ticks; where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep (which nothing tells
+    the ticks. An array that fits in the caches: error, for no memory need have been measured; a larger one that misses the rule: warn.
+    Where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep (which nothing tells
     of texts that were taken in), the caches are what was to be seen: info, and warn where all three arrays fit in them, for the rate is no memory's then; it is said from which size on it is. Of a
     table that tells no size: info, for nobody can check it then.
 
@@ -67,32 +69,53 @@ def array_too_small(results: Results) -> Iterator[Fault]:
     if untold:
         cells = fmt.plural(len(by_cell(untold)), "cell")
         yield Fault(level="info", run=untold[0], cell=cells, runs=tuple(untold), text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
+    largest = _largest_swept(results)
     for runs in by_cell(results.good("stream")).values():
         run, swept = runs[0], sweeps(runs[0], "array_size")
         size, machine = array_bytes(run), run.session.topology
-        if size and in_caches(run):
+        most = largest.get((run.file, run.cell.sweep), 0.0)
+        if size and below_rule(run):
             caches = cache_bytes(run)
-            seen: Level = "warn" if all_in_caches(run) else "info"
             least = fmt.size(4 * caches)
+            fits = "fits in" if size <= caches else f"is {fmt.number(size / caches, rounding=fmt.DOWN)} ×"
             yield Fault(
-                level=seen if swept else "error", run=run, todo=_of_memory(least) if swept else "",
-                text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {least}",
+                level=_level(run, swept=swept), run=run, todo=_of_memory(least, reached=most >= 4 * caches) if swept else "",
+                text=f"an array of {fmt.size(size)} {fits} the {fmt.size(caches)} of last-level cache: STREAM's rules ask for 4 ×, {least}",
             )  # fmt: skip
-        elements, _ = _facts(run, "array_size", "bytes_per_element")
+        elements, width = _facts(run, "array_size", "bytes_per_element")
         if size and machine is None and elements and elements < _LEAST_ELEMENTS:
+            reached = most >= _LEAST_ELEMENTS * (width or 8)
             yield Fault(
-                level="info" if swept else "warn", run=run, todo=_of_memory("a million elements") if swept else "",
-                text=f"arrays of {fmt.count(int(elements))} elements ({fmt.number(size / 1024)} KiB each), a million at least by STREAM's rules",
+                level="info" if swept else "warn", run=run, todo=_of_memory("a million elements", reached=reached) if swept else "",
+                text=f"arrays of {fmt.count(int(elements))} elements ({fmt.number(size / 1024)} KiB each), fewer than the million of STREAM's rules",
             )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
         if ticks and min(ticks) < 20:
-            text = f"{fmt.plural(int(min(ticks)), 'tick')} of the clock a loop, 20 at least"
+            text = f"{fmt.plural(int(min(ticks)), 'tick')} of the clock a loop, fewer than the 20 of STREAM's rules"
             todo = "quote no rate of these sizes: the clock is too coarse for their loops." if swept else ""
             yield Fault(level="error", run=run, text=text, todo=todo)
 
 
-def _of_memory(least: str) -> str:
-    """Return what to do about sizes that the sweep chose."""
+def _level(run: Run, *, swept: bool) -> Level:
+    """Return how grave it is that arrays miss the rule."""
+    if swept:
+        return "warn" if all_in_caches(run) else "info"
+    return "error" if (array_bytes(run) or 0.0) <= cache_bytes(run) else "warn"
+
+
+def _largest_swept(results: Results) -> dict[CellKey, float]:
+    """Return the largest array (bytes) of each sweep over sizes, (file, sweep) → its size, whether or not something disturbed its runs."""
+    swept = [run for run in results.runs if run.tool == "stream" and sweeps(run, "array_size")]
+    return {
+        of: max(array_bytes(run) or 0.0 for run in own)
+        for of, own in group_by(swept, lambda run: (run.file, run.cell.sweep)).items()
+    }
+
+
+def _of_memory(least: str, *, reached: bool) -> str:
+    """Return what to do about sizes that the sweep chose, of which some reach the least that is memory's, or none."""
+    if not reached:
+        return f"none of these sizes is memory's by STREAM's rules, which ask for {least} an array; quote none as memory's."
     return f"of these sizes, those from {least} an array on are memory's by STREAM's rules; quote no smaller one as memory's."
 
 

@@ -53,7 +53,7 @@ def without(report: Report, ids: Collection[str]) -> Report:
 
 
 def said_of_all(ids: Collection[str]) -> str:
-    """Return "⚠ doubtful: all numbers, by S1 (arrays that fit in the caches)"; "" of no check."""
+    """Return "⚠ doubtful: all numbers, by S1 (arrays smaller than …)"; "" of no check."""
     return of_all_numbers(dict.fromkeys(ids, ""))
 
 

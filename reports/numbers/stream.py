@@ -62,7 +62,7 @@ def all_in_caches(run: Run) -> bool:
     return size is not None and 3 * size <= cache_bytes(run)
 
 
-def in_caches(run: Run) -> bool:
+def below_rule(run: Run) -> bool:
     """Are its arrays smaller than STREAM's rules ask for: each 4 × the caches? False where one of both is not known."""
     size = array_bytes(run)
     return size is not None and size < 4 * cache_bytes(run)

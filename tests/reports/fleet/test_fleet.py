@@ -1419,7 +1419,7 @@ def test_what_doubts_all_numbers_is_told_once_and_marks_none(some: Fleet) -> Non
         odd = tuple(dataclasses.replace(one, found=doubt(one.found, ids)) for one in report.odd)
         return dataclasses.replace(report, groups=(dataclasses.replace(group, strips=strips),), odd=odd)
 
-    once = "⚠ doubtful: all numbers, by S1 (arrays that fit in the caches, or a clock too coarse for them)"
+    once = "⚠ doubtful: all numbers, by S1 (arrays smaller than STREAM's rules ask for, or a clock too coarse for them)"
     page, text = fleet_page.build(of(""), title="t", links={}), fleet_text.as_text(of(""))
     assert page.sentence.endswith(f"{once}.")
     assert html.html(page, static=True).count("⚠") == text.count("⚠") - 1 == 1  # but the legend of the text
