@@ -80,6 +80,7 @@ def build(
         about=described[0] if len(described) == 1 else "",
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         comparison=comparison,
+        all_doubted=bool(doubted_all),
     )
 
 

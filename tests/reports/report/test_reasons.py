@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,4 +133,9 @@ def test_what_doubts_all_numbers_of_a_page_is_told_once(make: Any, tmp_path: Pat
     figures = [figure for section in page.sections for block in section.blocks for figure in block.figures]
     marked = [*(figure.doubt for figure in figures), *(number.doubt for number in page.key_numbers)]
     assert any("F1" in doubt for doubt in marked) == sound
+    assert page.all_doubted != sound
+    if sound:  # its tables have a last column, whose "–" must not deny what the head tells
+        assert "of its row." in page.marks
+        beside = "of its row, besides what is said of all numbers at the top."
+        assert beside in replace(page, all_doubted=True).marks
     assert any(check.id == "F1" for check in page.checks)
