@@ -18,6 +18,7 @@ from typing import Any, Final
 from parsers.errors import UserError
 from reports import numbers
 from reports.checks import audit
+from reports.checks import part as part_of
 from reports.checks.audited import audit_of
 from reports.checks.doubts import LEGEND, doubting_all, of_all_numbers
 from reports.draw.figure import MARK
@@ -153,8 +154,12 @@ def _at_that_size(cells: Sequence[Sequence[Run]]) -> list[str]:
 
 def _doubt(doubtful: Mapping[tuple[object, ...], str], cell: Sequence[Run]) -> str:
     """Return the checks that doubt what a line says of a cell: of a text of several benchmarks that of which it speaks."""
-    whole, _, part = numbers.leader(cell[0]).metric.partition("/")
-    return audit.doubts(doubtful, cell, whole if part else "")
+    metric = numbers.leader(cell[0]).metric
+    whole, _, of_it = metric.partition("/")
+    if not of_it:
+        return audit.doubts(doubtful, cell)
+    beside = (of.rpartition("/")[0] for of in part_of(cell[0].tool, "shown_with")(metric, cell[0]))
+    return audit.joined(audit.doubts(doubtful, cell, of) for of in (whole, *beside))
 
 
 def _overlapping(

@@ -285,7 +285,7 @@ def _numbers(found: pd.DataFrame, latency: str, *, rates: bool) -> Table:
     """Return the percentiles of every cell, medians over the repeats of each run's own. rates: with the IOPS, which title and ring have."""
     scale = fmt.scale_for(found["p50"].dropna(), "ns")
     named = any(found["panel"])
-    rows, whose = [], []
+    rows, whose, directions = [], [], []
     ordered = found.sort_values(["at", *RANKED, "iodepth"], kind="stable")
     for (of, name, depth, _), every in groups(ordered, ["panel", "series", "iodepth", "processes"]):
         own = counted_rows(every)
@@ -296,6 +296,7 @@ def _numbers(found: pd.DataFrame, latency: str, *, rates: bool) -> Table:
             )
         )  # fmt: skip
         whose.append(row_of(own["run"]))
+        directions.append(own["direction"].iloc[0])
     first = ("Access", *(["Panel"] if named else []))
     columns = (
         *first,
@@ -309,6 +310,7 @@ def _numbers(found: pd.DataFrame, latency: str, *, rates: bool) -> Table:
         numeric=frozenset(range(len(first), len(columns))),
         caption=cut_caption(f"Percentiles of the {latency}: medians over the repeats", len(rows)),
         of=tuple(whose[:MOST_ROWS]),
+        part_of_metric=tuple(directions[:MOST_ROWS]),
         metrics={
             i: RATE
             if name == "IOPS"

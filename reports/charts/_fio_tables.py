@@ -33,7 +33,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         return None
     left = [run for _, _, left_out in series for run in left_out["run"]]
     named = any(found["panel"])
-    heads, most, fulls, within, whose, without = [], [], [], [], [], []
+    heads, most, fulls, within, whose, without, directions = [], [], [], [], [], [], []
     for (of, name, _), own, left_out in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
         full = [] if len(left_out) or not iops else formulas.saturations(_curves_of_repeats(own))
@@ -44,6 +44,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         without.append(fmt.words(fmt.whole(int(at)) for at in sorted(set(left_out["iodepth"]))))
         most.append((max(iops.values(), default=None), printed(own["run"])))
         whose.append(row_of(own["run"] if len(own) else left_out["run"]))
+        directions.append(own["direction"].iloc[0] if len(own) else left_out["direction"].iloc[0])
         heads.append((name, *([facets.facet_title(of, "fio")] if named else [])))
         fulls.append(
             (
@@ -92,6 +93,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         ),
         numeric=frozenset(range(first, len(columns))),
         of=tuple(whose),
+        part_of_metric=tuple(directions),
         metrics=dict.fromkeys((ROW, *range(first, len(columns))), RATE),
     )  # fmt: skip
 
@@ -175,10 +177,10 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     many = found["processes"].nunique(dropna=False) > 1 and "numjobs" not in {
         name for of in found["panel"] for name, _ in of
     }
-    latencies, rates, whose = [], [], []
+    latencies, rates, whose, directions = [], [], [], []
     of_a_row = ["panel", "series", "iodepth", "processes", "direction"]
     listed, every = first_groups(found.sort_values(["at", *RANKED, "iodepth"], kind="stable"), of_a_row, MOST_ROWS)  # fmt: skip
-    for (of, name, depth, jobs, _), own in groups(listed, of_a_row):
+    for (of, name, depth, jobs, direction), own in groups(listed, of_a_row):
         own = counted_rows(own)
         middle = own[["filled", "busy", "cpu"]].median(skipna=False)
         step = printed(own["run"])
@@ -196,6 +198,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
             )
         )  # fmt: skip
         whose.append(row_of(own["run"]))
+        directions.append(direction)
         low, high = own["iops_min"].min(skipna=False), own["iops_max"].max(skipna=False)
         rates.append(
             (
@@ -221,7 +224,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     return [
         Table(
             columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))),
-            caption=cut_caption(caption, every), of=tuple(whose), metrics={i: _metric(name, term) for i, name in enumerate((*columns, *more)) if i >= len(columns) - 1},
+            caption=cut_caption(caption, every), of=tuple(whose), part_of_metric=tuple(directions), metrics={i: _metric(name, term) for i, name in enumerate((*columns, *more)) if i >= len(columns) - 1},
         )
         for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
         if more
@@ -235,7 +238,7 @@ def _metric(column: str, term: str) -> str:
         return f"{WORDS[term.replace('latency', 'lat')]}/{statistic.lower()}"
     if column.startswith(("IOPS", "Bandwidth")):
         return RATE
-    return "" if column == "in flight ÷ asked" else OTHER
+    return OTHER  # "in flight ÷ asked", too: a product of two that move against one another
 
 
 def iops_over_repeats(values: pd.Series[float]) -> str:

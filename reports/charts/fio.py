@@ -40,6 +40,7 @@ from reports.numbers import formulas
 from reports.numbers.fio import WORDS, histograms, job_count, printed
 from reports.page.model import KeyNumber
 from reports.readings import groups
+from reports.results.convicted import OTHER
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -140,7 +141,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
         key=picture.key if picture else (),
         tables=tuple(small) if picture else (*small, *numbers),
         numbers=(*large, *(numbers if picture else [])),
-        runs=tuple(dict.fromkeys(found["run"])),
+        runs=tuple(dict.fromkeys(found["run"])), metric=RATE,
     )  # fmt: skip
 
 
@@ -174,6 +175,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
             yield own
 
     table = _tails.numbers(rows(), noun=noun, of=len(every), metric=latency)
+    table = replace(table, part_of_metric=tuple(tail.direction for tail in every[:MOST_ROWS]))
     further = [
         (of, own[0]) for of, own in tails.items() if own and subject.tails and own[0] > subject.tails[-1]
     ]
@@ -202,7 +204,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         f"{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{wording.not_drawn(len(every), len(chosen), 'curve')}",
         panels=panels,
         numbers=(table,),
-        runs=tuple(dict.fromkeys(binned["run"])), metric=latency, told_of=((told_of, latency),),
+        runs=tuple(dict.fromkeys(binned["run"])), metric=OTHER, told_of=((told_of, latency),),
     )  # fmt: skip
 
 
@@ -312,7 +314,12 @@ def _most_moved(found: pd.DataFrame, both: bool, left_out: _LeftOut) -> list[Key
     of = formulas.spread([row.bandwidth for row in same], printed(runs))
     name = f"{_BANDWIDTH}, {_named(same).removeprefix('Storage, ')}"
     context = ", ".join([*_context(same, both, left_out), "the most of all block sizes"])
-    return [replace(wording.key_number(name, of, "B/s", context, 16, runs, metric=RATE), moves=of.median)]
+    return [
+        replace(
+            wording.key_number(name, of, "B/s", context, 16, runs, metric=f"{RATE}/{same[0].direction}"),
+            moves=of.median,
+        )
+    ]
 
 
 _OF_ONE_KIND = {
@@ -334,7 +341,7 @@ def _key_number(same: _Rows, both: bool, left_out: _LeftOut) -> KeyNumber:
     if means := [row.mean for row in same if not math.isnan(row.mean)]:
         word = latency_name(row.which for row in same)[1]
         told = f"mean {word} {fmt.quantity(statistics.median(means), 'ns', step=printed(runs))}"
-        told_metric = f"{WORDS[same[0].which]}/mean"
+        told_metric = f"{WORDS[same[0].which]}/mean/{same[0].direction}"
         context.append(told)
     of = formulas.spread([row.iops for row in same], printed(runs))
     number = wording.key_number(
@@ -344,7 +351,7 @@ def _key_number(same: _Rows, both: bool, left_out: _LeftOut) -> KeyNumber:
         ", ".join(context),
         14,
         runs,
-        metric=RATE,
+        metric=f"{RATE}/{same[0].direction}",
         told=told,
         told_metric=told_metric,
     )
@@ -384,7 +391,7 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
             times.append(
                 AccessTime(
                     name=_access(same, both), run=run, group="storage", median=of.median, p999=None if any(map(math.isnan, tails)) else statistics.median(tails), step=of.step, repeats=of, source=program_name(run),
-                    statistic="median" if statistic == "p50" else "mean", metric=f"{WORDS[same[0].which]}/{statistic}",
+                    statistic="median" if statistic == "p50" else "mean", metric=f"{WORDS[same[0].which]}/{statistic}/{same[0].direction}",
                 )
             )  # fmt: skip
     return times

@@ -7,6 +7,7 @@ import math
 import re
 import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from orchestrator.tools.fio import known
 from parsers.measurement import whole
@@ -14,6 +15,7 @@ from reports.checks import Fault, Level, check
 from reports.checks._cells import (
     QUOTE_THE_TAIL,
     by_cell,
+    cell_key,
     from_table,
     in_bytes,
     is_set,
@@ -123,6 +125,7 @@ def little(results: Results) -> Iterator[Fault]:
     Do: of an impossible row, look at the raw output; of a queue that was not full, do not quote the iodepth
     as the load.
     """
+    short: list[Fault] = []
     for run in results.good("fio"):
         wanted, own = fio.asked(run), _judged(run)
         flight = _in_flight(own)
@@ -131,9 +134,8 @@ def little(results: Results) -> Iterator[Fault]:
         if fio.joined(run):
             continue
         (least, most), iops = flight, sum(job.iops or 0.0 for job in own)
-        text = (
-            f"{_said(own)} = {fmt.number(least)} in flight, {wanted} asked for: {fmt.number(least / wanted)}"
-        )
+        share = "" if wanted == 1 else f": {fmt.number(least / wanted)}"
+        text = f"{_said(own)} = {fmt.number(least)} in flight, {wanted} asked for{share}"
         title = f"{fmt.number(least)} I/Os in flight, {wanted} asked for"
         beyond = _beyond_the_end(own)
         if least / wanted > 1.03 + beyond:
@@ -144,7 +146,16 @@ def little(results: Results) -> Iterator[Fault]:
         elif most / wanted < 0.9 and all(job.lat for job in own) and not _may_idle(run):
             lost = (wanted - most) / iops * 1e9
             if lost > (20e3 if any(fio.engine(run, job) in fio.SYNC for job in own) else 3e3):
-                yield Fault(level="warn", run=run, own=True, text=text, title=title)
+                quoted = ((least, ""), (least / wanted, ""))
+                short.append(Fault(level="warn", run=run, own=True, text=text, title=title, quoted=quoted))
+    for same in group_by(short, lambda fault: cell_key(fault.run)).values():
+        if len(same) == 1:
+            yield replace(same[0], quoted=())
+            continue
+        for fault in same:  # a product of ranges is none
+            wanted = fio.asked(fault.run)
+            said = f"{{}} in flight, {wanted} asked for{'' if wanted == 1 else ': {}'}"
+            yield replace(fault, text=said, title=f"{{}} I/Os in flight, {wanted} asked for")
 
 
 _PROGRESS = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
@@ -590,6 +601,15 @@ def _of_jobs(direction: str, some: int, every: int) -> str:
         return direction
     counted = f"all {every} jobs" if some == every else f"{some} of {every} jobs"
     return f"{direction}, {counted}{', the widest' * (some > 1)}"
+
+
+def shown_with(metric: str, run: Run) -> Iterator[str]:
+    """G11: of IOPS the mean latency of the same direction, which a queue of one depth ties to them, as `Name.tells_of`."""
+    rate, _, direction = metric.partition("/")
+    if rate == "IOPS":
+        for of in fio.summaries(run):
+            if of.direction == direction and of.mean:
+                yield f"{fio.WORDS[of.which]}/mean/{direction}"
 
 
 def clock(results: Results) -> Iterator[Fault]:

@@ -194,7 +194,7 @@ def resolution(results: Results) -> Iterator[Fault]:
                 first = min(row.message_size or 0 for row in few)
                 whose = f"{benchmark}: " if len(parts) > 1 else ""
                 own_choice = " (IMB's own choice)" if all(map(_is_own_choice, few)) else ""
-                text = f"{whose}{_repetitions(few)} from {fmt.size(first)} on{own_choice}, {_LEAST} at least, {told}"
+                text = f"{whose}{_repetitions(few)} from {fmt.size(first)} on{own_choice}, fewer than {_LEAST}, {told}"
                 level: Level = "warn" if once and first <= 8 else "info"
                 metric, *also = _doubted(benchmark, parts[benchmark], few)
                 yield Fault(level=level, run=run, own=True, text=text, metric=metric, also=tuple(also))
@@ -206,8 +206,8 @@ def _coarse(runs: Sequence[Run], known: Mapping[int, Known], *, shown: bool) -> 
     worst = max(known.values(), key=lambda one: one.coarse)
     by_repeats = _shown_by(runs) if shown else f"and {len(runs)} repeats differ by no more than that"
     text = (
-        f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.number(worst.coarse * 100, 2, fmt.UP)} % "
-        f"({'up to' if len(known) > 1 else 'at'} {fmt.size(max(known))}), {100 * _COARSE:g} % at most, {'in a single run' if once else by_repeats}"
+        f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.number(worst.coarse * 100)} % "
+        f"({'up to' if len(known) > 1 else 'at'} {fmt.size(max(known))}), more than {100 * _COARSE:g} %, {'in a single run' if once else by_repeats}"
     )
     metric, *also = [
         f"PingPong/{name}/{size}" for size in known for name in ("time", "bandwidth")[: 2 if size else 1]
@@ -261,7 +261,7 @@ def kinds_judged_finer() -> Iterator[str]:
     yield "PingPong"
 
 
-def shown_with(metric: str) -> Iterator[str]:
+def shown_with(metric: str, _run: Run) -> Iterator[str]:
     """G11: what is shown of the same time, its bandwidth, as `Name.tells_of`."""
     benchmark, _, size = metric.partition("/time/")
     if size and benchmark == "PingPong":
@@ -313,18 +313,24 @@ _MOST_QUOTED = 3
 
 def _shrinks(known: Mapping[int, Known], each: Sequence[Mapping[int, Known]]) -> Iterator[str]:
     """Say where the time of a table shrinks, and that its bandwidth falls past the peak; `known`: of all repeats, `each`: of each."""
-    every = (known, *each)
-    pairs = [(a, b) for a, b in itertools.pairwise(known) if all(_quicker(one, a, b) for one in every)]
-    for a, b in pairs[:_MOST_QUOTED]:
-        less, more = known[b].time, known[a].time
-        yield f"{fmt.size(b)} takes {fmt.quantity(less, 'ns')}, {fmt.size(a)} {fmt.quantity(more, 'ns')}"
+    of_all = (known, *each)
+    pairs = [(a, b) for a, b in itertools.pairwise(known) if all(_quicker(one, a, b) for one in of_all)]
+    said = [
+        f"{fmt.size(b)} takes {fmt.quantity(known[b].time, 'ns')}, {fmt.size(a)} {fmt.quantity(known[a].time, 'ns')}"
+        for a, b in pairs[:_MOST_QUOTED]
+    ]
     if (left := len(pairs) - _MOST_QUOTED) > 0:
-        yield f"{fmt.plural(left, 'more size')} {'takes' if left == 1 else 'take'} less than the next smaller one"
+        said.append(
+            f"{fmt.plural(left, 'more size')} {'takes' if left == 1 else 'take'} less than the next smaller one"
+        )
+    if said:  # of repeats those of the medians alone, which a table has, are not named
+        every = "both" if len(each) == 2 else f"all {len(each)}"
+        yield f"{'; '.join(said)}{f', less in {every} repeats' if len(each) > 1 else ''}"
     rates = {size: one.rate for size, one in known.items() if size and one.rate}
     if len(rates) > 3:
         peak, last = max(rates, key=lambda s: rates[s]), max(rates)
         highest = "the peak" if len(each) == 1 else "the highest median"  # of repeats each has its own peak
-        if all(_falls(one, peak, last) for one in every):
+        if all(_falls(one, peak, last) for one in of_all):
             yield f"{fmt.quantity(rates[last], 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak], 'B/s')} at {fmt.size(peak)}"
 
 

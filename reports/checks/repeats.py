@@ -15,7 +15,7 @@ from reports.checks._cells import by_cell
 from reports.numbers import each_number, formulas, leader, leaders, scatter, standing
 from reports.numbers._quantiles import QUANTILES
 from reports.numbers.model import Name, Number
-from reports.results.convicted import wholes
+from reports.results.convicted import whole_of, wholes
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -51,7 +51,8 @@ def far_apart(results: Results) -> Iterator[Fault]:
     six and more how far apart the nearer quarter of their pairs is. Either is exceeded by 5 % of the cells that scatter just as usual.
     Of eight and more also two groups with nothing between them: their median is of a value that hardly occurs. The gap is wider than
     either group (than twice either where one is of two) and than 3 % of the median, 3.75 % where 7.5 % of noise is usual. A few repeats far from the
-    others, more than 25 % of the median, are a note. Of STREAM the other kernels that scatter so, too, are doubted with it. Where 7.5 % is usual, eight and more that scatter by more than 3.75 % and tell their
+    others, more than 25 % of the median, are a note. Of STREAM the other kernels that scatter so, too, are doubted with it, of fio the other direction, and of each
+    direction whose IOPS do so the mean latency. Where 7.5 % is usual, eight and more that scatter by more than 3.75 % and tell their
     median to no better than ±3 % (order statistics, 99 %; ±3 % is a change that counts in `compare`) are named, too; of `repeats: auto` G13 says it.
 
     Of cells with normal noise of 2 % at most 1 in 100 is named, whatever the tool and the number of repeats. Of STREAM and MLC at 5 %: 34 % of cells of three
@@ -95,7 +96,8 @@ def _standing_apart(runs: Sequence[Run]) -> Iterator[Fault]:
         elif not runs[0].most_repeats and _is_vague(values, much):
             text = f"{_apart(values, unit, led.step)}; the median is known to ±{fmt.percent(uncertainty(values))}"
         if text:
-            also = _scattered(runs, led.metric, noise, much)
+            scattered = (led.metric, *_scattered(runs, led.metric, noise, much))
+            also = tuple(_with(runs[0], scattered))[1:]
             yield Fault(level="warn", run=runs[0], metric=led.metric, also=also, text=text)
         elif formulas.spread(values).unsteady:
             yield Fault(
@@ -134,12 +136,16 @@ def _others_apart(runs: Sequence[Run], told: AbstractSet[str]) -> Iterator[Fault
             if others
             else ""
         )
-        metrics = dict.fromkeys(own[0].name.tells_of for own in same)
-        beside = dict.fromkeys(of for metric in metrics for of in part(runs[0].tool, "shown_with")(metric))
-        metric, *also = metrics | beside
+        metric, *also = _with(runs[0], [own[0].name.tells_of for own in same])
         yield Fault(
             level="warn" if scattered else "info", run=runs[0], metric=metric, also=tuple(also), text=text
         )
+
+
+def _with(run: Run, metrics: Sequence[str]) -> dict[str, None]:
+    """Return metrics, and behind them those that move with them by what the tool measures, and are doubted with them."""
+    beside = (of for metric in metrics for of in part(run.tool, "shown_with")(metric, run))
+    return dict.fromkeys((*metrics, *beside))
 
 
 def _beyond_reason(runs: Sequence[Run]) -> list[list[Number]]:
@@ -311,7 +317,7 @@ def drifts(results: Results) -> Iterator[Fault]:
         words = list(dict.fromkeys(leader(same[0]).words for same in cells))
         of = fmt.words(words) if len(words) <= _MOST_QUOTED else "what stands for a run"
         yield Fault(
-            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], metric=leader(sessions[0]).metric, runs=tuple(same[0] for same in cells),
+            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], metric=whole_of(leader(same[0]).metric for same in cells), runs=tuple(same[0] for same in cells),
             cell=f"{counted} of {sweep}" if several else counted, text=_drift(found, change, of),
         )  # fmt: skip
 

@@ -114,9 +114,8 @@ def _leading(own: pd.DataFrame, results: Results, tool: str) -> pd.DataFrame:
     }
     keys = zip(own["file"], own["run_id"], strict=True)
     found = own[[told.get(key) == value for key, value in zip(keys, own["value"], strict=True)]]
-    words = {
-        word.casefold() for run in results.good(tool)[:1] for word in numbers.leader(run).metric.split("/")
-    }
+    cells = {run.record.point_id: run for run in results.good(tool)}.values()
+    words = {word.casefold() for run in cells for word in numbers.leader(run).metric.split("/")}
     found = found if len(found) else own
     for column in ("metric", *(c for c in own.columns if own[c].dtype.kind not in "iufIb")):
         named = found[

@@ -214,9 +214,11 @@ def numbers(run: Run) -> Iterator[Number]:
     for of in summaries(run):
         part = _part(run, of.direction)
         if of.iops:
-            yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part), value=of.iops)
+            yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part, made_of=f"IOPS/{of.direction}"), value=of.iops)  # fmt: skip
             for statistic, value in of.latencies.items():
-                yield quantile(statistic, value, part, of.steps.get(statistic), WORDS[of.which])
+                number = quantile(statistic, value, part, of.steps.get(statistic), WORDS[of.which])
+                made_of = f"{number.name.tells_of}/{of.direction}"
+                yield replace(number, name=replace(number.name, made_of=made_of))
         elif of.bandwidth:
             name = Name(metric="bandwidth", unit="B/s", better="higher", part=part)
             yield Number(name=name, value=of.bandwidth)
@@ -258,7 +260,7 @@ def peaks_within(
                 metric = (
                     f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"
                 )
-                found[replace(rate, metric=metric, derived=True)] = (within.depth, rate)
+                found[replace(rate, metric=metric, derived=True, made_of="")] = (within.depth, rate)
     return found
 
 

@@ -17,7 +17,7 @@ from reports.checks.doubts import mark
 from reports.draw.figure import MARK, ROW, Figure, Table, row_of
 from reports.numbers import formulas
 from reports.results import naming, traffic
-from reports.results.convicted import Guilty
+from reports.results.convicted import Guilty, whole_of
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -235,8 +235,7 @@ def _rows(runs: Sequence[Run], least: int = 1) -> Iterable[_Row]:
     if len(units) != 1 or len(directions) != 1 or "neither" in directions or len({*levels}) < len(levels):
         return
     values = [[v for _, v in of] for of in told]
-    metrics = {leader.metric for leader in leaders}
-    metric = metrics.pop() if len(metrics) == 1 else ""
+    metric = whole_of(leader.metric for leader in leaders)
     name = _words([leader.words for leader in leaders])
     sizes: dict[float, list[list[float]]] = {}
     if any(leader.size is not None for leader in leaders):

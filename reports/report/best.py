@@ -10,6 +10,7 @@ from reports.charts import wording
 from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas
 from reports.results import naming
+from reports.results.convicted import whole_of
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
@@ -97,7 +98,7 @@ def _row(runs: Sequence[Run], tried: int) -> Iterable[tuple[tuple[str, ...], lis
     title, by = runs[0].sweep_title or runs[0].cell.sweep, f"{leader.words}{at}"
     count = f"{fmt.count(len(cells))}{f' of {fmt.count(tried)}' if len(cells) < tried else ''}"
     if leader.better == "neither" or len(cells) < 2:
-        yield (title, *(fmt.NOTHING,) * 3, by, count), list(runs), leader.metric, ""
+        yield (title, *(fmt.NOTHING,) * 3, by, count), list(runs), whole_of(one.metric for one in leaders), ""
         return
     pick = min if leader.better == "lower" else max
     value = pick(of.median for of in spreads.values())
@@ -113,5 +114,5 @@ def _row(runs: Sequence[Run], tried: int) -> Iterable[tuple[tuple[str, ...], lis
             title, f"{whose}{own[0].cell.describe()}{as_good}", fmt.quantity(value, unit), ranged,
             f"{by}, {leader.better} is better", count,
         ),
-        own, leader.metric, "" if as_good or of.n < 2 else f"{whose}{own[0].cell.describe()}",
+        own, leaders[best[0]].metric, "" if as_good or of.n < 2 else f"{whose}{own[0].cell.describe()}",
     )  # fmt: skip

@@ -64,6 +64,12 @@ def wholes(metric: str) -> Iterator[str]:
         metric = metric.rpartition("/")[0]
 
 
+def whole_of(metrics: Iterable[str]) -> str:
+    """Return what some metrics are all parts of: "IOPS" of "IOPS/read" and "IOPS/write"; "" of several that share nothing."""
+    first, *others = metrics
+    return next((of for of in wholes(first) if all(of in wholes(other) for other in others)), "")
+
+
 def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
     """Return Guilty of (cell, check, the metric that it convicts alone or "")."""
     found: dict[CellKey, str] = {}

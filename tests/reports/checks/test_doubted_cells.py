@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reports.checks import checks, doubts
+from reports.report.build import build
+from reports.results.load import load
 
 
 def runs(files: int, hosts: int) -> dict[Any, Any]:
@@ -65,3 +68,31 @@ def test_what_is_counted_is_said_where_it_is_not_all_that_is_shown() -> None:
     assert said("D1", "b") == "1 of 4 cells: b"
     assert said("G11", "d") == "1 of 3 quiet cells: d"
     assert said("M1", "d") == "the only cell of MLC"
+
+
+def test_a_direction_of_fio_is_doubted_alone_its_iops_with_its_mean_latency(
+    make: Any, tmp_path: Path
+) -> None:
+    """Of a mix whose writes were far apart the reads' mean was marked; and one that was as far apart as its IOPS was not, where it fell
+    short of three times."""
+    maker = make.Maker(tmp_path / "a.db")
+    for mean in (1000.0, 300.0):
+        rates = {"read": (5e3, 600.0), "write": (5e3, mean)}
+        maker.add("s", "fio", {"rw": "randrw", "bs": "4k", "iodepth": 8}, make.fio_text(rates, bs="4k", rw="randrw", iodepth=8))  # fmt: skip
+    for iops in (4e3, 10e3):
+        text = make.fio_text({"write": (iops, 1e6 / iops)}, bs="4k", rw="randwrite", iodepth=1)
+        maker.add("s", "fio", {"rw": "randwrite", "bs": "4k", "iodepth": 1}, text)
+    results = load([maker.write()])
+
+    guilty = doubts.of_results(results)
+    (figure,) = (f for s in build(results).sections for b in s.blocks for f in b.figures if f.id == "fio-s")
+    table = next(t.doubted for t in (*figure.tables, *figure.numbers) if "in flight ÷ asked" in t.columns)
+
+    told = {metric for _, _, metric in (key for key in guilty if len(key) > 2)}
+    assert {"IOPS/write", "latency/mean/write"} <= told
+    assert not any(metric.endswith("/read") for metric in told)
+    assert {row[0]: row[-1].partition("G11: ")[2] for row in table.rows} == {
+        "randrw 50:50, reads": "",
+        "randrw 50:50, writes": "Mean latency, p50 latency",
+        "randwrite": "IOPS, Mean latency",
+    }

@@ -170,7 +170,7 @@ def test_of_storage_the_rate_bears_what_is_said_of_the_rate(make: Any, tmp_path:
     assert marked == [*table.columns[2:]]  # F1 doubts all of them
     assert [table.columns[i] for i, ids in table.doubts[0].items() if "G11" in ids] == [
         "IOPS",
-        "in flight ÷ asked",
+        "Mean latency, µs",
     ]
 
 

@@ -389,7 +389,7 @@ def test_p4_is_said_of_what_every_repeat_shows(make: Any, tmp_path: Path) -> Non
 
     assert not [f for f in some if f.id == "P4"]
     ((_, text),) = [cell for f in every if f.id == "P4" for cell in f.cells]
-    assert text == "8 KiB takes 1.68 µs, 4 KiB 2.50 µs"
+    assert text == "8 KiB takes 1.68 µs, 4 KiB 2.50 µs, less in all 3 repeats"
 
 
 def test_the_peak_of_two_repeats_is_one_number_in_figure_and_check(make: Any, tmp_path: Path) -> None:
