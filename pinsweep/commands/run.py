@@ -353,8 +353,7 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     were = "was" if summary.done_before == 1 else "were"
     before = f"; {summary.done_before} {were} done before" if summary.done_before else ""
     say(f"{counts}{before}", err=True)
-    given_up = summary.counts["disturbed"] - len(summary.unrepeated)
-    if disturbed := given_up + summary.disturbed_before:
+    if disturbed := summary.counts["disturbed"] + summary.disturbed_before:
         these = f"{disturbed} of them {'was' if disturbed == 1 else 'were'}"
         say(
             f"{these} disturbed at every attempt, and no more is made in this file; measure them into a new one (-o), on a quiet machine"

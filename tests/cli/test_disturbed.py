@@ -296,6 +296,7 @@ def test_who_stops_before_the_repeats_is_not_told_that_they_were_made(
     left = sum(run["status"] == "disturbed" for run in runs(tmp_path / "e.db"))
     assert f"; disturbed, and not repeated since the sweep was stopped: {left}\n" in done.stderr
     assert "disturbed and repeated" not in done.stderr
+    assert "at every attempt" not in done.stderr
     said = "disturbed, and not repeated yet: others"
     assert said in " ".join(called("audit", "e.db").stdout.split())
     shown = called("show", "e.db").stdout
