@@ -29,6 +29,8 @@ _CPU_SENSORS: Final = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
 _VMSTAT: Final = re.compile(rb"^(pgmajfault|pswpin|pswpout) (\d+)$", re.MULTILINE)
 _PRESSURES: Final = ("cpu", "memory", "io")
 _MOST_BYTES: Final = 1 << 20
+_MAX_PACKAGE_W: Final = 1000.0
+"""No package draws more: its energy counter has not wrapped twice before its range at this power is over."""
 
 
 class Disk(NamedTuple):
@@ -87,7 +89,7 @@ class Changes:
     totals: Mapping[str, float] = field(default_factory=dict)
     """Increases, machine-wide unless said otherwise: `pgmajfault`, `pswpin`, `pswpout` (pages); `pressure_cpu_s`, `pressure_memory_s`,
     `pressure_io_s` (some task waited); `throttle_core`, `throttle_package` (thermal events of the run's CPUs and packages);
-    `quota_hits` and `quota_s` (own cgroups); `memory_errors` (corrected, EDAC); `energy_j` (packages). And as they were at the end:
+    `quota_hits` and `quota_s` (own cgroups); `memory_errors` (corrected, EDAC); `energy_j` (all packages; only if it is exact). And as they were at the end:
     `frequency_hz` of the run's first CPU, `temperature_c` of the warmest package."""
 
 
@@ -110,7 +112,7 @@ def between(
         tool_s=tool_s,
         tool_moved=_moved(_task_io(before.texts), _task_io(after.texts)),
         disks=_disk_changes(before.texts, after.texts, frozenset(disks)),
-        totals={**totals, **_levels(after.texts)},
+        totals={**totals, **_energy(before.texts, after.texts, elapsed_s), **_levels(after.texts)},
     )
 
 
@@ -210,14 +212,25 @@ def _totals(texts: Mapping[str, bytes]) -> dict[str, float]:
                 add(f"throttle_{what.partition('/')[0]}", _number(text))
             case "memory_errors":
                 add("memory_errors", _number(text))
-            case "energy":
-                add("energy_j", _number(text) / 1e6)
             case "quota":
                 named = _named(text)
                 add("quota_hits", named.get("nr_throttled", 0.0))
                 v1_s = named.get("throttled_time", 0.0) / 1e9
                 add("quota_s", named["throttled_usec"] / 1e6 if "throttled_usec" in named else v1_s)
     return found
+
+
+def _energy(then: Mapping[str, bytes], now: Mapping[str, bytes], elapsed_s: float) -> dict[str, float]:
+    """Return the energy of all packages; nothing if one has no counter, or one that may have wrapped more than once."""
+    total_j = 0.0
+    packages = [name for name in then if name.startswith("energy/")]
+    for name in packages:
+        range_j = _number(then.get(f"energy_range/{name.partition('/')[2]}", b"")) / 1e6
+        if name not in now or range_j < elapsed_s * _MAX_PACKAGE_W:
+            return {}
+        change_j = (_number(now[name]) - _number(then[name])) / 1e6
+        total_j += change_j if change_j >= 0 else change_j + range_j
+    return {"energy_j": total_j} if packages else {}
 
 
 def _levels(texts: Mapping[str, bytes]) -> dict[str, float]:
@@ -324,9 +337,10 @@ class Counters:
             yield f"pressure/{name}", proc / "pressure" / name
         for path in sorted((sys / "devices/system/edac/mc").glob("mc[0-9]*/ce_count")):
             yield f"memory_errors/{path.parent.name}", path
-        for path in sorted((sys / "class/powercap").glob("intel-rapl:[0-9]*/energy_uj")):
-            if path.parent.name.count(":") == 1:  # a package; below it are parts of it
-                yield f"energy/{path.parent.name}", path
+        for folder in sorted((sys / "class/powercap").glob("intel-rapl:[0-9]*")):
+            if _text(folder / "name").startswith("package"):  # else a part of it, or psys, which holds it
+                yield f"energy/{folder.name}", folder / "energy_uj"
+                yield f"energy_range/{folder.name}", folder / "max_energy_range_uj"
         for path in sorted((sys / "class/hwmon").glob("hwmon*/name")):
             if _text(path) in _CPU_SENSORS:
                 yield f"temperature/{path.parent.name}", path.parent / "temp1_input"

@@ -9,9 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.machine.counters import TICK_S, Counters, Moved, between
+from orchestrator.machine.counters import TICK_S, Counters, Moved, Reading, between
 from orchestrator.run.messages import Ended
 from orchestrator.run.watchdog import Watchdog
+
+
+def package(number: int, energy_uj: int) -> dict[str, str]:
+    folder = f"sys/class/powercap/intel-rapl:{number}"
+    return {
+        f"{folder}/name": f"package-{number}\n",
+        f"{folder}/energy_uj": f"{energy_uj}\n",
+        f"{folder}/max_energy_range_uj": "262143328850\n",
+    }
+
 
 SERVER = {
     "proc/stat": "cpu  9 9 9 9 9 9 9 9 0 0\n"
@@ -33,8 +43,11 @@ SERVER = {
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": "2400000\n",
     "sys/devices/system/edac/mc/mc0/ce_count": "0\n",
     "sys/devices/system/edac/mc/mc1/ce_count": "6\n",
-    "sys/class/powercap/intel-rapl:0/energy_uj": "1000000\n",
+    **package(0, 1_000_000),
+    "sys/class/powercap/intel-rapl:0:0/name": "core\n",
     "sys/class/powercap/intel-rapl:0:0/energy_uj": "5\n",
+    "sys/class/powercap/intel-rapl:1/name": "psys\n",
+    "sys/class/powercap/intel-rapl:1/energy_uj": "7\n",
     "sys/class/hwmon/hwmon1/name": "coretemp\n",
     "sys/class/hwmon/hwmon1/temp1_input": "54000\n",
     "sys/class/hwmon/hwmon2/name": "nvme\n",
@@ -53,7 +66,8 @@ LATER = {
     "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count": "5\n",
     "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count": "4\n",
     "sys/devices/system/edac/mc/mc1/ce_count": "7\n",
-    "sys/class/powercap/intel-rapl:0/energy_uj": "91000000\n",
+    **package(0, 91_000_000),
+    "sys/class/powercap/intel-rapl:1/energy_uj": "170000000\n",
     "sys/class/hwmon/hwmon1/temp1_input": "61000\n",
     "proc/7/stat": "7 (sweep watch) dog) S 1 7 7 0 -1 0 0 0 0 0 4 2 160 70 20 0 1 0 9 9 9\n",
     "proc/7/io": "rchar: 1\nread_bytes: 8192\nwrite_bytes: 512\n",
@@ -107,6 +121,28 @@ def test_what_a_machine_does_not_have_is_not_there(tmp_path: Path) -> None:
         changes = between(counters.read((0,)), counters.read((0,)), cpus=(0,), disks=("8:0",))
     assert (changes.cpus, changes.disks, changes.totals) == ({}, {}, {})
     assert changes.tool_s is changes.tool_moved is None
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "elapsed_s", "joule"),
+    [
+        ((1e6, 3e6), (2e6, 5e6), 10, 3.0),
+        ((262143e6, 3e6), (11e6, 5e6), 10, 13.32885),  # the first wrapped
+        ((0, 0), (38e9, 38e9), 1000, None),  # 38 kJ, or 300 kJ
+        ((1e6, 3e6), (2e6,), 10, None),
+    ],
+)
+def test_energy_is_exact_or_not_recorded(
+    then: tuple[float, ...], now: tuple[float, ...], elapsed_s: float, joule: float | None
+) -> None:
+    def reading(at_s: float, counts: tuple[float, ...]) -> Reading:
+        texts = {f"energy/{i}": b"%d\n" % count for i, count in enumerate(counts)}
+        return Reading(
+            at_s=at_s, own_s=0, texts={**texts, **{f"energy_range/{i}": b"262143328850\n" for i in (0, 1)}}
+        )
+
+    found = between(reading(0, then), reading(elapsed_s, now)).totals.get("energy_j")
+    assert found == (None if joule is None else pytest.approx(joule))
 
 
 def test_version_1_cgroups_count_nanoseconds(tmp_path: Path) -> None:
