@@ -231,8 +231,10 @@ def _wait(
         ready = poll.poll(1e3 * min(left, gaps.next_s(OUTPUT_CHECK_S)))
         if any(descriptor == watchdog.fileno() for descriptor, _ in ready):
             return "by itself", watchdog.receive()
-        if not ready and (pid := watchdog.tool):
-            gaps.look(pid)
+        if not ready:
+            watchdog.wake()
+            if pid := watchdog.tool:
+                gaps.look(pid)
         if any(_size(spool) > OUTPUT_LIMIT_BYTES for spool in spools):
             return "flooded", watchdog.end()
 

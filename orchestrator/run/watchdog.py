@@ -127,11 +127,21 @@ class Watchdog:
     def _ask(self, name: str, fields: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         """Send a request while nothing runs."""
         try:
-            send(self._channel, name, fields, descriptors)
+            self._send(name, fields, descriptors)
         except OSError:  # it was killed
             self._recover()
             self._begin()
-            send(self._channel, name, fields, descriptors)
+            self._send(name, fields, descriptors)
+
+    def _send(self, name: str, fields: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
+        self.wake()
+        send(self._channel, name, fields, descriptors)
+
+    def wake(self) -> None:
+        """Have it go on if somebody, the tool say, stopped it (SIGSTOP)."""
+        if self.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
 
     def receive(self) -> Answer:
         """Return the next answer; waits for it, at most ANSWER_S."""
@@ -148,7 +158,7 @@ class Watchdog:
         if not self.busy:
             return Killed()
         try:
-            send(self._channel, "end", {})
+            self._send("end", {})
         except OSError:
             return self._recover()
         return self.receive()
@@ -158,7 +168,7 @@ class Watchdog:
         finished = finished and not self.busy
         if finished:
             with contextlib.suppress(OSError):
-                send(self._channel, "leave", {})
+                self._send("leave", {})
         self._channel.close()
         if finished:
             self._wait_for_it()

@@ -229,18 +229,27 @@ def test_a_watchdog_that_does_not_answer_is_replaced(
     monkeypatch.setattr("orchestrator.run.watchdog.ANSWER_S", 0.5)
     watchdog._channel.settimeout(0.5)
 
-    def stop_both() -> None:
-        os.kill(watchdog.pid, signal.SIGSTOP)
-        os.kill(os.getpid(), signal.SIGINT)
+    stop = when(lambda: alive(t), lambda: os.kill(os.getpid(), signal.SIGINT))
 
-    stop = when(lambda: alive(t), stop_both)
-
-    outcome = run(watchdog, f"setsid sleep {t} & wait")
+    outcome = run(watchdog, f"setsid sleep {t} & while :; do kill -STOP {watchdog.pid}; done")
 
     stop.join()
     assert outcome.stopped
     assert alive(t) == []
     assert run(watchdog, "echo 2").stdout == b"2\n"
+
+
+@pytest.mark.parametrize(("then", "timed_out"), [("sleep {t}", True), ("echo 1", False)])
+def test_a_watchdog_that_the_tool_stops_goes_on(
+    watchdog: Watchdog, t: str, then: str, timed_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.run.process.OUTPUT_CHECK_S", 0.1)
+    pid = watchdog.pid
+
+    outcome = run(watchdog, f"kill -STOP $PPID; {then.format(t=t)}; :", 0.5 if timed_out else PATIENCE_S)
+
+    assert (outcome.timed_out, outcome.unended, watchdog.pid) == (timed_out, (), pid)
+    assert alive(t) == []
 
 
 FORKING = {
