@@ -255,9 +255,9 @@ def _two(
     """Say which words are A's and which are B's. Raises UserError where that is not clear."""
     if more_a and more_b and not sides:
         return more_a, more_b
-    if more_b and not more_a and sides:
+    if more_b and not more_a and len(sides) == 1:  # of more words some may be what a shell made of B's glob
         return sides, more_b
-    if more_a and not more_b and sides:
+    if more_a and not more_b and len(sides) == 1:
         return more_a, sides
     if len(sides) == 2 and not more_a and not more_b:
         return sides[:1], sides[1:]

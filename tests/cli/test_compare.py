@@ -178,6 +178,8 @@ def test_the_page_of_two_levels_is_of_their_runs_alone(here: Path, call: Call) -
     [
         ((), "needs two sides, none given"),
         (("a.db", "b.db", "a.db"), "put a glob in quotes"),
+        (("a.db", "c.db", "-b", "b.db"), "put a glob in quotes"),
+        (("a.db", "c.db", "-a", "b.db"), "put a glob in quotes"),
         (("a.db", "./a.db"), "is on both sides"),
         (("a.db", "missing.db"), "missing.db: no such file"),
         (("a.db", "missing"), "no such baseline"),
