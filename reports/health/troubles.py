@@ -6,6 +6,7 @@ What could not be measured says nothing against the host, and is told apart.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ def troubles(
         *((*_changed(found), *_slower(found)) if found else ()),
         *([Trouble(kind="unknown", id="baseline", text=unjudged)] if unjudged else []),
         *(_given_up(results, late, enough) if late else _not_measured(results)),
-        *(_not_compared(found) if found else ()),
+        *((*_not_judged(found), *_not_compared(found)) if found else ()),
     ]  # fmt: skip
     return tuple(sorted(every, key=lambda one: ORDER.index(one.kind)))
 
@@ -114,6 +115,17 @@ def _slower(found: Comparison) -> Iterable[Trouble]:
         if not row.derived:
             said = f"{row.name} {words.from_to(row)}, {words.shift(row)}, {words.runs(row)}"
             yield Trouble(kind="slower", id="slower", text=f"{said} (baseline → now)")
+
+
+def _not_judged(found: Comparison) -> Iterable[Trouble]:
+    """Numbers that may be slower: disturbed on a side, without a test, or beyond the threshold within the noise."""
+    for row in found.rows:
+        decision = row.decision
+        worse = decision.shift is None or decision.shift > math.log1p(decision.threshold)
+        if not row.derived and row.verdict == "inconclusive" and (row.once or decision.unsure or worse):
+            id_ = "disturbed" if decision.unsure else "inconclusive"
+            said = f"{row.name} {words.from_to(row)}, {words.runs(row)} (baseline → now)"
+            yield Trouble(kind="unknown", id=id_, text=said)
 
 
 def _given_up(results: Results, late: str, enough: int) -> Iterable[Trouble]:

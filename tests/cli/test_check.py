@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -73,6 +74,18 @@ def test_what_is_slower_than_the_baseline_is_one_line(pinsweep: Cli, number: Pat
         "ERROR slower number: rate 1 000 → 800 MB/s, −20.0 %, 3 + 3 runs (baseline → now); kept in /"
     )
     assert check(pinsweep, "--baseline", "good.db", "--threshold", "30%") == (0, "")
+
+
+def test_a_number_of_disturbed_runs_alone_is_not_found_out(
+    pinsweep: Cli, number: Path, tmp_path: Path
+) -> None:
+    assert check(pinsweep, "-o", "good.db") == (0, "")
+    with sqlite3.connect(tmp_path / "good.db") as db:
+        db.execute("""UPDATE run SET counters = '{"reasons": [{"id": "foreign", "text": "others"}]}'""")
+    number.write_text("rate 800\n")
+
+    status, said = check(pinsweep, "--baseline", "good.db")
+    assert (status, said.split()[:2]) == (3, ["UNKNOWN", "disturbed"])
 
 
 def test_the_evidence_of_an_error_is_kept_and_only_the_last(pinsweep: Cli, number: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from reports.health.troubles import ORDER, Trouble, line, troubles
 from reports.results.differences import SEVERAL, Difference, Fingerprint
 
@@ -22,7 +24,7 @@ def test_a_line_is_the_gravest_and_counts_its_like() -> None:
 def test_a_module_or_core_less_than_in_the_baseline_is_a_finding_and_another_kernel_none() -> None:
     def told(*differences: Difference) -> list[str]:
         fingerprint = Fingerprint(differences=differences, agreed=(), unknown=())
-        found: Any = SimpleNamespace(fingerprint=fingerprint, of=lambda *_: (), unmatched=())
+        found: Any = SimpleNamespace(rows=(), fingerprint=fingerprint, of=lambda *_: (), unmatched=())
         nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
         return [one.text for one in troubles(nothing, (), found=found)]
 
@@ -44,3 +46,32 @@ def test_a_repeat_that_was_disturbed_is_nothing_where_others_of_its_cell_were_qu
         failed=(), disturbed=disturbed, missing=(), runs=(run("stream", quiet=True), *disturbed)
     )
     assert [one.text for one in troubles(results, ())] == ["latency: others took 2 %"]
+
+
+@pytest.mark.parametrize(
+    ("shift", "unsure", "once", "verdict", "ids"),
+    [
+        (0.05, (), False, "inconclusive", []),  # less than the threshold of 10 %
+        (0.20, (), False, "inconclusive", ["inconclusive"]),
+        (None, (), False, "inconclusive", ["inconclusive"]),  # a side is 0
+        (0.00, (), True, "inconclusive", ["inconclusive"]),  # one run
+        (0.00, ("B",), False, "inconclusive", ["disturbed"]),
+        (0.05, (), False, "same", []),
+    ],
+)
+def test_a_number_that_may_be_slower_is_unknown(
+    shift: float | None,
+    unsure: tuple[str, ...],
+    once: bool,
+    verdict: str,
+    ids: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("reports.compare.text.from_to", lambda _: "")
+    decision = SimpleNamespace(shift=shift, threshold=0.1, unsure=unsure)
+    row = SimpleNamespace(decision=decision, derived=False, once=once, verdict=verdict, name="n", a=(), b=())
+    fingerprint = SimpleNamespace(differences=())
+    found: Any = SimpleNamespace(rows=(row,), fingerprint=fingerprint, of=lambda *_: (), unmatched=())
+    nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
+
+    assert [one.id for one in troubles(nothing, (), found=found)] == ids
