@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -18,6 +19,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 
 def expand(text: str) -> tuple[str, ...]:
     """Return the hosts of a node set, each once, in its order. Raises UserError: nothing that no host can be called gets further."""
+    if not _size_of(text) <= MOST:  # nor is it where a number is too large to tell
+        raise _too_many(text)
     names = _by_clustershell(text)
     if names is None:
         names = _by_slurm(text)
@@ -32,11 +35,31 @@ def expand(text: str) -> tuple[str, ...]:
     return checked(names)
 
 
+def _too_many(text: str) -> UserError:
+    return UserError("--nodes", f"{text!r} is more than {MOST} hosts", "name fewer hosts")
+
+
+def _size_of(text: str) -> float:
+    """Return how many hosts a node set names at most, before they are made; NaN for numbers that are too large. Pure."""
+    parts = re.split(r",(?![^\[]*\])|\s", text)
+    return sum(math.prod(map(_size, re.findall(r"\[([^\]]*)\]", part))) for part in parts)
+
+
+def _size(ranges: str) -> float:
+    """Return how many numbers "1-9,20-30/2" stands for."""
+    found = re.findall(r"(\d+)(?:-(\d+)(?:/(\d+))?)?", ranges)
+    return sum(
+        (float(end or first) - float(first)) // max(1.0, float(step or 1)) + 1 for first, end, step in found
+    )
+
+
 def checked(names: Iterable[str]) -> tuple[str, ...]:
     """Return names of hosts, each once. Raises UserError for none, too many, and what is no name. Pure."""
     found = tuple(dict.fromkeys(names))
     if not found:
         raise UserError("--nodes", "no host", "for example --nodes 'n[001-200]'")
+    if len(found) > MOST:
+        raise _too_many(f"{found[0]},{found[1]},…")
     for name in found:
         if not _NAME.fullmatch(name):
             raise UserError(
@@ -55,7 +78,7 @@ def _by_clustershell(text: str) -> list[str] | None:
     except NodeSetException as error:
         raise UserError("--nodes", f"{text!r}: {error}", "for example 'n[001-200,207]' or '@rack3'") from None
     if len(found) > MOST:
-        raise UserError("--nodes", f"{text!r} is {len(found)} hosts", f"at most {MOST}")
+        raise _too_many(text)
     return [str(name) for name in found]
 
 

@@ -24,6 +24,22 @@ _SAME: Final = 3
 _IN_FLIGHT: Final = 4
 """So many sbatch wait for Slurm at a time: of the 28 ms that one took on a busy machine, 4 were its own and 1.5 slurmctld's."""
 
+_KEPT: Final = frozenset(
+    f"SBATCH_{name}"
+    for name in (
+        "ACCOUNT",
+        "CONSTRAINT",
+        "EXPORT",
+        "GET_USER_ENV",
+        "PARTITION",
+        "QOS",
+        "RESERVATION",
+        "TIMELIMIT",
+        "WCKEY",
+    )
+)
+"""What a site or user sets for every job, and counts for these, too."""
+
 _UNKNOWN: Final = "Slurm did not answer, and may have taken the job all the same: the same command again sees"
 
 
@@ -168,10 +184,14 @@ def _has_reservation(sweep: Sweep) -> bool:
 
 
 def _run(argv: Sequence[str], timeout_s: float = _TIMEOUT_S) -> subprocess.CompletedProcess[str]:
-    # what a user set for squeue and sinfo would change what they list
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("SQUEUE_", "SINFO_"))} | {"LC_ALL": "C"}
-    if argv[0] == "sbatch":
-        env = dict(os.environ)
+    # other variables change what is listed, how many jobs there are, or where and how they run
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if k in _KEPT or not k.startswith(("SQUEUE_", "SINFO_", "SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT"))
+    }
+    if argv[0] != "sbatch":  # which gives its environment to the job
+        env["LC_ALL"] = "C"
     try:
         return subprocess.run(
             argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False

@@ -284,6 +284,14 @@ def test_what_no_host_can_be_called_goes_no_further(name: str) -> None:
         nodeset.checked([name])
 
 
+@pytest.mark.parametrize(
+    "text", ["n[1-100000000]", "n[1-200]m[1-200]", "n[1-19999],m[1-2]", f"n[1-{'9' * 400}]"]
+)
+def test_more_hosts_than_a_sweep_can_have_are_refused_before_they_are_made(text: str) -> None:
+    with pytest.raises(UserError, match="more than 20000 hosts"):
+        nodeset.expand(text)
+
+
 @pytest.mark.parametrize("path", ["/a\nb", "/a$(b)", '/a"b', "/a%j", "/a\\b", "/a#b", "/a'b"])
 def test_folders_that_slurm_would_misread_are_refused(path: str) -> None:
     with pytest.raises(UserError):

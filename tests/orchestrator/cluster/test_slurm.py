@@ -57,6 +57,23 @@ def test_some_sbatch_wait_for_slurm_at_a_time(tmp_path: Path, program: Program) 
     assert asked(tmp_path, "sbatch")[0] == "n1"  # alone: what is wrong with all of them is told by one
 
 
+def test_variables_that_change_the_jobs_do_not_reach_sbatch(
+    tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "SBATCH_ARRAY_INX",
+        "SBATCH_CLUSTERS",
+        "SBATCH_EXCLUSIVE",
+        "SLURM_CLUSTERS",
+        "SBATCH_ACCOUNT",
+    ):
+        monkeypatch.setenv(name, "1")
+    program("sbatch", "env | grep -E '^(SBATCH|SLURM)_' > $here/env; echo 1")
+
+    assert submit(tmp_path, 1) == ({"n1": "1"}, {})
+    assert (tmp_path / "env").read_text() == "SBATCH_ACCOUNT=1\n"
+
+
 def test_what_is_refused_for_all_in_the_same_words_is_not_asked_a_thousand_times(
     tmp_path: Path, program: Program
 ) -> None:
