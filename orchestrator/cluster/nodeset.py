@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from typing import Final
 
+from orchestrator.machine import planted
 from parsers.errors import UserError
 
 MOST: Final = 20_000
@@ -84,7 +85,7 @@ def _by_clustershell(text: str) -> list[str] | None:
 
 def _by_slurm(text: str) -> list[str] | None:
     try:
-        asked = ["scontrol", "show", "hostnames", "--", text]
+        asked = [planted.which("scontrol") or "scontrol", "show", "hostnames", "--", text]
         found = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -12,6 +12,7 @@ from typing import Final
 from orchestrator.cluster import slurm_text
 from orchestrator.cluster.engine import Away, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
+from orchestrator.machine import planted
 
 PATIENCE_S: Final = 60.0  # for a controller that is restarted
 GLANCE_S: Final = 10.0
@@ -194,7 +195,7 @@ def _run(argv: Sequence[str], timeout_s: float = _TIMEOUT_S) -> subprocess.Compl
         env["LC_ALL"] = "C"
     try:
         return subprocess.run(
-            argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
+            [planted.which(argv[0]) or argv[0], *argv[1:]], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess([*argv], 1, "", f"{argv[0]}: timed out after {timeout_s:.0f} s")

@@ -20,6 +20,7 @@ from orchestrator.cluster import folder, logs, nodeset, ssh_text
 from orchestrator.cluster.engine import AT_ONCE, CANARY, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.ssh_text import Seen
+from orchestrator.machine import planted
 from parsers.errors import UserError
 
 CONFIG: Final = "PINSWEEP_SSH_CONFIG"
@@ -155,6 +156,7 @@ def _ask(
     if config := os.environ.get(CONFIG):
         options = f"-F {shlex.quote(config)} {options}"
     task = task_self()
+    task.set_info("ssh_path", shlex.quote(planted.which("ssh") or "ssh"))
     task.set_info("ssh_options", options)
     task.set_info("connect_timeout", _CONNECT_S)
     task.set_info("fanout", _FANOUT)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from orchestrator.machine import planted
 from orchestrator.machine.process_tree import ends_within
 
 _DEAD_AFTER_S = 1.0
@@ -30,13 +31,16 @@ class Said:
 def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None) -> Said | None:
     """Return what a program says with the locale C; None if it cannot be started, or has not ended in time.
 
+    Raises UserError for a program by name that others could have put on root's PATH.
+
     `env` is its whole environment; None: this process's own. It writes to files: a pipe would keep us waiting for
     whatever it leaves in the background with the pipe open. Its process group ends with the time it has.
     """
+    program = planted.which(argv[0]) or argv[0]
     with in_memory() as stdout, in_memory() as stderr:
         try:
             process = subprocess.Popen(
-                list(argv), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
+                [program, *argv[1:]], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
                 env={**(os.environ if env is None else env), "LC_ALL": "C"},
             )  # fmt: skip
         except OSError:

@@ -1,7 +1,7 @@
 """Programs that root would start though others could have put them there. I/O: reads who may write where.
 
-Root's PATH may hold a folder that anybody may write: a `numactl` of anybody's would be started as root, beside other people's data. By
-its path a program is the user's own word. Who owns a folder is trusted; who else may write it is not.
+Root's PATH may hold a folder that somebody else may write: a `numactl` of theirs would be started as root. If the user names a program by
+its path, the user has chosen it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import pwd
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from parsers.errors import UserError
@@ -41,39 +42,53 @@ def refuse(found: str, *, hint: str = "") -> None:
     if os.geteuid() == 0 and (why := reason(found)):
         raise UserError(
             found,
-            f"{why}: whoever may write there could have put this program there, and root would start it",
-            hint or f"name it by its path, take the folder out of PATH, or `chmod go-w {Path(found).parent}`",
+            f"{why}: another user could have put this program there, and root would start it",
+            hint or "take its folder out of PATH, or give it to root: `chown root`, `chmod go-w`",
         )
 
 
 def reason(found: str) -> str:
-    """Say who else may write a program, the folder it was found in, or one above, links followed; "" if nobody.
+    """Say who else may exchange a program: owners and writers of the program, of the folders above and of links on the way; "" if nobody.
 
-    In a folder above, that is sticky (/tmp), others cannot move what is not theirs; into the folder itself they can put something.
+    The owner of "/" and of pinsweep's own files is trusted: what they write runs already. In a folder above that is sticky (/tmp), others
+    cannot move what is not theirs; into the program's own folder they can put something.
     """
-    for program in dict.fromkeys((os.path.abspath(found), os.path.realpath(found))):  # noqa: PTH100 (links stay)
-        for path in (Path(program), *Path(program).parents):
-            try:
-                about = path.stat()
-            except OSError:
-                continue
-            above = path not in (Path(program), Path(program).parent)
-            if above and about.st_mode & stat.S_ISVTX:
-                continue
-            if about.st_mode & stat.S_IWOTH:
-                return f"everybody may write {path}"
-            if about.st_mode & stat.S_IWGRP and _has_others(about.st_gid):
-                return f"the group {_group(about.st_gid)} may write {path}"
+    program = Path(found).absolute()  # links and ".." stay
+    near = {path for end in (program, program.resolve()) for path in (end, end.parent)}
+    trusted = {0, os.geteuid(), Path("/").stat().st_uid, Path(__file__).stat().st_uid}
+    for path in _way(program):
+        try:
+            about = path.lstat()
+        except OSError:
+            continue
+        if about.st_uid not in trusted:
+            return f"{path} belongs to the user {_user(about.st_uid)}"
+        if stat.S_ISLNK(about.st_mode) or (about.st_mode & stat.S_ISVTX and path not in near):
+            continue
+        if about.st_mode & stat.S_IWOTH:
+            return f"everybody may write {path}"
+        if about.st_mode & stat.S_IWGRP and _has_others(about.st_gid):
+            return f"the group {_group(about.st_gid)} may write {path}"
     return ""
 
 
+def _way(path: Path) -> Iterator[Path]:
+    """Yield a path, all folders above it, and the same of what links among them lead to."""
+    for part in (path, *path.parents):
+        yield part
+        if part.is_symlink():
+            yield from _way(part.parent / part.readlink())
+
+
 def _has_others(gid: int) -> bool:
-    """Tell whether anybody but root is in a group. One that has no name is somebody's."""
+    """Tell whether a group has anybody but root and this user. A group without a name may have anybody."""
+    trusted = {0, os.geteuid()}
     try:
-        members = set(grp.getgrgid(gid).gr_mem)
+        members = grp.getgrgid(gid).gr_mem
+        uids = {pwd.getpwnam(name).pw_uid for name in members}
     except KeyError:
         return True
-    return bool(members - {"root"}) or any(user.pw_gid == gid and user.pw_uid for user in pwd.getpwall())
+    return bool((uids | {user.pw_uid for user in pwd.getpwall() if user.pw_gid == gid}) - trusted)
 
 
 def _group(gid: int) -> str:
@@ -81,3 +96,10 @@ def _group(gid: int) -> str:
         return grp.getgrgid(gid).gr_name
     except KeyError:
         return str(gid)
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

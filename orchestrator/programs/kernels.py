@@ -85,7 +85,10 @@ def _noted(note: Path, cache: Path) -> Path | None:
     except (OSError, UnicodeDecodeError):
         return None
     program = cache / key / note.suffix.removeprefix(".")
-    return program if re.fullmatch("[0-9a-f]{20}", key) and os.access(program, os.X_OK) else None
+    if not re.fullmatch("[0-9a-f]{20}", key) or not os.access(program, os.X_OK):
+        return None
+    _refuse_shared(program)
+    return program
 
 
 def _take_note(note: Path, program: Path) -> None:
@@ -103,13 +106,16 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
     """Compile one source, or find the program that the same compiler made of it: `cache`/<key>/<name of the source>.
 
     Several processes, also on several machines with one home, may do this at the same time: each compiles into a
-    folder of its own and renames, so that a path that exists is always a whole program. Raises UserError.
+    folder of its own and renames, so that a path that exists is always a whole program. Raises UserError, also where another user may
+    write into the cache.
     """
     program = cache / _key(source, compiler, options) / source.stem
     if os.access(program, os.X_OK):
+        _refuse_shared(program)
         return program
     try:
         program.parent.mkdir(parents=True, exist_ok=True)
+        _refuse_shared(program.parent)
         with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as work:
             made = Path(work) / source.stem
             _compile(source, [compiler, *options, str(source), "-o", str(made), "-lm"])
@@ -127,6 +133,16 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
             "set XDG_CACHE_HOME to a folder that can be written",
         ) from error
     return program
+
+
+def _refuse_shared(path: Path) -> None:
+    """Raise UserError where another user may exchange what is in the cache."""
+    if why := planted.reason(str(path)):
+        raise UserError(
+            "cache",
+            f"{why}: another user could exchange the compiled kernels",
+            "set XDG_CACHE_HOME to a folder that only you may write",
+        )
 
 
 class NoCompiler(UserError):

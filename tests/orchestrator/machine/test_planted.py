@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from orchestrator.cluster import nodeset
+from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.slurm import Slurm
+from orchestrator.cluster.ssh import Ssh
 from orchestrator.machine import planted
+from orchestrator.machine.ask import ask
+from orchestrator.programs import find, kernels
 from parsers.errors import UserError
 from tests.conftest import Starter
+from tests.waits import PATIENCE_S
 
+EVE = 12345
+SWEEP = Sweep(id="3f9a12bc", folder="/acc", via="slurm", hosts=("n1",), experiments={}, words=())
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root is anybody's prey")
 
 
@@ -30,6 +41,7 @@ def program(folder: Path, name: str = "numactl") -> Path:
     return path
 
 
+@as_root
 @pytest.mark.parametrize(
     ("what", "mode", "refused"),
     [("bin", 0o755, ""), ("bin", 0o777, "bin"), ("bin", 0o1777, "bin"), ("bin/numactl", 0o757, "numactl"), (".", 0o777, ""), (".", 0o1777, "")],
@@ -55,6 +67,59 @@ def test_a_link_is_followed_to_where_the_program_lies(folder: Path) -> None:
     (folder / "numactl").symlink_to(open_to_all / "numactl")
 
     assert planted.reason(str(folder / "numactl")) == f"everybody may write {open_to_all}"
+
+
+@as_root
+@pytest.mark.parametrize("what", ["bin", "bin/numactl", ".", "away", "link"])
+def test_what_another_user_owns_is_refused_wherever_it_is_on_the_way(folder: Path, what: str) -> None:
+    """Of mode 755: a folder on PATH, the program, a folder above, the folder of a link between, the link."""
+    (folder.parent / "away").mkdir(mode=0o755)
+    (folder.parent / "away/numactl").symlink_to(program(folder))
+    (folder.parent / "link").symlink_to(folder.parent / "away/numactl")
+    os.chown(folder.parent / what, EVE, EVE, follow_symlinks=False)
+
+    assert planted.reason(str(folder.parent / "link")).endswith(f"belongs to the user {EVE}")
+    os.chown(folder.parent / what, 0, 0, follow_symlinks=False)
+    assert planted.reason(str(folder.parent / "link")) == ""
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("anything", lambda: ask(["anything"], timeout_s=PATIENCE_S)),
+        ("cc", lambda: kernels.build("poke")),
+        ("fio", lambda: find.find_programs(["fio"])),
+        ("scontrol", lambda: nodeset._by_slurm("n[1-2]")),
+        ("squeue", lambda: Slurm(SWEEP, patience_s=0).jobs()),
+        ("ssh", lambda: Ssh(dataclasses.replace(SWEEP, via="ssh")).hosts(["n1"])),
+    ],
+)
+def test_no_program_of_another_user_is_started(
+    folder: Path, name: str, start: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(folder, name)
+    os.chown(folder, EVE, EVE)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("PLANTED", str(folder.parent / "planted"))
+
+    with pytest.raises(UserError, match="belongs to the user"):
+        start()
+    assert not (folder.parent / "planted").exists()
+
+
+@as_root
+@pytest.mark.parametrize("exchange", ["folder", "program"])
+def test_a_kernel_that_another_user_may_exchange_is_not_taken_from_the_cache(
+    tmp_path: Path, exchange: str
+) -> None:
+    source = tmp_path / "tiny.c"
+    source.write_text("int main(void) { return 0; }\n")
+    made = kernels.compile_cached(source, kernels.find_compiler(), (), tmp_path / "cache")
+    os.chown(tmp_path / "cache" if exchange == "folder" else made, EVE, EVE)
+
+    with pytest.raises(UserError, match="exchange the compiled kernels"):
+        kernels.compile_cached(source, kernels.find_compiler(), (), tmp_path / "cache")
 
 
 @as_root
