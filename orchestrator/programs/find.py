@@ -54,11 +54,15 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
         return _describe(tool, path, elsewhere)
     if asked != "kernel":
         for path in _candidates(module.PROGRAMS):
-            if _holds(path, module.SIGNATURE):
-                planted.refuse(
-                    path, hint=f"if you mean it: {variable}={path}; else take its folder out of PATH"
-                )
+            is_tool, is_script = _holds(path, module.SIGNATURE), _first_line(path).startswith("#!")
+            if not (is_tool or is_script or _answers(tool)):
+                continue  # another program of that name, such as ImageMagick's stream
+            hint = f"if you mean it: {variable}={path}"
+            planted.refuse(path, hint=f"{hint}; else take its folder out of PATH")
+            if (is_tool and not (is_script and _answers(tool))) or _version(tool, path):
                 return _describe(tool, path, elsewhere)
+            otherwise = f"; else {variable}=kernel" if module.KERNEL else ""
+            return f"{path} is first on PATH and does not say that it is {tool} ({hint}{otherwise})"
     if module.KERNEL:
         return _kernel(tool, elsewhere)
     if elsewhere:
@@ -99,6 +103,31 @@ def _holds(path: str, signature: bytes) -> bool:
         return False
 
 
+def _first_line(path: str) -> str:
+    """Return the first line of a script; something else for an executable, "" if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.readline(200).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _answers(tool: str) -> bool:
+    """Tell whether a tool can be asked for its version. If a kernel may replace the tool, `version_argv` is for the kernel."""
+    module = get_tool(tool)
+    return bool(module.PROGRAMS and not module.KERNEL and module.version_argv(tool))
+
+
+def _version(tool: str, path: str, env: Mapping[str, str] | None = None) -> str:
+    """Return the version that a program prints or holds; "" for an answer of something else."""
+    module = get_tool(tool)
+    if module.PROGRAMS and module.KERNEL:
+        return ""  # `version_argv` is the kernel's: the tool itself says its version when it runs
+    argv = module.version_argv(path)
+    version = module.version(_ask(argv, env) if argv else _texts(path))
+    return version if any(map(str.isdigit, version)) else ""  # "Invalid command '--version'"
+
+
 def _texts(path: str) -> str:
     """Return the texts in an executable, of those that cannot be asked for their version; empty if it cannot be read."""
     try:
@@ -129,22 +158,15 @@ def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
         if not elsewhere:
             return found
         found = Probed()
-    version = ""  # where a kernel may stand in, `version_argv` is the kernel's: the tool itself says its version when it runs
-    if not (module.PROGRAMS and module.KERNEL):
-        argv = module.version_argv(path)
-        version = module.version(_ask(argv, found.env) if argv else _texts(path))
-        if not any(
-            map(str.isdigit, version)
-        ):  # "Invalid command '--version'": what it said of something else
-            version = ""
+    first = _first_line(path)
     return Program(
         name=Path(path).name,
         path=path,
-        version=version,
+        version=_version(tool, path, found.env),
         sha256=checksum(path),
         env=found.env,
         helpers=found.helpers,
-        notes=found.notes,
+        notes={**found.notes, **({"script": first} if first.startswith("#!") else {})},
     )
 
 

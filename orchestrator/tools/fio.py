@@ -521,7 +521,8 @@ def version_argv(path: str) -> tuple[str, ...]:
 
 
 def version(text: str) -> str:
-    return text.strip().removeprefix("fio-")
+    found = re.search(r"^fio-(\S+)", text, re.MULTILINE)  # a wrapper script may print more
+    return found[1] if found else ""
 
 
 def probe(path: str, ask: Ask) -> Probed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def executable(path: Path, text: str) -> None:
 
 def test_a_program_of_the_same_name_is_not_taken_for_the_tool(path: Path) -> None:
     """ImageMagick installs /usr/bin/stream."""
-    executable(path / "a" / "stream", "ImageMagick")
+    shutil.copy("/bin/true", path / "a" / "stream")
     executable(path / "b" / "stream", "STREAM version $Revision: 5.10 $")
 
     found = find.find_programs(["stream"])["stream"]
@@ -92,11 +93,37 @@ def test_what_is_missing_here_may_be_there_elsewhere(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("says", "version"), [("fio-3.33", "3.33"), ("unknown command", "")])
-def test_a_version_has_a_digit(path: Path, says: str, version: str) -> None:
+def test_a_version_has_a_digit(path: Path, says: str, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`openssl --version` is an error, of which the second word was taken for a version."""
     executable(path / "a" / "fio", f"fio_ fio-\necho {says}")
+    monkeypatch.setenv("PINSWEEP_FIO", str(path / "a" / "fio"))
 
     found = find.find_programs(["fio"])["fio"]
 
     assert isinstance(found, Program)
     assert found.version == version
+
+
+@pytest.mark.parametrize(
+    ("tool", "program", "says", "version"),
+    [
+        ("fio", "fio", "echo Loading fio; echo fio-3.33", "3.33"),
+        ("fio", "fio", "echo fio-; echo 1.9.5", None),  # Fiona's command line
+        ("mlc", "mlc", "exec apptainer run mlc.sif", None),
+        ("imb", "IMB-MPI1", "exec apptainer run imb.sif", None),
+    ],
+)
+def test_a_wrapper_script_is_taken_if_it_answers_and_is_never_passed_over(
+    path: Path, tool: str, program: str, says: str, version: str | None
+) -> None:
+    executable(path / "a" / program, f"wrapper\n{says}")
+    executable(path / "b" / program, "fio- MPI Benchmarks Memory Latency Checker\necho fio-3.1")
+
+    found = find.find_programs([tool])[tool]
+
+    if version:
+        assert isinstance(found, Program)
+        assert (found.path, found.version) == (str(path / "a" / program), version)
+        assert found.notes["script"] == "#!/bin/sh"
+    else:
+        assert f"PINSWEEP_{tool.upper()}={path}/a/{program}" in str(found)
