@@ -16,6 +16,7 @@ from typing import Any, Final, TypeGuard
 
 from parsers._bounds import Parts, check_json, check_parts
 from parsers._fio_report import (
+    ALL_CLIENTS,
     KIB,
     NS,
     Disk,
@@ -194,6 +195,8 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
         name=str(item.get("jobname", "")),
         group=_integer(item.get("groupid")),
         host=_host(item),
+        # a job has the key, with {} if all of its options are global; fio before 2.14 prints it for no job
+        is_sum=item.get("jobname") == ALL_CLIENTS and "job options" not in item,
         error=_integer(item.get("error")),
         options={**shared, **(own := _strings(item.get("job options")))},
         shared=frozenset(shared.keys() - own.keys()),

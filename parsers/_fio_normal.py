@@ -12,7 +12,7 @@ from typing import Final
 
 from parsers._bounds import Parts, check_lines
 from parsers._fio_rates import Rates, block_of, plain, size
-from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
+from parsers._fio_report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, percentile, share_edges
 
 _HOST = re.compile(r"^\s*<[^<>\s]+> ?")
 _PROGRESS = re.compile(r"^\s*Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
@@ -204,8 +204,8 @@ class _Reader:
 
     def _start_job(self, match: re.Match[str]) -> None:
         name, group = match["name"], int(match["group"])
-        combined = name == "All clients"
-        if self.closed and not combined:
+        is_sum = name == ALL_CLIENTS and int(match["pid"]) == 0
+        if self.closed and not is_sum:
             self._next_report(self.report.version)
         self._close_job()
         options = self.options.get((name, group)) or next(
@@ -214,6 +214,7 @@ class _Reader:
         self.job = Job(
             name=name,
             group=group,
+            is_sum=is_sum,
             processes=int(match["jobs"]),
             pid=int(match["pid"]),
             error=int(match["error"]),

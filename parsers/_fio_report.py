@@ -10,6 +10,7 @@ from typing import Final
 
 from parsers.measurement import Metric
 
+ALL_CLIENTS: Final = "All clients"
 KIB: Final = 1024
 NS: Final = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 
@@ -59,6 +60,7 @@ class Job:
     name: str
     group: int | None = None
     host: str | None = None
+    is_sum: bool = False  # "All clients", which fio's client adds: the sum over the jobs of all servers
     processes: int | None = None  # None: not printed
     pid: int | None = None
     error: int | None = None  # errno; 0: none

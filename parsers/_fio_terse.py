@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from parsers._bounds import Parts
-from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
+from parsers._fio_report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
 _LINE = re.compile(r"^[ \t]*(?:2;[^;\n]*;\d+;-?\d+;|[345];fio-[^;\n]+;[^;\n]*;\d+;-?\d+;)[\d;]", re.MULTILINE)
@@ -81,7 +81,8 @@ def _job(fields: list[str], report: Report, known: dict[str, Disk]) -> Job:
     version = int(take.text())
     if version > 2:
         report.version = take.text().removeprefix("fio-")
-    job = Job(name=take.text(), group=int(take.text()), error=int(take.text()))
+    name = take.text()
+    job = Job(name=name, group=int(take.text()), error=int(take.text()), is_sum=name == ALL_CLIENTS)
     block = 4 + 4 + 4 + _PERCENTILES + 4 + 5 + 6 * (version == 5)
     directions = next(d for d in _DIRECTIONS[version] if _is_cpu(fields, take.at + len(d) * block))
     for direction in directions:

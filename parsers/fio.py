@@ -65,7 +65,7 @@ from parsers.measurement import (
 )
 
 NAME: Final = "fio"
-VERSION: Final = 6
+VERSION: Final = 7
 PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
@@ -210,11 +210,6 @@ def _near(a: int | None, b: int | None) -> bool:
     return a is not None and b is not None and abs(a - b) <= 1
 
 
-def _combined(job: Job) -> bool:
-    """Is this the sum over all servers, that a client adds as one more job?"""
-    return job.name == "All clients" and not job.options
-
-
 _HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
 
 
@@ -236,7 +231,7 @@ def _joined(jobs: Sequence[Job], heads: int) -> bool:
 
 def _facts(runs: Sequence[Sequence[Report]], heads: int) -> dict[str, Scalar]:
     last = [run[-1] for run in runs]
-    jobs = [job for report in last for job in report.jobs if not _combined(job)]
+    jobs = [job for report in last for job in report.jobs if not job.is_sum]
     reports = sum(len(run) for run in runs)
     facts: dict[str, Scalar] = {
         "program": "fio",
@@ -267,7 +262,7 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
         if report.unread:
             yield unread(report.unread)
         for job in report.jobs:
-            if not _combined(job):
+            if not job.is_sum:
                 yield from _job_flags(job, whole=not report.truncated and not report.unread)
     if any(len(run) > 1 for run in runs):
         count = sum(len(run) - 1 for run in runs)
@@ -327,7 +322,7 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
             if value - value == 0
         ]
         for index, job in enumerate(report.jobs):
-            if _combined(job):
+            if job.is_sum:
                 more["groups"] += [
                     (number, None, job.name, direction, statistic, metric, METRICS[metric].unit, float(value))
                     for direction, statistic, metric, value in job.rows
@@ -369,7 +364,7 @@ _COLUMNS: Final = {
 def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Scalar, ...], str, float]]:
     """Yield (labels, metric, value) of one report: its jobs, then its disks."""
     for index, job in enumerate(report.jobs):
-        if not _combined(job):
+        if not job.is_sum:
             name = job.name or None
             for direction, statistic, metric, value in job.rows:
                 yield (number, index, name, direction, statistic), metric, value

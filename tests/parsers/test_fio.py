@@ -432,23 +432,26 @@ def test_options_of_the_file_and_of_the_job() -> None:
     assert parsed.facts["option.bs"] == "8k"
 
 
-def test_all_clients_is_a_sum_and_no_job() -> None:
+@pytest.mark.parametrize("shared", [{}, {"bs": "4k"}])
+def test_all_clients_is_a_sum_and_no_job(shared: dict[str, str]) -> None:
     jobs = [{"jobname": name, "error": 0, "hostname": host, "read": direction(), **options} for name, host, options in (
-        ("a", "n1", {"job options": {"bs": "4k"}}), ("a", "n2", {"job options": {"bs": "4k"}}), ("All clients", "n1", {}),
+        ("a", "n1", {"job options": {"bs": "4k"}}), ("All clients", "n2", {"job options": {}}), ("All clients", "n1", {}),
     )]  # fmt: skip
     text = json.dumps(
         {
             "fio version": "fio-3.33",
+            "global options": shared,
             "client_stats": jobs,
             "disk_util": [{"name": "sda", "hostname": "n2", "util": 50.0}],
         }
     )
-    parsed = fio.parse(text)
+    for printed in (text, text[: text.index("disk_util")]):  # whole, and cut
+        parsed = fio.parse(printed)
 
-    assert values(parsed, metric="iops", statistic="total") == [1000.0, 1000.0]
-    assert [r["host"] for r in records(parsed, "jobs")] == ["n1", "n2"]
-    assert {r["name"] for r in records(parsed, "groups")} == {"All clients"}
-    assert value(parsed, metric="disk_util", name="n2:sda") == 0.5
+        assert values(parsed, metric="iops", statistic="total") == [1000.0, 1000.0]
+        assert [r["host"] for r in records(parsed, "jobs")] == ["n1", "n2"]
+        assert [r["value"] for r in records(parsed, "groups") if r["metric"] == "iops"] == [1000.0]
+    assert value(fio.parse(text), metric="disk_util", name="n2:sda") == 0.5
 
 
 def test_what_a_newer_fio_measures_is_kept_under_its_own_name() -> None:
