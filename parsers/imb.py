@@ -45,7 +45,7 @@ from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, meas
 from parsers.units import size_text
 
 NAME: Final = "Intel MPI Benchmarks"
-VERSION: Final = 3
+VERSION: Final = 4
 PRINTED: Final[Mapping[str, float]] = {
     "time": 10.0,
     "time_max": 10.0,
@@ -109,6 +109,7 @@ _REFUSED = re.compile(r"^\s*(\d+) (out-of-mem\.|time-out\.|int-overflow);?\s*(.*
 _INVALID_SIZE = re.compile(r"^#\s*!! Benchmark (\S+)(?: is)? invalid for (\d{1,18}) processes")
 _INVALID_NAME = re.compile(r"^(?:# )?Invalid benchmark name (\S+)")
 _INVALID_NAMES = re.compile(r"^# Attention, invalid benchmark name\(s\):")  # 3.x, 4.x: one a line follows
+_WRONG_DATA = re.compile(r"^\d{1,9}: Error \S|^Process \d{1,9}: Got invalid buffer")  # of -DCHECK
 _END = re.compile(r"^# All processes entering MPI_Finalize")
 _PIN = re.compile(
     r"^(?:\[\d+\] )?MPI startup\(\): (\d{1,18})\s+(\d{1,18})\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$"
@@ -213,7 +214,13 @@ class _Run:
     part: str | None = None
     head: dict[str, str] = field(default_factory=dict)
     complete: bool = False
+    aborted: str = ""  # the line that says so
+    wrong_data: str = ""
     megabyte: int | None = None
+
+    def is_complete(self) -> bool | None:
+        """Return whether the last line was printed. None: this IMB prints none, or it is not known."""
+        return self.complete or (False if self.prints_end() else None)
 
     def prints_end(self) -> bool | None:
         """Does this IMB print a last line? None: not known. 3.x does not; MT does not."""
@@ -315,6 +322,10 @@ class _Reader:
             self.invalid_names.append(match[1])
         elif line.startswith("#"):
             self._comment(line)
+        elif self.tables and _WRONG_DATA.match(line):
+            self.run.wrong_data = self.run.wrong_data or line
+        elif self.tables and not line[0].isdigit() and texts.is_abort(line):
+            self.run.aborted = self.run.aborted or line
         elif self.open:
             table = self.tables[-1]
             if not table.rows and not table.cut and all(word in _COLUMNS for word in line.split()):
@@ -520,6 +531,16 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
             yield unread(table.unread, what)
         if not table.rows and not table.refused:
             yield Flag(id="empty_table", text=f"{what}: no row")
+    of_run = _tables_of(reader.tables)
+    for run in (run for run in reader.runs if run.number in of_run):
+        if run.wrong_data:
+            yield Flag(id="validation_failed", text=f"IMB received wrong data: {run.wrong_data}")
+        if run.aborted:
+            yield Flag(id="aborted", text=f"the run was aborted: {run.aborted}")
+        elif run.is_complete() is False:
+            yield Flag(
+                id="incomplete", text="the last line of IMB is missing: it was stopped, or the text is cut"
+            )
     if reader.unknown:
         yield Flag(
             id="unknown_column", text=f"columns that are not read: {', '.join(sorted(reader.unknown))}"
@@ -584,7 +605,7 @@ def _facts(reader: _Reader) -> dict[str, Scalar]:
         "release": [run.head.get("Release") for run in runs],
         "command": [run.head.get("command") for run in runs],
         "megabyte": [run.megabyte for run in runs],
-        "complete": [run.complete or (False if run.prints_end() else None) for run in runs],
+        "complete": [run.is_complete() for run in runs],
     }
     for name, values in found.items():
         if len(set(values)) == 1 and values[0] is not None:

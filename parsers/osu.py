@@ -13,7 +13,7 @@ osu_latency's time is half the round trip. MB/s are 10**6 B/s; osu_bibw counts b
 What is printed as 0.00 is less than a digit and no row.
 
 Further table: benchmarks (table, benchmark, version, pairs, window, datatype, creation, synchronization, buffers).
-Facts: program, tool_version (if the tables agree). Flag `validation_failed`: -c found wrong data.
+Facts: program, tool_version (if the tables agree). Flag `validation_failed`: -c found wrong data; `aborted`: MPI or its launcher ended the run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, NotYet, Parsed, Scalar, Table, Taken, measurements, unread
 
 NAME: Final = "OSU"
-VERSION: Final = 3
+VERSION: Final = 4
 PRINTED: Final[Mapping[str, float]] = {
     "latency": 10.0, "bandwidth": 1e4, "message_rate": 0.01, "overlap": 1e-4,
     **dict.fromkeys(("time_overall", "time_compute", "time_pure", "time_init", "time_test", "time_wait"), 10.0),
@@ -135,6 +135,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     coming = _Table()
     headed = False  # is the line above a table's head?
     titled = False  # is the last title still without a head that could be read? What follows is not the table's above
+    aborted = ""  # the line that says so
     held = ""  # a head that a mail broke inside of a column's name
     for line, whole in [*((line, True) for line in lines), (last, False)]:
         if not line:
@@ -163,13 +164,15 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
             ]
             found.append(coming)
             coming, titled = _Table(), False
+        elif found and not line[0].isdigit() and texts.is_abort(line):
+            aborted = aborted or line
         elif titled:
             _headless(found, coming, line)
         elif found:
             _row(found[-1], line, whole)
     if not found:
         raise _nothing(text)
-    return Parsed(tables=_tables(found), flags=tuple(_flags(found)), facts=_facts(found))
+    return Parsed(tables=_tables(found), flags=tuple(_flags(found, aborted)), facts=_facts(found))
 
 
 def _headless(found: list[_Table], coming: _Table, line: str) -> None:
@@ -295,7 +298,9 @@ def _tables(found: list[_Table]) -> dict[str, Table]:
     }
 
 
-def _flags(found: list[_Table]) -> Iterator[Flag]:
+def _flags(found: list[_Table], aborted: str) -> Iterator[Flag]:
+    if aborted:
+        yield Flag(id="aborted", text=f"the run was aborted: {aborted}")
     for table in found:
         what = table.benchmark or "a table"
         if table.failed:

@@ -45,6 +45,13 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+\.\d+")
 _BEGIN_NUMBERS: Final = frozenset("0123456789+-.iInN")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?|1\.#(?:inf|qnan|ind)\w*)", re.IGNORECASE)
 
+_ABORT = re.compile(
+    r"mpi_abort|\babort\(-?\d|fatal error in |mpi_errors_are_fatal|bad termination of|terminated with the exit string|caused collective abort"
+    r"|noticed that process|processes exited with non-zero|a non-zero exit code|exited on signal|died from signal|terminated with signal"
+    r"|killed by signal|caught signal \d|received signal|aborting job|job step aborted|^srun: error: .*\btasks? |\bcancelled at "
+    r"|application error code \d|^mpi error +\d|mpt error|assertion failed in|^(?:segmentation fault|bus error|killed|aborted)\b"
+)
+
 
 MOST_LINES: Final = 2_000_000
 """Lines of a text that is read, beyond which they are hardly longer than a number."""
@@ -246,6 +253,11 @@ def like_row(line: str, count: int) -> bool:
     return "***" in line or (
         figures >= max(2, (count + 1) // 2) and any(_DECIMALS.search(word) for word in words)
     )
+
+
+def is_abort(line: str) -> bool:
+    """Say whether an MPI library, its launcher or Slurm says with this line that it ended a program."""
+    return _ABORT.search(line.lower()) is not None
 
 
 def number(word: str) -> float | None:

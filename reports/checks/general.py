@@ -358,17 +358,18 @@ def denied(results: Results) -> Iterator[Fault]:
     yield from parts("denied", results)
 
 
+_FAILED_FLAGS = ("job_error", "aborted")
 _CUT = ("truncated", "unread")
 _LACKING = (
-    *_CUT, "rows_missing", "sections_missing", "kernels_missing", "non_finite", "not_finite", "empty_table", "out_of_mem", "time_out", "int_overflow", "interrupted", "io_errors",
+    *_CUT, "incomplete", "rows_missing", "sections_missing", "kernels_missing", "non_finite", "not_finite", "empty_table", "out_of_mem", "time_out", "int_overflow", "interrupted", "io_errors",
 )  # fmt: skip
 
 
-@check("G16", "warn", "info", flags=("job_error", *_LACKING))
+@check("G16", "warn", "info", flags=(*_FAILED_FLAGS, *_LACKING))
 def incomplete(results: Results) -> Iterator[Fault]:
     """an output that is not whole, or of a job that failed
 
-    fio says that a job failed (warn). A text of MLC or IMB ends or breaks off in a table, or has lines that look like rows and could not
+    fio says that a job failed, or MPI that it aborted a run (warn). A text of MLC or IMB ends or breaks off in a table, or has lines that look like rows and could not
     be read (warn): they sweep loads and sizes inside a run, and a peak or an unloaded latency of the rows that are left is a bound. Figures that
     other texts lack, inf or nan, a kernel or a node’s row that is missing, sizes that IMB refused, fio stopped by a signal, I/Os that failed (info): what is
     there is as it was printed. A NUMA node without CPUs has no row in a matrix; where the topology says so, nothing is said. Most runs of pinsweep's own with such an output have failed.
@@ -380,7 +381,7 @@ def incomplete(results: Results) -> Iterator[Fault]:
         for run in results.good(tool):
             for flag in dict.fromkeys(run.parsed.flags if run.parsed else ()):
                 todo = _DO_INSTEAD.get(flag.id, "")
-                if flag.id == "job_error" or (flag.id in _CUT and bound):
+                if flag.id in _FAILED_FLAGS or (flag.id in _CUT and bound):
                     text = flag.text + bound * (flag.id in _CUT)
                     yield Fault(level="warn", run=run, own=True, text=text, todo=todo)
                 elif flag.id in _LACKING and not (flag.id == "rows_missing" and _have_no_cpus(run)):

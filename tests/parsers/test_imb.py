@@ -38,6 +38,7 @@ def table(*rows: str, head: str = "", columns: str = "#bytes #repetitions t[usec
     return "\n".join([head, "# Benchmarking PingPong ", "# #processes = 2 ", f"       {columns}", *rows, ""])
 
 
+END = "# All processes entering MPI_Finalize"
 TITLE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part    "
 
 # --- the corpus -----------------------------------------------------------------------------------
@@ -273,7 +274,7 @@ def test_a_megabyte_that_cannot_be_told_is_not_guessed() -> None:
 
 
 def test_a_version_that_arithmetic_contradicts_is_said() -> None:
-    parsed = imb.parse(table("  4194304 10 400.00 10000.00", head=TITLE.format("2021.11")))
+    parsed = imb.parse(table("  4194304 10 400.00 10000.00", END, head=TITLE.format("2021.11")))
 
     assert [flag.id for flag in parsed.flags] == ["megabyte_contradicts"]
 
@@ -303,6 +304,7 @@ def test_lines_of_others_between_the_rows_are_left_out() -> None:
         "  16 1000 0.20 80.00",
         "# end",
         "  32 1000 1 2 3",
+        END,
     )
     parsed = imb.parse(table(*rows, head=TITLE.format("2021.11")))
 
@@ -330,8 +332,54 @@ def test_a_row_that_is_cut_is_no_row() -> None:
 )
 def test_the_last_line_is_missed_where_it_is_printed(title: str, complete: bool | None) -> None:
     assert imb.parse(table("  8 1000 0.20 40.00", head=title)).facts.get("complete") is complete
-    ended = table("  8 1000 0.20 40.00", head=title) + "\n# All processes entering MPI_Finalize\n"
-    assert imb.parse(ended).facts["complete"] is True
+    assert imb.parse(table("  8 1000 0.20 40.00", head=title)).has("incomplete") is (complete is False)
+    ended = imb.parse(table("  8 1000 0.20 40.00", f"{END}\n", head=title))
+    assert ended.facts["complete"] is True
+    assert not ended.has("incomplete")
+
+
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [
+        ("15: Error Reduce_scatter,size = 4,sample #0", "validation_failed"),
+        ("Process 15: Got invalid buffer:", "validation_failed"),
+        ("Application error code 1 occurred", "aborted"),
+        ("application called MPI_Abort(MPI_COMM_WORLD, 16) - process 15", "aborted"),
+        (
+            "Abort(403275522) on node 0 (rank 0 in comm 0): Fatal error in PMPI_Send: Other MPI error",
+            "aborted",
+        ),
+        ("MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD", "aborted"),
+        (
+            "[n1:2914] *** An error occurred in MPI_Recv\n[n1:2914] *** MPI_ERRORS_ARE_FATAL (processes in this",
+            "aborted",
+        ),
+        (
+            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   KILLED BY SIGNAL: 9 (Killed)",
+            "aborted",
+        ),
+        ("mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed).", "aborted"),
+        (
+            "prterun noticed that process rank 1 with PID 4242 on node n1 exited on\nsignal 9 (Killed).",
+            "aborted",
+        ),
+        ("srun: error: n2: task 1: Killed", "aborted"),
+        (
+            "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2024-05-01T10:00:00 DUE TO TIME LIMIT ***",
+            "aborted",
+        ),
+    ],
+)
+@pytest.mark.parametrize("after", ["  16 1000 0.20 80.00\n", ""])
+def test_a_run_that_failed_says_so(line: str, flag: str, after: str) -> None:
+    for head in (TITLE.format("2021.11"), ""):
+        parsed = imb.parse(table("  8 1000 0.20 40.00", head=head) + f"\n{line}\n{after}")
+
+        assert parsed.has(flag)
+        assert values(parsed, metric="time", message_size=8) == [200.0]
+    assert not imb.parse(f"{line}\n" + table("  8 1000 0.20 40.00", head=head)).has(flag), (
+        "it is of something before"
+    )
 
 
 def test_names_that_imb_does_not_know() -> None:
@@ -355,7 +403,9 @@ def test_names_that_an_old_imb_does_not_know() -> None:
 
 def refused(rows: str) -> Flag:
     """Return the only flag of a table in which these rows stand for sizes that were not run."""
-    (flag,) = imb.parse(table("  1 1000 0.20 5.00", *rows.split("\n"), head=TITLE.format("2021.11"))).flags
+    (flag,) = imb.parse(
+        table("  1 1000 0.20 5.00", *rows.split("\n"), END, head=TITLE.format("2021.11"))
+    ).flags
     return flag
 
 
@@ -369,6 +419,7 @@ def test_sizes_that_were_refused() -> None:
     timed = imb.parse(
         table(
             "  0 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over",
+            END,
             head=TITLE.format("2021.11"),
         )
     )
@@ -417,7 +468,9 @@ def test_the_tail_that_a_modified_imb_prints() -> None:
 
 def test_columns_that_only_some_builds_print() -> None:
     columns = "#bytes #rep.s t[usec] Mbytes/sec defects new[W]"
-    parsed = imb.parse(table("  8 1000 1.00 8.00 0.00 3.00", head=TITLE.format("2021.11"), columns=columns))
+    parsed = imb.parse(
+        table("  8 1000 1.00 8.00 0.00 3.00", END, head=TITLE.format("2021.11"), columns=columns)
+    )
 
     assert value(parsed, metric="bandwidth") == 8e6
     assert value(parsed, metric="defects") == 0

@@ -158,6 +158,12 @@ def test_a_cut_text_gives_a_part_of_the_rows_or_none(text: str, cut: float) -> N
     assert set(part.measurements.rows) <= set(osu.parse(text).measurements.rows)
 
 
+def test_a_run_that_mpi_aborts_says_so() -> None:
+    assert osu.parse(LATENCY + "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n").has(
+        "aborted"
+    )
+
+
 def test_lines_of_others_are_left_out() -> None:
     text = LATENCY.replace(
         "1                       1.25\n",
