@@ -17,17 +17,18 @@ The table `cpus` has a row (run, node, cpu) for every CPU. Facts are the lines o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
 from parsers._bounds import Parts, check_lines
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
-from parsers.measurement import Metric, Parsed, Scalar, Table, measurements
+from parsers.measurement import Metric, NotYet, Parsed, Scalar, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions
 
 NAME: Final = "numactl"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float] | None] = None
 
 LABELS: Final = ("run", "node", "to")
@@ -57,7 +58,9 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 _NOTE = r"\s*(?:[<#(*!←].*|//.*|[-=]+>.*)?$"  # what a reader wrote behind a line
 _AVAILABLE = re.compile(r"^\W*available: +(\d{1,18}) nodes? *\(([\d,\- ]*)\)" + _NOTE)
-_CPUS = re.compile(r"^\W*node +(\d{1,18}) +cpus:((?:[ \t]+\d{1,18})*)" + _NOTE)
+_CPUS = re.compile(r"^\W*node +(\d{1,18}) +cpus:([\d \t,.…-]*+)(?:\((\d{1,18})\))?" + _NOTE)
+_ITEM = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?,?")  # "5", "0-15,"
+_MOST_CPUS: Final = 65_536  # of a node
 _WRAPPED = re.compile(r"[\s>|]*\d{1,18}(?:\s+\d{1,18})*\s*")  # the rest of a list, by a mail or a terminal
 _MEMORY = re.compile(r"^\W*node +(\d{1,18}) +(size|free): +(\d{1,18}) MB" + _NOTE)
 _COLUMNS = re.compile(r"^\W*node((?:[ \t]+\d{1,18})+)" + _NOTE)
@@ -209,9 +212,9 @@ class _Machine:
         elif last:
             self.flags.add("truncated")
         elif match := _CPUS.match(line):
-            self._list(int(match[1]), match[2].split())
+            self._list(int(match[1]), _cpus(match[2], match[3]), line)
         elif listed is not None and _WRAPPED.fullmatch(line):
-            self._list(listed, re.findall(r"\d{1,18}", line), line)
+            self._list(listed, _cpus(line.strip(" \t>|"), None), line, wrapped=True)
         elif match := _COLUMNS.match(line):
             self.columns = tuple(map(int, match[1].split()))
         elif match := _STAT_HEAD.match(line):
@@ -229,9 +232,11 @@ class _Machine:
             return
         self.seen = True
 
-    def _list(self, node: int, words: list[str], wrapped: str = "") -> None:
+    def _list(self, node: int, more: list[int] | None, line: str, *, wrapped: bool = False) -> None:
         """Take the CPUs of a node, which numactl lists in order; where they are not, a line was wrapped inside of a number."""
-        more = list(map(int, words))
+        if more is None:
+            self._not_read(node, line)
+            return
         before = self.cpus.get(node, []) if wrapped else []
         joint = [*before[-1:], *more]
         self.ordered = joint == sorted(set(joint)) and (not wrapped or (self.ordered and node in self.cpus))
@@ -240,11 +245,14 @@ class _Machine:
             self.cpus[node] = before
             self.figures[node, None, "cpus"] = float(len(before))
         else:
-            self.cpus.pop(node, None)
-            self.figures.pop((node, None, "cpus"), None)
-            self.unread.append(wrapped.strip())
-            self.flags.add("unread")
+            self._not_read(node, line)
         self.listed = node
+
+    def _not_read(self, node: int, line: str) -> None:
+        self.cpus.pop(node, None)
+        self.figures.pop((node, None, "cpus"), None)
+        self.unread.append(line.strip())
+        self.flags.add("unread")
 
     def _distances(self, node: int, distances: tuple[int, ...], *, cut: bool) -> None:
         # a cut "255" may read "25"; the last row's last figure is the node's own distance, which is 10, the least that there is
@@ -265,6 +273,9 @@ class _Machine:
 
     def finish(self) -> None:
         self._drop_cut()
+        count = Counter(cpu for cpus in self.cpus.values() for cpu in cpus)
+        for node in [node for node, cpus in self.cpus.items() if any(count[cpu] > 1 for cpu in cpus)]:
+            self._not_read(node, f"node {node} cpus: some are of another node, too")
         distances = {(a, b): value for (a, b, metric), value in self.figures.items() if metric == "distance"}
         nodes = {node for node, _, metric in self.figures if metric != "distance"}
         if nodes and not distances and not self.stat_nodes:
@@ -276,3 +287,35 @@ class _Machine:
             self.flags.add("truncated")
         if self.columns and len({a for a, _ in distances}) < len(self.columns):
             self.flags.add("truncated")
+
+
+def _cpus(printed: str, count: str | None) -> list[int] | None:
+    """Return the CPUs of a list: `0 1 8`, `0-3, 8 (5)` of --cpu-compress, `0 1 2 ... 8` of a person. None if it is another list."""
+    cpus: list[int] = []
+    step = 0  # of the numbers that "..." stands for
+    for word in printed.split():
+        if (
+            word in ("...", "…")
+            and len(cpus) > 2
+            and (step := cpus[-1] - cpus[-2]) == cpus[-2] - cpus[-3] > 0
+        ):
+            continue
+        item = _ITEM.fullmatch(word)
+        first, last = (int(item[1]), int(item[2] or item[1])) if item else (0, -1)
+        if last < first or last > _MOST_CPUS or (step and ((first - cpus[-1]) % step or first <= cpus[-1])):
+            return None
+        cpus.extend(range(cpus[-1] + step, first, step) if step else ())
+        cpus.extend(range(first, last + 1))
+        step = 0
+    return None if step or len(cpus) != int(count or len(cpus)) else cpus
+
+
+TAKEN: Final = Taken(
+    not_yet=(
+        NotYet(
+            name="numastat with options",
+            known_by=r"^Per-node (?:system|process|numastat) .*\(in MBs\)",
+            hint="numastat without options is read",
+        ),
+    )
+)

@@ -46,13 +46,18 @@ class Form:
     where: str  # "lines 59 to 68 and 2 more of this form"
     tool: str  # that is named above the first; "" where none is
     columns: int
+    printer: str = ""  # the program that printed them, if it is one that is not read
 
     @property
     def called(self) -> str:
+        if self.printer:
+            return f"the output of {self.printer}"
         return f"a table {f'of {self.tool} ' if self.tool else ''}that somebody typed"
 
     def reason(self, name: str) -> str:
         """Return why they were not read, and what to do. name: of the file, for a command."""
+        if self.printer:
+            return f"{self.called}, which is not read"
         command = f'pinsweep parse {shlex.quote(name)} --tool {self.tool or "TOOL"} --columns "…"'
         return f"{self.called}: nothing says what its {self.columns} columns hold (name them in order: {command}; docs/parsing.md#tables)"
 
@@ -74,7 +79,8 @@ def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
         first = alike[0]
         more = "" if len(alike) == 1 else f" and {len(alike) - 1} more of this form"
         where = f"lines {first.first + 1} to {first.last + 1}{more}"
-        yield Form(where=where, tool=_tool(lines[: first.first]), columns=columns)
+        above = lines[max(0, first.first - _ABOVE) : first.first + 1]
+        yield Form(where=where, tool=_tool(above[:-1]), columns=columns, printer=_printer(above))
 
 
 def descriptions(tools: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
@@ -129,8 +135,17 @@ def _row(line: str) -> int:
 
 def _tool(above: Sequence[str]) -> str:
     """Return the tool that the nearest line above names, alone; "" where none does."""
-    for line in reversed(above[-_ABOVE:]):
+    for line in reversed(above):
         named = [name for name in parser_names() if (words := taken(name).program) and re.search(words, line)]
         if named:
             return named[0] if len(named) == 1 else ""
     return ""
+
+
+def _printer(above: Sequence[str]) -> str:
+    """Return the program whose output is not read and begins in these lines; "" if there is none."""
+    kinds = (kind for name in parser_names() for kind in taken(name).not_yet)
+    text = "\n".join(above)
+    return next(
+        (kind.name for kind in kinds if re.search(kind.known_by, text, re.MULTILINE | re.IGNORECASE)), ""
+    )

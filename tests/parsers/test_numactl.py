@@ -187,6 +187,29 @@ def test_what_a_reader_must_know_is_flagged(text: str, flag: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("printed", "count"),
+    [
+        ("8-11, 16 (5)", 5),
+        ("8-11, 16", 5),
+        ("9 (1)", 1),
+        ("0 2 4 ... 62", 32),
+        ("0 2 4 … 14 64 66 68 ... 78", 16),
+        ("8-11, 16 (6)", None),
+        ("0 2 4 ... 63", None),
+        ("0 2 4 ...", None),
+        ("0 1 2 ... 7", None),  # 1 is a CPU of node 1
+        ("0-99999999", None),
+        ("8-3", None),
+    ],
+)
+def test_lists_of_cpus_that_are_compressed(printed: str, count: int | None) -> None:
+    parsed = numactl.parse(HARDWARE.replace("0 2 4 6", printed))
+
+    assert values(parsed, "cpus", node=0) == ([] if count is None else [count])
+    assert parsed.has("unread") is (count is None)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",

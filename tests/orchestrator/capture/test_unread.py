@@ -73,6 +73,16 @@ def test_a_table_that_somebody_typed_is_said(tmp_path: Path) -> None:
     assert found == (["imb"], ["lines 14 to 16: a table of stream"])
 
 
+def test_a_table_of_a_program_that_is_not_read_is_called_by_its_name(tmp_path: Path) -> None:
+    rows = "MemTotal  6362.20  6362.20\nMemFree  4132.20  4132.20\nMemUsed  2230.00  2230.00\n"
+    printed = f"\nPer-node system memory usage (in MBs):\n  Node 0  Total\n  ------- -------\n{rows}"
+
+    assert beside(tmp_path, PINGPONG + printed) == (
+        ["imb"],
+        ["lines 13 to 15: the output of numastat with options, which is not read"],
+    )
+
+
 def test_its_hint_names_the_columns_to_be_given(tmp_path: Path) -> None:
     (tmp_path / "two words.txt").write_text(PINGPONG + STREAM)
 
