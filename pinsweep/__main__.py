@@ -92,17 +92,10 @@ def _run() -> int:
             _say("error: the working folder: has been removed", "hint: cd to a folder that is there")
             _answer([error_record("system", "the working folder has been removed")])
             return 2
-        place = f"{error.filename}: " if error.filename else ""
-        hint = (
-            "a folder on the way to it is closed to you: name another"
-            if isinstance(error, PermissionError)
-            else ""
-        )
-        _say(f"error: {place}{error.strerror or error}", *([f"hint: {hint}"] if hint else []))
-        _answer(
-            [error_record("system", error.strerror or str(error), place=str(error.filename or ""), hint=hint)]
-        )
-        return 1
+        from pinsweep import bug
+
+        place, message, hint = bug.describe_system_error(error)
+        return _fail("system", place, message, hint)
     except ModuleNotFoundError as error:
         return _lacks(error)
     except Exception:  # a bug of ours: the user gets a sentence, the traceback goes to a file
@@ -160,23 +153,33 @@ def _lacks(error: ModuleNotFoundError) -> int:
     command = next((word for word in sys.argv[1:] if not word.startswith("-")), "this")
     message = f"needs {package}, which is not installed here"
     hint = f"{packages.install()}; or take the result files to a host that has it: what only measures (requirements/node.txt) goes without"
-    _say(f"error: {command}: {message}", f"hint: {hint}")
-    from parsers.errors import error_record
-
-    _answer([error_record("missing-package", message, place=command, hint=hint)])
-    return 1
+    return _fail("missing-package", command, message, hint)
 
 
 def _bug() -> int:
-    from parsers.errors import PinsweepError, error_record
+    from parsers.errors import PinsweepError
     from pinsweep import bug
 
     # what a stranger made of a file, or a disk
     if isinstance(error := bug.of_a_file(sys.argv[1:]), PinsweepError):
         return _told(error)
+    if isinstance(sys.exception(), MemoryError):
+        return _fail(
+            "system",
+            "",
+            "not enough memory",
+            "raise the memory limit (ulimit -v, cgroup), or name fewer files",
+        )
     what, where = bug.told()
-    _say(what, where)
-    _answer([error_record("bug", what.removeprefix("error: "), hint=where.removeprefix("hint: "))])
+    return _fail("bug", "", what.removeprefix("error: "), where.removeprefix("hint: "))
+
+
+def _fail(kind: str, place: str, message: str, hint: str) -> int:
+    """Print an error that is not the user's mistake. Returns the exit status."""
+    from parsers.errors import error_record
+
+    _say(f"error: {place}: {message}" if place else f"error: {message}", *([f"hint: {hint}"] if hint else []))
+    _answer([error_record(kind, message, place=place, hint=hint)])
     return 1
 
 

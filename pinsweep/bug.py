@@ -3,12 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 _MOST_FILES = 50
 """Files of a command line that are looked at."""
+
+
+_HINTS = {
+    errno.EMFILE: "raise the limit of open files: ulimit -n 1024",
+    errno.ENFILE: "raise the limit of open files of the machine: sysctl fs.file-max",
+    errno.ENOMEM: "raise the memory limit (ulimit -v, cgroup)",
+    errno.EAGAIN: "raise the limit of processes: ulimit -u, or pids.max of the cgroup",
+    errno.ENOSYS: "pinsweep needs Linux 4.15 or newer, and a sandbox that allows this system call",
+    errno.EPERM: "a sandbox (seccomp, container) may forbid this system call",
+    errno.EACCES: "check the permissions of the folders on the path",
+}
+
+
+def describe_system_error(error: OSError) -> tuple[str, str, str]:
+    """Return the place, the message and the hint of an error of the operating system.
+
+    The place is the file, or the function of pinsweep that asked the system if no file is named.
+    """
+    place = str(error.filename or "") or _function(error)
+    hint = "" if error.filename and error.errno == errno.EPERM else _HINTS.get(error.errno or 0, "")
+    return place, error.strerror or str(error), hint
+
+
+def _function(error: OSError) -> str:
+    """Return the innermost function of pinsweep in a traceback: `orchestrator.machine.ask.in_memory`."""
+    import traceback
+
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        module = frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] in ("pinsweep", "reports", "orchestrator", "parsers"):
+            return f"{module}.{frame.f_code.co_name}"
+    return ""
 
 
 def of_a_file(words: Sequence[str]) -> Exception | None:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
             return None
         ended = False
         try:
-            ended = ends_within(process.pid, timeout_s)  # Popen.wait looks again after up to 50 ms
+            ended = ends_within(process.pid, timeout_s)
         finally:  # Ctrl-C goes to the terminal's process group, which it is not in
             if not ended:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -62,8 +63,15 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
 
 
 def in_memory() -> IO[bytes]:
-    """Return a file that is on no device, nor in /dev/shm, which containers make small."""
-    return os.fdopen(os.memfd_create("said"), "w+b", buffering=0)
+    """Return a new file in memory, not in /dev/shm, which containers make small.
+
+    Where memfd_create(2) is missing, as in some builds of Python, it is an unlinked file in the folder for temporary files.
+    """
+    try:
+        descriptor = os.memfd_create("output")
+    except (AttributeError, OSError):
+        return tempfile.TemporaryFile(buffering=0)
+    return os.fdopen(descriptor, "w+b", buffering=0)
 
 
 def checksum(path: str) -> str:

@@ -80,8 +80,8 @@ def findings(facts: Mapping[str, Any]) -> list[Finding]:
         add(
             "warn",
             f"the environment sets {environment}",
-            "every tool inherits it",
-            "unset it, unless it is meant",
+            "tools inherit them, except those that pinsweep sets itself",
+            "unset what is not meant",
         )
     if facts.get("clocksource") not in (None, "tsc", "arch_sys_counter", "kvm-clock", "timebase"):
         add(

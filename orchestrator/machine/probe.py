@@ -263,9 +263,11 @@ def throttle_counts(sys: Path = SYS) -> dict[str, int]:
 
 
 RELEVANT_ENV: Final = re.compile(
-    r"(OMP|KMP|GOMP|I_MPI|FI|UCX|OMPI_MCA|MPICH|MALLOC)_\w+|GLIBC_TUNABLES|LD_PRELOAD|LD_LIBRARY_PATH"
+    r"(OMP|KMP|GOMP|MKL|OPENBLAS|MALLOC"
+    r"|I_MPI|MPICH|MPIR_CVAR|HYDRA|MPIEXEC|OMPI_MCA|PRTE_MCA|PMIX_MCA|MV2|MVP|FI|UCX|PSM2|PSM3)_\w+"
+    r"|GLIBC_TUNABLES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)"
 )
-"""Environment variables that a tool inherits and that change its figures."""
+"""Environment variables that a tool inherits and that change its figures: OpenMP, BLAS, allocators, MPI and its fabrics, the loader."""
 
 
 def _relevant_env(environ: Mapping[str, str]) -> str:
@@ -433,6 +435,17 @@ def _output(
     if said is None or (said.exit_status != 0 and not even_failed):
         return None
     return said.stdout.decode("utf-8", "replace")
+
+
+def memory_refusal(numactl: str) -> str:
+    """Return numactl's reason if memory cannot be bound here: "set_mempolicy: Operation not permitted". "" if it can.
+
+    Containers without CAP_SYS_NICE refuse the system call, and kernels without NUMA do not have it.
+    """
+    answer = ask([numactl, "--membind=all", "--", "true"], timeout_s=TIMEOUT_S)
+    if answer is None or answer.exit_status == 0:
+        return ""
+    return answer.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 RESERVE_BYTES = 64 << 20

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+NO_HOME = Path("/nonexistent")
+"""The home of users that have none: no such folder exists, as Debian has it."""
+
 
 def config_folder() -> Path:
     return _folder("XDG_CONFIG_HOME", ".config")
@@ -24,4 +27,9 @@ def cache_folder() -> Path:
 
 def _folder(variable: str, default: str) -> Path:
     named = os.environ.get(variable, "").strip()
-    return Path(named or f"~/{default}").expanduser() / "pinsweep"
+    try:
+        return Path(named or f"~/{default}").expanduser() / "pinsweep"
+    except (
+        RuntimeError
+    ):  # neither HOME nor an entry in passwd: nothing is stored, and errors name the variable
+        return NO_HOME / default / "pinsweep"

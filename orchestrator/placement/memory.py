@@ -17,6 +17,9 @@ from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import NumaNode, Topology
 from orchestrator.placement.selectors import Selector, Unplaceable, listed
 
+REFUSAL_HINT = "docker run --cap-add SYS_NICE allows it; without it, use place: {memory: any}"
+"""What helps where the kernel, or a container, refuses to bind memory."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:

@@ -28,7 +28,7 @@ from orchestrator.model import (
     Sweep,
     canonical_json,
 )
-from orchestrator.placement.memory import undecided
+from orchestrator.placement.memory import REFUSAL_HINT, undecided
 from orchestrator.placement.place import Threads, expand_each, resolve
 from orchestrator.placement.selectors import Unplaceable
 from orchestrator.plan.duration import duration
@@ -371,6 +371,7 @@ def _cell(
                     "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl);"
                     " --unpinned measures all the same, and marks each number"
                 )
+            placement = _bindable(placement, site)
         command = tool.command(cell, placement, site, program)
         needed = sum(file.size_bytes for file in command.scratch)
         room = machine.free_scratch_bytes
@@ -381,6 +382,22 @@ def _cell(
     except (Unplaceable, Refused) as error:
         return Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))
     return _Placed(cell=cell, placement=placement, command=command, program=program)
+
+
+def _bindable(placement: Placement, site: Site) -> Placement:
+    """Return a placement that this machine can give.
+
+    Where binding is refused and there is only one NUMA node, all memory is there anyway. Raises Refused if there are several.
+    """
+    if not any(group.membind or group.interleave for group in placement.groups):
+        return placement
+    if not (reason := site.memory_refusal()):
+        return placement
+    if len(site.topology.numa_nodes) > 1:
+        raise Refused(f"memory cannot be bound here ({reason}); {REFUSAL_HINT}")
+    return replace(
+        placement, groups=tuple(replace(group, membind=(), interleave=()) for group in placement.groups)
+    )
 
 
 def _labels(labels: Mapping[str, Any]) -> str:

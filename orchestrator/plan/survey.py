@@ -49,15 +49,18 @@ def survey(
     programs = find.find_programs(tools - recorded.keys(), elsewhere=elsewhere)
     programs |= {tool: find.recorded(tool, recorded[tool]) for tool in sorted(tools & recorded.keys())}
     there = topology if topology is not None else probe.read_topology()
+    numactl = planted.which("numactl")
+    can_ask = bool(numactl) and not elsewhere
     site = Site(
         topology=there,
-        numactl=planted.which("numactl") or ("numactl" if elsewhere else ""),
+        numactl=numactl or ("numactl" if elsewhere else ""),
         unpinned=unpinned,
         scratch=str(scratch),
         root=os.geteuid() == 0,
         allow_write=dict(map(_allowed, allow_write)),
         path_kind=path_kind,
         real_path=os.path.realpath,
+        memory_refusal=functools.cache(lambda: probe.memory_refusal(numactl) if can_ask else ""),
         find=(lambda name, path=None: name) if elsewhere else functools.cache(_found),  # noqa: ARG005
         memory_bytes=None if elsewhere else available_memory_bytes(),
         node_memory={} if elsewhere else available_by_node(),

@@ -128,6 +128,8 @@ class Site:
     """Tells what a path is: missing, file, directory, block, char or other."""
     real_path: Callable[[str], str] = lambda path: path
     """Follows symbolic links: /dev/disk/by-id/… is a device too."""
+    memory_refusal: Callable[[], str] = lambda: ""
+    """Returns why memory cannot be bound here, in numactl's words; "" if it can."""
     find: Callable[..., str] = lambda name, path=None: name  # noqa: ARG005
     """Finds a program by its name or path, on a PATH of its own if given: "" where there is none that can be started."""
     memory_bytes: int | None = None  # available now; None: planned for another machine

@@ -161,6 +161,12 @@ def _helper(name: str) -> Part:
         return Part(name=name, kind="helper", usable=False, problem="missing", hint=get)
     if why:
         return Part(name=name, kind="helper", usable=False, path=path, problem=why, hint=_UNTRUSTED)
+    from orchestrator.machine import probe
+    from orchestrator.placement.memory import REFUSAL_HINT
+
+    if name == "numactl" and (refusal := probe.memory_refusal(path)):
+        problem = f"memory cannot be bound: {refusal}"
+        return Part(name=name, kind="helper", usable=True, path=path, problem=problem, hint=REFUSAL_HINT)
     return Part(name=name, kind="helper", usable=True, path=path)
 
 
@@ -198,6 +204,8 @@ def _say_part(part: Part) -> bool:
         say(printable(f"  {part.name:8} {where}{part.problem}{hint}"), fg="red")
     elif part.kind == "helper":
         say(f"  {part.name:8} {part.path}")
+        if part.problem:
+            say_prose(printable(f"warn {part.problem} ({part.hint})"), indent=2, fg="yellow")
     elif part.kind == "tool":
         mpi = f"  with {part.mpi}" if part.mpi else ""
         stands_in = "  (our kernel stands in)" if part.stand_in else ""

@@ -17,7 +17,7 @@ class Part:
     name: str
     kind: Literal["tool", "helper", "describes"]
     usable: bool
-    problem: str = ""  # why it is not
+    problem: str = ""  # why it is not usable, or what it cannot do here
     hint: str = ""
     program: str = ""  # what measures; of a stand-in the kernel's name
     version: str = ""

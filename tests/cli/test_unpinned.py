@@ -38,9 +38,12 @@ sweeps:
 """
 
 
-def planned(*, numactl: str, unpinned: bool) -> Any:
+def planned(
+    *, numactl: str, unpinned: bool, refusal: str = "", machine: str = "pack:2 numa:1 core:2 pu:1"
+) -> Any:
     site = Site(
-        topology=topology_from_synthetic("pack:2 numa:1 core:2 pu:1"),
+        topology=topology_from_synthetic(machine),
+        memory_refusal=lambda: refusal,
         numactl=numactl,
         unpinned=unpinned,
         scratch="/scratch",
@@ -73,6 +76,17 @@ def test_without_numactl_the_reason_names_it() -> None:
     for item in plan.skipped:
         assert item.reason.startswith("numactl is not installed, so nothing can be pinned (apt-get install")
         assert item.reason.endswith("; --unpinned measures all the same, and marks each number")
+
+
+def test_where_memory_cannot_be_bound_cells_are_skipped_unless_there_is_one_node() -> None:
+    refusal = "set_mempolicy: Operation not permitted"
+    several = planned(numactl="numactl", unpinned=False, refusal=refusal)
+    one = planned(numactl="numactl", unpinned=False, refusal=refusal, machine="pack:1 numa:1 core:4 pu:1")
+
+    assert several.skipped
+    assert all(refusal in item.reason for item in several.skipped)
+    assert not one.skipped
+    assert not any("--membind" in word for plan in (several, one) for run in plan.runs for word in run.argv)
 
 
 @pytest.mark.slow

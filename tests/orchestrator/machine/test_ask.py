@@ -17,6 +17,13 @@ def test_what_it_prints_and_how_it_ended() -> None:
     )
 
 
+def test_interpreters_without_memfd_ask_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+
+    assert ask(["echo", "out"], timeout_s=PATIENCE_S) == Said(exit_status=0, stdout=b"out\n", stderr=b"")
+
+
 def test_the_environment_is_the_given_one_in_the_locale_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OURS", "1")
     script = ["/bin/sh", "-c", 'echo "$OURS $GIVEN $LC_ALL"']

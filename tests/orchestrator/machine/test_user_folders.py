@@ -30,3 +30,14 @@ def test_a_variable_names_the_folder_or_the_home_holds_it(
 
     monkeypatch.setenv(variable, "/shared/eva")
     assert folder() == Path("/shared/eva/pinsweep")
+
+
+def test_users_without_a_home_have_folders_that_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", unknown)
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    for folder in (config_folder, data_folder, cache_folder):
+        assert folder().parts[:2] == ("/", "nonexistent")
