@@ -35,16 +35,15 @@ class FileSystem:
     kind: str  # "ext4"
     source: str
     options: tuple[str, ...] = ()  # of the mount and of the file system: "rw", "relatime", "discard"
-    size_bytes: int = 0
+    size_bytes: int = 0  # 0: it does not tell (ramfs)
     free_bytes: int = 0  # as an ordinary user may use it
     encrypted: bool = False
 
     def __str__(self) -> str:
         """Return "ext4 at /data (/dev/sda1; rw,relatime,discard), 120 GiB of 400 GiB free"."""
-        return (
-            f"{self.kind} at {self.point} ({self.source}; {','.join(self.options)}), "
-            f"{size_text(self.free_bytes)} of {size_text(self.size_bytes)} free"
-        )
+        free = f"{size_text(self.free_bytes)} of {size_text(self.size_bytes)} free"
+        where = f"{self.kind} at {self.point} ({self.source}; {','.join(self.options)})"
+        return f"{where}, {free}" if self.size_bytes else where
 
 
 def is_shared(kind: str) -> bool:

@@ -7,19 +7,22 @@ import os
 import time
 from pathlib import Path
 
+from orchestrator.machine.safe_files import refuse_special
+
 
 def acquire(path: Path, patience_s: float = 0.0) -> int | None:
     """Make the file and lock it; return the descriptor that holds the lock, or None if another keeps it.
 
     The owner may remove the file before letting go: what counts is the file that stands there now. Raises OSError
-    where the file cannot be made.
+    where the file cannot be made, is a link or a device.
     """
     ends = time.monotonic() + patience_s
     while True:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
         try:
+            refuse_special(lock)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(lock), path.stat()):
+            if os.path.samestat(os.fstat(lock), path.lstat()):
                 return lock
         except FileNotFoundError:
             pass  # its owner removed it after we opened it

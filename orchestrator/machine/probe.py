@@ -452,9 +452,9 @@ RESERVE_BYTES = 64 << 20
 """What stays free on the scratch file system whatever a sweep asks for."""
 
 
-def free_bytes(folder: Path) -> int:
-    """Return what the file system of a folder (or of its nearest existing parent) can give, less the reserve."""
+def free_bytes(folder: Path) -> int | None:
+    """Return what the file system of a folder (or of its nearest existing parent) can give, less the reserve; None if it does not tell."""
     while not folder.exists():
         folder = folder.parent
     usage = os.statvfs(folder)
-    return usage.f_bavail * usage.f_frsize - RESERVE_BYTES
+    return usage.f_bavail * usage.f_frsize - RESERVE_BYTES if usage.f_blocks else None  # ramfs has no sizes

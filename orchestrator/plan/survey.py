@@ -17,6 +17,7 @@ from typing import Any
 from orchestrator.machine import core_spec, identity, planted, probe, slurm_node
 from orchestrator.machine.lockfile import is_held
 from orchestrator.machine.probe import free_bytes
+from orchestrator.machine.safe_files import head
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment
 from orchestrator.plan.plan import Machine
@@ -96,7 +97,7 @@ def is_free(folder: Path) -> bool:
 def is_of_this_machine(marker: Path) -> bool:
     """Tell whether a scratch folder's marker names no other machine; one without a name was left by an earlier pinsweep."""
     try:
-        found = re.search(rf"^{SCRATCH_MACHINE} ([0-9a-f]+)$", marker.read_text("utf-8"), re.MULTILINE)
+        found = re.search(rf"^{SCRATCH_MACHINE} ([0-9a-f]+)$", head(marker).decode(), re.MULTILINE)
     except (OSError, ValueError):
         return True
     return found is None or found[1] == identity.machine()
@@ -111,7 +112,7 @@ def scratch_folder(
     never share a folder, those of one name neither: a lock may be seen by one host alone (NFS `nolock`, Lustre `localflock`).
     """
     name = measured_here(experiment.name for experiment in experiments)
-    folder = root.absolute() / SCRATCH_ROOT
+    folder = Path(os.path.realpath(root)) / SCRATCH_ROOT  # no link on the way can be changed later
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(folder / name for name in names if free(folder / name))
 

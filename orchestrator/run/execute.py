@@ -85,6 +85,7 @@ class Summary:
     failed_before: int = 0  # left as they are: no retry was asked for
     walls: dict[str, list[float]] = field(default_factory=dict)  # point_id → wall seconds of its ok runs
     stopped: bool = False
+    scratch_left: bool = False  # the scratch folder could not be removed
 
     @property
     def failed(self) -> int:

@@ -90,6 +90,7 @@ def run_again(
         )
         for result in files.values():
             result.end_session(session, now_utc())
+    summary.scratch_left = scratch.left
     return Fresh(
         a=tuple(path for (side, _), path in paths.items() if side == "a"),
         b=tuple(path for (side, _), path in paths.items() if side == "b"),

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from orchestrator.machine import identity, lockfile
+from orchestrator.machine import identity, lockfile, safe_files
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import PlannedRun, ScratchFile, Write
 from orchestrator.plan.survey import (
@@ -80,6 +80,7 @@ class Scratch:
     def __init__(self, path: Path, watchdog: Watchdog) -> None:
         self.path = path
         self.watchdog = watchdog
+        self.left = False  # it could not be removed
         self._made: dict[str, ScratchFile] = {}
         self._unsynced = False  # since the file system was synced, something of the folder was changed
 
@@ -136,7 +137,7 @@ class Scratch:
         for file in files:
             self._unsynced |= self._made.pop(file.path, None) is not None
             path = Path(file.path)
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
@@ -145,10 +146,9 @@ class Scratch:
         """Remove the file as it was, then others that this run does not want, until it fits."""
         self.remove((file,))
         others = [made for made in self._made.values() if made not in wanted]
-        while file.size_bytes > free_bytes(self.path) and others:
+        while (free := free_bytes(self.path)) is not None and file.size_bytes > free and others:
             self.remove((others.pop(0),))
-        free = free_bytes(self.path)
-        if file.size_bytes > free:
+        if free is not None and file.size_bytes > free:
             raise PinsweepError(
                 str(self.path),
                 f"no room for {size_text(file.size_bytes)} of scratch: {size_text(max(0, free))} free",
@@ -248,37 +248,39 @@ def open_scratch(
     except BaseException:
         watchdog.stop()
         raise
-    removed = False
+    scratch = Scratch(path, watchdog)
+    finished = False
     try:
         watchdog.hold(lock)
-        for entry in path.iterdir():  # what a killed run may have left
-            if entry.name != SCRATCH_MARKER:
-                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-        yield Scratch(path, watchdog)
+        _clear(path)  # what a killed run may have left
+        yield scratch
     finally:
         try:
             if not watchdog.busy:
-                _remove(path)
-                removed = True
+                with contextlib.suppress(OSError):
+                    _remove(path)
+                finished = True
         finally:  # whoever loses patience interrupts this, too
+            scratch.left = path.exists()
             os.close(lock)  # first: the watchdog, if the rest is left to it, takes it anew
-            watchdog.stop(finished=removed)
+            watchdog.stop(finished=finished)
+            if scratch.left:  # NFS keeps a file that is open
+                _remove_empty(path)
+                scratch.left = path.exists()
 
 
 def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int:
-    told = False
+    waited = False
     try:
         while stop is None or stop.requested is None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = not path.exists()
-            path.mkdir(exist_ok=True)
-            if path.is_symlink() or (not fresh and not _is_ours(path)):
-                raise UserError(
-                    str(path),
-                    "this folder was not made by pinsweep",
-                    "move it away, or choose another with --scratch",
-                )
+            _make(path)
             with contextlib.suppress(FileNotFoundError):  # its owner removed it between two of these calls
+                if not _is_ours(path):
+                    raise UserError(
+                        str(path),
+                        "this folder was not made by pinsweep",
+                        "move it away, or choose another with --scratch",
+                    )
                 lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)
                 if lock is not None and not is_of_this_machine(path / SCRATCH_MARKER):
                     os.close(lock)
@@ -289,8 +291,8 @@ def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int
                     )
                 if lock is not None:
                     return _marked(path, lock)
-                if not told:
-                    told = True
+                if not waited:
+                    waited = True
                     on_wait(path)
     except OSError as error:
         _remove_empty(path)
@@ -298,6 +300,27 @@ def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int
             str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
         ) from error
     raise Stopped
+
+
+def _make(path: Path) -> None:
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_shared(path, make=True)
+
+
+def _refuse_shared(path: Path, *, make: bool = False) -> None:
+    """Raise UserError where another user could put another folder in its place; OSError where it is not there, unless it is made."""
+    root = path.parent
+    if why := safe_files.other_writers(root.parent):
+        raise UserError(
+            str(root.parent),
+            f"another user could exchange scratch files: {why}",
+            "name another folder with --scratch",
+        )
+    for folder in (root, path):
+        if make:
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+        safe_files.refuse_foreign(folder)
 
 
 def _marked(path: Path, lock: int) -> int:
@@ -313,13 +336,10 @@ def _marked(path: Path, lock: int) -> int:
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether the folder is empty, or bears our marker with our words in it, be it of another machine."""
-    marker = path / SCRATCH_MARKER
+    """Tell whether the folder is empty, or bears our marker with our words in it, be it of another machine. Raises OSError without one."""
     try:
-        words, _, machine = marker.read_text("utf-8").partition(f"{SCRATCH_MACHINE} ")
-        return (
-            words in ("", MARKER_TEXT) and not re.search(r"[^0-9a-f\n]", machine) and not marker.is_symlink()
-        )
+        words, _, machine = safe_files.head(path / SCRATCH_MARKER).decode().partition(f"{SCRATCH_MACHINE} ")
+        return words in ("", MARKER_TEXT) and not re.search(r"[^0-9a-f\n]", machine)
     except (OSError, UnicodeDecodeError):
         return not any(path.iterdir())
 
@@ -329,28 +349,35 @@ def _marker_text() -> str:
 
 
 def _remove(path: Path) -> None:
-    """Remove the folder, the marker last; nothing of one without a marker."""
+    """Remove the folder, the marker last; nothing of one without a marker. Raises OSError where something stays."""
     if not (path / SCRATCH_MARKER).exists():
         return
+    _clear(path)
+    (path / SCRATCH_MARKER).unlink()
+    path.rmdir()
+    _remove_empty(path)
+
+
+def _clear(path: Path) -> None:
+    """Remove all but the marker, and follow no link. Raises OSError where something stays."""
     for entry in path.iterdir():
         if entry.name != SCRATCH_MARKER:
-            shutil.rmtree(
-                entry, ignore_errors=True
-            ) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-    (path / SCRATCH_MARKER).unlink()
-    _remove_empty(path)
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
 def _remove_orphaned(path: Path) -> None:
     """Remove the folder of a pinsweep that was killed at any moment, unless another one has it by now."""
-    with contextlib.suppress(OSError):
-        if path.is_symlink() or not _is_ours(path) or not is_of_this_machine(path / SCRATCH_MARKER):
+    with contextlib.suppress(OSError, UserError):
+        _refuse_shared(path)
+        if not _is_ours(path) or not is_of_this_machine(path / SCRATCH_MARKER):
             return
         # the kernel may still be closing what the other one had open
         lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)
         if lock is not None:
-            _remove(path)
-            os.close(lock)
+            try:
+                _remove(path)
+            finally:
+                os.close(lock)
     _remove_empty(path)
 
 

@@ -141,6 +141,7 @@ def run_experiments(
             on_event=on_event,
         )
         result.end_session(session, now_utc())  # of the one before, too, that was killed behind its last run
+    summary.scratch_left = scratch.left
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)
 

@@ -327,6 +327,8 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     import shlex
 
     summary = finished.summary
+    if summary.scratch_left:
+        say(f"scratch folder cannot be removed: {finished.prepared.scratch}", fg="yellow", err=True)
     if not finished.prepared.plan.runs:
         if quiet:
             _options.left_out(finished.prepared.plan)

@@ -96,6 +96,8 @@ def confirm(
         )
     except Stopped:
         raise KeyboardInterrupt from None
+    if fresh.summary.scratch_left:
+        say(f"scratch folder cannot be removed: {printable(str(rerun.scratch))}")
     for path in (*fresh.a, *fresh.b):
         say(f"fresh runs  {path}")
     if fresh.summary.stopped:

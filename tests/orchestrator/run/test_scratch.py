@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import lockfile
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
-from orchestrator.plan.survey import SCRATCH_MARKER, host_name, scratch_folder
+from orchestrator.plan.survey import SCRATCH_MARKER, host_name, is_free, scratch_folder
 from orchestrator.run.process import Stop
 from orchestrator.run.scratch import MARKER_TEXT, Claim, Stopped, open_scratch
 from parsers.errors import PinsweepError, UserError
@@ -130,6 +131,76 @@ def test_somebody_elses_folder_is_refused_and_left_alone(tmp_path: Path) -> None
     assert (theirs / "thesis.tex").read_text() == "years of work"
 
 
+EVE = 12345
+
+
+def eve(path: Path, mode: int = 0o755) -> None:
+    os.chown(path, EVE, EVE, follow_symlinks=False)
+    if not path.is_symlink():
+        path.chmod(mode)
+
+
+PLANTED: dict[str, Callable[[Path, Path], object]] = {  # (folder, somebody's folder)
+    "the folder above": lambda folder, _: eve(folder.parents[1]),
+    "the folder above, everybody's": lambda folder, _: folder.parents[1].chmod(0o777),
+    "the folder above that": lambda folder, _: folder.parents[2].chmod(0o777),
+    "the root": lambda folder, _: eve(folder.parent),
+    "the root, empty": lambda folder, _: (folder.rmdir(), eve(folder.parent)),
+    "the root, everybody's": lambda folder, _: folder.parent.chmod(0o777),
+    "a group's": lambda folder, _: (os.chown(folder, 0, EVE), folder.chmod(0o775)),
+    "a link for the root": lambda folder, theirs: link(folder.parent, theirs),
+    "the folder": lambda folder, _: eve(folder),
+    "a link for the folder": lambda folder, theirs: link(folder, theirs),
+    "a link for the marker": lambda folder, theirs: link(folder / SCRATCH_MARKER, theirs / "thesis"),
+    "an endless marker": lambda folder, _: link(folder / SCRATCH_MARKER, Path("/dev/zero")),
+    "a FIFO for the marker": lambda folder, _: os.mkfifo(folder / SCRATCH_MARKER),
+    "a folder for the marker": lambda folder, _: (folder / SCRATCH_MARKER).mkdir(),
+}
+
+
+def link(path: Path, target: Path) -> None:
+    if path.exists():
+        shutil.rmtree(path)
+    path.symlink_to(target)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_another_user_could_plant_is_refused(tmp_path: Path, planted: str) -> None:
+    theirs, folder = tmp_path / "theirs", tmp_path / "a/b/pinsweep-scratch/s"
+    for made in (theirs, folder):
+        made.mkdir(parents=True)
+    (theirs / "thesis").write_text(MARKER_TEXT)
+    (theirs / "s").mkdir()
+    PLANTED[planted](folder, theirs)
+    before = sorted(tmp_path.rglob("*"))
+
+    with pytest.raises(UserError), open_scratch(folder):
+        pass
+
+    assert is_free(folder)  # asks the marker, and does not wait for it
+    assert (theirs / "thesis").read_text() == MARKER_TEXT
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
+def test_who_called_sudo_owns_the_folder_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    eve(tmp_path)
+    monkeypatch.setenv("SUDO_UID", str(EVE))
+    with open_scratch(tmp_path / "pinsweep-scratch/s") as scratch:
+        assert {path.stat().st_mode & 0o777 for path in (scratch.path, scratch.path.parent)} == {0o700}
+
+
+def test_a_folder_that_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_scratch(tmp_path / "s") as scratch:
+        monkeypatch.setattr(Path, "rmdir", lambda _: os.rmdir("/"))  # noqa: PTH106 (EBUSY)
+    monkeypatch.undo()
+    assert scratch.left
+    with open_scratch(tmp_path / "s") as scratch:
+        pass
+    assert not scratch.left
+
+
 def test_links_in_the_folder_are_removed_not_followed(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -144,10 +215,19 @@ def test_links_in_the_folder_are_removed_not_followed(tmp_path: Path) -> None:
 def test_no_room_is_said_before_anything_is_written(tmp_path: Path) -> None:
     with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
         with pytest.raises(PinsweepError, match="no room for"):
-            scratch.prepare(
-                (ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=2 * free_bytes(tmp_path)),), stop
-            )
+            scratch.prepare((ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=1 << 60),), stop)
         assert [entry.name for entry in (tmp_path / "s").iterdir()] == [SCRATCH_MARKER]
+
+
+def test_a_file_system_that_tells_no_sizes_may_have_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ramfs, and some that FUSE serves."""
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((4096, 4096, *[0] * 8)))
+    assert free_bytes(tmp_path) is None
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=1000),), stop)
+        assert (tmp_path / "s" / "data").stat().st_size == 1000
 
 
 def test_a_stop_while_filling_leaves_no_half_file(tmp_path: Path) -> None:
