@@ -6,14 +6,13 @@ its path, the user has chosen it.
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from orchestrator.machine.safe_files import other_writer, trusted_users, user_name
 from parsers.errors import UserError
 
 
@@ -55,20 +54,18 @@ def reason(found: str) -> str:
     """
     program = Path(found).absolute()  # links and ".." stay
     near = {path for end in (program, program.resolve()) for path in (end, end.parent)}
-    trusted = {0, os.geteuid(), Path("/").stat().st_uid, Path(__file__).stat().st_uid}
+    trusted = trusted_users()
     for path in _way(program):
         try:
             about = path.lstat()
         except OSError:
             continue
         if about.st_uid not in trusted:
-            return f"{path} belongs to the user {_user(about.st_uid)}"
+            return f"{path} belongs to the user {user_name(about.st_uid)}"
         if stat.S_ISLNK(about.st_mode) or (about.st_mode & stat.S_ISVTX and path not in near):
             continue
-        if about.st_mode & stat.S_IWOTH:
-            return f"everybody may write {path}"
-        if about.st_mode & stat.S_IWGRP and _has_others(about.st_gid):
-            return f"the group {_group(about.st_gid)} may write {path}"
+        if other := other_writer(about):
+            return f"{other} may write {path}"
     return ""
 
 
@@ -78,28 +75,3 @@ def _way(path: Path) -> Iterator[Path]:
         yield part
         if part.is_symlink():
             yield from _way(part.parent / part.readlink())
-
-
-def _has_others(gid: int) -> bool:
-    """Tell whether a group has anybody but root and this user. A group without a name may have anybody."""
-    trusted = {0, os.geteuid()}
-    try:
-        members = grp.getgrgid(gid).gr_mem
-        uids = {pwd.getpwnam(name).pw_uid for name in members}
-    except KeyError:
-        return True
-    return bool((uids | {user.pw_uid for user in pwd.getpwall() if user.pw_gid == gid}) - trusted)
-
-
-def _group(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)

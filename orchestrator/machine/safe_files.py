@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import grp
 import os
@@ -15,26 +16,25 @@ HEAD_BYTES = 4096
 
 
 def trusted_users() -> frozenset[int]:
-    """Return the users who may exchange files of this process: root, its own user, the owners of "/" and of pinsweep, and who called sudo."""
-    caller = os.environ.get("SUDO_UID", "")
-    owners = {0, os.geteuid(), Path("/").stat().st_uid, Path(__file__).stat().st_uid}
-    return frozenset(owners | ({int(caller)} if caller.isdecimal() else set()))
+    """Return root, this user, and the owners of "/" and of pinsweep's own files: what they write runs already."""
+    return frozenset({0, os.geteuid(), Path("/").stat().st_uid, Path(__file__).stat().st_uid})
 
 
 def other_writers(folder: Path) -> str:
     """Say who else may exchange what a folder holds, or the folder itself; "" if nobody. The path has no links.
 
-    In a sticky folder (/tmp) others cannot move what is not theirs. For root, an owner and a group must be trusted, too.
+    In a sticky folder (/tmp) others cannot move what is not theirs. For root, an owner and a group must be trusted, too: who called sudo is.
     Raises OSError.
     """
-    is_root, trusted = os.geteuid() == 0, trusted_users()
+    is_root, caller = os.geteuid() == 0, os.environ.get("SUDO_UID", "")
+    trusted = trusted_users() | ({int(caller)} if caller.isdecimal() else set())
     for path in (folder, *folder.parents):
         about = path.lstat()
         if stat.S_ISLNK(about.st_mode):
             return f"{path} is a link"
         if is_root and about.st_uid not in trusted:
             return f"{path} belongs to the user {user_name(about.st_uid)}"
-        if not about.st_mode & stat.S_ISVTX and (writer := _writer(about, groups=is_root)):
+        if not about.st_mode & stat.S_ISVTX and (writer := other_writer(about, groups=is_root)):
             return f"{writer} may write {path}"
     return ""
 
@@ -46,7 +46,7 @@ def refuse_foreign(folder: Path) -> None:
         why = "is not a folder"
     elif about.st_uid != os.geteuid():
         why = f"belongs to the user {user_name(about.st_uid)}"
-    elif writer := _writer(about, groups=True):
+    elif writer := other_writer(about):
         why = f"can be written by {writer}"
     else:
         return
@@ -76,10 +76,13 @@ def user_name(uid: int) -> str:
         return str(uid)
 
 
-def _writer(about: os.stat_result, *, groups: bool) -> str:
+def other_writer(about: os.stat_result, *, groups: bool = True) -> str:
+    """Return "everybody" or "the group staff", if others than root and this user may write; a private group is not others."""
     if about.st_mode & stat.S_IWOTH:
         return "everybody"
     if groups and about.st_mode & stat.S_IWGRP and _has_others(about.st_gid):
+        with contextlib.suppress(KeyError):
+            return f"the group {grp.getgrgid(about.st_gid).gr_name}"
         return f"the group {about.st_gid}"
     return ""
 
