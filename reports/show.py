@@ -71,7 +71,7 @@ def _best(
 ) -> str:
     """Return what the best cell found and by which number it is the best: of a time the lowest; how many cells share that number, or
     whose repeats overlap with its own. Where neither way is better it is the highest; where none is the best, the first and the last."""
-    leaders = [numbers.leader(own[0]) for own in cells]
+    leaders = [numbers.leader(own) for own in cells]
     if not numbers.have_best(cells, leaders):
         return _ends(cells, doubtful)
     name, better, unit, _, step = leaders[0][:5]
@@ -87,7 +87,7 @@ def _best(
         why = f"{'lowest' if better == 'lower' else 'highest'} {name}"
     best = cells[chosen]
     rate = f", {fmt.quantity(typical[chosen], 'B/s')}" if moved else ""
-    if sized and numbers.leader(best[0]).size != sized[0]:
+    if sized and numbers.leader(best).size != sized[0]:
         value = fmt.quantity(statistics.median(sized[1][chosen]), unit or "ns", step=step)
         rate = f", {value} at {fmt.size(sized[0])}"
     said, at = _found(best, doubtful, rate), _at(best)
@@ -102,9 +102,6 @@ def _best(
         moved
         or (sized and sized[1])
         or [[v for _, v in numbers.leaders(own[0].tool, *(run.parsed for run in own))] for own in cells]
-    )
-    unit = unit or next(
-        (one[0] for own in cells if (one := numbers.leading(own[0].tool, *(run.parsed for run in own)))), ""
     )
     beside = _overlapping(told, unit, step, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(ranked)}: {said}{at}{as_good}{beside}"
@@ -128,7 +125,7 @@ def _at(cell: Sequence[Run]) -> str:
 
 def _at_one_size(cells: Sequence[Sequence[Run]]) -> tuple[float, list[list[float]]] | None:
     """Return the message size at which cells that each hold a curve are ranked, and the values of their repeats there."""
-    leaders = [numbers.leader(own[0]) for own in cells]
+    leaders = [numbers.leader(own) for own in cells]
     if len(cells) < 2 or any(one.size is None for one in leaders):
         return None
     found = numbers.at_one_size(cells, leaders)
@@ -138,7 +135,7 @@ def _at_one_size(cells: Sequence[Sequence[Run]]) -> tuple[float, list[list[float
 def _at_that_size(cells: Sequence[Sequence[Run]]) -> list[str]:
     """Return "; at 64 B 40.0 µs" of the cells that are told at a size of their own, where cells of one benchmark are not told at one; of the
     others ""."""
-    leaders = [numbers.leader(own[0]) for own in cells]
+    leaders = [numbers.leader(own) for own in cells]
     alike = len({one.size for one in leaders}) == 1 or len({one.kind for one in leaders}) > 1
     sized = None if alike else _at_one_size(cells)
     if sized is None:
@@ -154,7 +151,7 @@ def _at_that_size(cells: Sequence[Sequence[Run]]) -> list[str]:
 
 def _doubt(doubtful: Mapping[tuple[object, ...], str], cell: Sequence[Run]) -> str:
     """Return the checks that doubt what a line says of a cell: of a text of several benchmarks that of which it speaks."""
-    metric = numbers.leader(cell[0]).metric
+    metric = numbers.leader(cell).metric
     whole, _, of_it = metric.partition("/")
     if not of_it:
         return audit.doubts(doubtful, cell)
@@ -345,7 +342,7 @@ def _cells(
         if table.width_of(wide) <= width:
             rows = wide
     ranged = fmt.words(
-        dict.fromkeys(numbers.leader(own[0]).words for own in cells[:_MOST_LINES] if _half(own) is not None),
+        dict.fromkeys(numbers.leader(own).words for own in cells[:_MOST_LINES] if _half(own) is not None),
         "or",
     )
     lines = table.columns(rows if axes else rows[1:], fitted=fitted, width=width)
@@ -371,7 +368,7 @@ def _cell(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str]) -> st
     the second number alone before that one, which has its range where its repeats are far apart."""
     doubt, around = _doubt(doubtful, runs), None
     if (told := _second(runs)) is not None:
-        leads = checks_of(audit.doubts(doubtful, runs, numbers.leader(runs[0]).metric))
+        leads = checks_of(audit.doubts(doubtful, runs, numbers.leader(runs).metric))
         own = but(audit.doubts(doubtful, runs, told.metric), leads)
         doubt = but(doubt, checks_of(own))
         range_ = f" [{fmt.span(told.values, told.unit)}]" if _is_far(told) else ""
@@ -380,8 +377,8 @@ def _cell(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str]) -> st
     spread = "" if half is None else f" ±{_percent(half)}"
     if half is not None and half > 100:
         led = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
-        unit = numbers.leader(runs[0]).unit or led[0][0]
-        spread = f" [{fmt.span([v for _, v in led], unit, numbers.leader(runs[0]).step)}]"
+        unit = numbers.leader(runs).unit
+        spread = f" [{fmt.span([v for _, v in led], unit, numbers.leader(runs).step)}]"
     said = numbers.headline(runs[0].tool, *(run.parsed for run in runs), spread=spread, around=around)
     return f"{MARK} {doubt}  {said}" if doubt else said
 

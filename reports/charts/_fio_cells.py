@@ -105,8 +105,8 @@ def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
         busy=run.map({one: utilisation(one) if one in alone else None for one in run}).astype(float),
     )  # fmt: skip
     if len(runs) == _AT_ONCE:
-        for one in runs:
-            let_go(one)
+        for cell in group_by(runs, lambda one: (one.where, one.record.point_id)).values():
+            let_go(cell)
     return found
 
 

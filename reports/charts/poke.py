@@ -96,8 +96,8 @@ def _read(runs: Sequence[Run]) -> _Read:
                 timers.append(time)
             if told := list(totals(run)):
                 sums[run] = told
-            if len(runs) > _MANY:
-                let_go(run)
+        if len(runs) > _MANY:
+            let_go(repeats)
     named = [(_name(run, d.target, d.op, turns, len(blocks.get(d.target, ())) > 1), d.runs[0]) for d, run, turns in found]  # fmt: skip
     return _Read(
         distributions=[replace(d, name=name) for name, (d, *_) in zip(facets.names_apart(named), found, strict=True)],

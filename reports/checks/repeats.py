@@ -84,8 +84,8 @@ def _standing_apart(runs: Sequence[Run]) -> Iterator[Fault]:
     values = _standing(runs)
     if len(values) > 1 and min(values) < max(values) and _tells_shares(runs, values):
         noise = next(part(runs[0].tool, "noise")(), NOISE)
-        led = leader(runs[0])
-        unit = led.unit or leaders(runs[0].tool, runs[0].parsed)[0][0]
+        led = leader(runs)
+        unit = led.unit
         much = max(noise / 2, LEAST_CHANGE)
         text = ""
         if parted := scatter.groups(values, much):
@@ -110,7 +110,7 @@ def _standing_apart(runs: Sequence[Run]) -> Iterator[Fault]:
 
 def _tells_shares(runs: Sequence[Run], values: Sequence[float]) -> bool:
     """May the number that stands for some repeats be judged by shares of it?"""
-    return scatter.tells_shares(values, leaders(runs[0].tool, runs[0].parsed)[0][0])
+    return scatter.tells_shares(values, leaders(runs[0].tool, *(run.parsed for run in runs))[0][0])
 
 
 _FAR, _FAR_TAIL = 3.0, 10.0
@@ -240,11 +240,11 @@ def not_settled(results: Results) -> Iterator[Fault]:
         )
         for runs in others:
             text = _unsettled(_standing(runs), max(run.record.repeat for run in runs), runs[0].most_repeats)
-            yield Fault(level="warn", run=runs[0], text=text, metric=leader(runs[0]).metric)
+            yield Fault(level="warn", run=runs[0], text=text, metric=leader(runs).metric)
         doubts = doubted([_standing(runs) for runs in settled], [_standing(runs) for runs in others])
         for runs, doubt in zip(settled, doubts, strict=True):
             if doubt:
-                yield Fault(level="warn", run=runs[0], text=doubt, metric=leader(runs[0]).metric)
+                yield Fault(level="warn", run=runs[0], text=doubt, metric=leader(runs).metric)
     quiet = {(run.file, run.record.point_id) for tool in results.tools for run in results.good(tool)}
     alone = (run for run in results.disturbed if (run.file, run.record.point_id) not in quiet)
     for runs in by_cell(alone).values():
@@ -314,10 +314,10 @@ def drifts(results: Results) -> Iterator[Fault]:
             continue
         change = math.expm1(found.per_hour * found.hours)
         counted = f"{fmt.plural(len(sessions), 'run')} of {fmt.plural(len(cells), 'cell')}"
-        words = list(dict.fromkeys(leader(same[0]).words for same in cells))
+        words = list(dict.fromkeys(leader(same).words for same in cells))
         of = fmt.words(words) if len(words) <= _MOST_QUOTED else "what stands for a run"
         yield Fault(
-            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], metric=whole_of(leader(same[0]).metric for same in cells), runs=tuple(same[0] for same in cells),
+            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], metric=whole_of(leader(same).metric for same in cells), runs=tuple(same[0] for same in cells),
             cell=f"{counted} of {sweep}" if several else counted, text=_drift(found, change, of),
         )  # fmt: skip
 
@@ -346,7 +346,7 @@ def _timed(runs: Sequence[Run]) -> list[scatter.Timed]:
 def _turned(runs: Sequence[Run]) -> list[float]:
     """Return the number that stands for each of some repeats, a time as its inverse: higher is better. [] where not all have one of which
     changes are a share."""
-    values, better = _standing(runs), leader(runs[0]).better
+    values, better = _standing(runs), leader(runs).better
     known = len(values) == len(runs) and min(values, default=0.0) > 0 and better != "neither"
     if not known or not _tells_shares(runs, values):
         return []
@@ -369,7 +369,7 @@ def slow_first(results: Results) -> Iterator[Fault]:
         for runs in group_by(own, lambda run: run.session.session).values():
             runs.sort(key=lambda run: run.record.order_index)
             if len(runs) >= scatter.LEAST_FOR_FIRST and scatter.is_slow_first(_turned(runs), LEAST_CHANGE):
-                unit = leader(runs[0]).unit or leaders(runs[0].tool, runs[0].parsed)[0][0]
+                unit = leader(runs).unit
                 first, *others = _standing(runs)
                 text = f"the first {fmt.quantity(first, unit)}; the other {fmt.spelled(len(others))}: {_range(others, unit)}"
                 yield Fault(level="info", run=runs[0], text=text)

@@ -131,12 +131,12 @@ def _sizes(pairs: Iterable[Pair]) -> Iterator[Sizes]:
         one, other = pair.a.runs[0], pair.b.runs[0]
         if dict(one.options) == dict(other.options):
             continue
-        told = numbers.moved(pair.a.tool, [[run.parsed for run in side.runs] for side in (pair.a, pair.b)])
-        size_a, size_b = numbers.one_moves(one), numbers.one_moves(other)
-        if told and size_a and size_b:
+        sides = [[run.parsed for run in side.runs] for side in (pair.a, pair.b)]
+        if told := numbers.moved(pair.a.tool, sides):
             faster = statistics.median(told[1]) / statistics.median(told[0])
-            timed = numbers.leaders(pair.a.tool, one.parsed)[0][0] == "ns"
-            yield Sizes(files=timed, a=size_a, b=size_b, faster=faster)
+            timed = numbers.leader(pair.a.runs).unit == "ns"
+            a, b = (numbers.bytes_moved(pair.a.tool, side)[0][1] for side in sides)
+            yield Sizes(files=timed, a=a, b=b, faster=faster)
 
 
 class _Told:

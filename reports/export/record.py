@@ -134,10 +134,10 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
 
 def _leading(runs: Sequence[Run]) -> dict[str, Any] | None:
     """Return the number that stands for a cell; None where it has none."""
-    told, leader = numbers.leaders(runs[0].tool, *(run.parsed for run in runs)), numbers.leader(runs[0])
+    told, leader = numbers.leaders(runs[0].tool, *(run.parsed for run in runs)), numbers.leader(runs)
     values = [value for _, value in told]
     return {
-        "what": leader.words, "number": leader.number or None, "better": leader.better, "unit": told[0][0],
+        "what": leader.words, "number": leader.name.words if leader.name else None, "better": leader.better, "unit": told[0][0],
         "median": statistics.median(values), "low": min(values), "high": max(values),
     } if told else None  # fmt: skip
 

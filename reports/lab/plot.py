@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reports import numbers
+from reports.results.grouping import group_by
 from reports.results.model import Results
 
 if TYPE_CHECKING:
@@ -107,15 +108,15 @@ def _chosen(frame: pd.DataFrame, results: Results) -> _Plot:
 
 def _leading(own: pd.DataFrame, results: Results, tool: str) -> pd.DataFrame:
     """Return the rows that stand for their runs; where none does as it is printed (IOPS of several jobs are a sum), the first metric's."""
+    every = group_by(results.good(tool), lambda run: (run.file, run.record.point_id)).values()
     told = {
-        (run.file, run.record.run_id): value[1]
-        for run in results.good(tool)
-        if (value := numbers.leading(tool, run.parsed))
+        (run.file, run.record.run_id): value
+        for cell in every
+        for run, (_, value) in zip(cell, numbers.leaders(tool, *(run.parsed for run in cell)), strict=False)
     }
     keys = zip(own["file"], own["run_id"], strict=True)
     found = own[[told.get(key) == value for key, value in zip(keys, own["value"], strict=True)]]
-    cells = {run.record.point_id: run for run in results.good(tool)}.values()
-    words = {word.casefold() for run in cells for word in numbers.leader(run).metric.split("/")}
+    words = {word.casefold() for cell in every for word in numbers.leader(cell).metric.split("/")}
     found = found if len(found) else own
     for column in ("metric", *(c for c in own.columns if own[c].dtype.kind not in "iufIb")):
         named = found[

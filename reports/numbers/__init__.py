@@ -65,24 +65,20 @@ class NumbersModule(Protocol):
         module takes what stands before and behind that one, too: ("⚠ G11 ", " [544 ns to 78.7 µs]")."""
         ...
 
-    def leading(self, parsed: Parsed) -> tuple[str, float] | None:
-        """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+        """Return the number that stands for a cell, in each repeat that has it: base unit, value. It has one name, chosen over all repeats."""
         ...
 
     LEADS: str
-    """The metric that `leading` is of where another number of the run has the same value."""
-
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-        """Return the `leading` number of each repeat that has it, where the repeats together tell which one that is."""
-        ...
+    """The metric that `leaders` are of where another number of the run has the same value."""
 
     def undirected(self, run: Run) -> list[str]:
         """Return the metrics of a run that are not compared, for its experiment does not say which direction is better."""
         ...
 
-    def moved(self, parsed: Parsed) -> tuple[float, float] | None:
-        """Return the bandwidth (B/s) behind `leading`, where that counts things or times a number of bytes, and the size of one, or that
-        number (B)."""
+    def moved(self, repeats: Sequence[Parsed]) -> list[tuple[float, float]]:
+        """Return of each repeat the bandwidth (B/s) behind its leading number, where that counts things or times a number of bytes, and the size of
+        one, or that number (B)."""
         ...
 
     def mixed(self, parsed: Parsed) -> bool:
@@ -239,11 +235,9 @@ def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:
 
 
 def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
-    """Return the `leading` number of each repeat that has it: one metric."""
-    known, module = [parsed for parsed in repeats if parsed], _module(tool)
-    if len(known) > 1 and hasattr(module, "leaders"):
-        return list(module.leaders(known))
-    return [one for parsed in known if (one := parsed.once(module.leading))]
+    """Return the number that stands for a cell, in each repeat that has it: one name."""
+    known = [parsed for parsed in repeats if parsed]
+    return _module(tool).leaders(known) if known else []
 
 
 def mixed(run: Run) -> bool:
@@ -262,48 +256,47 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
     many = sum(map(len, cells)) > _MANY
     told, moves = [], []
     for own in cells:
-        told.append((leader(own[0]), leaders(own[0].tool, *(run.parsed for run in own))))
-        moves.append(_moves(own[0].tool, [run.parsed for run in own]))
-        for run in own if many else ():
-            let_go(run)
+        told.append((leader(own), leaders(own[0].tool, *(run.parsed for run in own))))
+        moves.append(bytes_moved(own[0].tool, [run.parsed for run in own]))
+        if many:
+            let_go(own)
     bandwidths = _of_sizes(moves)
     if bandwidths is None:
         return told
     return [
-        (one._replace(words=f"{one.whose} bandwidth".strip(), better="higher", unit="B/s", number=""), [("B/s", v) for v in own])
+        (one._replace(words=f"{one.whose} bandwidth".strip(), better="higher", unit="B/s", name=None), [("B/s", v) for v in own])
         for (one, _), own in zip(told, bandwidths, strict=True)
     ]  # fmt: skip
 
 
-def let_go(run: Run) -> None:
-    """Forget what was read of a run but the number that stands for it, and what is said of that, which is worked out before: of very many
-    runs it is asked for later, and they would be read again."""
-    if run.parsed is None:
-        return
-    module = _module(run.tool)
-    standing = [
-        getattr(module, name) for name in ("leading", "moved", "resolved", "mixed") if hasattr(module, name)
-    ]
-    for read in standing:
-        run.parsed.once(read)
-    if run.record.repeat == 1:  # of the other repeats of a cell nobody asks
-        leader(run)
-    run.parsed.let_go(*standing, _LeaderOf(run))
+def let_go(cell: Sequence[Run]) -> None:
+    """Forget what was read of the repeats of a cell but what stands for them, which is worked out before: of very many runs it is asked for
+    later, and they would be read again."""
+    leader(cell)
+    for run in cell:
+        if run.parsed is not None:
+            module = _module(run.tool)
+            standing = [
+                getattr(module, name)
+                for name in ("rates", "times_of", "resolved", "mixed")
+                if hasattr(module, name)
+            ]
+            for read in standing:
+                run.parsed.once(read)
+            run.parsed.let_go(*standing, _LeaderOf(tuple(cell)))
 
 
 def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
     """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count or time has different sizes: of I/Os of 4 KiB and of 1 MiB
     the most are no best. None where the sizes are within 2 %, or a cell does not tell."""
-    return _of_sizes([_moves(tool, own) for own in cells])
+    return _of_sizes([bytes_moved(tool, own) for own in cells])
 
 
-def _moves(tool: str, repeats: Iterable[Parsed | None]) -> list[tuple[float, float]]:
+def bytes_moved(tool: str, repeats: Iterable[Parsed | None]) -> list[tuple[float, float]]:
     """Return the bandwidth of each repeat, and the size of what it counts; nothing of a tool that counts bytes, or time that
     does not grow with them."""
-    module = _module(tool)
-    if not hasattr(module, "moved"):
-        return []
-    return [one for parsed in repeats if parsed and (one := parsed.once(module.moved))]
+    known, module = [parsed for parsed in repeats if parsed], _module(tool)
+    return module.moved(known) if known and hasattr(module, "moved") else []
 
 
 def _of_sizes(moves: Sequence[Sequence[tuple[float, float]]]) -> list[list[float]] | None:
@@ -311,14 +304,6 @@ def _of_sizes(moves: Sequence[Sequence[tuple[float, float]]]) -> list[list[float
     if not sizes or not all(moves) or max(sizes) <= 1.02 * min(sizes):
         return None
     return [[bandwidth for bandwidth, _ in own] for own in moves]
-
-
-def one_moves(run: Run) -> float | None:
-    """Return the bytes of one of what the `leading` number of a run counts: of an I/O; of a time those that
-    it took. None where nothing tells."""
-    module = _module(run.tool)
-    told = run.parsed.once(module.moved) if run.parsed and hasattr(module, "moved") else None
-    return told[1] if told else None
 
 
 def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
@@ -376,54 +361,69 @@ class Leader(NamedTuple):
 
     words: str  # "bandwidth", "read IOPS", "write total time"
     better: Direction
-    unit: str = ""  # as people say it: "IOPS"; "" where only `leading` knows it
+    unit: str = ""  # as people say it: "IOPS"
     metric: str = ""  # as `Name.tells_of`, at all sizes; "" where it has no name
     step: float = 0.0  # the last digit that is printed, in the base unit; 0: not known
     kind: str = ""  # as `Name.kind`: "Allreduce"
     size: float | None = None  # the message size (B) that it is of, where its run has a curve over sizes
     whose: str = ""  # "read" of several directions or operations of a run
-    number: str = ""  # as `Name.words`, by which answers for programs call it; "" where it has no name
+    name: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _LeaderOf:
-    """The leader of a run, as something that is worked out of its text once."""
+    """The leader of a cell, as something that is worked out of its texts once."""
 
-    run: Run
+    cell: tuple[Run, ...]
 
     def __call__(self, _: Parsed) -> Leader:
-        return _leader(self.run)
+        return _leader(self.cell)
 
 
-def leader(run: Run) -> Leader:
-    """Return what the `leading` number of a run is, in words, and which way is better."""
-    return run.parsed.once(_LeaderOf(run)) if run.parsed else _leader(run)
+def leader(cell: Sequence[Run]) -> Leader:
+    """Return what the number is that stands for the repeats of a cell, in words, and which way is better."""
+    first = next((run.parsed for run in cell if run.parsed), None)
+    return first.once(_LeaderOf(tuple(cell))) if first else _leader(cell)
 
 
-def _leader(run: Run) -> Leader:
-    told = leading(run.tool, run.parsed)
-    found = _number_of(run, told)
+def _leader(cell: Sequence[Run]) -> Leader:
+    run = next((run for run in cell if run.parsed), cell[0])
+    told = leaders(run.tool, *(one.parsed for one in cell))
+    found = _number_of(cell, told)
     if found is not None:
         known = found.name
         return Leader(
             _worded(run, known), known.better, known.said_unit or known.unit, known.family.tells_of, found.step or 0.0,
-            known.kind, _size_of(known), _whose(run, known), known.words,
+            known.kind, _size_of(known), _whose(run, known), known,
         )  # fmt: skip
+    unit = told[0][0] if told else ""
     if told and get_parser(run.tool).METRICS:
-        return Leader(*_QUANTITIES.get(told[0], ("number", "neither")))
-    return Leader(next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither")
+        return Leader(*_QUANTITIES.get(unit, ("number", "neither")), unit)
+    return Leader(next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither", unit)
 
 
-def _number_of(run: Run, told: tuple[str, float] | None) -> Number | None:
-    """Return the number of a run that has a unit and a value, where several have them the first, or that of its tool's LEADS."""
-    leads = getattr(_module(run.tool), "LEADS", "")
+def _number_of(cell: Sequence[Run], told: Sequence[tuple[str, float]]) -> Number | None:
+    """Return the number of a cell that has a unit and a value in each repeat, where several have them the first, or that of its tool's LEADS."""
+    known = [run for run in cell if run.parsed]
+    if not told or len(told) != len(known):
+        return None
+    first, *others = known
+    leads = getattr(_module(first.tool), "LEADS", "")
     found: Number | None = None
-    for n in each_number(run):  # a run may have a million, and all of them equal
-        if (n.name.unit, n.value) == told and (found is None or n.name.metric == leads):
+    for n in each_number(first):  # a run may have a million, and all of them equal
+        if (
+            (n.name.unit, n.value) == told[0]
+            and (found is None or n.name.metric == leads)
+            and all(_value(run, n.name) == of[1] for run, of in zip(others, told[1:], strict=True))
+        ):
             found = n
             if leads in ("", n.name.metric):
                 break
     return found
+
+
+def _value(run: Run, name: Name) -> float | None:
+    return next((n.value for n in each_number(run) if n.name == name), None)
 
 
 def _size_of(name: Name) -> float | None:
@@ -438,7 +438,7 @@ def at_one_size(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> tu
     leaders: of each cell. The size is the first that all have from the largest on that stands for one of them; of times no smaller ones
     are told, which were a cold start in a cell.
     """
-    curves = [[_curve(run) for run in own] for own in cells]
+    curves = [[_curve(run, one.name) for run in own] for own, one in zip(cells, leaders, strict=True)]
     shared = set.intersection(*(set(curve) for own in curves for curve in own)) - {0.0}
     if not shared or any(one.size is None for one in leaders):
         return None
@@ -448,16 +448,15 @@ def at_one_size(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> tu
     return size, {s: [[curve[s] for curve in own] for own in curves] for s in told}
 
 
-def _curve(run: Run) -> dict[float, float]:
-    """Return message size (B) → the number of that size that is what the `leading` one is of its own."""
-    leads = _number_of(run, leading(run.tool, run.parsed))
+def _curve(run: Run, leads: Name | None) -> dict[float, float]:
+    """Return message size (B) → the number of that size that is what the leading one is of its own."""
     if leads is None:
         return {}
 
     def rest(name: Name) -> tuple[object, ...]:
         return (replace(name, part=()), tuple(label for label in name.part if label[0] != SIZE))
 
-    of, found = rest(leads.name), dict[float, float]()
+    of, found = rest(leads), dict[float, float]()
     for number in each_number(run):
         size = _size_of(number.name)
         if size is not None and rest(number.name) == of:
@@ -487,5 +486,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part", "Resolved",
-    "at_one_size", "axis_value", "curve_axis", "curve_numbers", "drawn", "each_number", "has_histograms", "headline", "histograms", "leader", "leaders", "leading", "moved", "no_better", "numbers", "one_moves", "peaks", "ranked", "resolved", "standing", "working_set",
+    "at_one_size", "axis_value", "bytes_moved", "curve_axis", "curve_numbers", "drawn", "each_number", "has_histograms", "headline", "histograms", "leader", "leaders", "leading", "moved", "no_better", "numbers", "peaks", "ranked", "resolved", "standing", "working_set",
 ]  # fmt: skip

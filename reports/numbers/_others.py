@@ -8,7 +8,7 @@ from typing import Final
 
 from parsers import command, get_parser
 from parsers.measurement import Counted, Measurement, Metric, Parsed, Table
-from reports.numbers._repeats import together
+from reports.numbers._repeats import same_in, together
 from reports.numbers.model import Name, Number, Part, part_of
 from reports.results.model import Run
 from reports.text import format as fmt
@@ -77,17 +77,16 @@ def _said(row: Measurement, repeats: Sequence[Parsed]) -> str:
     return f"{row.metric.replace('_', ' ')} {value}"
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    first = _leader(_front(parsed))
-    return (first.unit, first.value) if first else None
-
-
 def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-    """Return what `leading` does, of each repeat that has it the metric that leads in all of them together."""
+    """Return the number that leads by the medians over the repeats, of each repeat."""
     front = [_front(parsed) for parsed in repeats]
-    first = _leader(together(front))
-    of_each = [_leader(parsed, first.metric) for parsed in front] if first else []
-    return [(own.unit, own.value) for own in of_each if own]
+    return values_of(_leader(together(front)), front)
+
+
+def values_of(row: Measurement | None, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    """Return unit and value of a row in each repeat."""
+    found = [same_in(parsed, row) for parsed in repeats] if row else []
+    return [(own.unit, own.value) for own in found if own]
 
 
 def _front(parsed: Parsed) -> Parsed:
@@ -116,16 +115,15 @@ def _common(repeats: Sequence[Parsed], front: int) -> int:
 _RATES: Final = ("bandwidth", "iops")
 
 
-def _leader(parsed: Parsed, of: str = "") -> Measurement | None:
-    """Return the number that stands for a run, or for one metric of it: the largest rate, of a statistic the one over the whole run;
-    without a rate the first number, in the order in which the experiment names its metrics."""
+def _leader(parsed: Parsed) -> Measurement | None:
+    """Return the number that stands for a run: the largest rate, of a statistic the one over the whole run; without a rate the first number,
+    in the order in which the experiment names its metrics."""
     rows = parsed.measurements.rows
     if isinstance(rows, Counted):  # without a row of each number
-        series = [own for own in rows.series if of in ("", own[0])]
-        first = max((s for s in series if s[0] in _RATES), key=lambda s: max(s[2]), default=None)
-        if first:
-            return Measurement(first[0], first[1], max(first[2]), {})
-        return Measurement(series[0][0], series[0][1], series[0][2][0], {}) if series else None
-    listed = [row for row in parsed.measured() if of in ("", row.metric)]
+        first = max((s for s in rows.series if s[0] in _RATES), key=lambda s: max(s[2]), default=None)
+        metric, unit, values = first or next(iter(rows.series), ("", "", ()))
+        index = values.index(max(values)) if first else 0
+        return Measurement(metric, unit, values[index], {"index": index}) if values else None
+    listed = list(parsed.measured())
     rates = [r for r in listed if r.metric in _RATES and r.get("statistic") in (None, "total")]
     return max(rates, key=lambda r: r.value) if rates else next(iter(listed), None)

@@ -60,5 +60,15 @@ def _middle(values: tuple[float, ...]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
+def same_in(parsed: Parsed, row: Measurement) -> Measurement | None:
+    """Return the row of a text with the metric and the labels of `row`."""
+    rows, index = parsed.measurements.rows, row.get("index")
+    if isinstance(rows, Counted) and isinstance(index, int):  # without a row of each number
+        series = (values for metric, unit, values in rows.series if (metric, unit) == (row.metric, row.unit))
+        found = next((values[index] for values in series if index < len(values)), None)
+        return None if found is None else row._replace(value=found)
+    return next((own for own in parsed.measured() if _told_by(own) == _told_by(row)), None)
+
+
 def _told_by(row: Measurement) -> tuple[object, ...]:
     return row.metric, row.unit, *((k, v) for k, v in row.labels.items() if k != "repetitions")

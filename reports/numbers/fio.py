@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -311,11 +312,34 @@ def _beside(values: Sequence[float | None], unit: str, step: float) -> str:
     return f"{'/'.join(scale.number(v, step=step) for v in values)} {scale.unit}"
 
 
-def moved(parsed: Parsed) -> tuple[float, float] | None:
-    """Return the bandwidth (B/s) of the direction that moves most, and how many bytes an I/O of it has; None where one is not told."""
-    most = parsed.once(_busiest)
-    iops, bandwidth = _total(job.iops for job in most), _total(job.bandwidth for job in most)
-    return (bandwidth, _block(most, bandwidth / iops)) if iops and bandwidth else None
+class _Rate(NamedTuple):
+    """What a run did in one direction."""
+
+    iops: float  # 1/s
+    bandwidth: float  # B/s; 0 where it is not told
+    size: float  # of an I/O, B; 0 likewise
+
+
+def rates(parsed: Parsed) -> dict[str, _Rate]:
+    """Return direction → what a run did that was asked for."""
+    found: dict[str, _Rate] = {}
+    for direction, own in _asked_for(parsed).items():
+        iops, bandwidth = _total(job.iops for job in own) or 0.0, _total(job.bandwidth for job in own) or 0.0
+        found[direction] = _Rate(iops, bandwidth, _block(own, bandwidth / iops) if bandwidth else 0.0)
+    return found
+
+
+def _busiest(repeats: Sequence[Parsed]) -> list[_Rate]:
+    """Return of each repeat the direction that moves most by the medians over all: the first of those that move as much."""
+    every = [parsed.once(rates) for parsed in repeats]
+    shared = [direction for direction in every[0] if all(direction in own for own in every)]
+    most = max(shared, key=lambda of: statistics.median(own[of].bandwidth for own in every), default=None)
+    return [own[most] for own in every] if most else []
+
+
+def moved(repeats: Sequence[Parsed]) -> list[tuple[float, float]]:
+    """Return of each repeat the bandwidth (B/s) behind its leading number, and the bytes of an I/O; nothing where they are not told."""
+    return [(of.bandwidth, of.size) for of in _busiest(repeats) if of.bandwidth]
 
 
 def _block(own: Sequence[Job], moved: float) -> float:
@@ -333,15 +357,9 @@ _IN_FLIGHT: Final = 0.05
 """Bytes over those of I/Os that were done, as a share."""
 
 
-def _busiest(parsed: Parsed) -> Sequence[Job]:
-    every = _asked_for(parsed).values()
-    return max(every, key=lambda own: _total(job.bandwidth for job in own) or 0.0, default=())
-
-
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the IOPS of the direction that moves most, which `headline` says: the first of those that move as much."""
-    iops = _total(job.iops for job in parsed.once(_busiest))
-    return ("1/s", iops) if iops else _others.leading(parsed)
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    """Return the IOPS of the direction that moves most."""
+    return [("1/s", of.iops) for of in _busiest(repeats)] or _others.leaders(repeats)
 
 
 # --- what a run asked for, and what it costs ---------------------------------------------------------------

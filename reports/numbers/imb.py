@@ -163,15 +163,10 @@ def _values(row: Timing, repeats: Sequence[Parsed]) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the largest bandwidth of PingPong, else what stands for the first line with bytes, past a cold start."""
-    found = leaders([parsed])
-    return found[0] if found else None
-
-
 def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-    """Return the `leading` number of each repeat that has it: of one line."""
-    if peaks := [peak for parsed in repeats if (peak := _peak(parsed))]:
+    """Return the largest bandwidth of PingPong, else what stands for the first line with bytes, past a cold start."""
+    peaks = [peak for parsed in repeats if (peak := _peak(parsed))]
+    if len(peaks) == len(repeats):
         return [("B/s", peak) for peak in peaks]
     _, first = _first(repeats)
     return (

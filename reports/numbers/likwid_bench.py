@@ -24,9 +24,8 @@ def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     )
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    first = _bandwidth(parsed)
-    return (first.unit, first.value) if first else None
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    return _others.values_of(_bandwidth(together(repeats)), repeats)
 
 
 def _bandwidth(parsed: Parsed) -> Measurement | None:

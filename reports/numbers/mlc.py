@@ -29,9 +29,9 @@ AT_PEAK: Final = "latency/peak"
 """The row of its most bandwidth."""
 
 
-def numbers(run: Run) -> Iterator[Number]:
+def numbers(of: Run | Parsed) -> Iterator[Number]:
     """Give the latency and bandwidth of each row of each table, and what each loaded-latency curve offers."""
-    found = entries(run)
+    found = entries(of)
     several = len({row.turn for row in found}) > 1  # a run of a text that holds one needs no number
     turns: Counter[tuple[str, str, Part]] = Counter()
     for row in found:
@@ -48,7 +48,7 @@ def numbers(run: Run) -> Iterator[Number]:
             metric=row.metric, unit=metric.unit, better=metric.better, kind=kind, part=part, made_of=ALONE if alone else ""
         )  # fmt: skip
         yield Number(name=name, value=row.value, step=step)
-    for rows in _curves(run).values():
+    for rows in _curves(of).values():
         if len(rows) >= 4:
             yield from _offers(_part(rows[0], several), _offered(rows))
 
@@ -177,11 +177,23 @@ def _from_to(part: _Part) -> str:
     return f"{fmt.ends(*(scale.number(of(part.values), step=part.step) for of in (min, max)))} {scale.unit}"
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the largest bandwidth; without one the lowest latency."""
-    rows = entries(parsed)
-    bandwidths = [row.value for row in rows if row.metric == "bandwidth"]
-    latencies = [row.value for row in rows if row.metric == "latency"]
-    if bandwidths:
-        return "B/s", max(bandwidths)
-    return ("ns", min(latencies)) if latencies else None
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    """Return the largest bandwidth, of a loaded-latency curve its peak; without one the lowest latency."""
+    every = [parsed.once(_by_name) for parsed in repeats]
+    medians = {
+        name: statistics.median(own[name] for own in every)
+        for name in every[0]
+        if all(name in own for own in every)
+    }
+    rates = [name for name in medians if name.unit == "B/s"]
+    leads = max(rates, key=lambda name: (medians[name], name.derived), default=None) or min(
+        medians, key=medians.__getitem__, default=None
+    )
+    return [(leads.unit, own[leads]) for own in every] if leads else []
+
+
+def _by_name(parsed: Parsed) -> dict[Name, float]:
+    found: dict[Name, float] = {}
+    for number in numbers(parsed):
+        found.setdefault(number.name, number.value)
+    return found

@@ -29,10 +29,9 @@ def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     return f"{statistic}{first.metric.replace('_', ' ')} {value}{spread}{at}{more}"
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
     """Return the largest bandwidth, without one the first figure that has a direction."""
-    found = _leading(_directed(parsed))
-    return None if found is None else (found.unit, found.value)
+    return _others.values_of(_leading(_directed(together(repeats))), repeats)
 
 
 def _leading(rows: Sequence[Measurement]) -> Measurement | None:

@@ -182,17 +182,36 @@ def _over(repeats: Sequence[Mapping[T, float]]) -> dict[T, float]:
     return {key: statistics.median(own[key] for own in repeats) for key in keys}
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the time of all files together, of a loop that of a turn, else the median of the first operation."""
-    value = first(parsed, "total_time") or _per_turn(parsed)
-    value = value or next(iter(latencies(parsed).values()), {}).get("p50")
-    return None if value is None else ("ns", value)
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    """Return the first of `times_of` that all repeats have."""
+    every = [parsed.once(times_of) for parsed in repeats]
+    leads = next((one for one in every[0] if all(one in own for own in every)), None)
+    return [("ns", own[leads]) for own in every] if leads else []
 
 
-def moved(parsed: Parsed) -> tuple[float, float] | None:
-    """Return the bandwidth (B/s) of what `leading` takes for all files together, and how many bytes these have; None of anything else."""
-    time, size = first(parsed, "total_time"), parsed.facts.get("bytes")
-    return (size / (time * 1e-9), size) if time and isinstance(size, int) and size else None
+def times_of(parsed: Parsed) -> dict[tuple[object, ...], float]:
+    """Return what may stand for a run, the first first: the time of all files together, of a loop that of a turn, the median of an operation."""
+    found: dict[tuple[object, ...], float] = {}
+    for time in times(parsed):
+        if time.metric == "total_time":
+            found.setdefault(("total", time.target, time.op), time.value)
+    of_each = latencies(parsed)
+    turns = [
+        (("turn", of), median / n) for of, n in turns_of(parsed).items() if (median := of_each[of].get("p50"))
+    ]
+    return found | dict(turns) | {("median", of): own["p50"] for of, own in of_each.items() if "p50" in own}
+
+
+def moved(repeats: Sequence[Parsed]) -> list[tuple[float, float]]:
+    """Return of each repeat the bandwidth (B/s) of all files together, and how many bytes these have; nothing of anything else."""
+    if not any(first(parsed, "total_time") for parsed in repeats):
+        return []
+    sizes = (parsed.facts.get("bytes") for parsed in repeats)
+    return [
+        (size / (ns * 1e-9), size)
+        for (_, ns), size in zip(leaders(repeats), sizes, strict=False)
+        if isinstance(size, int) and size
+    ]
 
 
 def _per_turn(parsed: Parsed) -> float | None:

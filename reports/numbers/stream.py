@@ -84,13 +84,9 @@ def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
     return ""
 
 
-def leading(parsed: Parsed) -> tuple[str, float] | None:
-    triad = _triad(parsed)
-    return None if triad is None else ("B/s", triad)
-
-
-def _triad(parsed: Parsed) -> float | None:
-    return _rate("triad", parsed)
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    rates = [rate for parsed in repeats if (rate := _rate("triad", parsed)) is not None]
+    return [("B/s", rate) for rate in rates] if len(rates) == len(repeats) else []
 
 
 def _rate(kernel: str, parsed: Parsed) -> float | None:

@@ -83,7 +83,7 @@ def _row(runs: Sequence[Run], tried: int) -> Iterable[tuple[tuple[str, ...], lis
     units = {unit for own in told for unit, _ in own}
     if len(units) != 1 or not numbers.have_best(cells, leaders):
         return
-    unit = leader.unit or units.pop()
+    unit = leader.unit
     values, at = [[value for _, value in own] for own in told], ""
     if any(one.size is not None for one in leaders):
         found = numbers.at_one_size(cells, leaders)

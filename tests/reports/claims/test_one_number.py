@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from pinsweep.cli import cli
 from reports.draw.figure import Figure
 from reports.numbers import histograms, numbers
-from reports.numbers.fio import asked, headline, in_flight, leading, peaks_within, printed, summaries
+from reports.numbers.fio import asked, headline, in_flight, leaders, peaks_within, printed, summaries
 from reports.report import build
 from reports.results import model
 from reports.results.load import load
@@ -267,7 +267,7 @@ def test_two_jobs_ask_for_two_in_flight(tmp_path: Path) -> None:
         sum(part["iops"] * part["lat_ns"]["mean"] * 1e-9 for part in parts)
     )
     assert found.parsed is not None
-    assert leading(found.parsed) == ("1/s", pytest.approx(sum(part["iops"] for part in parts)))
+    assert leaders([found.parsed]) == [("1/s", pytest.approx(sum(part["iops"] for part in parts)))]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_the_time_of_a_loop_is_that_of_one_turn(loops: Path) -> None:
     one, thousand = (next(r for r in results.runs if r.options["iterations"] == n) for n in (1, 1000))
 
     assert numbers.leading("poke", thousand.parsed) == ("ns", pytest.approx(6.02, rel=0.01))
-    assert numbers.leader(one).words == numbers.leader(thousand).words == "time per iteration p50"
+    assert numbers.leader([one]).words == numbers.leader([thousand]).words == "time per iteration p50"
     assert "median 6.02 µs, 6.02 ns a turn" in show.show_result(loops)
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from orchestrator.model import Cell
+from parsers import get_parser
+from parsers.errors import ParseError
+from parsers.measurement import Parsed, Table
 from reports import numbers
+from reports.export import record
 from reports.numbers import fio
 from reports.readings import Reading
 from reports.readings.fio import Job
@@ -28,7 +35,7 @@ def test_of_many_runs_only_what_stands_for_each_is_kept(
         return {*(run.parsed._once or ())} if run.parsed else set()
 
     def stands(run: Run) -> set[object]:
-        return {fio.leading, fio.moved, fio.mixed, numbers._LeaderOf(run)}
+        return {fio.rates, fio.mixed, numbers._LeaderOf((run,))}
 
     assert any(kept(run) > stands(run) - {fio.mixed} for (run,) in cells)
 
@@ -44,15 +51,17 @@ def test_of_many_runs_what_stands_for_a_cell_is_read_once(
     """A report of 100 000 runs read each cell a second time for the words of that number."""
     results = load([make.full(tmp_path / "r.db")])
     runs = [run for tool in results.tools for run in results.good(tool)]
-    before = [(numbers.leader(run), numbers.resolved(run)) for run in runs]
+    before = [(numbers.leader([run]), numbers.resolved(run)) for run in runs]
     for run in runs:
-        numbers.let_go(run)
+        numbers.let_go([run])
     monkeypatch.setattr(Reading, "_all", None)
 
     first = [i for i, run in enumerate(runs) if run.record.repeat == 1]
 
     assert len(first) > 3
-    assert [(numbers.leader(runs[i]), numbers.resolved(runs[i])) for i in first] == [before[i] for i in first]
+    assert [(numbers.leader([runs[i]]), numbers.resolved(runs[i])) for i in first] == [
+        before[i] for i in first
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,3 +78,37 @@ def test_an_io_has_the_block_size_that_its_jobs_print(printed: set[str], moved: 
     jobs = [cast("Job", SimpleNamespace(options={"bs": bs} if bs else {})) for bs in printed]
 
     assert fio._block(jobs, moved) == size
+
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+TOOLS = ("fio", "imb", "likwid_bench", "mlc", "osu", "poke", "stream")
+TEXTS = [(path.parent.name, path) for tool in TOOLS for path in sorted((FIXTURES / tool).glob("*.out"))]
+
+
+def repeat_of(tool: str, parsed: Parsed, seed: int) -> Run:
+    """A repeat in which each number of a text is up to three times as large or as small."""
+    rng, rows = random.Random(seed), parsed.measurements.rows
+    moved = tuple((*row[:-1], float(cast("float", row[-1])) * 3 ** rng.uniform(-1, 1)) for row in rows)
+    table = Table(columns=parsed.measurements.columns, rows=moved)
+    told = SimpleNamespace(run_id=seed, point_id="p", repeat=seed, capture=None, placement=None)
+    return Run(
+        file="f", session=cast("Any", SimpleNamespace(topology=None)), cell=Cell(sweep="s", tool=tool, options={}), sweep_title="", record=cast("Any", told), where="h",
+        parsed=dataclasses.replace(parsed, tables={**parsed.tables, "measurements": table}),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "path"), TEXTS, ids=lambda of: getattr(of, "stem", of))
+def test_what_leads_a_cell_is_one_number_in_every_repeat(tool: str, path: Path) -> None:
+    """Of a mix `leading` was ±0 % where its reads had ±25 %: in each repeat it was the better direction."""
+    try:
+        parsed = get_parser(tool).parse(path.read_text())
+    except ParseError:
+        return
+    runs = [repeat_of(tool, parsed, seed) for seed in range(1, 5)]
+    told = record._leading(runs)
+
+    if told and told["number"]:
+        same = [own for own in record._numbers(runs, {}) if own["number"] == told["number"]]
+        ends = {name: told[name] for name in ("median", "low", "high")}
+        assert [{name: own[name] for name in ends} for own in same] == [ends]
+        assert told["low"] < told["high"]

@@ -36,7 +36,7 @@ def test_the_number_that_leads_is_read_and_no_more(path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(numbers, "each_number", first)
 
-    assert numbers.leader(run).better == "lower"
+    assert numbers.leader([run]).better == "lower"
 
 
 def test_of_very_many_coarse_numbers_the_first_are_held(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
