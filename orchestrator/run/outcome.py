@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from orchestrator.model import Outcome, Plan, PlannedRun, Status, Tried
 from orchestrator.tools import get_tool
@@ -106,13 +107,11 @@ def judge(
         parsed = parse_text(run.tool, text, run.cell.options)
         complaint = verdict(parsed, run, stdout, stderr)
     except ParseError as error:
-        return "failed", how + (words(stderr, stdout) if how else str(error)), None
+        parsed, complaint = None, str(error)
     except Exception as error:  # a bug of a parser must not cost the run, nor the sweep
         return "failed", f"{how}its output could not be read: {type(error).__name__}: {error}"[:400], None
-    if how:
-        return "failed", how + (complaint or words(stderr, stdout)), parsed
-    if complaint:
-        return "failed", complaint, parsed
+    if how or complaint:
+        return "failed", how + _cause(complaint, parsed, stderr, stdout, failed=bool(how)), parsed
     if mismatches:
         return "misplaced", "; ".join(mismatches), parsed
     if disturbances:
@@ -131,16 +130,48 @@ def verdict(parsed: Parsed, run: PlannedRun, stdout: str, stderr: str) -> str:
     return tool.complaint(parsed, stdout, stderr, run.cell)
 
 
-def words(*texts: str) -> str:
-    """Return what the first text that says something says: all of it if it is short, else its first and last line.
+def _cause(complaint: str, parsed: Parsed | None, *texts: str, failed: bool) -> str:
+    """Return why a run has no result, by the tool's own words and by what its output lacks.
 
-    The cause stands first where a tool prints its usage after it, and last where it prints a traceback before it.
+    A tool that failed before its first figure has a text that breaks off: the complaint follows from that, and is left out.
     """
-    for text in texts:
-        lines = [line.strip() for line in text.splitlines() if any(sign.isalnum() for sign in line)]
-        if lines:
-            return "; ".join(lines if len(lines) <= 3 else [lines[0], "…", lines[-1]])[:400]
-    return "it printed nothing"
+    has_figures = parsed is not None and bool(parsed.measurements.rows)
+    if failed and not (complaint and has_figures):
+        return words(*texts)
+    return "; ".join(filter(None, [complaint, words(*texts) if error_lines(*texts) else ""]))
+
+
+def words(*texts: str) -> str:
+    """Return the lines that look like an error, after the first text that is not empty if it has no such line.
+
+    Of more than three lines these are the first and the last: the cause comes before a tool's usage, and after a traceback.
+    """
+    text = next((text for text in texts if any(sign.isalnum() for sign in text)), "")
+    lines = [line.strip() for line in text.splitlines() if any(sign.isalnum() for sign in line)]
+    lines = [*([] if error_lines(text) else lines), *error_lines(*texts)]
+    return "; ".join(lines if len(lines) <= 3 else [lines[0], "…", lines[-1]])[:400] or "it printed nothing"
+
+
+_ERROR: Final = re.compile(
+    r"error|fail|unable|can(?:no|')t|could ?n[o']t|denied|not (?:permitted|support|found|exist)|n't support|unsupported|unrecogni|invalid"
+    r"|no such|no space|abort|killed|signal|fault|refused|exception|bad_alloc|out of (?:range|memory)|too (?:large|small|many)|=\s+RANK \d",
+    re.IGNORECASE,
+)
+_PROCESS: Final = re.compile(r"\bpid[ =]\d+,? ?", re.IGNORECASE)
+"""Another one in each run: equal reasons are equal texts."""
+
+_ENDED_RANK: Final = re.compile(r"^=\s+RANK .*\n=\s+KILLED BY SIGNAL: 9\b.*$", re.MULTILINE)
+"""hydra kills the other ranks when one has failed, and reports them all, in any order."""
+
+
+def error_lines(*texts: str) -> list[str]:
+    """Return the different lines of a tool's output that look like an error; JSON is no such line."""
+    text = "\n".join(texts)
+    for part in (_ENDED_RANK.sub("", text), text):
+        lines = (line.strip() for line in part.splitlines() if _ERROR.search(line))
+        if found := dict.fromkeys(_PROCESS.sub("", line)[:190] for line in lines if line[0] not in '"{'):
+            return list(found)
+    return []
 
 
 def last_use(runs: Iterable[PlannedRun]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -94,6 +95,56 @@ def test_a_parser_that_stumbles_costs_neither_the_run_nor_the_sweep(monkeypatch:
     )
 
 
+BOXES = """\
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   RANK 0 PID 5 RUNNING AT a
+=   KILLED BY SIGNAL: 9 (Killed)
+=========
+=   RANK 1 PID 6 RUNNING AT a
+=   KILLED BY SIGNAL: 7 (Bus error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "options", "outcome", "words"),
+    [
+        (
+            "fio",
+            {"rw": "randread"},
+            Outcome(
+                exit_code=1,
+                stdout=b"fio: io_u error on file f: Invalid argument: read offset=512, buflen=512\n"
+                b'{"fio version": "fio-3.33", "jobs": [{"jobname": "u", "groupid": 0, "error": 22, "read": {}}]}',
+            ),
+            "io_u error on file f: Invalid argument: read offset=512, buflen=512",
+        ),
+        (
+            "mlc",
+            {"mode": "idle_latency"},
+            Outcome(exit_code=1, stdout=b"Intel(R) Memory Latency Checker - v3.5\nMSR fread error!\n"),
+            "MSR fread error!",
+        ),
+        (
+            "stream",
+            {"threads": 2},
+            Outcome(
+                exit_code=134,
+                stdout=b"STREAM version $Revision: 5.10 $\nArray size = 80000000 (elements)\n",
+                stderr=b"OMP: Error #179: Function Can't open SHM2 failed:\n",
+            ),
+            "OMP: Error #179: Function Can't open SHM2 failed:",
+        ),
+    ],
+)
+def test_a_failure_has_the_words_of_the_tool(
+    tool: str, options: dict[str, Any], outcome: Outcome, words: str
+) -> None:
+    run = replace(planned(), tool=tool, cell=Cell(sweep="s", tool=tool, options=options, axes=()))
+    status, reason, _ = judge(run, outcome)
+    assert status == "failed"
+    assert words in reason
+
+
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
@@ -102,6 +153,13 @@ def test_a_parser_that_stumbles_costs_neither_the_run_nor_the_sweep(monkeypatch:
         (("a\nb\n",), "a; b"),
         (("cause\nusage 1\nusage 2\nusage 3\n",), "cause; …; usage 3"),
         (("---\n\n",), "it printed nothing"),
+        (("panic\n", "v 1\n0 errors\n"), "panic; 0 errors"),
+        (("", 'fio: pid=7, err=1, error=x\n{\n"error" : 1\n}\n'), "fio: err=1, error=x"),
+        (("", BOXES), "=   RANK 1 RUNNING AT a; =   KILLED BY SIGNAL: 7 (Bus error)"),
+        (
+            ("Abort(7): Fatal error\n", "=   RANK 0 PID 5 RUNNING AT a\n=   KILLED BY SIGNAL: 9 (Killed)\n"),
+            "Abort(7): Fatal error",
+        ),
     ],
 )
 def test_words_are_the_first_and_the_last_that_say_something(texts: tuple[str, ...], expected: str) -> None:
