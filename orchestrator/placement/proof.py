@@ -4,6 +4,7 @@
 `misplaced`. What is compared:
 
 - every PU that a thread of the tool may use belongs to the placement, and to the group of its own rank
+- as many threads as requested, at one look at least
 - no crowd: where there are as many threads as PUs, all PUs are in use
 - the memory policy is the one that numactl was asked to set, and the cpuset still allows its nodes
 
@@ -12,9 +13,11 @@ Launchers (mpirun and its proxies) start before numactl does and are left out.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -215,6 +218,19 @@ def last_look(pid: int, proc: str = "/proc") -> Process | None:
         return None
     mems = parse_cpulist(values.get("Mems_allowed_list", ""))
     return Process(pid=pid, name=values["Name"], threads=(thread,), mems_allowed=mems)
+
+
+def allowed_cpus(cpus: Collection[int]) -> frozenset[int]:
+    """Return those of `cpus` that the cpuset of this process, which is the tool's, still has. The kernel is asked by a mask, which is put back."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cpus)
+        return frozenset(os.sched_getaffinity(0))
+    except OSError as error:
+        return frozenset() if error.errno == errno.EINVAL else frozenset(cpus)  # EPERM: it cannot be asked
+    finally:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, before)
 
 
 def _status(pid: int, proc: str) -> dict[str, str]:

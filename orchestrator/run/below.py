@@ -42,9 +42,10 @@ class Below:
             self._add(pid)
         self._looked = time.monotonic()
 
-    def look(self) -> None:
-        """See whether one of them is stopped now."""
+    def look(self, tool: int) -> None:
+        """See whether one of them is stopped now; the first time, find them."""
         if not self._children:
+            self.find(tool)
             return
         for file in list(self._children.values()):
             for pid in map(int, _read(file, 1 << 12).split()):

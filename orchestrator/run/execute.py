@@ -259,7 +259,7 @@ class _Sweep:
         if not outcome.unended:
             self.scratch.settle(run.writes)
         disturbances = () if self.rules.allow_disturbed else evidence.texts
-        status, reason, parsed = judge(run, outcome, monitor.mismatches(), disturbances)
+        status, reason, parsed = judge(run, outcome, monitor.mismatches(outcome.wall_s), disturbances)
         record = RunRecord(
             run_id=0,
             point_id=run.cell.point_id,

@@ -2,21 +2,28 @@
 
 `orchestrator.placement.proof` sees and compares; `orchestrator.run.process` looks, early (EARLY_GAPS_S) and late (LOOKS times,
 once it has settled down), and the watchdog looks once more, at the tool's main thread when it has ended. A run is judged by its
-late looks where it lived long enough for them, else by the early ones, and always by the last one.
+late looks where it lived long enough for them, else by the early ones, and always by the last one. Threads are counted at each look:
+a run that was looked at for most of its time, and never had as many as requested, had fewer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import PlannedRun
 from orchestrator.placement import proof
 from orchestrator.run.process import LOOKS
 from orchestrator.tools import get_tool
+
+LOOKED_SHARE: Final = 0.5
+LOOKED_MIN_S: Final = 0.1
+"""For so long of its time a run is looked at before its threads are said to be too few: they may start late."""
 
 
 class PlacementMonitor:
@@ -28,7 +35,13 @@ class PlacementMonitor:
     def __init__(self, run: PlannedRun) -> None:
         self._asked = run.placement
         threads = get_tool(run.tool).shape(run.cell.options)[0]
+        if threads == "cores" and run.placement:
+            threads = len(run.placement.groups[0].cpus)
         self._threads = threads if isinstance(threads, int) else 1
+        self._max_threads = 0  # of all looks
+        self._begun = self._looked = 0.0  # the first look and the last one
+        self._settled = False
+        self._allowed: frozenset[int] | None = None  # PUs that the cpuset had at the end
         self._processes: tuple[proof.Process, ...] = ()
         self._own_cpus: frozenset[int] = frozenset()
         self._early: list[list[proof.Mismatch]] = []
@@ -43,17 +56,33 @@ class PlacementMonitor:
             return False
         self._processes = processes
         self._own_cpus = frozenset(os.sched_getaffinity(0))
+        self._looked = time.monotonic()
+        self._begun = self._begun or self._looked
+        self._max_threads = max(
+            self._max_threads, sum(len(p.threads) for p in proof.tool_processes(processes))
+        )
         settled = proof.settled(self._asked, processes, self._threads)
+        self._settled |= settled
         found = proof.mismatches(self._asked, processes)
         if early:
             self._early.append(found if settled else self._lasting(found))
         else:
-            self._late.append(self._not_coming_right(found, settled=settled))
-        return settled and not found
+            self._late.append(self._not_coming_right(found))
+        return self._settled and not found
+
+    def has_changed(self) -> bool:
+        """Tell whether a thread has another mask than at the last look; by system calls alone."""
+        for thread in (thread for process in self._processes for thread in process.threads):
+            with contextlib.suppress(OSError):  # it has ended
+                if os.sched_getaffinity(thread.tid) != thread.cpus:
+                    return True
+        return False
 
     def last_look(self, seen: Mapping[str, Any]) -> None:
         """Take what the watchdog saw of the tool's main thread when it had ended (`watchdog.Ended.last`)."""
+        assert self._asked is not None
         self._own_cpus = frozenset(os.sched_getaffinity(0))
+        self._allowed = proof.allowed_cpus(self._asked.cpus)
         thread = proof.Thread(tid=seen["pid"], cpus=frozenset(seen["cpus"]), last_cpu=None)
         process = proof.Process(
             pid=seen["pid"],
@@ -66,8 +95,8 @@ class PlacementMonitor:
         ):  # a launcher is nowhere on purpose; numactl could not start the tool
             self._last = process
 
-    def mismatches(self) -> list[str]:
-        """Return what was not as asked.
+    def mismatches(self, wall_s: float) -> list[str]:
+        """Return what was not as asked of a run of `wall_s` seconds.
 
         Of late looks two have to agree, of ranks three: inside MPI_Init Open MPI (its psm, timing the clock) is on PU 0 for
         0.2 s on purpose. A run that ended before has to agree in all looks that there were, of ranks in two at least. The last
@@ -82,7 +111,8 @@ class PlacementMonitor:
         agreed = (
             [m.text for m in looks[-1] if all(m in look for look in looks)] if len(looks) >= needed else []
         )
-        return agreed or [f"{mismatch.text} (seen at its end)" for mismatch in self._at_end()]
+        at_end = [f"{mismatch.text} (seen at its end)" for mismatch in self._at_end()]
+        return [*(agreed or at_end), *self._missing_threads(wall_s)]
 
     def seen(self, wall_s: float) -> dict[str, Any] | None:
         """Return what is kept of the looks, with a note where the run of `wall_s` seconds was too short for them."""
@@ -104,17 +134,32 @@ class PlacementMonitor:
         assert self._asked is not None
         return [m for m in found if m.of in ("PUs", "cpuset")] if len(self._asked.groups) == 1 else []
 
-    def _not_coming_right(self, found: list[proof.Mismatch], *, settled: bool) -> list[proof.Mismatch]:
+    def _missing_threads(self, wall_s: float) -> Iterator[str]:
+        asked = self._threads * len(self._asked.groups) if self._asked else 0
+        is_known = wall_s >= LOOKED_MIN_S and self._looked - self._begun >= LOOKED_SHARE * wall_s
+        if is_known and self._max_threads < asked:
+            yield f"threads at once: {self._max_threads} at most, asked for {asked}"
+
+    def _not_coming_right(self, found: list[proof.Mismatch]) -> list[proof.Mismatch]:
         """Return what a late look has found, without what may still come right: all of it in the last looks."""
         if len(self._late) + 2 >= LOOKS:
             return found
-        if not settled:  # ranks that have not started yet
+        if not self._settled:  # ranks that have not started yet
             return []
         # Intel MPI lifts the policy for some 0.3 s of MPI_Init
         return [mismatch for mismatch in found if mismatch.of != "policy"]
 
     def _at_end(self) -> list[proof.Mismatch]:
         """Return what the last look shows. Of a main thread alone: its PUs and its cpuset."""
-        if self._asked is None or self._last is None or len(self._asked.groups) != 1:
+        if self._asked is None:
             return []
-        return [m for m in proof.mismatches(self._asked, [self._last]) if m.of in ("PUs", "cpuset")]
+        found: list[proof.Mismatch] = []
+        if self._last is not None and len(self._asked.groups) == 1:
+            found = [m for m in proof.mismatches(self._asked, [self._last]) if m.of in ("PUs", "cpuset")]
+        wanted = frozenset(self._asked.cpus)
+        if not found and self._allowed is not None and self._allowed != wanted:
+            cpus = format_cpulist(self._allowed) or "none"
+            found.append(
+                proof.Mismatch("PUs", f"the cpuset allows PUs {cpus}, asked for {format_cpulist(wanted)}")
+            )
+        return found

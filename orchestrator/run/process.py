@@ -93,6 +93,8 @@ class Looks(Protocol):
 
     def look(self, pid: int, *, early: bool) -> bool: ...
 
+    def has_changed(self) -> bool: ...
+
     def last_look(self, seen: Mapping[str, Any]) -> None: ...
 
 
@@ -104,21 +106,29 @@ class _Gaps:
         self._below = below
         self._early = list(EARLY_GAPS_S) if looks else []
         self._late = [LOOK_EVERY_S] * LOOKS if looks else []
+        self._is_settled = looks is None
+        self._begun = time.monotonic()
 
     def next_s(self, otherwise: float) -> float:
-        return next(iter(self._early or self._late), otherwise)
+        if kind := self._early or self._late:
+            return kind[0]
+        return otherwise if self._is_settled else min(otherwise, (time.monotonic() - self._begun) / 10)
 
     def look(self, pid: int) -> None:
-        """Look; seen enough, the others of its kind are left out. After the last look only stopped processes below are looked for."""
+        """Look; if enough was seen, the others of this kind are left out. After them it is looked only for stopped processes below, and
+        for threads with another mask, which two more looks have to confirm."""
         kind = self._early or self._late
-        if self._looks and kind:
-            kind.pop(0)
-            if self._looks.look(pid, early=kind is self._early):
+        if self._looks and (kind or not self._is_settled):
+            del kind[:1]
+            self._is_settled = self._looks.look(pid, early=kind is self._early)
+            if self._is_settled:
                 kind.clear()
             if not self._early and not self._late:
-                self._below.find(pid)
-        else:
-            self._below.look()
+                self._below.look(pid)
+        elif self._looks:
+            self._below.look(pid)
+            if self._looks.has_changed():
+                self._late = [LOOK_EVERY_S] * 2
 
 
 def run_process(
@@ -136,7 +146,7 @@ def run_process(
     """Run `argv` to its end, to its timeout or to a stop. Whatever it started has ended, too, when this returns.
 
     `looks` sees the tool EARLY_GAPS_S after its start, and then every LOOK_EVERY_S, LOOKS times; of both, no more once it has
-    said True; and once more when it has ended. For all the rest this process sleeps. The tool gets the mask `cpus` (none: that
+    said True; more of them until it has, or once a thread has another mask; and once more when it has ended. For all the rest this process sleeps. The tool gets the mask `cpus` (none: that
     of this process), and the watchdog waits on the CPUs `housekeeping` if there are any. Output goes to files in memory, never
     to a device that may be under test.
     """

@@ -147,6 +147,9 @@ def test_the_tool_has_the_whole_mask_while_the_watchdog_waits_elsewhere(
                 (tmp_path / "seen").touch()
             return True
 
+        def has_changed(self) -> bool:
+            return False
+
         def last_look(self, seen: object) -> None: ...
 
     with Waiting() as waiting, Stop() as stop:

@@ -28,6 +28,9 @@ class OnceBegun:
     def look(self, pid: int, *, early: bool) -> bool:
         return bool(began(self.folder))
 
+    def has_changed(self) -> bool:
+        return False
+
     def last_look(self, seen: Mapping[str, Any]) -> None:
         pass
 
@@ -38,8 +41,8 @@ def test_a_stop_of_what_the_tool_started_is_seen(
     class Counted(Below):
         looks = 0
 
-        def look(self) -> None:
-            super().look()
+        def look(self, tool: int) -> None:
+            super().look(tool)
             Counted.looks += bool(self._states)
 
     def stop_it() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import Cell, Group, Placement, PlannedRun
 from orchestrator.placement.place import numactl
 from orchestrator.run.monitor import PlacementMonitor
@@ -43,7 +45,7 @@ def watched(
     assert outcome.exit_code == 0, outcome.stderr
     seen = monitor.seen(outcome.wall_s)
     assert seen is not None
-    return monitor.mismatches(), seen
+    return monitor.mismatches(outcome.wall_s), seen
 
 
 def test_a_run_of_a_few_milliseconds_is_seen_at_its_end(watchdog: Watchdog) -> None:
@@ -81,8 +83,8 @@ def test_one_look_is_enough_for_a_short_run(
                 monitor.argv, {}, watchdog=watchdog, timeout_s=PATIENCE_S, stop=stop, looks=monitor, cwd=str(tmp_path)
             )  # fmt: skip
 
-    assert right.mismatches() == []
-    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in wrong.mismatches()[0]
+    assert right.mismatches(0.0075) == []
+    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in wrong.mismatches(0.0075)[0]
     seen = right.seen(0.05)
     assert seen is not None
     assert "note" not in seen
@@ -124,20 +126,59 @@ def test_a_run_that_moves_when_all_was_as_asked_is_caught_by_where_it_ends(
     assert seen["at_end"] == {"cpus": str(CPUS[-1])}
 
 
+def test_a_child_that_moves_when_all_was_as_asked_is_caught_while_it_runs(
+    watchdog: Watchdog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("orchestrator.run.process.OUTPUT_CHECK_S", 0.05)
+    script = f"cd {tmp_path}; sleep 9 & {WAITS}; taskset -cp {CPUS[-1]} $!; sleep 0.6; kill $!"
+
+    found, _ = watched(watchdog, planned("sh", "-c", script), MovesOnceProven)
+
+    (text,) = found
+    assert text.startswith("sleep (")
+    assert text.endswith(f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}")
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [("exec sleep 0.4", ["threads at once: 1 at most, asked for 2"]), ("sleep 0.3 & wait", [])],
+)
+def test_threads_that_were_never_there_are_missed(
+    watchdog: Watchdog, script: str, expected: list[str]
+) -> None:
+    run = planned("sh", "-c", script)
+    run = replace(run, cell=replace(run.cell, options={"threads": 2}))
+
+    assert watched(watchdog, run)[0] == expected
+
+
+def test_a_cpuset_that_lost_cpus_of_the_run_is_seen_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monitor = PlacementMonitor(planned("true", groups=(Group(cpus=tuple(CPUS)),)))
+    monkeypatch.setattr("orchestrator.placement.proof.allowed_cpus", lambda _: frozenset(CPUS[-1:]))
+
+    monitor.last_look({"pid": 7, "name": "true", "cpus": CPUS[-1:], "mems_allowed": [0]})
+
+    asked = format_cpulist(CPUS)
+    assert monitor.mismatches(0.01) == [
+        f"the cpuset allows PUs {CPUS[-1]}, asked for {asked} (seen at its end)"
+    ]
+
+
 def test_what_is_not_seen_is_said() -> None:
     one = PlacementMonitor(planned("true"))
     ranks = PlacementMonitor(planned("true", groups=(HERE, HERE)))
     unseen = one.seen(0.0075)
     assert unseen is not None
     assert (unseen["note"], unseen["processes"]) == ("placement not seen (ended within 8 ms)", [])
-    assert ranks.mismatches() == []
+    assert ranks.mismatches(0.0075) == []
 
     one.last_look({"pid": 7, "name": "true", "cpus": [CPUS[0]], "mems_allowed": [0]})
     seen = one.seen(0.0075)
     assert seen is not None
     assert seen["note"] == "at its end only (ended within 8 ms), its memory policy not at all"
     assert [process["cpus"] for process in seen["processes"]] == [str(CPUS[0])]
-    assert one.mismatches() == []
+    assert one.mismatches(0.0075) == []
 
 
 def test_a_launcher_s_own_place_is_nobody_s() -> None:
@@ -145,4 +186,4 @@ def test_a_launcher_s_own_place_is_nobody_s() -> None:
 
     monitor.last_look({"pid": 7, "name": "mpiexec.hydra", "cpus": CPUS, "mems_allowed": [0]})
 
-    assert monitor.mismatches() == []
+    assert monitor.mismatches(0.0075) == []

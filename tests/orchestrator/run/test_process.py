@@ -119,6 +119,9 @@ class Looks:
         self.taken.append(early)
         return self._look(pid, self.taken.count(early))
 
+    def has_changed(self) -> bool:
+        return False
+
     def last_look(self, seen: Mapping[str, Any]) -> None:
         self.last.append(seen)
 
