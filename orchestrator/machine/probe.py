@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import os
 import platform
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +26,7 @@ from parsers.units import size_bytes
 if TYPE_CHECKING:
     from orchestrator.machine.facts import MemoryModule
 
-TIMEOUT_S: Final = 30.0  # with the devices lstopo takes 2 s on the largest machines
+TIMEOUT_S: Final = 10.0  # with the devices lstopo takes 2 s on the largest machines
 SYS: Final = Path("/sys")
 PROC: Final = Path("/proc")
 VIRTUAL_BLOCK: Final = re.compile(r"(loop|ram|zram)\d+")
@@ -41,8 +42,8 @@ def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
     Raises UserError if neither can be read.
     """
     system = topology_from_files(read_files(sys, proc), read_devices(sys))
-    xml = lstopo_xml(devices=False) if sys == SYS else None
-    topology = joined(topology_from_xml(xml, "lstopo"), system) if xml else system
+    _, described, problem = _lstopo(devices=False) if sys == SYS else ("", None, "")
+    topology = joined(described, system) if described else dataclasses.replace(system, problem=problem)
     status = _status(proc)
     return topology.limited(status.get("Cpus_allowed_list"), status.get("Mems_allowed_list"))
 
@@ -50,9 +51,8 @@ def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
 def contradictions() -> list[str]:
     """Say where hwloc or numactl tell something else about this machine than the kernel; who is absent says nothing."""
     system = topology_from_files(read_files(), read_devices())
-    found: list[str] = []
-    if xml := lstopo_xml():
-        found += disagreements(topology_from_xml(xml, "lstopo"), system)
+    described = _lstopo(devices=True)[1]
+    found = disagreements(described, system) if described else []
     from parsers import numactl  # of use to `doctor` alone
 
     hardware = _output(["numactl", "--hardware"], even_failed=True)
@@ -100,21 +100,38 @@ def load_topology(arg: str) -> Topology:
 
 
 def lstopo_xml(*, devices: bool = True) -> str | None:
-    """Return hwloc's description of this machine, PUs outside of the cpuset included; None if there is no lstopo.
+    """Return hwloc's description of this machine, PUs outside of the cpuset included; None if there is no usable lstopo.
 
     Without `devices` it is there in a third of the time; with them lstopo asks every PCI device.
     """
+    return (devices and _lstopo(devices=True)[0]) or _lstopo(devices=False)[0] or None
+
+
+@functools.cache
+def _lstopo(*, devices: bool) -> tuple[str, Topology | None, str]:
+    """Return hwloc's description of this machine as XML and as a topology, and the problem of an lstopo that gives none."""
     program = planted.harmless("lstopo-no-graphics", "lstopo")
     if not program:
-        return None
+        return "", None, ""
+    if devices and (problem := _lstopo(devices=False)[2]):
+        return "", None, problem
     # an exported HWLOC_XMLFILE or HWLOC_SYNTHETIC would describe another machine
     env = {k: v for k, v in os.environ.items() if not k.startswith("HWLOC_")}
     left_out = [] if devices else ["--no-io"]
     for whole in (["--disallowed"], ["--whole-system"], []):  # hwloc 2 and later; hwloc 1; neither
-        text = _output([program, "--of", "xml", *left_out, *whole], env)
-        if text and "<topology" in text:
-            return text
-    return None
+        said = ask([program, "--of", "xml", *left_out, *whole], timeout_s=TIMEOUT_S, env=env)
+        if said is None:
+            return "", None, f"{program} did not answer within {TIMEOUT_S:.0f} s"
+        # a library of a plugin may print lines around it
+        xml = re.search(
+            r"(<\?xml.*)?<topology.*</topology>", said.stdout.decode("utf-8", "replace"), re.DOTALL
+        )
+        if said.exit_status == 0 and xml:
+            try:
+                return xml[0], topology_from_xml(xml[0], program), ""
+            except UserError as error:
+                return "", None, f"{program} printed XML that cannot be read: {error.cause}"
+    return "", None, f"{program} printed no whole topology"
 
 
 def read_files(sys: Path = SYS, proc: Path = PROC) -> dict[str, str]:
@@ -215,7 +232,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "bios_vendor": dmi_words("bios_vendor"),
         "bios_version": dmi_words("bios_version"),
         "bios_date": dmi_words("bios_date"),
-        "dimms": [asdict(module) for module in modules] or None,
+        "dimms": [dataclasses.asdict(module) for module in modules] or None,
         "memory_bytes": _kib(memory.get("MemTotal")),
         "memory_available_bytes": _kib(memory.get("MemAvailable")),
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
@@ -426,12 +443,10 @@ def _children(folder: Path) -> list[Path]:
         return []
 
 
-def _output(
-    argv: Sequence[str], env: dict[str, str] | None = None, *, even_failed: bool = False
-) -> str | None:
+def _output(argv: Sequence[str], *, even_failed: bool = False) -> str | None:
     """Return what a command prints, None if it is not there, others could have put it there, it hangs, or fails (unless `even_failed`)."""
-    program = argv[0] if "/" in argv[0] else planted.harmless(argv[0])
-    said = ask([program, *argv[1:]], timeout_s=TIMEOUT_S, env=env) if program else None
+    program = planted.harmless(argv[0])
+    said = ask([program, *argv[1:]], timeout_s=TIMEOUT_S) if program else None
     if said is None or (said.exit_status != 0 and not even_failed):
         return None
     return said.stdout.decode("utf-8", "replace")

@@ -87,6 +87,7 @@ class Topology:
     """(from, to) → SLIT number, 10 is local. Not always symmetric; empty if unknown."""
     devices: tuple[Device, ...] = ()
     isolated: Cpus = frozenset()  # isolcpus=, or an isolated cpuset partition: the scheduler keeps off
+    problem: str = ""  # why hwloc's description is missing, if lstopo is installed
 
     @cached_property
     def allowed_cpus(self) -> Cpus:

@@ -127,6 +127,7 @@ def make_plan(
         },
         seed=seed,
         warnings=(
+            *filter(None, [machine.site.topology.problem]),
             *_guessed(placed.values(), machine.site.topology),
             *_without_effect(placed.values()),
             *_units(placed.values()),

@@ -235,7 +235,7 @@ def _describe(topology: Topology) -> list[str]:
     from reports.results.hardware import counted
 
     numbers = topology.numbers()
-    lines = [", ".join(counted(topology))]
+    lines = [", ".join(counted(topology)), *filter(None, [topology.problem])]
     sizes = [f"{name} {size_text(numbers[name])}" for name in ("L1", "L2", "L3") if name in numbers]
     if sizes:
         lines.append("caches: " + ", ".join(sizes))

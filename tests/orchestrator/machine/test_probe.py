@@ -25,6 +25,11 @@ linux_only = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True)
+def _lstopo_is_asked_again() -> None:
+    probe._lstopo.cache_clear()
+
+
 def tree(root: Path, files: dict[str, str]) -> Path:
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -88,6 +93,7 @@ def test_without_lstopo_the_kernel_alone_is_enough(monkeypatch: pytest.MonkeyPat
     whole = probe.read_topology()
 
     monkeypatch.setenv("PATH", str(tmp_path))
+    probe._lstopo.cache_clear()
 
     alone = probe.read_topology()
     assert probe.lstopo_xml() is None
@@ -121,25 +127,35 @@ def test_an_exported_synthetic_machine_is_not_taken_for_this_one(monkeypatch: py
         pytest.skip("lstopo is not installed")
 
     monkeypatch.setenv("HWLOC_SYNTHETIC", "pack:3 core:3 pu:3")
+    probe._lstopo.cache_clear()
 
     assert (probe.lstopo_xml() or "").count('type="PU"') == xml.count('type="PU"')
 
 
 @linux_only
-@pytest.mark.parametrize("script", ["exit 1", "echo '<topology'; exit 0", "echo 'no machine here'"])
-def test_an_lstopo_that_fails_is_not_believed(
-    script: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("script", "is_read"),
+    [
+        ("exit 1", False),
+        ("echo '<topology'; exit 0", False),
+        ("echo '<topology><object></topology>'", False),
+        ("echo 'no machine here'", False),
+        ("sleep 30", False),
+        (f"echo 'A < B'; cat {FIXTURES}/two-socket-smt.xml; echo '-> bye'", True),
+    ],
+)
+def test_an_lstopo_that_fails_is_passed_over_and_lines_around_its_xml_too(
+    script: str, is_read: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "lstopo").write_text(f"#!/bin/sh\n{script}\n")
-    (tmp_path / "lstopo").chmod(0o755)
+    monkeypatch.setattr(probe, "TIMEOUT_S", 10.0 if is_read else 0.2)
+    (tmp_path / "lstopo-no-graphics").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "lstopo-no-graphics").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / "lstopo") if name == "lstopo" else None)
+    topology = probe.read_topology()
 
-    if "topology" in script:
-        with pytest.raises(UserError, match="lstopo: not XML"):
-            probe.read_topology()
-    else:
-        assert probe.read_topology().cores
+    assert topology.cores
+    assert bool(topology.problem) is not is_read
+    assert bool(probe.lstopo_xml(devices=False)) is is_read
 
 
 @linux_only
