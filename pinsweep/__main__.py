@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 
+_OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
 TYPE_CHECKING = False  # that of `typing` is another import
 if TYPE_CHECKING:
     from parsers.errors import PinsweepError
@@ -22,9 +23,15 @@ def main() -> None:
         gc.set_threshold(100_000, 50, 1000)
         try:
             _have_standard_streams()
+            _put_pythonpath_last()
             status = _run()
         except KeyboardInterrupt:  # while our own modules or the message of an error were on their way
             status = 130
+        except Exception as error:  # in an import
+            if not (mistake := _of_environment(error)):
+                raise
+            sys.stderr.write("\n".join([*mistake.lines(), ""]))
+            status = mistake.exit_status
         for name in ("stdout", "stderr"):
             _let_go(name)
         gc.freeze()  # else Python's end looks for cycles in all that goes with the process anyway: a tenth of a plan
@@ -51,6 +58,42 @@ def _have_standard_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115 (until the end)
 
 
+def _pythonpath() -> list[str]:
+    """Return the folders of PYTHONPATH, in its order."""
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [os.path.abspath(name) for name in named if name]  # noqa: PTH100 (what Python has loaded)
+
+
+def _put_pythonpath_last() -> None:
+    """Let the packages that were installed with pinsweep win: those of an environment module are often for another Python.
+
+    If pinsweep itself comes from PYTHONPATH, so do its packages, and the order stays.
+    """
+    folders = _pythonpath()
+    if _OUR_FOLDER not in folders:
+        sys.path.sort(key=folders.__contains__)
+
+
+def _of_environment(error: Exception) -> PinsweepError | None:
+    """Return the mistake behind an exception: a package that PYTHONPATH names and this Python cannot use, or PYTHONHOME. None: another."""
+    from parsers.errors import UserError
+
+    files = [str(error.filename)] if isinstance(error, SyntaxError) else []
+    trace = error.__traceback__
+    while trace:
+        code = trace.tb_frame.f_code
+        files += [code.co_filename] if code.co_name == "<module>" else []  # what is imported
+        trace = trace.tb_next
+    for folder in _pythonpath():
+        if folder != _OUR_FOLDER and (
+            found := next((file for file in files if file.startswith(folder + os.sep)), "")
+        ):
+            return UserError("PYTHONPATH", f"{found} does not work here: {error}", "unset PYTHONPATH")
+    if isinstance(error, ImportError) and "PYTHONHOME" in os.environ:
+        return UserError("PYTHONHOME", str(error), "unset PYTHONHOME")
+    return None
+
+
 def _let_go(name: str) -> None:
     """Write what is left in a standard stream; where that cannot be, Python's own end finds nothing to complain of."""
     stream = getattr(sys, name)
@@ -65,13 +108,15 @@ def _let_go(name: str) -> None:
 def _run() -> int:
     import click
 
-    from parsers.errors import PinsweepError, error_record
+    from parsers.errors import PinsweepError, UserError, error_record
     from pinsweep.cli import cli
 
     if "_PINSWEEP_COMPLETE" in os.environ:
         from pinsweep import shells  # noqa: F401 (click finds them)
 
     try:
+        if sys.flags.optimize > 1:
+            raise UserError("PYTHONOPTIMIZE", "2 removes texts that pinsweep needs", "unset PYTHONOPTIMIZE")
         return cli.main(standalone_mode=False) or 0
     except PinsweepError as error:
         return _told(error)
@@ -96,10 +141,12 @@ def _run() -> int:
 
         place, message, hint = bug.describe_system_error(error)
         return _fail("system", place, message, hint)
-    except ModuleNotFoundError as error:
-        return _lacks(error)
-    except Exception:  # a bug of ours: the user gets a sentence, the traceback goes to a file
-        return _bug()
+    except Exception as error:
+        if mistake := _of_environment(error):
+            return _told(mistake)
+        if isinstance(error, ModuleNotFoundError):
+            return _lacks(error)
+        return _bug()  # the user gets a sentence, the traceback goes to a file
 
 
 def _told(error: PinsweepError) -> int:

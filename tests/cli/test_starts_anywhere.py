@@ -63,6 +63,35 @@ def test_a_sweep_needs_nobody_who_listens(folder: Path, home: Mapping[str, str],
 
 
 @pytest.mark.parametrize(
+    ("broken", "variables", "status"),
+    [
+        ("yaml", {"PYTHONPATH": "{site}"}, 0),  # of an environment module, for another Python
+        pytest.param("click", {"PYTHONPATH": "{site}"}, 0, marks=pytest.mark.slow),
+        ("yaml", {"PYTHONPATH": "{pinsweep}:{site}"}, 2),  # there the first is the one that is meant
+        pytest.param("click", {"PYTHONPATH": "{pinsweep}:{site}"}, 2, marks=pytest.mark.slow),
+        ("none", {"PYTHONOPTIMIZE": "2"}, 2),
+    ],
+)
+def test_variables_of_python_are_named_where_they_break_it(
+    tmp_path: Path, broken: str, variables: Mapping[str, str], status: int
+) -> None:
+    (tmp_path / "site" / broken).mkdir(parents=True)
+    (tmp_path / "site" / broken / "__init__.py").write_text("print 'another Python'\n")
+    (tmp_path / "e.yaml").write_text(FEW.replace("NUMBER", "2").replace("WAIT", "true"))
+    pinsweep = Path(__file__).resolve().parents[2]
+    env = {name: text.format(site=tmp_path / "site", pinsweep=pinsweep) for name, text in variables.items()}
+
+    done = subprocess.run(
+        [*PINSWEEP, "plan", "e.yaml"], cwd=tmp_path, env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+
+    assert done.returncode == status, done.stderr
+    assert [
+        line.split(":")[1].strip() for line in done.stderr.splitlines() if line.startswith("error: ")
+    ] == (list(variables) if status else [])
+
+
+@pytest.mark.parametrize(
     ("words", "to"),
     [
         ("schema", ">&-"),
