@@ -7,7 +7,7 @@ Devices are told apart by their numbers ("8:1", major:minor): any node under any
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,8 @@ IDENTIFYING: Final[Mapping[str, tuple[str, ...]]] = {
     "backing file": ("loop/backing_file",),
 }
 """What tells a device from all others → the files below its sysfs folder that may hold it, the first that does counts."""
+
+UNKNOWN: Final = "?"
 
 _NVME_NAMESPACE = re.compile(r"ng(\d+n\d+)")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
@@ -34,7 +36,9 @@ class Block:
     disk: str = ""  # of a partition: its whole disk
     holders: tuple[str, ...] = ()  # made of this device: RAID, LVM, bcache
     slaves: tuple[str, ...] = ()  # what this device is made of
-    backing_file: str = ""  # of a loop device
+    data: str = (
+        ""  # of a loop device: the number of the device that it is on, else `file_key` of its file; UNKNOWN
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +58,9 @@ class System:
 
     blocks: Mapping[str, Block]  # by number
     mounts: tuple[Mount, ...] = ()
-    swaps: tuple[str, ...] = ()  # paths of devices and files
+    swaps: tuple[str, ...] = ()  # numbers of devices, and `file_key` of files; UNKNOWN
     nodes: Mapping[str, str] = field(default_factory=dict)
-    """Block devices by the path that a mount, a swap or a loop device names: path → number."""
+    """Block devices by the path that a mount names: path → number."""
 
 
 def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
@@ -88,6 +92,11 @@ def _plain(field: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
 
 
+def file_key(device: int, inode: int) -> str:
+    """Return what a file has under all its names: hard links, bind mounts, a name that was removed."""
+    return f"{device}#{inode}"
+
+
 def namespace_of(name: str) -> str:
     """Return the block device of an NVMe namespace's character device: "nvme0n1" for "ng0n1"; "" for all others."""
     match = _NVME_NAMESPACE.fullmatch(name)
@@ -103,14 +112,16 @@ def uses(number: str, system: System) -> tuple[str, ...]:
     Looked at: the device and its partitions; the whole disk, of a partition; all that is made of these; what the device
     itself is made of. A device beside it on the same disk, or of the same volume group, is none of its business.
     """
-    return tuple(dict.fromkeys(_uses(number, system, frozenset())))
+    alike = same_data(number, system)
+    found: dict[str, None] = {}
+    for each in alike:
+        known = {*alike, *(below for other in alike if other != each for below in _below(other, system))}
+        found |= dict.fromkeys(_uses(each, system, known))
+    return tuple(found)
 
 
-def _uses(number: str, system: System, leave_out: frozenset[str]) -> Iterator[str]:
-    block = system.blocks[number]
-    leave_out |= {number}
-    disk = (block.disk,) if block.disk else ()
-    own = (number, *_partitions(number, system), *disk)
+def _uses(number: str, system: System, leave_out: Container[str]) -> Iterator[str]:
+    own = (number, *_partitions(number, system), *_disk(number, system))
     for part in own:
         yield from _claims(part, system)
         for holder in _holders(part, system):
@@ -119,11 +130,24 @@ def _uses(number: str, system: System, leave_out: frozenset[str]) -> Iterator[st
     held = (holder for part in own for holder in _holders(part, system) if holder not in leave_out)
     for above in _closure(held, lambda each: (*_holders(each, system), *_partitions(each, system))):
         yield from _claims(above, system)
-    for below in _closure(_slaves((number, *disk), system), lambda each: _slaves([each], system)):
+    for below in _below(number, system):
         yield from _claims(below, system)
-    for same in _same_data(number, system):
-        if same not in leave_out:
-            yield from _uses(same, system, leave_out)
+    for each in (number, *_disk(number, system), *_below(number, system)):
+        yield from _claims_of_file(each, system)
+
+
+def same_data(number: str, system: System) -> tuple[str, ...]:
+    """Return a device and all others with bytes of its own: what a loop device is on, other loop devices on its file."""
+    alike: dict[str, None] = {}
+    todo, known = [number], {number}
+    while todo:
+        each = todo.pop()
+        alike[each] = None
+        own = (each, *_disk(each, system), *_below(each, system))
+        known |= set(own)
+        todo += (found := {same for part in own for same in _same_data(part, system)} - known)
+        known |= found
+    return tuple(alike)
 
 
 def _claims(number: str, system: System) -> Iterator[str]:
@@ -134,8 +158,19 @@ def _claims(number: str, system: System) -> Iterator[str]:
         )  # then only the source tells; else it may be an outdated name
         if number == (system.nodes.get(mount.source) if anonymous else mount.number):
             yield f"{_name(number, system)} is mounted at {mount.point}"
-    if number in (system.nodes.get(path) for path in system.swaps):
+    if number in system.swaps:
         yield f"{_name(number, system)} is swap space"
+
+
+def _claims_of_file(number: str, system: System) -> Iterator[str]:
+    """Say what uses the file that a loop device is on, or could: what cannot be found out."""
+    data = system.blocks[number].data
+    if not data or data in system.blocks:
+        return
+    if data in system.swaps:
+        yield f"the file of {_name(number, system)} is swap space"
+    if UNKNOWN in (*system.swaps, *(block.data for block in system.blocks.values())):
+        yield f"a loop device or a swap file that cannot be examined may be on the file of {_name(number, system)}"
 
 
 def _partitions(number: str, system: System) -> tuple[str, ...]:
@@ -145,31 +180,33 @@ def _partitions(number: str, system: System) -> tuple[str, ...]:
 def _holders(number: str, system: System) -> tuple[str, ...]:
     """Return what the kernel has made of a device, loop devices on it included."""
     block = system.blocks.get(number)
-    loops = (
-        other
-        for other, loop in system.blocks.items()
-        if loop.backing_file and system.nodes.get(loop.backing_file) == number
-    )
+    loops = (other for other, loop in system.blocks.items() if loop.data == number)
     return (*(block.holders if block else ()), *loops)
 
 
-def _slaves(numbers: Iterable[str], system: System) -> tuple[str, ...]:
-    """Return what devices are made of, and the whole disks of that."""
-    blocks = system.blocks
-    slaves = [slave for n in numbers if n in blocks for slave in blocks[n].slaves]
-    disks = [blocks[slave].disk for slave in slaves if slave in blocks and blocks[slave].disk]
-    return (*slaves, *disks)
+def _disk(number: str, system: System) -> tuple[str, ...]:
+    """Return the whole disk of a partition."""
+    disk = system.blocks[number].disk
+    return (disk,) if disk in system.blocks else ()
+
+
+def _below(number: str, system: System) -> list[str]:
+    """Return what a device is made of, and what these are made of."""
+
+    def slaves(each: str) -> list[str]:
+        return [slave for slave in system.blocks[each].slaves if slave in system.blocks]
+
+    def steps(each: str) -> tuple[str, ...]:
+        return (*slaves(each), *(disk for slave in slaves(each) for disk in _disk(slave, system)))
+
+    return _closure([below for each in (number, *_disk(number, system)) for below in steps(each)], steps)
 
 
 def _same_data(number: str, system: System) -> tuple[str, ...]:
-    """Return the devices with the same bytes as a loop device: the one it is on, other loop devices on the same file."""
-    file = system.blocks[number].backing_file
-    if not file:
-        return ()
-    below = system.nodes.get(file)
-    if below is not None:
-        return (below,) if below in system.blocks else ()
-    return tuple(other for other, block in system.blocks.items() if block.backing_file == file)
+    data = system.blocks[number].data
+    if not data or data in system.blocks:
+        return (data,) if data else ()
+    return tuple(other for other, block in system.blocks.items() if block.data == data)
 
 
 def _closure(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> list[str]:

@@ -7,28 +7,41 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from orchestrator.machine import devices
-from orchestrator.machine.devices import IDENTIFYING, Block, System
+from orchestrator.machine.devices import IDENTIFYING, UNKNOWN, Block, System
 from parsers.errors import PinsweepError, UserError
 
 SHOWN_USES: Final = 3
 
 
+_LOOP_GET_STATUS64: Final = 0x4C05
+_LOOP_INFO64: Final = struct.Struct("=QQQ208x")
+"""The device and inode of the file that a loop device is on, and the device that it is (0: a file), as <linux/loop.h> has them."""
+
+
 def _node(path: str) -> tuple[str, str]:
-    """Return ("block" or "char", its number) of a device node, ("", "") of everything else. Follows symbolic links."""
+    """Return ("block" or "char", its number) of a device node, ("file", its key) of a file, ("", "") of everything else. Follows links."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError):
         return "", ""
+    if stat.S_ISREG(found.st_mode):
+        return "file", devices.file_key(found.st_dev, found.st_ino)
     kind = "block" if stat.S_ISBLK(found.st_mode) else "char" if stat.S_ISCHR(found.st_mode) else ""
-    return kind, f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}" if kind else ""
+    return kind, _number(found.st_rdev) if kind else ""
+
+
+def _number(device: int) -> str:
+    return f"{os.major(device)}:{os.minor(device)}"
 
 
 def _claim(path: str) -> None:
@@ -39,6 +52,18 @@ def _claim(path: str) -> None:
     os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK | os.O_CLOEXEC))
 
 
+def _loop(path: str) -> str:
+    """Return what a loop device is on, as `Block.data`. Raises OSError. The path that sysfs shows may be of another file, or of none."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        device, inode, itself = _LOOP_INFO64.unpack(
+            fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_LOOP_INFO64.size))
+        )
+    finally:
+        os.close(descriptor)
+    return _number(itself) if itself else devices.file_key(device, inode)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
     """Where the kernel is asked; tests have other folders."""
@@ -47,6 +72,7 @@ class Kernel:
     proc: Path = Path("/proc")
     node: Callable[[str], tuple[str, str]] = _node
     claim: Callable[[str], None] = _claim
+    loop: Callable[[str], str] = _loop
 
 
 HERE: Final = Kernel()
@@ -126,15 +152,20 @@ def _refuse_used(number: str, node: str, path: str, kernel: Kernel) -> None:
     if found:
         more = f"; and {len(found) - SHOWN_USES} more" if len(found) > SHOWN_USES else ""
         raise _in_use(path, "; ".join(found[:SHOWN_USES]) + more)
-    try:
-        kernel.claim(node)
-    except OSError as error:
-        if error.errno == errno.EBUSY:
-            raise _in_use(
-                path,
-                "the kernel has given it to somebody else (a mount in another namespace, RAID, LVM, ZFS)",
-            ) from error
-        raise _unknown(path, f"{node} cannot be opened: {error.strerror}") from error
+    alike = {other: f"/dev/{system.blocks[other].name}" for other in devices.same_data(number, system)}
+    for other, claimed in (alike | {number: node}).items():
+        try:
+            if kernel.node(claimed) != ("block", other):
+                raise OSError(errno.ENOENT, "it is not there")
+            kernel.claim(claimed)
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                it = "it" if claimed == node else claimed
+                raise _in_use(
+                    path,
+                    f"the kernel has given {it} to somebody else (a mount in another namespace, RAID, LVM, ZFS)",
+                ) from error
+            raise _unknown(path, f"{claimed} cannot be opened: {error.strerror}") from error
 
 
 def _in_use(path: str, how: str) -> _Refused:
@@ -156,20 +187,21 @@ def _unknown(path: str, why: str) -> _Refused:
 
 def read_system(kernel: Kernel = HERE) -> System:
     """Read all block devices, mounts and swaps. Raises OSError or ValueError where the kernel does not show them."""
-    blocks = {entry.name: _block(entry.resolve()) for entry in (kernel.sys / "dev" / "block").iterdir()}
+    blocks = {
+        entry.name: _block(entry.resolve(), kernel) for entry in (kernel.sys / "dev" / "block").iterdir()
+    }
     mounts = devices.parse_mounts(_text(kernel.proc / "self" / "mountinfo", needed=True))
     swaps = devices.parse_swaps(_text(kernel.proc / "swaps"))  # absent from kernels without swap
-    paths = {*(mount.source for mount in mounts), *swaps, *(block.backing_file for block in blocks.values())}
     nodes = {}
-    for path in sorted(paths):
-        if path.startswith("/"):
-            kind, number = kernel.node(path)
-            if kind == "block":
-                nodes[path] = number
-    return System(blocks=blocks, mounts=mounts, swaps=swaps, nodes=nodes)
+    for path in {mount.source for mount in mounts if mount.source.startswith("/")}:
+        kind, number = kernel.node(path)
+        if kind == "block":
+            nodes[path] = number
+    keys = tuple(kernel.node(path)[1] or UNKNOWN for path in swaps)
+    return System(blocks=blocks, mounts=mounts, swaps=keys, nodes=nodes)
 
 
-def _block(folder: Path) -> Block:
+def _block(folder: Path, kernel: Kernel) -> Block:
     is_partition = (folder / "partition").exists()
     return Block(
         name=folder.name,
@@ -177,8 +209,20 @@ def _block(folder: Path) -> Block:
         disk=_text(folder.parent / "dev") if is_partition else "",
         holders=_linked(folder / "holders"),
         slaves=_linked(folder / "slaves"),
-        backing_file=_text(folder / "loop" / "backing_file"),
+        data=_data(folder, kernel),
     )
+
+
+def _data(folder: Path, kernel: Kernel) -> str:
+    """Return what a loop device is on, as `Block.data`."""
+    file = _text(folder / "loop" / "backing_file")
+    if not file:
+        return ""
+    try:
+        return kernel.loop(f"/dev/{folder.name}")
+    except OSError:  # not ours to open
+        kind, number = kernel.node(file)
+        return number if kind == "block" else UNKNOWN
 
 
 def _linked(folder: Path) -> tuple[str, ...]:

@@ -164,15 +164,53 @@ class TestWhatIsInUseIsRefused:
         assert answer(below) == f"{below} is in use: {name(below)} is held by {name(above)}"
         assert answer(above) == ""
 
+    @pytest.mark.parametrize("way", ["name", "hard link", "bind mount", "removed name"])
     def test_two_loop_devices_on_one_file(
-        self, loop: Loop, answer: Callable[[str], str], tmp_path: Path
+        self, loop: Loop, answer: Callable[[str], str], tmp_path: Path, way: str
     ) -> None:
-        one = loop()
-        other = loop(tmp_path / "disk0.img")
+        image, another = tmp_path / "images" / "disk", tmp_path / "other" / "disk"
+        for path in (image, another):
+            path.parent.mkdir()
+        image.touch()
+        os.truncate(image, 64 << 20)
+        one = loop(image)
+        if way == "bind mount":
+            do("mount", "--bind", image.parent, another.parent)
+        elif way != "name":
+            another.hardlink_to(image)
+        other = loop(image if way == "name" else another)
+        if way == "bind mount":
+            do("umount", "--lazy", another.parent)
+        if way == "removed name":
+            image.unlink()
+        assert answer(other) == answer(one) == ""
         do("mkfs.ext4", "-q", one)
 
         with mounted(one, tmp_path / "mnt"):
             assert answer(other) == f"{other} is in use: {name(one)} is mounted at {tmp_path}/mnt"
+
+    def test_a_loop_device_by_a_node_that_was_removed(
+        self, loop: Loop, answer: Callable[[str], str], tmp_path: Path
+    ) -> None:
+        below = loop()
+        make_node(tmp_path / "node", stat.S_IFBLK, Path(below).stat().st_rdev)
+        above = loop(tmp_path / "node")
+        (tmp_path / "node").unlink()
+        do("mkfs.ext4", "-q", below)
+        with mounted(below, tmp_path / "mnt"):
+            assert answer(above) == f"{above} is in use: {name(below)} is mounted at {tmp_path}/mnt"
+
+    def test_the_file_of_active_swap(self, loop: Loop, answer: Callable[[str], str], tmp_path: Path) -> None:
+        file = tmp_path / "swap"
+        file.write_bytes(bytes(1 << 20))
+        file.chmod(0o600)
+        do("mkswap", file)
+        device = loop(file)
+        do("swapon", file)
+        try:
+            assert answer(device) == f"{device} is in use: the file of {name(device)} is swap space"
+        finally:
+            do("swapoff", file)
 
     def test_btrfs_whose_mounts_have_a_number_of_no_device(
         self, loop: Loop, answer: Callable[[str], str], tmp_path: Path
@@ -211,6 +249,7 @@ class TestWhatIsInUseIsRefused:
         self, loop: Loop, answer: Callable[[str], str], tmp_path: Path
     ) -> None:
         device = loop()
+        other = loop(tmp_path / "disk0.img")
         do("mkfs.ext4", "-q", device)
         (tmp_path / "mnt").mkdir()
         do("unshare", "--mount", "true")
@@ -224,6 +263,7 @@ class TestWhatIsInUseIsRefused:
             assert elsewhere.stdout.readline() == "mounted\n"
 
             assert f"{device} is in use: the kernel has given it to somebody else" in answer(device)
+            assert f"{other} is in use: the kernel has given {device} to somebody else" in answer(other)
 
             elsewhere.stdin.close()
 

@@ -55,15 +55,23 @@ SYSTEM = System(
         "259:1": Block(name="md1p2", disk="9:1"),
         "8:96": Block(name="sdg"),
         "8:112": Block(name="sdh"),
-        "7:0": Block(name="loop0", backing_file="/dev/sdh"),
+        "7:0": Block(name="loop0", data="8:112"),
         "8:128": Block(name="sdi"),
         "8:129": Block(name="sdi1", disk="8:128"),
         "8:144": Block(name="sdj", holders=("251:0",)),
         "251:0": Block(name="bcache0", slaves=("8:144",)),
-        "7:1": Block(name="loop1", backing_file="/images/a"),
-        "7:2": Block(name="loop2", backing_file="/images/a"),
-        "7:3": Block(name="loop3", backing_file="/images/b"),
-        "7:4": Block(name="loop4", backing_file="/dev/sda3"),
+        "7:1": Block(name="loop1", data="1#97"),
+        "7:2": Block(name="loop2", data="1#97"),
+        "7:3": Block(name="loop3", data="1#98"),
+        "7:4": Block(name="loop4", data="8:3"),
+        "7:5": Block(name="loop5", data="1#97"),  # partitioned
+        "259:5": Block(name="loop5p1", disk="7:5"),
+        "7:6": Block(name="loop6", data="1#97", holders=("252:6",)),
+        "252:6": Block(name="dm-6", slaves=("7:6",)),
+        "7:7": Block(name="loop7", data="7:1"),
+        "7:8": Block(name="loop8", data="1#99"),
+        "7:9": Block(name="loop9", data="8:2"),
+        "7:10": Block(name="loop10", data="8:240"),  # a device that is gone
         "8:160": Block(name="sdk", holders=("252:2",)),
         "252:2": Block(name="dm-2", label="mpatha", slaves=("8:160",), holders=("252:3", "252:4")),
         "252:3": Block(name="dm-3", label="mpatha-part1", slaves=("252:2",)),
@@ -83,8 +91,8 @@ SYSTEM = System(
         mount("8:176", "/impossible"),
         mount("8:240", "/gone", "/dev/sdb"),  # a disk that was called sdb and is not there any more
     ),
-    swaps=("/dev/sda2", "/swap file"),
-    nodes={"/dev/sda2": "8:2", "/dev/sdg": "8:96", "/dev/sdh": "8:112", "/dev/sdb": "8:16", "/dev/sda3": "8:3"},
+    swaps=("8:2", "1#99"),
+    nodes={"/dev/sdg": "8:96", "/dev/sdb": "8:16"},
 )  # fmt: skip
 
 ROOT = ("sda3 is held by dm-0 (vg0-root)", "dm-0 (vg0-root) is mounted at /")
@@ -110,6 +118,12 @@ ROOT = ("sda3 is held by dm-0 (vg0-root)", "dm-0 (vg0-root) is mounted at /")
         ("sdj", ["sdj is held by bcache0", "bcache0 is mounted at /cached"]),
         ("loop1", ["loop2 is mounted at /image"]),  # another way to the same file
         ("loop4", [*ROOT, "sda3 is held by dm-1 (vg0-free)"]),  # another way to the same device
+        ("loop5p1", ["loop2 is mounted at /image"]),  # the file of its whole disk
+        ("dm-6", ["loop2 is mounted at /image"]),  # the file of what it is made of
+        ("loop7", ["loop2 is mounted at /image"]),  # on a loop device on the file
+        ("loop2", ["loop6 is held by dm-6", "loop1 is held by loop7"]),
+        ("loop8", ["the file of loop8 is swap space"]),
+        ("loop9", ["sda2 is swap space"]),
         ("sdk", ["sdk is held by dm-2 (mpatha)", "dm-3 (mpatha-part1) is mounted at /san"]),
         ("dm-2", ["dm-2 (mpatha) is held by dm-3 (mpatha-part1)", "dm-3 (mpatha-part1) is mounted at /san"]),
         ("dm-5", ["sdl is mounted at /impossible"]),  # what it is made of
@@ -133,6 +147,7 @@ def test_what_uses_a_device_is_named(name: str, expected: list[str]) -> None:
         "sdb1",
         "loop0",
         "loop3",
+        "loop10",
     ],
 )
 def test_what_only_stands_beside_something_in_use_is_free(name: str) -> None:
@@ -142,6 +157,24 @@ def test_what_only_stands_beside_something_in_use_is_free(name: str) -> None:
 def number(name: str) -> str:
     (found,) = (number for number, block in SYSTEM.blocks.items() if block.name == name)
     return found
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("loop5p1", ["loop5p1", "loop1", "loop2", "loop6"]), ("loop7", ["loop7", "loop1", "loop2", "loop5", "loop6"]), ("loop0", ["loop0", "sdh"]), ("sda4", ["sda4"]), ("dm-0", ["dm-0"])],
+)  # fmt: skip
+def test_all_with_the_same_bytes_are_found(name: str, expected: list[str]) -> None:
+    assert {SYSTEM.blocks[each].name for each in devices.same_data(number(name), SYSTEM)} == set(expected)
+
+
+def test_a_file_that_may_be_anothers_is_in_use() -> None:
+    blocks = {"7:0": Block(name="loop0", data="1#2"), "7:1": Block(name="loop1"), "8:0": Block(name="sda")}
+    assert devices.uses("7:0", System(blocks=blocks)) == ()
+    for system in (
+        System(blocks=blocks, swaps=(devices.UNKNOWN,)),
+        System(blocks={**blocks, "7:2": Block(name="loop2", data=devices.UNKNOWN)}),
+    ):
+        assert [bool(devices.uses(each, system)) for each in ("7:0", "8:0")] == [True, False]
 
 
 def test_sysfs_that_runs_in_circles_is_walked_once() -> None:

@@ -21,6 +21,7 @@ class Machine:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.nodes: dict[str, tuple[str, str]] = {}
+        self.loops: dict[str, str] = {}  # node → what it is on, where it may be opened
         self.claims: dict[str, int] = {}  # node → what an exclusive open fails with
         self.mountinfo = ["22 27 0:21 / /proc rw - proc proc rw"]
         for folder in ("sys/dev/block", "sys/dev/char", "sys/class/block", "proc/self"):
@@ -65,11 +66,17 @@ class Machine:
             if number := self.claims.get(path, 0):
                 raise OSError(number, os.strerror(number))
 
+        def loop(path: str) -> str:
+            if path not in self.loops:
+                raise PermissionError(errno.EPERM, "Operation not permitted")
+            return self.loops[path]
+
         return Kernel(
             sys=self.root / "sys",
             proc=self.root / "proc",
             node=lambda path: self.nodes.get(path, ("", "")),
             claim=claim,
+            loop=loop,
         )
 
     def refusal(self, path: str) -> str:
@@ -136,6 +143,34 @@ class TestWhetherItIsFree:
         for path in ("/dev/nvme7n1", "/dev/ng7n1"):
             assert machine.refusal(path) == f"{path} is in use: nvme7n1 is mounted at /btrfs"
         assert machine.refusal("/dev/sdy") == ""
+
+    def test_a_file_is_known_under_all_its_names(self, machine: Machine) -> None:
+        """Hard links, bind mounts, names that were removed: only the kernel knows that they are one."""
+        machine.block("loop0", "7:0", loop__backing_file="/images/a (deleted)")
+        machine.block("loop1", "7:1", loop__backing_file="/images/hard-link")
+        machine.loops = {"/dev/loop0": "1#2", "/dev/loop1": "1#2"}
+        assert machine.refusal("/dev/loop1") == ""
+
+        machine.claims["/dev/loop0"] = errno.EBUSY  # mounted where only others see it
+        assert "/dev/loop0" in machine.refusal("/dev/loop1")
+        machine.claims = {}
+        machine.mount("7:0", "/mnt")
+        assert machine.refusal("/dev/loop1") == "/dev/loop1 is in use: loop0 is mounted at /mnt"
+        machine.loops["/dev/loop1"] = "1#3"
+        assert machine.refusal("/dev/loop1") == ""
+        del machine.loops["/dev/loop0"]
+        assert "cannot be examined" in machine.refusal("/dev/loop1")
+        machine.loops = {"/dev/loop1": "8:128", "/dev/loop0": "1#3"}  # by a node that was removed since
+        machine.mount("8:128", "/disk")
+        assert machine.refusal("/dev/loop1") == "/dev/loop1 is in use: sdy is mounted at /disk"
+
+    def test_a_loop_device_on_a_swap_file_is_in_use(self, machine: Machine) -> None:
+        machine.block("loop0", "7:0", loop__backing_file="/link")
+        machine.loops = {"/dev/loop0": "1#2"}
+        machine.nodes["/swap"] = "file", "1#2"
+        assert machine.refusal("/dev/loop0") == ""
+        machine.swap("/swap")
+        assert machine.refusal("/dev/loop0") == "/dev/loop0 is in use: the file of loop0 is swap space"
 
     def test_many_uses_are_cut_short(self, machine: Machine) -> None:
         for number in range(5):
