@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -73,6 +74,21 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """Return "did you mean 'iodepth'?", or "" if nothing known is like the word."""
     near = like(word, known)
     return f"did you mean {near!r}?" if near else ""
+
+
+def list_hint(text: str) -> str:
+    """Return "a list has brackets: [1, 4, 8]" for `1/4/8`, "" for a text that is not several numbers."""
+    words = re.split(r"\s*[\s,;:/|-]\s*", text.strip("[](){} "))
+    if (
+        len(words) < 2
+        or len(text) > 200
+        or not all(re.fullmatch(r"[0-9]+(?:\.[0-9]+)?[A-Za-z]{0,3}", word) for word in words)
+    ):
+        return ""
+    listed = f"a list has brackets: [{', '.join(words)}]"
+    return (
+        f"{listed}; a range is written {words[0]}..{words[1]}" if "-" in text and len(words) == 2 else listed
+    )
 
 
 def like(word: str, known: Iterable[str]) -> str:

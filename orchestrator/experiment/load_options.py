@@ -411,7 +411,7 @@ class OptionReader:
             more = f" and {len(seen_in) - 1} more" if len(seen_in) > 1 else ""
             where = "" if len(seen_in) == len(cells) else f" (in the cell {seen_in[0]}{more})"
             known = f"{name}: {self.options[name].help}" if name in self.options else ""
-            hint = instead[0] if instead else known
+            hint = (instead and instead[0]) or known
             if not key:
                 beside = next((mark for k, mark in self.marks.items() if k.startswith("fixed.")), None)
                 self.reader.wrong(beside or node, self.shown_key(f"fixed.{name}"), what + where, hint)

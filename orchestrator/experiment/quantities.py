@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from parsers.errors import nearest
+from parsers.errors import list_hint, nearest
 from parsers.units import size_bytes
 
 SAMPLE: Final[Mapping[str, int]] = {
@@ -226,14 +226,8 @@ def _term(text: str, percent_of: str) -> Term:
     factor, name = (Fraction(match[1]), match[2]) if match else (Fraction(1), text)
     if not re.fullmatch(_NAME, name):
         together = "".join(text.split())
-        several = re.findall(r"[^\s,;]+", text)
-        hint = ""
-        if len(several) > 1 and all(re.fullmatch(_LITERAL, one) for one in several):
-            hint = f"a list has brackets: [{', '.join(several)}]"
-        elif re.fullmatch(_LITERAL, together):
-            hint = f"{together}, without a blank"
-        if re.fullmatch(rf"({_NUMBER}\w*,)+{_NUMBER}\w*", together):
-            hint = f"a list is written [{text}]"
+        blank = f"{together}, without a blank" if re.fullmatch(_LITERAL, together) else ""
+        hint = list_hint(text) or blank
         raise QuantityError(f"{text!r} is not a number", hint)
     if name not in SAMPLE:
         hint = nearest(name, SAMPLE) or f"the machine's numbers are {', '.join(SAMPLE)}"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Place, Placement
 from orchestrator.placement.place import Threads, numactl
-from orchestrator.tools import Command, Option, Program, Refused, Site
+from orchestrator.tools import Command, Option, Problem, Program, Refused, Site
+from parsers.errors import list_hint
 from parsers.units import size_bytes
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def options() -> Mapping[str, Option]:
     }
 
 
-def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems(options: Mapping[str, Any]) -> list[Problem]:
     value = options.get("array_size", "auto")
     if isinstance(value, int) and not isinstance(value, bool):
         return [] if value > 0 else [("array_size", f"{value} elements are too few")]
@@ -74,7 +75,13 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     try:
         size_bytes(str(value))
     except ValueError:
-        return [("array_size", f"{value!r} is neither a number of elements nor a size nor auto")]
+        return [
+            (
+                "array_size",
+                f"{value!r} is neither a number of elements nor a size nor auto",
+                list_hint(str(value)),
+            )
+        ]
     return []
 
 
