@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import Cell, Place, Placement, ScratchFile
 from orchestrator.placement.place import numactl
-from orchestrator.tools import Command, Option, Program, Refused, Site
+from orchestrator.tools import Command, Option, Problem, Program, Refused, Site
+from parsers.errors import list_hint
 from parsers.mlc import command_options
 from parsers.units import number_value, size_bytes
 
@@ -70,7 +71,8 @@ DEFAULT_DELAYS = (
 )
 """The delays that MLC measures when none are given, in its order (formats: loaded latency table)."""
 
-_TRAFFIC = ("R", *map(str, (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)))
+_TRAFFIC = ("R", *map(str, (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 19, 21, 23, 27)))
+_MLC_TRAFFIC = frozenset(("19", "21", "23", "27"))  # of MLC 3.9 and later; memlat has none of them
 _SECONDS_PER_POINT = 2.0  # MLC's own default of -t
 _FIRST_TOUCH_B_S = (
     0.5e9  # a cautious guess, for the estimate only: 0.4 to 2 GB/s a thread on a virtual server
@@ -94,7 +96,7 @@ def options() -> Mapping[str, Option]:
         "W": Option(
             kind="word",
             choices=_TRAFFIC,
-            help="traffic type: R read only (if not given); with ordinary stores 2-5, 11, 12, with non-temporal ones 6-10",
+            help="traffic type: R read only (if not given); with ordinary stores 2-5, 11, 12, with non-temporal ones 6-10; 19, 21, 23, 27 with Intel MLC only",
         ),
         "b": Option(
             kind="text",
@@ -149,8 +151,8 @@ _WHY = {
 }
 
 
-def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = []
+def problems(options: Mapping[str, Any]) -> list[Problem]:
+    found: list[Problem] = []
     mode = str(options.get("mode"))
     if "delays" in options and "d" in options:
         found.append(("d", "is one of the delays; give delays or d"))
@@ -169,7 +171,11 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
         buffer = _buffer_bytes(options["b"])
         if buffer is None or buffer % 1024:
             found.append(
-                ("b", f"{options['b']!r} is neither a number of KiB nor a size in whole KiB (200m, 8 x LLC)")
+                (
+                    "b",
+                    f"{options['b']!r} is neither a number of KiB nor a size in whole KiB (200m, 8 x LLC)",
+                    list_hint(str(options["b"])),
+                )
             )
         elif buffer < 4 * max(1024, stride if isinstance(stride, int) else 0):
             found.append(("b", f"{options['b']!r} is too small: four strides, and 4 KiB, are the least"))
@@ -178,12 +184,9 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _buffer_bytes(value: Any) -> int | None:  # noqa: ANN401
     """Return the bytes of `b`: KiB as MLC counts them, or a size with a suffix; None if it is neither."""
+    text = str(value)
     try:
-        return int(value) * 1024
-    except ValueError:
-        pass
-    try:
-        return size_bytes(str(value))
+        return size_bytes(f"{text}k" if re.fullmatch("[0-9]+", text) else text)
     except ValueError:
         return None
 
@@ -249,6 +252,8 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
                 f"{count} of {given['b']} need {needed >> 20} MiB, the memory of this place has {have >> 20} MiB"
             )
     traffic = str(given.get("W", ""))
+    if traffic in _MLC_TRAFFIC and not official:
+        raise Refused(f"traffic type W={traffic} needs Intel MLC")
     if traffic:
         argv.append("-R" if traffic == "R" else f"-W{traffic}")
     if "b" in given:  # in KiB: not every version of MLC knows suffixes
