@@ -217,9 +217,13 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
         total = int(given["files"]) * size_bytes(str(given["file_size"]))
         scratch = (ScratchFile(path=path, size_bytes=total, folder=True),)
         writes = (Write(path=path, kind="scratch", size_bytes=total),)
-        argv += [f"--files={given['files']}", f"--file-size={given['file_size']}", f"--dir={path}"]
+        argv += [
+            f"--files={given['files']}",
+            f"--file-size={size_bytes(str(given['file_size']))}",
+            f"--dir={path}",
+        ]
     elif target == "memory" and "block" in given:
-        argv.append(f"--block={given['block']}")
+        argv.append(f"--block={size_bytes(str(given['block']))}")
     if target in ("memory", "file"):
         argv.append(f"--bytes={size}")
         argv += [f"--window=0:{size_bytes(str(given['window']))}"] if "window" in given else []
