@@ -31,6 +31,9 @@ UNRECORDED_HOST = "an unrecorded host"
 MOST_REPEATS = 1_000
 """The most repeats of a cell that an experiment may ask for."""
 
+LONGEST_S = 100 * 24 * 3600
+"""The longest time that an experiment may ask for."""
+
 STATUSES = ("ok", "failed", "timeout", "interrupted", "disturbed", "misplaced")
 Status = Literal["ok", "failed", "timeout", "interrupted", "disturbed", "misplaced"]
 

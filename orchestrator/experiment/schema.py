@@ -288,6 +288,9 @@ def _value(option: Option) -> Schema:
             return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": TIME}, quantity]}
         case "size":
             return {"anyOf": [{"type": "integer", **bounds}, quantity]}
+        case "word" if option.suffix:
+            more = {"type": "string", "pattern": f"^({'|'.join(option.choices)}){option.suffix}$"}
+            return {"anyOf": [{"enum": list(option.choices)}, more]}
         case "word" if option.choices:
             numbers = [int(choice) for choice in option.choices if choice.isdecimal()]
             return {"enum": [*option.choices, *numbers]}

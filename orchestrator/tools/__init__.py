@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -37,6 +38,7 @@ class Option:
     kind: Kind
     help: str
     choices: tuple[str, ...] = ()  # of a word
+    suffix: str = ""  # a pattern of what may follow such a word (rw: read:8k)
     low: float | None = None
     high: float | None = None
     inner: bool = False
@@ -67,7 +69,8 @@ class Option:
                 except ValueError:
                     return f"{value!r} is not a size (4096, 4k, 1M, 10MB)"
             case "word":
-                if self.choices and str(value) not in self.choices:
+                word = re.sub(f"(?:{self.suffix})\\Z", "", str(value))
+                if self.choices and word not in self.choices:
                     return f"{value!r} is not one of {', '.join(self.choices)}"
                 return None
             case "text":

@@ -20,10 +20,10 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any, Final
 
-from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
+from orchestrator.model import LONGEST_S, Cell, Place, Placement, ScratchFile, Write
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Ask, Command, Option, Probed, Problem, Program, Refused, Site
-from parsers.errors import UserError
+from parsers.errors import UserError, list_hint
 from parsers.measurement import Parsed, Scalar, whole
 from parsers.units import number_value, size_bytes, size_value
 
@@ -48,61 +48,42 @@ matrix:                    # every combination is a cell
 READS = frozenset({"read", "randread"})
 """The only values of `rw` that write nothing. Everything else, mixes and trims included, counts as a write."""
 
-OURS = {
-    "name": "pinsweep names the job after the sweep",
-    "directory": "pinsweep chooses the folder (--scratch)",
-    "filename_format": "pinsweep names the scratch file",
-    "opendir": "it adds files that the plan cannot list",
-    "exec_prerun": "it starts a shell command",
-    "exec_postrun": "it starts a shell command",
-    "write_iolog": "it writes a file of its own",
-    "read_iolog": "what a log replays cannot be listed in the plan",
-    "wait_for": "a cell has one job",
-    "include": "the experiment's text would not tell what ran",
-    "ioscheduler": "it changes the machine",
-    "cpus_allowed": "`place` pins",
-    "cpumask": "`place` pins",
-    "numa_cpu_nodes": "`place` pins",
-    "numa_mem_policy": "`place` binds the memory",
-    "unlink": "pinsweep removes its scratch file itself, and never a file of yours",
-    "unlink_each_loop": "pinsweep removes its scratch file itself, and never a file of yours",
-    "allow_mounted_write": "a mounted device is not to be written to",
-    "readonly": "pinsweep sets it wherever it applies",
-    "description": "use the sweep's title",
+_RESERVED: Final[Mapping[str, str]] = {
+    "pinsweep sets it": "name readonly cgroup_nodelete",
+    "use the sweep's title": "description",
+    "pinsweep chooses the folder (--scratch)": "directory",
+    "pinsweep names the scratch file": "filename_format unique_filename",
+    "use `size`": "filesize",
+    "pinsweep sees what the file is": "filetype",
+    "pinsweep makes the scratch file, and no other": "allow_file_create create_on_open",
+    "pinsweep removes its scratch file itself, and never a file of yours": "unlink unlink_each_loop",
+    "a cell has one file": "nrfiles openfiles opendir",
+    "a cell has one job": "wait_for stonewall new_group",
+    "it starts jobs that the plan cannot list": "profile",
+    "it starts a shell command": "exec_prerun exec_postrun",
+    "it writes beyond the size of the scratch file": "fill_device file_append",
+    "it writes a file that the plan cannot list": "write_iolog verify_dump verify_state_save log_store_compressed",
+    "it reads a file that the plan cannot list": "dp_scheme verify_state_load",
+    "a log replays what the plan cannot list": (
+        "read_iolog read_iolog_chunked replay_align replay_no_stall replay_redirect replay_scale replay_skip replay_time_scale "
+        "merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars"
+    ),
+    "the experiment's text would not tell what ran": "include",
+    "it changes the machine": "ioscheduler cgroup cgroup_weight",
+    "a mounted device is not to be written to": "allow_mounted_write",
+    "it changes the user of the run": "uid gid",
+    "`place` pins": "cpus_allowed cpus_allowed_policy cpumask numa_cpu_nodes verify_async_cpus log_compression_cpus gtod_cpu",
+    "`place` binds the memory": "numa_mem_policy",
+    "pinsweep reads sizes in powers of 1024": "kb_base",
+    "pinsweep reads log times from the start of the job": "log_unix_epoch log_alternate_epoch log_alternate_epoch_clock_id",
+    "pinsweep reads one value per line of a log; use log_max_value": "log_window_value",
+    "fio would measure nothing": "create_only",
+    "fio would print no results": "stats",
 }
-"""Options that pinsweep keeps to itself, and why."""
+OURS: Final = {name: reason for reason, names in _RESERVED.items() for name in names.split()}
+"""Options that an experiment may not set, and why. `engines` in fio's list (scripts/fio_options.py) excludes those of other engines.
 
-_PASSED = """
-    rw bs ba bsrange bssplit bs_unaligned direct buffered atomic sync fsync fdatasync fsync_on_close end_fsync sync_file_range
-    size io_size number_ios loops offset offset_align filename ioengine iodepth iodepth_batch iodepth_batch_complete_min
-    iodepth_batch_complete_max iodepth_low serialize_overlap io_submit_mode rwmixread rwmixwrite rw_sequencer
-    percentage_random random_distribution random_generator randrepeat allrandrepeat randseed norandommap
-    random_sequence_stride num_range sprandom invalidate fadvise_hint fallocate overwrite pre_read file_service_type
-    trim_percentage trim_verify_zero trim_backlog trim_backlog_batch
-    runtime time_based ramp_time ramp_size startdelay numjobs thread rate rate_min rate_iops rate_iops_min rate_process
-    rate_cycle rate_ignore_thinktime thinktime thinktime_spin thinktime_blocks thinktime_blocks_type thinktime_iotime
-    thinkcycles latency_target latency_window latency_percentile latency_run max_latency steadystate
-    steadystate_duration steadystate_ramp_time steadystate_check_interval flow flow_id flow_sleep nice prio prioclass
-    mem lockmem buffer_pattern buffer_compress_percentage buffer_compress_chunk zero_buffers refill_buffers
-    scramble_buffers dedupe_percentage dedupe_mode dedupe_working_set_percentage dedupe_global
-    verify verify_interval verify_offset verify_pattern verify_pattern_interval verify_fatal verify_async verify_backlog
-    verify_backlog_batch verify_only verify_header_seed verify_write_sequence do_verify
-    group_reporting lat_percentiles clat_percentiles slat_percentiles percentile_list significant_figures disable_lat
-    disable_clat disable_slat disable_bw_measurement gtod_reduce clocksource unified_rw_reporting disk_util bwavgtime
-    iopsavgtime continue_on_error ignore_error
-    zonemode zonesize zonerange zoneskip zonecapacity max_open_zones job_max_open_zones ignore_zone_limits
-    read_beyond_wp zone_reset_threshold zone_reset_frequency write_hint priohint cmdprio cmdprio_class cmdprio_hint
-    cmdprio_percentage cmdprio_bssplit fdp plid_select plids dataplacement hipri hipri_percentage fixedbufs
-    registerfiles sqthread_poll sqthread_poll_cpu nonvectored uncached force_async nowait userspace_reap cmd_type
-    md_per_io_size pi_act pi_chk apptag apptag_mask readfua writefua write_mode verify_mode deac
-    write_lat_log write_hist_log write_iops_log write_bw_log log_avg_msec log_hist_msec log_hist_coarseness log_max_value
-"""
-PASSED = frozenset(_PASSED.split())
-"""The options that an experiment may set: none of them names a file, starts a program or changes the machine.
-
-A list of what is allowed, not of what is forbidden: fio has options that write to a file whatever rw says
-(`mem=mmapshared:PATH`), that grow a file past its size (`fill_device`), or make files where fio was started
-(`verify_dump`), and every version adds some.
+A newer fio's options are unknown until they are in that list. Look then for what names a file, starts a program or changes the machine.
 """
 
 LOGS: Final = {
@@ -120,28 +101,46 @@ ENGINES = (
 )  # fmt: skip
 """Engines that do what `rw` says to what `filename` says, and nothing else."""
 
-MEMORY = ("malloc", "shm", "shmhuge", "mmap")
+MEMORY = (
+    "malloc",
+    "shm",
+    "shmhuge",
+    "mmap",
+    "mmapshared",
+    "mmaphuge",
+)  # without fio's `:PATH`, which it would write to
 
 _NAME = re.compile(r"/[\w./+@%=:,~ -]*[\w./+@%=:,~-]")
 """Paths that fio takes as they are: it cuts an option's value at ; and #, and writes to the stump."""
 
+_UNLISTED: Final = frozenset({"iomem_align", "bs_is_seq_rand"})
+"""Options that fio has and its `--cmdhelp=all` leaves out, as it does those of engines."""
+
 DEFAULT_SIZE = "256M"
 DEFAULT_RUNTIME_S = 10.0
 _PER_DIRECTION = frozenset(
-    {"bs", "ba", "bsrange", "percentage_random", "rate", "rate_min", "rate_iops", "rate_iops_min"}
+    {"bs", "ba", "percentage_random", "rate", "rate_min", "rate_iops", "rate_iops_min"}
 )
 """Options of one value, or of one each for reads, writes and trims, with commas between."""
 
-_SIZES: Final = frozenset(
-    {"size", "io_size", "offset", "bsrange", "bssplit", "zonesize", "zonerange", "zoneskip"}
-)
-"""Options that fio's own list has as texts, and that hold sizes."""
+_SHARES: Final = frozenset({"size", "io_size", "offset", "offset_increment", "zoneskip"})
+"""Sizes that may also be a share of the file (25%), or count zones (4z)."""
 
-_LIMITS: Final = {"iodepth": (1, math.inf), "rwmixread": (0, 100), "rwmixwrite": (0, 100)}
+_NUMBER: Final = r"(?:0[xX][0-9a-fA-F]{1,16}|[0-9]{1,18}(?:[kKmMgGtTpP]i?|[bB])?)"
+_SHAPES: Final = {
+    "int": (f"-?[0-9]{{1,18}}|{_NUMBER}", "a whole number (8, 4k, 1M)"),
+    "size": (_NUMBER, "a whole number (4096, 4k, 1M)"),
+    "float": (r"[0-9]{1,18}(?:\.[0-9]{1,18})?", "a number (99.9)"),
+    "share": (rf"{_NUMBER}|[0-9]{{1,3}}%|[0-9]{{1,9}}z", "a size (4k, 1M, 25%)"),
+    "several": (rf"{_NUMBER}(?:,{_NUMBER}?){{0,2}}", "a whole number (8, 4k), or one each for reads, writes and trims (4k,16k)"),
+    "range": (rf"{_NUMBER}[-:]{_NUMBER}(?:,{_NUMBER}[-:]{_NUMBER}){{0,2}}", "a range of sizes (1k-4k)"),
+}  # fmt: skip
+"""Kind of a value → what fio reads to its end, and its name. fio takes 1/4/8, 1-8 or 1.5M for 1 and says nothing."""
 
+_SUFFIX: Final = re.compile(r"[0-9]([kmgtp]i?b)(?![a-z])", re.IGNORECASE)
+"""Suffixes with which fio (kb_base=1024) reads 4kB as 4096 and 4KiB as 4000."""
 
-_NUMERIC = re.compile(r"[\d.,:%kKmMgGtTpPiIbBz/-]+|0x[0-9a-fA-F]+")
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)?")
+_TIME = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)(us|ms|s|m|h|d)?", re.IGNORECASE)
 _TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -155,45 +154,42 @@ def _catalogue() -> Mapping[str, Mapping[str, Any]]:
 @functools.cache
 def known() -> frozenset[str]:
     """Return the names of all options that fio has in a job, with their aliases."""
-    return frozenset((*_catalogue(), *(e["alias"] for e in _catalogue().values() if "alias" in e)))
+    return frozenset(name.replace("-", "_") for name in (*_catalogue(), *_aliases()))
 
 
 _EXAMPLES: Final[Mapping[str, tuple[str | float, ...]]] = {
-    "bs": ("4k", "128k"), "ba": ("4k",), "bsrange": ("1k-4k",), "bssplit": ("4k/90:64k/10",), "buffer_compress_percentage": (50,),
-    "buffer_pattern": ("0xdeadbeef",), "cpuchunks": (50000,), "cpuload": (50,), "dedupe_percentage": (50,), "fadvise_hint": ("random", 0),
-    "fallocate": ("none", "native"), "fdatasync": (1,), "filename": ("/dev/nvme0n1", "/data/file"), "filesize": ("1G",), "fsync": (1, 32),
-    "io_size": ("10G",), "iodepth": (1, 32), "iodepth_batch": (8,), "iodepth_batch_complete_max": (8,),
-    "iodepth_batch_complete_min": (1,), "iodepth_low": (16,), "latency_percentile": (99.9,), "latency_target": ("1ms",), "latency_window": ("5s",),
-    "log_avg_msec": (1000,), "log_hist_coarseness": (3,), "log_hist_msec": (1000,), "loops": (3,), "nrfiles": (4,), "number_ios": (10000,), "offset": ("1G",), "offset_increment": ("1G",),
-    "percentage_random": (50,), "ramp_time": (5,), "random_distribution": ("zipf:1.1", "pareto:0.2"), "random_generator": ("tausworthe64",),
-    "randseed": (42,), "rate": ("100M",), "rate_iops": (5000,), "rwmixread": (70,), "rwmixwrite": (30,), "runtime": (10, "30s"),
-    "size": ("256M", "1G"), "thinktime": (100,), "verify": ("crc32c",), "zonemode": ("zbd",), "zonesize": ("256M",),
-    "apptag": ("0x1234",), "apptag_mask": ("0xffff",), "buffer_compress_chunk": (512,), "bwavgtime": (500,), "cmd_type": ("nvme",),
-    "cmdprio": (1,), "cmdprio_bssplit": ("4k/50:64k/0",), "cmdprio_class": (1,), "cmdprio_hint": (1,), "cmdprio_percentage": (20,), "deac": (1,),
-    "dedupe_working_set_percentage": (5,), "fixedbufs": (1,), "flow": (8,), "flow_id": (1,), "flow_sleep": (100,),
-    "force_async": (4,), "hipri": (1,), "hipri_percentage": (50,), "ignore_error": ("EAGAIN,ENOSPC",),
-    "iopsavgtime": (500,), "job_max_open_zones": (8,), "lockmem": ("1G",), "max_latency": (10000,), "max_open_zones": (16,), "md_per_io_size": (8,),
-    "nice": (5,), "nonvectored": (1,), "nowait": (1,), "num_range": (8,), "offset_align": (4096,),
-    "percentile_list": ("50:99:99.9",), "pi_act": (1,), "pi_chk": ("GUARD,REFTAG",), "plids": ("0,1",), "prio": (4,), "prioclass": (2,),
-    "priohint": (0,), "ramp_size": ("1G",), "rate_cycle": (1000,), "rate_iops_min": (1000,), "rate_min": ("10M",), "readfua": (1,), "registerfiles": (1,),
-    "significant_figures": (6,), "sqthread_poll": (1,), "sqthread_poll_cpu": (3,), "startdelay": ("5s",),
-    "steadystate": ("iops:1%", "bw_slope:0.3%"), "steadystate_check_interval": ("1s",), "steadystate_duration": ("30s",),
-    "steadystate_ramp_time": ("10s",), "sync": (1, "dsync"), "sync_file_range": ("write:8",), "thinkcycles": (1000,), "thinktime_blocks": (8,),
-    "thinktime_iotime": (1000,), "thinktime_spin": (50,), "trim_backlog": (32,), "trim_backlog_batch": (8,), "trim_percentage": (10,),
-    "uncached": (1,), "userspace_reap": (1,), "verify_async": (2,), "verify_backlog": (1024,), "verify_backlog_batch": (256,), "verify_interval": (4096,),
-    "verify_mode": ("read", "compare"), "verify_offset": (0,), "verify_pattern": ("0xdeadbeef",), "verify_pattern_interval": (512,),
-    "write_hint": ("short", "long"), "write_mode": ("write", "zeroes"), "writefua": (1,), "zone_reset_frequency": (0.1,),
-    "zone_reset_threshold": (0.3,), "zonecapacity": ("256M",), "zonerange": ("1G",), "zoneskip": ("64M",),
+    "apptag": ("0x1234",), "apptag_mask": ("0xffff",), "ba": ("4k",), "bs": ("4k", "128k"), "bsrange": ("1k-4k",),
+    "bssplit": ("4k/90:64k/10",), "buffer_pattern": ("0xdeadbeef",), "cdb_len": (16,), "cmd_type": ("nvme",),
+    "cmdprio_bssplit": ("4k/50:64k/0",), "comm": ("fio-load",), "fadvise_hint": ("random", 0), "fallocate": ("none", "native"),
+    "filename": ("/dev/nvme0n1", "/data/file"), "fsync": (1, 32), "ignore_error": ("EAGAIN,ENOSPC",), "io_size": ("10G",),
+    "iodepth": (1, 32), "latency_percentile": (99.9,), "latency_target": ("1ms",), "latency_window": ("5s",), "lockmem": ("1G",),
+    "log_compression": ("1M",), "log_entries": (4096,), "offset": ("1G",), "offset_increment": ("1G",),
+    "percentile_list": ("50:99:99.9",), "pi_chk": ("GUARD,REFTAG",), "plids": ("0,1",), "ramp_size": ("1G",), "ramp_time": (5,),
+    "random_distribution": ("zipf:1.1", "pareto:0.2"), "random_generator": ("tausworthe64",), "rate": ("100M",),
+    "rate_min": ("10M",), "read_mode": ("read",), "runtime": (10, "30s"), "rw": ("randread", "read:8k"), "size": ("256M", "1G"),
+    "spr_op": (0.2,), "startdelay": ("5s",), "steadystate": ("iops:1%", "bw_slope:0.3%"), "steadystate_check_interval": ("1s",),
+    "steadystate_duration": ("30s",), "steadystate_ramp_time": ("10s",), "sync": (1, "dsync"), "sync_file_range": ("write:8",),
+    "thinktime_iotime": (1000,), "verify": ("crc32c",), "verify_bytchk": (1,), "verify_interval": (4096,),
+    "verify_mode": ("read", "compare"), "verify_offset": (512,), "verify_pattern": ("0xdeadbeef",),
+    "write_hint": ("short", "long"), "write_mode": ("write", "zeroes"), "zone_reset_frequency": (0.1,),
+    "zone_reset_threshold": (0.3,), "zonecapacity": ("256M",), "zonemode": ("zbd",), "zonerange": ("1G",), "zonesize": ("256M",),
+    "zoneskip": ("64M",),
 }  # fmt: skip
-"""How options are written whose kind fio does not tell."""
+"""How options are written whose kind does not tell."""
+
+_BY_KIND: Final[Mapping[str, tuple[str | float, ...]]] = {
+    "int": (1,),
+    "size": ("1M",),
+    "microseconds": (1000,),
+}
 
 
 @functools.cache
 def options() -> Mapping[str, Option]:
-    """Return what an experiment may set: fio's own options (scripts/fio_options.py) and their aliases, as far as PASSED."""
+    """Return what an experiment may set: fio's own options and their aliases, but for those with a `_reason`."""
     found: dict[str, Option] = {}
     for name, entry in _catalogue().items():
-        if name not in PASSED:
+        if _reason(name):
             continue
         choices = {"rw": tuple(entry.get("choices", ())), "ioengine": ENGINES, "mem": MEMORY}.get(name)
         if name == "numjobs":
@@ -201,12 +197,20 @@ def options() -> Mapping[str, Option]:
         elif name in LOGS:
             option = Option(kind="flag", help=f"{entry['help']}: true or false, pinsweep names and keeps it")
         elif choices:
-            option = Option(kind="word", help=entry["help"], choices=choices)
+            option = Option(
+                kind="word",
+                help=entry["help"],
+                choices=choices,
+                examples=_EXAMPLES.get(name, ()),
+                suffix=r":-?[0-9]+[kKmMgGtTpP]?" if name == "rw" else "",
+            )
         else:
             option = Option(
                 kind="flag" if entry["kind"] == "flag" else "text",
                 help=entry["help"],
-                examples=_EXAMPLES.get(name) or tuple(entry.get("choices", ())[:2]),
+                examples=_EXAMPLES.get(name)
+                or tuple(entry.get("choices", ())[:2])
+                or _BY_KIND.get(entry["kind"], ()),
             )
         for key in (name, entry.get("alias")):
             if key:
@@ -214,62 +218,95 @@ def options() -> Mapping[str, Option]:
     return found
 
 
+def _reason(name: str) -> str:
+    """Return why an option of fio is not for experiments, or ""."""
+    engines = _catalogue().get(name, {}).get("engines", ENGINES)
+    if not set(engines) & set(ENGINES):
+        return f"it belongs to ioengine={engines[0]}, which pinsweep does not use"
+    return OURS.get(name, "")
+
+
 def problems(options: Mapping[str, Any]) -> list[Problem]:
     """Check numbers, times and what only the options together show. `options` are those of one cell."""
     found: list[Problem] = []
     for name, value in options.items():
-        if _canonical(name) not in PASSED:
-            if _canonical(name) not in _catalogue():
-                continue  # no option of fio's: found by its name already
-            found.append(
-                (name, OURS.get(name, "may write files, start programs or change the machine: not passed on"))
-            )
-            continue
-        kind = _catalogue().get(_canonical(name), {}).get("kind")
-        text = str(value)
-        if kind in ("int", "size") and not _NUMERIC.fullmatch(text):
-            found.append((name, f"{text!r} is not a number that fio reads (8, 4k, 1M, 4k,16k, 10%)"))
-        elif kind == "int" and "," in text and _canonical(name) not in _PER_DIRECTION:
-            found.append(
-                (
-                    name,
-                    f"{text!r} is several numbers; a list of values has brackets and stands under `matrix`",
-                )
-            )
-        elif kind == "int" and text.startswith("-"):
-            found.append((name, f"{text!r} is below 0: fio would go without it"))
-        elif kind == "int" and re.search(r"\.\d+(?:,|$)", text):
-            found.append((name, f"{text!r} is not a whole number: fio would cut it, or go without it"))
-        elif (
-            (limits := _LIMITS.get(_canonical(name)))
-            and text.isdigit()
-            and not limits[0] <= int(text) <= limits[1]
-        ):
-            found.append((name, f"{text!r} is not {_within(*limits)}"))
-        elif kind == "seconds" and re.search(r"\.\d+(?:us|ms|s|m|h|d)?$", text):
-            found.append((name, f"{text!r} has a fraction, which fio cuts", _without_fraction(text)))
-        elif kind == "seconds" and seconds(text) is None:
-            found.append((name, f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"))
-        elif any(sign in text for sign in "\n\0$`;#") and name != "filename":
-            found.append(
-                (name, "holds a line break, $, `, ; or #: fio expands them, or cuts the value there")
-            )
-    if "filename" not in options:
+        entry = _catalogue().get(_canonical(name))
+        if reason := OURS.get(name) or (_reason(_canonical(name)) if entry else ""):
+            found.append((name, reason))
+        elif entry and (problem := _misread(_canonical(name), entry, str(value))):
+            found.append((name, *problem))
+    scratch = "filename" not in options
+    if scratch and not any(name == "size" for name, *_ in found):
         try:
             size_bytes(str(options.get("size", DEFAULT_SIZE)))
         except ValueError:
             found.append(("size", f"{options['size']!r} is not a size of a scratch file (256M, 1G)"))
-        if "offset" in options:
-            found.append(("offset", "lies outside the scratch file; it needs a filename"))
+    found += [
+        (name, "lies outside the scratch file; it needs a filename")
+        for name in ("offset", "fileoffset", "offset_increment")
+        if scratch and name in options
+    ]
     found += [
         (alias, f"is another name of {name}, which is given too")
-        for name, alias in (("rw", "readwrite"), ("bs", "blocksize"), ("runtime", "timeout"))
-        if name in options and alias in options
+        for alias, name in ((name, _canonical(name)) for name in options)
+        if alias != name and name in options
     ]
+    mode, _, every = str(options.get("rw", options.get("readwrite", "read"))).partition(":")
+    if "rand" in mode and every and not re.fullmatch("[1-9][0-9]*", every):
+        found.append(
+            ("rw" if "rw" in options else "readwrite", f"{every!r} is not a number of I/Os: fio would cut it")
+        )
+    found += _unaligned(options)
     mix = [name for name in ("rwmixread", "rwmixwrite") if name in options]
-    if mix and writes(options) and direction(options) not in ("rw", "readwrite", "randrw"):
-        found.append((mix[0], f"has no effect on rw={direction(options)}"))
+    if mix and writes(options) and mode not in ("rw", "readwrite", "randrw"):
+        hint = f"give it to the mixes alone: include: [{{rw: randrw, {mix[0]}: {options[mix[0]]}}}]"
+        found.append((mix[0], f"has no effect on rw={mode}", hint))
     return found
+
+
+def _unaligned(options: Mapping[str, Any]) -> list[Problem]:
+    """Return block sizes that no disk takes past the page cache: `bs: 32` is 32 bytes."""
+    if not options.get("direct", "buffered" not in options) or options.get("ioengine") == "null":
+        return []
+    return [
+        (
+            name,
+            f"{options[name]!r} is not a multiple of 512 bytes, which direct I/O needs",
+            f"write {options[name]}k for KiB, or set direct: false",
+        )
+        for name in ("bs", "blocksize")
+        if str(options.get(name, "")).isdecimal() and int(options[name]) % 512
+    ]
+
+
+def _misread(name: str, entry: Mapping[str, Any], text: str) -> tuple[str] | tuple[str, str] | None:
+    """Say what fio would read otherwise than it is written, and what to write."""
+    kind = {"bsrange": "range", "bssplit": "split", "cmdprio_bssplit": "split"}.get(name, entry["kind"])
+    if kind in ("seconds", "microseconds"):
+        time_s = seconds(text, kind)
+        if re.search(r"[0-9]\.[0-9]+[a-z]*$", text) and time_s is not None:
+            return f"{text!r} has a fraction, which fio cuts", _without_fraction(time_s)
+        if time_s is None:
+            what = f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"
+            return (what, hint) if (hint := list_hint(text)) else (what,)
+        return (f"{text!r} is longer than {LONGEST_S} s",) if time_s > LONGEST_S else None
+    if kind in ("int", "size", "range", "split") and (suffix := _SUFFIX.search(text)):
+        return (
+            f"{text!r} has the suffix {suffix[1]}, by which fio means another size than others do",
+            "write 4k for 4096 bytes, 4000 for 4000",
+        )
+    kind = "several" if name in _PER_DIRECTION else "share" if name in _SHARES else kind
+    if shape := _SHAPES.get(kind):
+        pattern, what = shape
+        if not re.fullmatch(pattern, text):
+            wrong = f"{text!r} is not {what}"
+            return (wrong, hint) if (hint := list_hint(text)) else (wrong,)
+        low, high = entry.get("low", 0), entry.get("high", math.inf)
+        if any(re.fullmatch("-?[0-9]+", part) and not low <= int(part) <= high for part in text.split(",")):
+            return (f"{text!r} is not {_within(low, high)}",)
+    if name != "filename" and any(sign in text for sign in "\n\0$`;#"):
+        return ("holds a line break, $, `, ; or #: fio expands them, or cuts the value there",)
+    return None
 
 
 def _within(low: float, high: float) -> str:
@@ -278,25 +315,23 @@ def _within(low: float, high: float) -> str:
 
 @functools.cache
 def _aliases() -> Mapping[str, str]:
-    return {entry["alias"]: name for name, entry in _catalogue().items() if "alias" in entry}
+    known = _catalogue()  # an alias of a newer fio may be an option of its own in an older one
+    return {e["alias"]: name for name, e in known.items() if "alias" in e and e["alias"] not in known}
 
 
 def _canonical(name: str) -> str:
     return _aliases().get(name, name)
 
 
-def seconds(text: str) -> float | None:
-    """Read a time as fio does: plain numbers are seconds. None if it is no time."""
+def seconds(text: str, kind: str = "seconds") -> float | None:
+    """Read a time as fio does: plain numbers are of its kind, seconds or microseconds. None if it is no time."""
     match = _TIME.fullmatch(text.strip())
-    return float(match[1]) * _TIME_UNITS[match[2] or "s"] if match else None
+    unit = "us" if kind == "microseconds" else "s"
+    return float(match[1]) * _TIME_UNITS[(match[2] or unit).lower()] if match else None
 
 
-def _without_fraction(text: str) -> str:
-    """Say how a time is written for fio, which takes whole numbers of a unit: 0.5 as 500ms; "write whole numbers (500ms)" of what is
-    no time."""
-    value = seconds(text)
-    if not value:
-        return "write whole numbers (500ms)"
+def _without_fraction(value: float) -> str:
+    """Say how a time is written for fio, which takes whole numbers of a unit: 0.5 as 500ms."""
     units = ((unit, value / of) for unit, of in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)))
     unit, count = next(((u, n) for u, n in units if abs(n - round(n)) < 1e-6 * n), ("us", value * 1e6))
     return f"write {round(count)}{unit}" if round(count) else "the shortest time is 1us"
@@ -329,9 +364,9 @@ def command_meant(words: Sequence[str]) -> Sequence[str]:
 
 def _meant(name: str, value: Any) -> Any:  # noqa: ANN401
     kind, text = _catalogue().get(name, {}).get("kind"), _text(value)
-    if kind == "seconds":
-        return seconds(text) or text
-    if kind in ("int", "size") or name in _SIZES:
+    if kind in ("seconds", "microseconds"):
+        return seconds(text, kind) or text
+    if kind in ("int", "size") or name in ("bsrange", "bssplit"):
         powers = " kmgtp"
         return re.sub(
             r"\b(\d+)([kmgtp])\b",
@@ -367,7 +402,11 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     given = dict(cell.options)
     known = program.notes.get("cmdhelp", "").split()
     if missing := sorted(
-        name for name in given if known and name not in known and _canonical(name) not in known
+        name
+        for name in given
+        if known
+        and not {name, _canonical(name)} & {*known, *_UNLISTED}
+        and "engines" not in _catalogue()[_canonical(name)]
     ):
         raise Refused(f"fio {program.version} here does not know {', '.join(missing)}")
     filename = str(given.pop("filename", ""))
@@ -527,7 +566,7 @@ def version(text: str) -> str:
 
 def probe(path: str, ask: Ask) -> Probed:
     """Ask for the options that this fio knows."""
-    names = re.findall(r"^ *(\w+) *:", ask.run((path, "--cmdhelp=all")), re.MULTILINE)
+    names = re.findall(r"^ *([\w-]+) *:", ask.run((path, "--cmdhelp=all")), re.MULTILINE)
     return Probed(notes={"cmdhelp": " ".join(names)})
 
 
@@ -560,8 +599,8 @@ def told(given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
 
 
 def _size(text: str) -> int | str:
-    """Return a size as pinsweep's own cells have it: `4096B`, `4K` and `4KiB` are "4k". A list or a range stays as it is."""
+    """Return a size as pinsweep's own cells have it: `4096B`, `4K`, `4kB` and `4KiB` are "4k". A list or a range stays as it is."""
     try:
-        return size_value(size_bytes(text))
+        return size_value(size_bytes(re.sub("(?<=[kmgtpKMGTP])[bB]$", "", text)))  # fio's kB is 1024 bytes
     except ValueError:
         return text

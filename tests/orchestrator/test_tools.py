@@ -16,6 +16,7 @@ from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_n
 from orchestrator.tools.mlc import MODES
 from parsers import parser_names
 from parsers.errors import UserError
+from parsers.units import number_value
 
 MEMLAT = Path(__file__).parents[2] / "kernels" / "memlat.c"
 ULYSSES = topology_from_synthetic("pack:2 numa:1 core:10 pu:1")
@@ -172,6 +173,19 @@ class TestMlc:
     def test_read_only_is_r(self) -> None:
         assert "-R" in build("mlc", {"mode": "loaded_latency", "W": "R"}, self.PLACE).argv
 
+    @pytest.mark.parametrize("traffic", ["19", "21", "23", "27"])
+    def test_traffic_that_memlat_lacks_needs_mlc(self, traffic: str) -> None:
+        mlc = Program(name="mlc", path="/opt/mlc", version="3.11")
+        options = {"mode": "loaded_latency", "W": traffic}
+
+        assert f"-W{traffic}" in build("mlc", options, self.PLACE, mlc).argv
+        with pytest.raises(Refused, match="needs Intel MLC"):
+            build("mlc", options, self.PLACE)
+
+    @pytest.mark.parametrize("value", ["100m/200m", "1_000", "٤", "-5"])
+    def test_a_buffer_is_one_number(self, value: str) -> None:
+        assert get_tool("mlc").problems({"mode": "idle_latency", "b": value})[0][0] == "b"
+
     def test_a_matrix_is_not_narrowed(self) -> None:
         assert build("mlc", {"mode": "latency_matrix"}).argv == ("/opt/mlc", "--latency_matrix")
 
@@ -295,7 +309,59 @@ class TestFio:
 
         module = get_tool("fio")
         option = module.options().get(name)
-        assert name in [found for found, _ in module.problems(options)] or (option and option.problem(value))
+        assert name in [found for found, *_ in module.problems(options)] or (option and option.problem(value))
+
+    @pytest.mark.parametrize(
+        ("options", "refused"),
+        [
+            # fio takes the number before the sign, and says nothing
+            *((f"{name}={value}", True) for name in ("iodepth", "rate_iops", "number_ios", "size", "bs", "force_async", "runtime", "thinktime", "offset")
+              for value in ("1/4/8", "1-8", "4k:32k", "4k/32k", "1.5", "٤", "1_000", "1e3", "nan", "9" * 400)),
+            ("rwmixread=70%", True), ("bs=4k,8k", False), ("bs=4k,,16k", False), ("bs=4k,8k,1k,1k", True),
+            ("bsrange=1k-4k", False), ("bsrange=1k:4k,2k-8k", False), ("bssplit=4k/90:64k/10", False), ("io_size=25%", False),
+            ("nice=-5", False), ("nice=-30", True), ("thinktime=10ms", False), ("percentile_list=50:99.9", False),
+            # fio's kB is 1024 bytes and its KiB 1000
+            *((f"{name}={value}", True) for name in ("size", "bs", "rate", "bssplit") for value in ("64MB", "4kiB", "4KB", "1MiB", "4kB/50")),
+            ("bs=4096B", False), ("size=1G", False), ("bs=32", True), ("bs=520", True),
+            # modifiers of rw
+            ("rw=read:8k", False), ("rw=read:-8k", False), ("rw=randread:8", False), ("rw=randread:8k", True), ("rw=read:", True), ("rw=reed:8k", True),
+            # too long
+            ("runtime=1000000d", True), ("runtime=30d", False), ("ramp_time=300000000000", True),
+            *((f"{option}=1", False) for option in (
+                "iomem_align", "mem_align", "hugepage-size", "lockfile", "log_offset", "exitall", "thp", "hipri", "cmdprio_percentage", "unit_base")),
+            ("mem=mmaphuge", False), ("mem=mmaphuge:/x", True),
+        ],
+    )  # fmt: skip
+    def test_what_it_reads_as_it_is_written(self, options: str, refused: bool) -> None:
+        name, _, text = options.partition("=")
+        module = get_tool("fio")
+        filename = {"filename": "/dev/x"} if name in ("offset", "rate") else {}
+
+        option = module.options()[name]
+        value = number_value(text)
+        found = [what for found, what, *_ in module.problems({name: value, **filename}) if found == name]
+        assert bool(found or option.problem(value)) == refused
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [("stonewall", "one job"), ("nrfiles", "one file"), ("log_unix_epoch", "log times"), ("clustername", "ioengine=rados"), ("exec_prerun", "shell")],
+    )  # fmt: skip
+    def test_an_option_is_refused_for_its_own_reason(self, name: str, reason: str) -> None:
+        assert name not in get_tool("fio").options()
+        assert reason in get_tool("fio").problems({name: 1})[0][1]
+
+    def test_a_step_between_jobs_needs_a_file_of_ones_own(self) -> None:
+        device = {"path_kind": lambda _: "block", "real_path": lambda path: path}
+        options = {"rw": "read", "offset_increment": "1G", "filename": "/dev/nvme9n1"}
+
+        assert "--offset_increment=1G" in build("fio", options, **device).argv
+        assert get_tool("fio").problems({"offset_increment": "1G"})[0][0] == "offset_increment"
+
+    def test_an_option_that_the_help_of_fio_leaves_out_is_not_missing(self) -> None:
+        program = Program(name="fio", path="fio", version="3.33", notes={"cmdhelp": "rw bs size runtime"})
+
+        argv = build("fio", {"rw": "read", "iomem_align": 4096, "hipri": True}, program=program).argv
+        assert {"--iomem_align=4096", "--hipri=1"} <= set(argv)
 
     def test_an_option_this_fio_lacks_is_refused_before_the_sweep(self) -> None:
         old = Program(name="fio", path="/opt/fio", version="2.1", notes={"cmdhelp": "rw bs size runtime"})

@@ -326,7 +326,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (fio("fixed: {iodepth: {a: 1}}"), "3:18: fixed.iodepth: `key: value` lines where one value belongs"),
         (fio("fixed: {cpus_allowed: 0-3}"), "3:9: fixed.cpus_allowed: is not for experiments to set | `place` pins"),
         (fio("fixed: {direct: maybe}"), "3:17: fixed.direct: 'maybe' is neither true nor false | direct: Use O_DIRECT IO (negates buffered)"),
-        (fio("fixed: {iodepth: fast}"), ("3:9: fixed.iodepth: 'fast' is not a number that fio reads (8, 4k, 1M, 4k,16k, 10%) | "
+        (fio("fixed: {iodepth: fast}"), ("3:9: fixed.iodepth: 'fast' is not a whole number (8, 4k, 1M) | "
          "iodepth: Number of IO buffers to keep in flight")),
         ("schema: 1\ntool: stream\nfixed: {threads: many}", ("3:18: fixed.threads: 'many' is neither a number nor one of the machine's | "
          "the machine's numbers are packages, numa_nodes, cores, pus, cores_per_package, cores_per_numa_node, "
@@ -355,12 +355,15 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (fio("fixed:\n  runtime: 0.5s"), "4:3: fixed.runtime: '0.5s' has a fraction, which fio cuts | write 500ms"),
         (fio("fixed:\n  runtime: 1.5m"), "4:3: fixed.runtime: '1.5m' has a fraction, which fio cuts | write 90s"),
         (fio("fixed:\n  ramp_time: 0.25ms"), "4:3: fixed.ramp_time: '0.25ms' has a fraction, which fio cuts | write 250us"),
-        (fio("fixed:\n  iodepth: 4.5"), "4:3: fixed.iodepth: '4.5' is not a whole number: fio would cut it, or go without it | iodepth: Number of IO buffers to keep in flight"),
-        (fio("fixed:\n  rate_iops: -3"), "4:3: fixed.rate_iops: '-3' is below 0: fio would go without it | rate_iops: Limit IO used to this number of IO operations/sec"),
+        (fio("fixed:\n  iodepth: 4.5"), "4:3: fixed.iodepth: '4.5' is not a whole number (8, 4k, 1M) | iodepth: Number of IO buffers to keep in flight"),
+        (fio("fixed:\n  rate_iops: -3"), "4:3: fixed.rate_iops: '-3' is not a whole number (8, 4k), or one each for reads, writes and trims (4k,16k) | rate_iops: Limit IO used to this number of IO operations/sec"),
         (fio("fixed:\n  rwmixread: 170"), "4:3: fixed.rwmixread: '170' is not in 0..100 | rwmixread: Percentage of mixed workload that is reads"),
         (fio("fixed:\n  iodepth: 0"), "4:3: fixed.iodepth: '0' is not 1 or more | iodepth: Number of IO buffers to keep in flight"),
-        (fio("fixed:\n  iodepth: 1,4"), ("4:3: fixed.iodepth: '1,4' is several numbers; a list of values has brackets and stands under `matrix` | "
-         "iodepth: Number of IO buffers to keep in flight")),
+        (fio("fixed:\n  iodepth: 1,4"), "4:3: fixed.iodepth: '1,4' is not a whole number (8, 4k, 1M) | a list has brackets: [1, 4]"),
+        (fio("matrix: {iodepth: 1/4/8}"), "3:10: matrix.iodepth: '1/4/8' is not a whole number (8, 4k, 1M) | a list has brackets: [1, 4, 8]"),
+        ("schema: 1\ntool: stream\nfixed: {array_size: 1M/4M}", "3:9: fixed.array_size: '1M/4M' is neither a number of elements nor a size nor auto | a list has brackets: [1M, 4M]"),
+        ("schema: 1\ntool: stream\nfixed: {threads: 1-8}", "3:18: fixed.threads: '1-8' is not a number | a list has brackets: [1, 8]; a range is written 1..8"),
+        (fio("fixed: {rwmixread: 70}\nmatrix: {rw: [randwrite]}"), "3:9: fixed.rwmixread: has no effect on rw=randwrite | give it to the mixes alone: include: [{rw: randrw, rwmixread: 70}]"),
         ("schema: 1\ntool: stream\nmatrix:\n  threads: 1 2", "4:12: matrix.threads: '1 2' is not a number | a list has brackets: [1, 2]"),
         (fio("zip: {iodepth: [1, 4, 1], bs: [4k, 4k, 4k]}"), "3:7: zip.iodepth: rows 1 and 3 are one cell | write each value once; `repeats` says how often a cell is measured"),
         (fio("matrix: {iodepth: [1, 4, 4]}"), "3:26: matrix.iodepth: 4 is there twice | write each value once; `repeats` says how often a cell is measured"),
@@ -402,7 +405,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (
             "schema: 1\ntool: mlc\nmatrix: {mode: [loaded_latency, idle_latency], W: [R, 2]}",
             ("3:48: matrix.W: has no effect on idle_latency: it measures reads (in the cell mode=idle_latency W=R and 1 more) | "
-            "W: traffic type: R read only (if not given); with ordinary stores 2-5, 11, 12, with non-temporal ones 6-10"),
+            "W: traffic type: R read only (if not given); with ordinary stores 2-5, 11, 12, with non-temporal ones 6-10; 19, 21, 23, 27 with Intel MLC only"),
         ),
         (
             'schema: 1\ntool: command\nfixed: {command: "x {sise}", metrics: {m: {regex: "(.)", unit: "1"}}}',
