@@ -206,6 +206,7 @@ class Write:
     path: str
     kind: Literal["scratch", "device"]  # a file pinsweep makes and removes; a device that the user named
     size_bytes: int = 0
+    unit_bytes: int = 0  # of a scratch file: what is written at once; 0: it is only read
     spoils: bool = False  # of a scratch file: it leaves something else there than incompressible bytes
     identity: Mapping[str, str] = field(default_factory=dict)
     """Of a device: what it was when the user allowed the write (`devices.identity`). The node may lead to another later."""

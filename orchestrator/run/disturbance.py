@@ -39,6 +39,10 @@ STARVED_LEAST_S: Final = 0.1
 
 DISK_SHARE: Final = 0.05
 DISK_LEAST_B_S: Final = 1e6
+DISK_OWN_BYTES: Final = 1 << 16
+"""A run that moved less worked in the page cache, and no disk disturbs it."""
+JOURNAL_BYTES: Final = 16 << 10
+"""What a file system may write next to each block of a run: descriptor, inode, bitmap and commit of its journal."""
 
 IRQ_SHARE: Final = 0.01
 """Of the time of the run's CPUs."""
@@ -82,8 +86,8 @@ class Watched:
     memory_bound: bool = False  # does it measure what neighbours use up?
     computing: int = 0  # threads that compute from start to end; 0: it may wait
     disks: Mapping[str, str] = field(default_factory=dict)  # "major:minor" → name: what it reads or writes
-    writes: bool = False
-    """Does it write to a file system there? What that writes for it is counted as nobody's."""
+    unit_bytes: int = 0
+    """What it writes to a file system there at once; 0: nothing. What the file system writes for it is counted as nobody's."""
     usual_irq: tuple[float, ...] = ()
     """Shares of the CPUs' time that interrupts had in the cell's earlier runs."""
 
@@ -238,16 +242,17 @@ def _memory_errors(changes: Changes, run: Watched) -> str:  # noqa: ARG001
 def _disk(changes: Changes, run: Watched) -> str:
     """I/O of others on the disk that the run reads or writes.
 
-    What a file system writes for a run that writes (its journal) is nobody's in the counters: there only reads are compared. A run
-    that writes to the device itself has none.
+    What a file system writes for a run that writes (its journal) is nobody's in the counters: JOURNAL_BYTES for each block are the run's.
+    A run that writes to the device itself has none.
     """
     own = changes.tool_moved
     for disk, name in run.disks.items():
         all_ = changes.disks.get(disk)
-        if all_ is None or own is None:
+        if all_ is None or own is None or own.read_bytes + own.written_bytes < DISK_OWN_BYTES:
             continue
+        journal = own.written_bytes * JOURNAL_BYTES // run.unit_bytes if run.unit_bytes else 0
         others = max(0, all_.read_bytes - own.read_bytes)
-        others += 0 if run.writes else max(0, all_.written_bytes - own.written_bytes)
+        others += max(0, all_.written_bytes - own.written_bytes - journal)
         total = all_.read_bytes + all_.written_bytes
         if others > max(DISK_SHARE * total, DISK_LEAST_B_S * changes.elapsed_s):
             return f"others moved {size_text(others)} over the same disk ({name}), {_percent(others / total)} of all that it moved"

@@ -59,7 +59,7 @@ class Watch:
             memory_bound=memory_bound(run.tool),
             computing=computing(run.tool, run.cell.options),
             disks=disks,
-            writes=any(write.kind != "device" for write in run.writes),
+            unit_bytes=min((write.unit_bytes for write in run.writes if write.unit_bytes), default=0),
             usual_irq=tuple(self._irq.get(run.cell.point_id, ())),
         )
         looked_at = (*cpus, *watched.neighbours) or tuple(self._topology.core_of)

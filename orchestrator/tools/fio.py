@@ -94,6 +94,7 @@ together. fio is told to write them into the scratch folder."""
 
 _LOG_FOLDER: Final = "logs"
 _LOGS_BYTES: Final = 64 << 20
+_BLOCK_BYTES: Final = 4096
 """Scratch space that is looked for: how much fio writes hangs on how many I/Os there will be."""
 
 ENGINES = (
@@ -430,7 +431,9 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     if wanted:
         folder = f"{site.scratch}/{_LOG_FOLDER}"
         scratch += (ScratchFile(path=folder, size_bytes=_LOGS_BYTES, folder=True),)
-        planned_writes += (Write(path=folder, kind="scratch", size_bytes=_LOGS_BYTES),)
+        planned_writes += (
+            Write(path=folder, kind="scratch", size_bytes=_LOGS_BYTES, unit_bytes=_BLOCK_BYTES),
+        )
         given |= dict.fromkeys(wanted, f"{_LOG_FOLDER}/fio")
     if "write_hist_log" in wanted:
         given.setdefault("log_hist_msec", 1000)
@@ -511,7 +514,9 @@ def _target(
         path = f"{site.scratch}/{name}"
         kept = ScratchFile(path=path, size_bytes=total)
         # the bare name, for a fio that is started in the scratch folder: it cuts a path at ; and #
-        write = Write(path=path, kind="scratch", size_bytes=total, spoils=writing and _is_compressible(given))
+        unit = size_bytes(bs) if (bs := str(given.get("bs", ""))) and "," not in bs else _BLOCK_BYTES
+        spoils = writing and _is_compressible(given)
+        write = Write(path=path, kind="scratch", size_bytes=total, unit_bytes=unit * writing, spoils=spoils)
         return (f"--filename={name}",), (kept,), (write,), ()
     if ":" in filename.replace(r"\:", ""):
         raise UserError(filename, "names several files", "give one, or sweep over them")

@@ -205,8 +205,9 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
         scratch = (ScratchFile(path=path, size_bytes=size),)
         # it writes one block of random bytes again and again: a device that deduplicates keeps one
         spoils = given.get("op") == "write"
-        writes = (Write(path=path, kind="scratch", size_bytes=size, spoils=spoils),)
         block = {**given, **chosen(given)}["block"]
+        unit = size_bytes(str(block)) if spoils else 0
+        writes = (Write(path=path, kind="scratch", size_bytes=size, unit_bytes=unit, spoils=spoils),)
         argv += [f"--file={path}", f"--block={block}"]
         if "block" not in given and block < FILE_BLOCK:
             notes = (
@@ -214,14 +215,11 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
             )
     elif target == "files":
         path = f"{site.scratch}/files"
-        total = int(given["files"]) * size_bytes(str(given["file_size"]))
+        unit = size_bytes(str(given["file_size"]))
+        total = int(given["files"]) * unit
         scratch = (ScratchFile(path=path, size_bytes=total, folder=True),)
-        writes = (Write(path=path, kind="scratch", size_bytes=total),)
-        argv += [
-            f"--files={given['files']}",
-            f"--file-size={size_bytes(str(given['file_size']))}",
-            f"--dir={path}",
-        ]
+        writes = (Write(path=path, kind="scratch", size_bytes=total, unit_bytes=unit),)
+        argv += [f"--files={given['files']}", f"--file-size={unit}", f"--dir={path}"]
     elif target == "memory" and "block" in given:
         argv.append(f"--block={size_bytes(str(given['block']))}")
     if target in ("memory", "file"):

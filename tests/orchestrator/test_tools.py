@@ -236,6 +236,21 @@ class TestImb:
         assert [name for name, _ in get_tool("imb").problems({option: value})] == [option]
 
 
+@pytest.mark.parametrize(
+    ("tool", "options", "unit_bytes"),
+    [
+        ("fio", {"rw": "randread", "size": "1M"}, 0),
+        ("fio", {"rw": "randrw", "bs": "1M", "size": "1M"}, 1 << 20),
+        ("fio", {"rw": "write", "bssplit": "4k/50:8k/50", "size": "1M"}, 4096),
+        ("poke", {"target": "file", "op": "read", "bytes": "1MiB"}, 0),
+        ("poke", {"target": "file", "op": "write", "bytes": "1MiB", "block": 512}, 512),
+        ("poke", {"target": "files", "files": 4, "file_size": "1MiB"}, 1 << 20),
+    ],
+)
+def test_what_is_written_at_once(tool: str, options: dict[str, Any], unit_bytes: int) -> None:
+    assert [write.unit_bytes for write in build(tool, options).writes] == [unit_bytes]
+
+
 class TestFio:
     def test_the_scratch_file_is_planned_as_a_write(self) -> None:
         command = build("fio", {"rw": "randread", "bs": "4k", "iodepth": 8, "size": "1M", "runtime": 5})

@@ -173,8 +173,8 @@ def test_steady_interrupts_are_hardly_ever_called_a_disturbance(ticks: float, bu
 def test_writes_of_others_count_where_a_run_writes_to_the_device_itself() -> None:
     disks = {"8:0": Moved(read_bytes=0, written_bytes=900 << 20)}
     own = Moved(read_bytes=0, written_bytes=500 << 20)
-    for writes, disturbed in ((False, True), (True, False)):
-        run = dataclasses.replace(RUN, disks={"8:0": "sda"}, writes=writes)
+    for unit, disturbed in ((0, True), (1 << 20, True), (4096, False)):
+        run = dataclasses.replace(RUN, disks={"8:0": "sda"}, unit_bytes=unit)
         assert ("disk" in said(run=run, disks=disks, tool_moved=own)) is disturbed
 
 
@@ -244,8 +244,12 @@ def test_io_of_others_on_the_run_s_disk() -> None:
     assert on_disk(202, 1) is None
     assert on_disk(260, 0) == ("others moved 60 MiB over the same disk (nvme0n1), 23 % of all that it moved")
     assert on_disk(200, 60) is not None
-    assert on_disk(200, 60, writes=True) is None  # a journal is nobody's
-    assert on_disk(260, 60, writes=True) is not None
+    assert on_disk(200, 60, unit_bytes=4096) is not None  # it wrote nothing itself
+    cached = dataclasses.replace(MOVED, read_bytes=4096)
+    changes = dataclasses.replace(
+        QUIET, tool_moved=cached, disks={"259:0": Moved(read_bytes=0, written_bytes=1 << 30)}
+    )
+    assert reasons(changes, READS) == ()
 
 
 def test_nothing_is_said_of_what_the_machine_does_not_count() -> None:
