@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
@@ -34,14 +34,6 @@ _QUANTILES: Final = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", 
 _MOST_FANS: Final = 8
 
 
-class _Kept(NamedTuple):
-    """The most IOPS (1/s) within a limit that every repeat keeps at a depth, and what some have beyond."""
-
-    iops: float
-    depth: int
-    further: formulas.Further | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fan:
     """The percentiles of one kind of access in one panel of the sweep."""
@@ -67,13 +59,11 @@ class _Fan:
         kept = None if self.hollow else formulas.within_slo(self.depths, limit)
         return bool(kept and kept.bound) and self.depths.keys() == self.counted
 
-    def within(self, limit: float) -> _Kept | None:
+    def within(self, limit: float) -> formulas.Within | None:
         """Return the most IOPS of the depths at which every repeat keeps a limit (ns) on p99; None where there is none, or all are, and of
         runs of which nothing is said."""
         kept = None if self.hollow else formulas.within_slo(self.depths, limit)
-        if kept is None or self.keeps_everywhere(limit) or kept.iops is None or kept.depth is None:
-            return None
-        return _Kept(kept.iops, kept.depth, kept.further)
+        return None if self.keeps_everywhere(limit) else kept
 
 
 def _name(of: facets.Facet, series: str) -> str:
@@ -195,10 +185,8 @@ def _title(fans: Sequence[_Fan], limit: float | None) -> tuple[str, list[Run]]:
     for fan in told if limit else ():
         assert limit is not None
         if kept := fan.within(limit):
-            at = {kept.depth, kept.further.depth if kept.further else None}
-            name = facets.begins(fan.of, fan.name)
-            said = findings.within(name, kept.iops, kept.depth, limit, kept.further)
-            return said, [run for run in fan.runs if depth_of(run) in at]
+            said = findings.within(facets.begins(fan.of, fan.name), kept.iops, kept.depth, limit)
+            return said, [run for run in fan.runs if depth_of(run) == kept.depth]
     every = [run for fan in told for run in fan.runs]
     return findings.percentiles([ratio for fan in told for ratio in fan.tails]), every
 
@@ -253,7 +241,7 @@ def _panel(
     return panel(facets.begins(fan.of, fan.name), f"{fan.name}: percentiles by iodepth. {described}", build)
 
 
-def _limit_marks(fan: _Fan, limit: float, kept: _Kept | None, plot: Plot) -> dict[str, Rows]:
+def _limit_marks(fan: _Fan, limit: float, kept: formulas.Within | None, plot: Plot) -> dict[str, Rows]:
     """Return the line of a limit and the ring on p99 at the depth that has the most IOPS within it (`kept`: these, and the depth)."""
     level = limit
     out: dict[str, Rows] = {

@@ -69,9 +69,6 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         f"; within a limit on {p99}, of the depths that were tested{' and keep it in every repeat' * repeated}, and at which"
         * bool(told)
     )
-    limits += "; “in 1 of 2”: more, at a depth at which so many of its repeats keep it" * any(
-        kept and kept.further for row in within for kept in row
-    )
     limits += "; “≥ most”: kept at every depth" * any(kept and kept.bound for row in within for kept in row)
     some = bool(left)
     limits += f"; not counted: depths at which every run was {wording.why_unsound(left)}" * some
@@ -126,14 +123,10 @@ def timed(own: pd.DataFrame) -> dict[int, list[tuple[float, float]]]:
 
 
 def _offered(kept: formulas.Within, most: float, rate: fmt.Scale) -> str:
-    """Return "16.0 at 16", "19.8 at 1; 99.4 at 32 in 1 of 2", of a limit that no depth keeps in every repeat "21.3 at 1 in 1 of 2"; "≥ most" where every
-    depth keeps it. most: of all depths."""
-    if kept.bound and kept.iops is not None:
+    """Return "16.0 at 16"; "≥ most" where every depth keeps it. most: of all depths."""
+    if kept.bound:
         return "≥ most" if kept.iops == most else f"≥ {rate.number(kept.iops, rounding=fmt.DOWN)}"
-    parts = [] if kept.iops is None else [f"{rate.number(kept.iops)} at {kept.depth}"]
-    if more := kept.further:
-        parts.append(f"{rate.number(more.iops)} at {more.depth} in {more.keep} of {more.of}")
-    return "; ".join(parts)
+    return f"{rate.number(kept.iops)} at {kept.depth}"
 
 
 MOST_OFFERS = 12

@@ -107,7 +107,7 @@ def offers_tables(panels: Panels) -> tuple[Table, ...]:
         d = line.offers
         offers.append(
             (
-                name, f"{fmt.quantity(d.zero, 'ns')}{', cold start' if line.started else ''}", fmt.quantity(d.small, "ns"), fmt.quantity(d.peak, "B/s"),
+                name, fmt.quantity(d.zero, "ns"), fmt.quantity(d.small, "ns"), fmt.quantity(d.peak, "B/s"),
                 line.peak_at, fmt.size(d.half_size), _switches(line),
             )
         )  # fmt: skip

@@ -95,11 +95,13 @@ def _number(same: pd.DataFrame, kind: str, which: str) -> KeyNumber:
     of_runs = [float(value) for value in same.groupby("run", sort=False)["value"].median()]
     of_pairs = same.groupby(["source", "target"], sort=False)["value"].median()
     step = mlc.PRINTED["latency"]
+    # the median of the pairs, as the title has it; over the runs its range
+    value = formulas.spread(of_runs, step)._replace(median=float(of_pairs.median()))
     said = (
         f"median of {fmt.plural(number, 'pair')}, {fmt.span([*of_pairs], 'ns', step)}" if number > 1 else ""
     )
     context = "; ".join(filter(None, (said, which, program_name(runs[0]))))
     rank = _RANK + core_pairs.KINDS.index(kind) / len(core_pairs.KINDS)
     return wording.key_number(
-        f"{core_pairs.CACHES}, {kind}", formulas.spread(of_runs, step), "ns", context, rank, runs, program=program_kind(runs[0]), metric="latency"
+        f"{core_pairs.CACHES}, {kind}", value, "ns", context, rank, runs, program=program_kind(runs[0]), metric="latency"
     )  # fmt: skip

@@ -232,9 +232,11 @@ def title_of_each(metric: str, whose: Mapping[str, Sequence[Effect]]) -> str:
 
 
 def with_better(effect: Effect, name: str = "") -> str:
-    """Return "direct (off)": the axis, as `name` calls it, and of two levels the better one, without which "better by direct" reads as the other."""
-    axis = name or effect.axis
-    return f"{axis} ({effect.levels[0].name})" if len(effect.levels) == 2 else axis
+    """Return "direct (off, 4 of 6 pairs)": the axis, as `name` calls it, of two levels the better one, without which "better by direct" reads as the
+    other, and of how many pairs of cells the factor is."""
+    beside = [effect.levels[0].name if len(effect.levels) == 2 else "", effect.partly]
+    said = ", ".join(filter(None, beside))
+    return f"{name or effect.axis} ({said})" if said else name or effect.axis
 
 
 def listed(told: Iterable[tuple[str, str]]) -> str:

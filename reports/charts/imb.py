@@ -188,14 +188,14 @@ def _said(lines: Sequence[Line]) -> dict[str, findings.Messages]:
 
 
 def _cold(lines: Iterable[tuple[str, Line]]) -> str:
-    """Say "0 B took 19.5 µs (near), longer than larger messages: a cold start, not quoted."; "" where none was. lines: as `with_names`."""
+    """Say "0 B took 19.5 µs (near), longer than larger messages: not quoted."; "" where none was. lines: as `with_names`."""
     said = [
         f"{fmt.size(size)} took {fmt.quantity(y.median, 'ns', step=y.step)} ({name})"
         for name, line in lines
         for size, y in line.points
         if size in line.cold
     ]
-    return f"{fmt.words(said)}, longer than larger messages: a cold start, not quoted. " if said else ""
+    return f"{fmt.words(said)}, longer than larger messages: not quoted. " if said else ""
 
 
 def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
@@ -203,8 +203,7 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
     for of, lines in panels.items():
         known = [(line, said) for line in lines if (said := line.latency)]
         for near, (at, time, metric) in known:
-            cold = f" ({fmt.words(map(fmt.size, near.started))}: cold start)" if near.started else ""
-            context = ", ".join(filter(None, [f"{at}{cold}", near.name, facets.facet_title(of, "imb")]))
+            context = ", ".join(filter(None, [at, near.name, facets.facet_title(of, "imb")]))
             beside = [(line, said.time) for line, said in known if said.at == at]
             far, most = max(beside, key=lambda pair: pair[1].median)
             apart, alone = formulas.differs(time, most), context

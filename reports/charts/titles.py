@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from reports.numbers.formulas import Further, LoadedLatency, Mode, Spread, differs, saturations
+from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs, saturations
 from reports.text import format as fmt
 
 _TAIL: Final = 1.1
@@ -318,15 +318,12 @@ def _depth(
     return ""
 
 
-def within(name: str, iops: float, depth: int, limit: float, further: Further | None = None) -> str:
-    """Say "Randread: 51.2 kIOPS with p99 within 1 ms, at depth 16", and what some repeats have beyond that: "…; 99.4 kIOPS at depth 32 in 1 of 2 repeats".
+def within(name: str, iops: float, depth: int, limit: float) -> str:
+    """Say "Randread: 51.2 kIOPS with p99 within 1 ms, at depth 16".
 
     iops (1/s): the median of a depth at which p99 keeps the limit (ns) in every repeat.
     """
-    said = f"{name}: {fmt.quantity(iops, 'IOPS')} with p99 within {fmt.quantity(limit, 'ns', 1)}, at depth {depth}"
-    if not further:
-        return said
-    return f"{said}; {fmt.quantity(further.iops, 'IOPS')} at depth {further.depth} in {further.keep} of {further.of} repeats"
+    return f"{name}: {fmt.quantity(iops, 'IOPS')} with p99 within {fmt.quantity(limit, 'ns', 1)}, at depth {depth}"
 
 
 def percentiles(tails: Sequence[float]) -> str:

@@ -256,7 +256,7 @@ def peaks_within(
                 if rate in own and tail in own
             }
             within = formulas.within_slo(depths, slo) if len(depths) >= 3 else None
-            if within and within.depth is not None and not within.further and not within.bound:
+            if within and not within.open and not within.bound:
                 limit = fmt.scale_for([slo], "ns")
                 metric = (
                     f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"

@@ -533,48 +533,34 @@ def in_flight(parts: Sequence[tuple[float, float]]) -> float:
     return sum(iops * latency * 1e-9 for iops, latency in parts)
 
 
-class Further(NamedTuple):
-    """What some repeats have within a limit at a depth at which others do not keep it."""
-
-    iops: float  # 1/s, the most of those that keep it
-    depth: int
-    keep: int  # so many repeats
-    of: int  # of so many
-
-
 class Within(NamedTuple):
     """The most I/Os a second within a limit on their latency, of the depths that were tested; between two of them nobody knows.
 
-    iops     the highest median (1/s) of the depths at which every repeat keeps the limit, and `depth`; None where there is none
-    further  the most beyond that
+    iops     the highest median (1/s) of the depths at which every repeat keeps the limit, and `depth`
+    open     some repeats have more at a depth at which others do not keep it
     bound    every repeat keeps it at every depth: more may be to be had
     """
 
-    iops: float | None
-    depth: int | None
-    further: Further | None
+    iops: float
+    depth: int
+    open: bool
     bound: bool
 
 
 def within_slo(depths: Mapping[int, Sequence[tuple[float, float]]], slo: float) -> Within | None:
-    """Return the most IOPS whose latency quantile is at most `slo` (ns), from iodepth → (IOPS, p99) of each repeat. None if no repeat keeps
-    the limit at any depth.
+    """Return the most IOPS whose latency quantile is at most `slo` (ns), from iodepth → (IOPS, p99) of each repeat. None if no depth keeps
+    the limit in every repeat.
 
     Each number is of one depth: of repeats that keep the limit at different depths a mean would be of none.
     """
     kept = {at: [iops for iops, latency in own if latency <= slo] for at, own in depths.items()}
     by_all = {at: statistics.median(own) for at, own in kept.items() if own and len(own) == len(depths[at])}
     depth = max(sorted(by_all), key=by_all.__getitem__, default=None)
-    iops = None if depth is None else by_all[depth]
-    by_some = [
-        Further(max(own), at, len(own), len(depths[at]))
-        for at, own in kept.items()
-        if own and at not in by_all
-    ]
-    further = max((one for one in by_some if iops is None or one.iops > iops), default=None)
-    if iops is None and further is None:
+    if depth is None:
         return None
-    return Within(iops, depth, further, bound=len(by_all) == len(depths))
+    iops = by_all[depth]
+    more = any(max(own) > iops for at, own in kept.items() if own and at not in by_all)
+    return Within(iops, depth, more, bound=len(by_all) == len(depths))
 
 
 def cpu_per_io(usr: float, sys: float, runtime: float, ios: float) -> float | None:

@@ -131,8 +131,8 @@ def binned(parsed: Parsed) -> Iterator[Binned]:
 LEADS: Final = "time_per_iteration"
 """What `leading` is of where another number of the run has the same value: a loop of one turn."""
 
-WORKING_SET: Final = ("bytes", "window", "block")
-ACCESSED: Final = ("target", "direct")
+WORKING_SET: Final = ("bytes", "window", "block", "file_size")
+ACCESSED: Final = ("target", "direct", "loop")
 
 SHARES: Final = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
 

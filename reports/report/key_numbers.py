@@ -61,7 +61,7 @@ def best_of(same: Sequence[KeyNumber]) -> KeyNumber:
 
 
 def _of_others(best: KeyNumber, same: list[KeyNumber], results: Results) -> KeyNumber:
-    """Say of how many texts, or of hosts and texts, that give this number it is the best one's; of very many hosts that it is that of
+    """Say of several texts, or of hosts and texts, that give this number that it is the best one's; of very many hosts that it is that of
     their medians, whose range is no unsteadiness and whose number no n of repeats."""
     cells = [runs for number in same for runs in (number.runs, *((run,) for run in number.below))]
     hosts = len({run.host for number in same for run in number.runs if not run.captured})
@@ -74,9 +74,9 @@ def _of_others(best: KeyNumber, same: list[KeyNumber], results: Results) -> KeyN
     parts = {run.source for runs in cells for run in runs if run.source}
     if hosts + max(len(texts), len(parts)) < 2:
         return best
-    noun = "text" if all(len(own) == 1 for own in texts) else "cell"  # repeats may be texts of their own
-    several = (len(parts), "part") if len(texts) == 1 < len(parts) else (len(texts), noun)
-    counted = [fmt.plural(n, word) for n, word in ((hosts, "host"), several) if n]
+    # not how many: a curve gives one number of many texts
+    several = ["several parts"] if len(texts) == 1 < len(parts) else ["several texts"] if texts else []
+    counted = [*([fmt.plural(hosts, "host")] if hosts else []), *several]
     if f"of {fmt.words(counted)}" in best.context:
         return best
     word = "best" if hosts else "lowest" if best.merit < 0 else "highest"

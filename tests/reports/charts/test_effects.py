@@ -279,6 +279,7 @@ def test_pairs_without_a_number_are_counted_in_words(make: Any, tmp_path: Path) 
     """Beside a factor of which a pair has no number no word of that stood: it looked like one of all pairs."""
     drawn = figure(make, tmp_path / "r.db", axes=("alg", "threads"), left_out=("slow", 1))
 
+    assert drawn.title == "rate: 8.00 × better by threads (2 of 3 pairs), 2.00 × by alg (3 of 4 pairs)"
     assert drawn.strip
     threads, alg = drawn.strip.tracks
     assert (threads.factor, threads.span, alg.span) == ("8.00 ×", "2 of 3 pairs", "3 of 4 pairs")

@@ -212,6 +212,20 @@ def test_what_each_kind_of_pair_takes_stands_at_the_head_and_on_the_machine(
     assert {colour for colour, *_ in node.squares.squares} == {"#2B7BBF"}
 
 
+def test_a_kind_of_pair_has_one_value_on_a_page(make: Any, tmp_path: Path) -> None:
+    """The key number was 127 ns, the title 130 ns: medians over the pairs of a run, and over the runs of a pair."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:1 [numa] l3:1(size=32MiB) core:2 pu:1"
+    for there, back in ((120.0, 130.0), (130.0, 130.0), (130.0, 110.0)):
+        text = c2c_text((0, 1), lambda a, _, ways=(there, back): ways[a])  # type: ignore[misc]
+        maker.add("caches", "mlc", {"mode": "c2c_latency", "a": True}, text)
+    path = maker.write()
+
+    (number, *_) = build.build(load.load([path])).key_numbers
+    assert number.value == "130"
+    assert "130 ns" in figure(path, "cores-").title
+
+
 def test_of_a_machine_that_is_not_known_no_kind_is_told(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     maker.topology = ""

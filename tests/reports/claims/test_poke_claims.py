@@ -295,12 +295,7 @@ def test_a_file_is_not_better_for_having_fewer_bytes(make: Any, tmp_path: Path) 
             maker.add("s", "poke", options, files_of(make, 1, size, took * by, took / 9), axes=("file_size",), sweep_title="One file")  # fmt: skip
     path = maker.write()
 
-    found = axis_effects.figure(load([path]))
-
-    assert found
-    assert axis_effects.sentences(found) == [
-        "One file, write bandwidth: 250 × better by file_size from 1kB to 1GB"
-    ]
+    assert axis_effects.figure(load([path])) is None
     assert "half the range of write total time" in " ".join(show.show_result(path).split())
 
 

@@ -154,14 +154,8 @@ def check_within(
         whole = {depth: statistics.median(own) for depth, own in kept.items() if len(own) == len(of[depth])}
         if of and len(whole) == len(of):
             return "≥ most"
-        further = {depth: max(own) for depth, own in kept.items() if own and depth not in whole}
-        (least, depth), (more, at) = (
-            max(((v, d) for d, v in own.items()), default=(0.0, 0)) for own in (whole, further)
-        )
-        said = [f"{rate.number(least)} at {depth}"] if depth else []
-        if more > least:
-            said.append(f"{rate.number(more)} at {at} in {len(kept[at])} of {len(of[at])}")
-        return "; ".join(said) or fmt.NOTHING
+        iops, depth = max(((v, d) for d, v in whole.items()), default=(0.0, 0))
+        return f"{rate.number(iops)} at {depth}" if depth else fmt.NOTHING
 
     bs = {"4 KiB blocks": "4k", "64 KiB blocks": "64k"}
     offered: dict[tuple[str, str], str] = {}
@@ -181,13 +175,9 @@ def check_within(
             assert said == within(LIMITS[limit], of, rate) or (said.startswith("≥ ") and len(of) < len(every))
             offered[fmt.sentence(", ".join(filter(None, (row.get("Panel"), row["Access"])))), limit] = said
     for fan in fans:
-        if claimed := re.fullmatch(
-            r"(.+): (.+) (k?IOPS) with p99 within (.+?), at depth (\d+)(?:; (.+) k?IOPS at depth (\d+) in (.+) repeats)?",
-            fan.title,
-        ):
-            access, iops, _, limit, depth, more, at, times = claimed.groups()
-            said = f"{iops} at {depth}{f'; {more} at {at} in {times}' if more else ''}"
-            assert offered[access, limit] == said or not re.match(
+        if claimed := re.fullmatch(r"(.+): (.+) k?IOPS with p99 within (.+?), at depth (\d+)", fan.title):
+            access, iops, limit, depth = claimed.groups()
+            assert offered[access, limit] == f"{iops} at {depth}" or not re.match(
                 rf"{re.escape(iops)} ", offered[access, limit]
             )
             rings = {p.title: p.wide["datasets"]["rings"] for p in fan.panels}

@@ -284,14 +284,14 @@ def test_iops_at_a_latency_objective() -> None:
     rows = {1: (10e3, 100e3), 4: (38e3, 120e3), 8: (70e3, 240e3), 32: (72e3, 900e3), 64: (60e3, 1900e3)}
     depths = {depth: [row] for depth, row in rows.items()}
 
-    assert formulas.within_slo(depths, 240e3) == (70e3, 8, None, False)
+    assert formulas.within_slo(depths, 240e3) == (70e3, 8, False, False)
     assert formulas.within_slo(depths, 120e3 * math.sqrt(2)) == (
         38e3,
         4,
-        None,
+        False,
         False,
     )  # not between two depths
-    assert formulas.within_slo(depths, 5e6) == (72e3, 32, None, True)  # more depth gave less
+    assert formulas.within_slo(depths, 5e6) == (72e3, 32, False, True)  # more depth gave less
     assert formulas.within_slo(depths, 99e3) is None
     assert formulas.within_slo({}, 1e9) is None
 
@@ -304,9 +304,9 @@ def test_iops_at_a_latency_objective_are_no_mean_over_depths() -> None:
         32: [(79e3, 2e6), (99.4e3, 0.8e6)],
     }
 
-    assert formulas.within_slo(depths, 1e6) == (19.8e3, 1, (99.4e3, 32, 1, 2), False)
-    assert formulas.within_slo(depths, 0.2e6) == (None, None, (21.3e3, 1, 1, 2), False)
-    assert formulas.within_slo(depths, 3e6) == (89.2e3, 32, None, True)
+    assert formulas.within_slo(depths, 1e6) == (19.8e3, 1, True, False)
+    assert formulas.within_slo(depths, 0.2e6) is None
+    assert formulas.within_slo(depths, 3e6) == (89.2e3, 32, False, True)
 
 
 def test_cpu_time_of_an_io() -> None:

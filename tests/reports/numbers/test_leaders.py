@@ -112,3 +112,20 @@ def test_what_leads_a_cell_is_one_number_in_every_repeat(tool: str, path: Path) 
         ends = {name: told[name] for name in ("median", "low", "high")}
         assert [{name: own[name] for name in ends} for own in same] == [ends]
         assert told["low"] < told["high"]
+
+
+@pytest.mark.parametrize(
+    ("option", "levels"),
+    [("loop", ("empty", "sine")), ("file_size", ("4kB", "1MB")), ("target", ("memory", "file"))],
+)
+def test_cells_that_do_different_work_have_no_best(option: str, levels: tuple[str, str]) -> None:
+    """An empty loop was "the best cell" beside a sine."""
+    parsed = get_parser("poke").parse((FIXTURES / "poke" / "compute_sine.out").read_text())
+    cells = [[repeat_of("poke", parsed, 1)] for _ in levels]
+    leaders = [numbers.leader(own) for own in cells]
+    assert numbers.have_best(cells, leaders)
+
+    for (run,), level in zip(cells, levels, strict=True):
+        object.__setattr__(run, "cell", Cell(sweep="s", tool="poke", options={option: level}))
+
+    assert not numbers.have_best(cells, leaders)
