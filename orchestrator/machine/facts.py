@@ -90,6 +90,12 @@ def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[Fact,
     return found
 
 
+def unrecorded(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
+    """Return the facts without which a session cannot be of this machine, for they are known now and were not recorded."""
+    identity = ("cpu_model", "microcode", "bios_version", "memory_bytes", "kernel")
+    return [fact for fact in FACTS if fact.key in identity and fact.text(now) and not fact.text(then)]
+
+
 def short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -33,17 +33,23 @@ def harmless(*names: str) -> str:
     For programs that only describe the machine: without them less is known, and a sweep can do without.
     """
     found = (path for name in names if (path := shutil.which(name)))
-    return next((path for path in found if os.geteuid() != 0 or not reason(path)), "")
+    return next((path for path in found if not danger(path)), "")
 
 
 def refuse(found: str, *, hint: str = "") -> None:
     """Raise UserError where root would start a program that others could have put where it was found."""
-    if os.geteuid() == 0 and (why := reason(found)):
+    if why := danger(found):
         raise UserError(
             found,
-            f"{why}: another user could have put this program there, and root would start it",
+            why,
             hint or "take its folder out of PATH, or give it to root: `chown root`, `chmod go-w`",
         )
+
+
+def danger(found: str) -> str:
+    """Say why root must not start a program that the user did not name; "" for other users, and if only root could have put it there."""
+    why = reason(found) if os.geteuid() == 0 else ""
+    return why and f"{why}: another user could have put this program there, and root would start it"
 
 
 def reason(found: str) -> str:

@@ -8,7 +8,6 @@ names the launcher for IMB; unset, the one that belongs to IMB's MPI library is 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import re
@@ -73,7 +72,8 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
 def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
     """Return the very program that a session recorded, or why it cannot be started again.
 
-    `record` is that of `Session.programs`. A file that has changed since is another program.
+    `record` is that of `Session.programs`. A file that has changed since is another program. Nothing is started: the record may be a
+    stranger's.
     """
     path, name = str(record.get("path") or ""), str(record.get("name") or "")
     if not path:
@@ -81,11 +81,19 @@ def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
     now = checksum(path)
     if not now or now != record.get("sha256"):
         return f"{path} is {'another program now' if now else 'no longer there'}"
-    found = _describe(tool, path, elsewhere=False)
-    if isinstance(found, str):
-        return found
-    version = str(record.get("version") or found.version)
-    return dataclasses.replace(found, name=name, version=version, stand_in=bool(record.get("stand_in")))
+    if why := planted.danger(path):
+        return f"{path}: {why}"
+    module = get_tool(tool)
+    return Program(
+        name=name,
+        path=path,
+        version=str(record.get("version") or ""),
+        sha256=now,
+        stand_in=bool(record.get("stand_in")),
+        env=module.own_library(path) if hasattr(module, "own_library") else {},
+        helpers={helper: str(file["path"]) for helper, file in record.get("files", {}).items()},
+        notes={key: str(record[key]) for key in ("mpi", "script") if key in record},
+    )
 
 
 def _candidates(names: Iterable[str]) -> Iterable[str]:

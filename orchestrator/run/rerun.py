@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.experiment.load import parse_experiment
-from orchestrator.machine import probe
+from orchestrator.machine import planted, probe
 from orchestrator.machine.ask import checksum
-from orchestrator.machine.facts import changed, short
+from orchestrator.machine.facts import changed, short, unrecorded
 from orchestrator.machine.topology import Topology
 from orchestrator.model import (
     AS_NEW,
@@ -216,12 +216,12 @@ def _out_of_reach(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] 
             f"it is of the host {source.session.host}, this is {host}",
             f"run the same command on {source.session.host}",
         )
-    changes = (change for session in source.measured for change in changed(session.facts, facts))
-    for fact, then, now in changes:
-        return (
-            f"the {fact.words} was {short(then)} and is {short(now)} now",
-            "run the experiment again with `pinsweep run`, and compare that file",
-        )
+    hint = "run the experiment again with `pinsweep run`, and compare that file"
+    for session in source.measured:
+        for fact in unrecorded(session.facts, facts):
+            return f"its {fact.words} was not recorded", hint
+        for fact, then, now in changed(session.facts, facts):
+            return f"the {fact.words} was {short(then)} and is {short(now)} now", hint
     return None
 
 
@@ -280,7 +280,8 @@ def _plan(
 
 
 def _changed_files(runs: Iterable[PlannedRun], session: Session) -> dict[str, str]:
-    """Say of the cells (by point_id) whose command or MPI is not the one that the session recorded what is another now."""
+    """Say of the cells (by point_id) whose command or MPI is not the one that the session recorded what is another now, or what root must
+    not start."""
     sums: dict[str, str] = {}
     found = {}
     for run in runs:
@@ -289,6 +290,8 @@ def _changed_files(runs: Iterable[PlannedRun], session: Session) -> dict[str, st
             now = sums.setdefault(path, checksum(path))
             if name in known and known[name]["sha256"] != now:
                 found[run.cell.point_id] = f"{path} is another program now"
+            elif why := planted.danger(path):
+                found[run.cell.point_id] = f"{path}: {why}"
     return found
 
 

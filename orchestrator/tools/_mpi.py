@@ -110,7 +110,7 @@ def find_mpi(program: str, asked: str = "") -> Mpi | str:
 
     Raises UserError if what the user named cannot start it.
     """
-    env = _own_library(program)
+    env = own_library(program)
     linked = library(_say(("ldd", program), env), _holds)
     if linked is not None and not linked.path:
         return f"{program} needs {linked.name}, which the loader does not find: load the module of its MPI, or set LD_LIBRARY_PATH"
@@ -153,7 +153,7 @@ def _asked(asked: str, program: str, linked: Library | None, env: Mapping[str, s
     return Mpi(launcher=path, name=name, library=linked, env=env)
 
 
-def _own_library(program: str) -> dict[str, str]:
+def own_library(program: str) -> dict[str, str]:
     """Return LD_LIBRARY_PATH where an MPI library lies beside the program as in a wheel: bin/IMB-MPI1, lib/libmpi.so.12."""
     folder = Path(program).parent
     if (folder / "mpiexec.hydra").exists():

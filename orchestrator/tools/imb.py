@@ -184,6 +184,11 @@ def probe(path: str, ask: Ask) -> Probed | str:
     return Probed(env=found.env, helpers={"mpirun": found.launcher, **library}, notes={"mpi": found.name})
 
 
+def own_library(path: str) -> dict[str, str]:
+    """Return what a program needs to find the MPI library that was installed with it."""
+    return _mpi.own_library(path)
+
+
 def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
     """IMB exits with 0 after a misspelt name, having run everything, and when nothing joins its processes."""
     runs = parsed.facts.get("runs", 1)

@@ -106,6 +106,11 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
     metavar="DIR",
     help="With --confirm: the folder for the result files of the fresh runs. [default: this one]",
 )
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="With --confirm: start the commands that the result files name without asking.",
+)
 @_options.scratch
 @_options.allow_write
 @_options.allow_disturbed
@@ -116,7 +121,7 @@ def command(
     sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
     form: str, output: Path | None, fail_on: str | None, thresholds: tuple[str, ...], ignore: tuple[str, ...],
     across_programs: bool, slo: str | None, only_changed: bool, everything: bool, top: int | None, self_check: bool,
-    again: bool, into: Path | None, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool,
+    again: bool, into: Path | None, yes: bool, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool,
     tune: bool, no_warm_up: bool, static: bool,
 ) -> int:  # fmt: skip
     """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
@@ -137,7 +142,10 @@ def command(
         threshold=default, thresholds=named, across_programs=across_programs, ignore=ignore, slo_ns=_slo(slo)
     )
     verdicts = _options.words("--fail-on", fail_on, _FAILS)
-    _refuse_idle(again, {"--into": into, "--scratch": scratch, "--allow-write": allow_write, "--tune": tune})
+    _refuse_idle(
+        again,
+        {"--into": into, "--yes": yes, "--scratch": scratch, "--allow-write": allow_write, "--tune": tune},
+    )
     if output is not None:
         refuse_output(output)
     given = _given(sides, more_a, more_b, by, only)
@@ -153,7 +161,7 @@ def command(
             found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write,
             rules=Rules(allow_disturbed=allow_disturbed), version=__version__, argv=sys.argv[1:],
             warm_up=not no_warm_up, tune=tune,
-            say=functools.partial(say, err=True), on_event=SweepProgress(),
+            say=functools.partial(say, err=True), approve=lambda: None if yes else _approve(), on_event=SweepProgress(),
         )  # fmt: skip
     files = [
         *given.files,
@@ -183,6 +191,15 @@ def command(
         say("nothing was compared: that is a failure with --fail-on", err=True)
         return 1
     return 1 if found.fails(verdicts) else 0
+
+
+def _approve() -> None:
+    """Ask whether the listed commands may be started. Raises UserError where nobody can answer, Abort for a no."""
+    if not sys.stdin.isatty():
+        raise UserError(
+            "--confirm", "starts the commands above, which the result files name", "read them, then add --yes"
+        )
+    click.confirm("Start these commands?", abort=True, err=True)
 
 
 def _refuse_idle(again: bool, given: Mapping[str, object]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -190,8 +189,7 @@ def _found(programs: Iterable[str]) -> tuple[str | None, str]:
     from orchestrator.machine import planted
 
     path = next(filter(None, map(shutil.which, programs)), None)
-    why = planted.reason(path) if path and os.geteuid() == 0 else ""
-    return path, f"{why}, and root would start it" if why else ""
+    return path, planted.danger(path) if path else ""
 
 
 def _say_part(part: Part) -> bool:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import secrets
+import shlex
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.model import PlannedRun
 from orchestrator.run import preflight
 from orchestrator.run.exclusive import told
 from orchestrator.run.execute import Event
@@ -59,11 +61,13 @@ def confirm(
     warm_up: bool,
     tune: bool,
     say: Callable[[str], None],
+    approve: Callable[[], None],
     on_event: Callable[[Event], None],
 ) -> Comparison:
     """Return the comparison with the verdicts of fresh runs, which lie in `folder` afterwards. I/O.
 
-    `say` gets a line about what will be done, what will disturb it, and what was done. With `warm_up` each program of a side is
+    `say` gets a line about what will be done, the commands that will be started, what will disturb them, and what was done. `approve` raises
+    where the user does not want these commands, which the files name: no program of the files has been started then. With `warm_up` each program of a side is
     warmed up first; with `tune` the machine is tuned meanwhile, as by `run --tune`. Raises UserError where side B cannot be measured here, or `folder`
     not be written; nothing has been started then. Raises KeyboardInterrupt where the user stopped the fresh runs.
     """
@@ -79,7 +83,10 @@ def confirm(
         say(line)
     if not rerun.runs:
         raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
-    say(f"about {fmt.duration(rerun.estimate_s)}")
+    say(f"about {fmt.duration(rerun.estimate_s)}, by these commands of the result files:")
+    for command in dict.fromkeys(_command(run) for _, run in (*rerun.warm_ups, *rerun.runs)):
+        say(printable(f"  {command}"))
+    approve()
     _make(folder)
 
     try:
@@ -103,6 +110,12 @@ def confirm(
     if fresh.summary.stopped:
         raise KeyboardInterrupt
     return confirmed(found, wanted, rerun, load(fresh.a) if fresh.a else None, load(fresh.b), ask)
+
+
+def _command(run: PlannedRun) -> str:
+    """Return the command line of a run, with the path of each program in it."""
+    env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
+    return env + shlex.join(run.files.get(word, word) for word in run.argv)
 
 
 def _warn_of_noise(rerun: Rerun, say: Callable[[str], None]) -> None:

@@ -79,6 +79,7 @@ def test_a_slower_machine_is_still_slower(before_after: Path, pinsweep: Cli) -> 
         "a.db",
         "b.db",
         "--confirm",
+        "--yes",
         "--into",
         "again",
         "--format",
@@ -102,12 +103,25 @@ def test_a_slower_machine_is_still_slower(before_after: Path, pinsweep: Cli) -> 
     assert (before_after / "b.db").read_bytes() == before
 
 
+def test_the_commands_of_a_file_are_shown_and_not_started_unasked(before_after: Path, pinsweep: Cli) -> None:
+    (before_after / "started").unlink(missing_ok=True)
+
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--into", "again")
+
+    assert done.returncode == 2, done.stderr
+    assert "  ./machine 1 1\n" in done.stderr
+    assert not (before_after / "started").exists()
+    assert not (before_after / "again").exists()
+
+
 @pytest.mark.slow
 def test_a_bad_moment_is_forgiven(before_after: Path, pinsweep: Cli) -> None:
     """B was slow when it was recorded, and is not now."""
     (before_after / "speed").write_text("100")
 
-    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--format", "json", "--fail-on", "regressed")
+    done = pinsweep(
+        "compare", "a.db", "b.db", "--confirm", "--yes", "--format", "json", "--fail-on", "regressed"
+    )
 
     assert done.returncode == 0, done.stderr
     assert "regressed" not in verdicts(done.stdout).values()
@@ -119,7 +133,7 @@ def test_two_levels_take_turns(machine: Path, pinsweep: Cli) -> None:
     pinsweep("run", "sweep.yaml", "-o", "both.db")
     (machine / "started").unlink()
 
-    done = pinsweep("compare", "both.db", "--by", "factor=1,0.9", "--confirm", "--format", "json")
+    done = pinsweep("compare", "both.db", "--by", "factor=1,0.9", "--confirm", "--yes", "--format", "json")
 
     assert done.returncode == 0, done.stderr
     assert set(verdicts(done.stdout).values()) == {"regressed"}
@@ -138,7 +152,7 @@ def test_two_levels_take_turns(machine: Path, pinsweep: Cli) -> None:
 def test_what_fails_again_is_open(before_after: Path, pinsweep: Cli) -> None:
     (before_after / "speed").write_text("broken")  # the program itself may not be another one
 
-    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--format", "json")
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--yes", "--format", "json")
 
     assert done.returncode == 0, done.stderr
     assert set(verdicts(done.stdout).values()) == {"inconclusive"}
@@ -152,7 +166,7 @@ def test_cells_that_were_not_pinned_are_measured_again_without_a_pin(machine: Pa
         (machine / "speed").write_text(speed)
         assert pinsweep("run", "sweep.yaml", "-o", name, "--unpinned").returncode == 0
 
-    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--into", "again", "--format", "json")
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--yes", "--into", "again", "--format", "json")
 
     assert done.returncode == 0, done.stderr
     assert verdicts(done.stdout) == {"n=1 place=unpinned factor=1": "regressed"}
@@ -169,7 +183,7 @@ def test_cells_that_were_not_pinned_are_measured_again_without_a_pin(machine: Pa
 
 
 def test_nothing_is_measured_where_nothing_looks_changed(before_after: Path, pinsweep: Cli) -> None:
-    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--threshold", "90%")
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--yes", "--threshold", "90%")
 
     assert done.returncode == 0
     assert "nothing looks changed" in done.stderr
@@ -179,7 +193,7 @@ def test_nothing_is_measured_where_nothing_looks_changed(before_after: Path, pin
 def test_the_folder_for_fresh_files_is_one(before_after: Path, pinsweep: Cli) -> None:
     (before_after / "taken").write_text("")
 
-    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--into", "taken")
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--yes", "--into", "taken")
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "error: --into taken: is not a directory" in done.stderr

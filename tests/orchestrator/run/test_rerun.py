@@ -225,6 +225,7 @@ def test_a_program_that_changed_since_is_not_taken_for_the_one_of_then(folder: P
     [
         ({"host": "node07"}, "it is of the host node07, this is"),
         ({"kernel": "2.6.32"}, "the kernel was 2.6.32 and is"),
+        ({"kernel": None}, "its kernel was not recorded"),
         ({"memory_bytes": 3 << 40}, "the memory was 3 TiB and is"),
     ],
 )
@@ -253,6 +254,20 @@ def test_the_session_that_counts_is_that_of_the_cells(folder: Path) -> None:
 
     with pytest.raises(UserError, match=r"the kernel was 1\.0 and is"):
         prepared(folder, pairs(folder / "a.db", b, "stream"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="other users start what they like")
+@pytest.mark.parametrize("sweep", ["stream", "told"])
+def test_root_does_not_start_what_a_file_names_and_others_may_write(folder: Path, sweep: str) -> None:
+    mode = folder.stat().st_mode
+    folder.chmod(0o777)
+    try:
+        rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", sweep))
+    finally:
+        folder.chmod(mode)
+
+    assert not rerun.runs
+    assert all(f"everybody may write {folder}" in why for why in rerun.not_repeatable.values())
 
 
 def test_another_program_behind_a_command_is_no_repeat(folder: Path) -> None:

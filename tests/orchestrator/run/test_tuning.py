@@ -331,7 +331,7 @@ def test_what_is_measured_again_is_measured_on_the_tuned_machine_too(machine: Pa
     )
     command(machine, "run", "e.yaml", "-o", "e.db", "--tune", cwd=tmp_path).communicate(timeout=PATIENCE_S)
 
-    words = ("compare", "e.db", "--by", "i=1,2", "--confirm", "--into", "again", "--tune")
+    words = ("compare", "e.db", "--by", "i=1,2", "--confirm", "--yes", "--into", "again", "--tune")
     done = command(machine, *words, cwd=tmp_path)
     _, said = done.communicate(timeout=PATIENCE_S)
 
