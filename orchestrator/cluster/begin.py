@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import hashlib
 import itertools
 import os
 import pwd
@@ -108,6 +109,7 @@ def refuse_other(sweep: Sweep, wanted: Wanted) -> None:
         raise UserError(
             sweep.folder, f"is a sweep of {sweep.user}, whose jobs nobody else can start", f"pinsweep status {sweep.folder} shows it"
         )  # fmt: skip
+    folder.refuse_foreign(Path(sweep.folder), "log", folder.JOB, folder.NAME, *sweep.experiments)
     if folder.is_copy(sweep):
         raise UserError(
             sweep.folder,
@@ -122,9 +124,9 @@ def refuse_other(sweep: Sweep, wanted: Wanted) -> None:
         )
     if wanted.nodes is not None and set(nodeset.expand(wanted.nodes)) != set(sweep.hosts):
         raise UserError(sweep.folder, "is a sweep of other hosts", hint)
-    for name, digest in sweep.experiments.items():
+    for name, digest in {**sweep.experiments, folder.JOB: sweep.script}.items():
         copy = sweep.path(name)
-        if not copy.is_file() or folder.digest(copy.read_text("utf-8")) != digest:
+        if digest and not _has(copy, digest):
             raise UserError(str(copy), "is not what the sweep began with", f"put it back, or: -o {other}")
     if wanted.experiments:
         texts = copies(wanted.experiments)
@@ -138,6 +140,13 @@ def refuse_other(sweep: Sweep, wanted: Wanted) -> None:
             raise UserError(sweep.folder, f"was begun with another --{name.replace('_', '-')}", hint)
     if wanted.setup not in (None, sweep.setup) and any(sweep.result(host).exists() for host in sweep.hosts):
         raise UserError(sweep.folder, "was begun with another --setup, and has results of it", hint)
+
+
+def _has(path: Path, digest: str) -> bool:
+    try:
+        return hashlib.sha256(folder.contents(path)).hexdigest() == digest
+    except OSError:
+        return False
 
 
 def _other(sweep: Sweep) -> str:

@@ -10,22 +10,31 @@ log/HOST.JOB    what its job printed; the last line is "rc=N reason"
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
+import pwd
 import re
 import shlex
+import stat
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, BinaryIO, Final, Literal
 
 from orchestrator.cluster import nodeset
+from orchestrator.machine import planted
 from orchestrator.store import folders
 from parsers.errors import PinsweepError, UserError
 
 NAME: Final = "sweep.json"
 SCHEMA: Final = 1
+JOB: Final = "job.sh"
+MOST_BYTES: Final = 16 << 20  # of a file that is read whole; the names of 20 000 hosts are 5 MB at most
+MOST_AT_ONCE: Final = 1000
+_MOST_MIN: Final = 10_000_000  # 19 years
 REFUSED: Final = "log/not-submitted.json"
 
 Via = Literal["slurm", "ssh"]
@@ -60,6 +69,7 @@ class Sweep:
     python: str = ""
     version: str = ""
     created_utc: str = ""
+    script: str = field(default="", compare=False)  # sha256 of job.sh; "": of an earlier pinsweep
 
     def path(self, *names: str) -> Path:
         return Path(self.folder, *names)
@@ -103,10 +113,12 @@ def read(folder: Path) -> Sweep:
     """Return the sweep of a folder. Raises UserError if there is none, or it is none of ours."""
     path = folder / NAME
     try:
-        raw = json.loads(path.read_text("utf-8"))
+        raw = json.loads(contents(path))
         if raw["schema"] != SCHEMA:
             raise UserError(str(path), f"is of schema {raw['schema']}", "use the pinsweep that made it")
         return _sweep(raw, folder)
+    except UserError as error:  # of the hosts
+        raise UserError(str(path), error.cause, error.hint) from None
     except (FileNotFoundError, NotADirectoryError):
         what = (
             "is a file"
@@ -124,9 +136,9 @@ def read(folder: Path) -> Sweep:
             str(folder), what, f"{own}give the folder that `pinsweep run EXPERIMENT --nodes NODESET -o DIR/` began"
         ) from None  # fmt: skip
     except OSError as error:
-        raise PinsweepError(str(path), f"cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(str(path), f"is not what pinsweep writes: {error!r}", "") from None
+        raise UserError(str(path), f"cannot be read: {error.strerror}", "") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise UserError(str(path), f"is not what pinsweep writes: {error!r:.200}", "") from None
 
 
 def _are_one(one: Path, other: Path) -> bool:
@@ -154,16 +166,85 @@ def _sweep(raw: Mapping[str, Any], folder: Path) -> Sweep:
         experiments={Path(name).name: str(digest) for name, digest in raw["experiments"].items()},
         words=tuple(map(str, raw["words"])),
         sbatch=tuple(map(str, raw["sbatch"])),
-        at_once=int(raw["at_once"]),
+        at_once=_whole(raw["at_once"], MOST_AT_ONCE),
         canary=bool(raw["canary"]),
         limits_min=_minutes(raw["limits_min"]),
         estimates_min=_minutes(raw.get("estimates_min", {})),  # folders of before have none
+        script=str(raw.get("script", "")),
         **text,
     )
 
 
 def _minutes(raw: Mapping[str, Any]) -> dict[str, int]:
-    return {str(kind): int(minutes) for kind, minutes in raw.items()}
+    return {str(kind): _whole(minutes, _MOST_MIN) for kind, minutes in raw.items()}
+
+
+def _whole(raw: Any, most: int) -> int:  # noqa: ANN401 (of JSON)
+    """Return a number from 0 to `most`. Raises ValueError."""
+    number = int(raw)
+    if not 0 <= number <= most:
+        raise ValueError(f"{number:.3g} is not a number from 0 to {most}")
+    return number
+
+
+def refuse_foreign(folder: Path, *names: str) -> None:
+    """Raise UserError where another user could have changed a sweep's folder, or these files and folders in it.
+
+    Files of root are trusted. For root nobody else may exchange a folder above, either.
+    """
+    for path in (folder, *(folder / name for name in names)):
+        try:
+            about = path.stat() if path == folder else path.lstat()
+        except FileNotFoundError:
+            continue
+        if about.st_uid not in (0, os.geteuid()):
+            raise UserError(
+                str(path), f"belongs to the user {_user_name(about.st_uid)}", "begin a new sweep with -o"
+            )
+        if stat.S_ISLNK(about.st_mode):
+            raise UserError(str(path), "is a link", "begin a new sweep with -o")
+        if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise UserError(
+                str(path),
+                "can be written by other users, and jobs are started from it",
+                f"look at its files, then: chmod -R go-w {shlex.quote(str(folder))}",
+            )
+    if os.geteuid() == 0 and (why := planted.reason(str(folder / JOB))):
+        raise UserError(
+            str(folder), f"is not safe for root: {why}", "name a folder that only root can change with -o"
+        )
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Open a file of a folder that others may write. A link is not followed. Raises OSError for what is not a file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a FIFO waits for a writer
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def contents(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return what a file holds. Raises OSError for what `open_file` does not open, and more than `most` bytes."""
+    with open_file(path) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
+    return data
+
+
+def create(path: Path) -> BinaryIO:
+    """Make a new file in the place of an old one; nothing is written through a link. Raises OSError."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o644), "wb")
 
 
 def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
@@ -173,11 +254,13 @@ def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
     """
     folder = Path(sweep.folder)
     try:
-        (folder / "log").mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        refuse_foreign(folder)
+        (folder / "log").mkdir(mode=0o755, exist_ok=True)
         for name, text in texts.items():
             _put(folder / name, text)
-        _put(folder / "job.sh", script, mode=0o755)
-        _put(folder / NAME, _json(sweep), once=True)
+        _put(folder / JOB, script, mode=0o755)
+        _put(folder / NAME, _json(sweep, script), once=True)
     except FileExistsError:
         raise UserError(
             str(folder), "another sweep was begun here meanwhile", "pinsweep status shows it"
@@ -191,14 +274,14 @@ def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
 def change(sweep: Sweep, script: str) -> None:
     """Write a sweep that is there as it goes on. Raises PinsweepError where that cannot be written."""
     try:
-        _put(sweep.path("job.sh"), script, mode=0o755)
-        _put(sweep.path(NAME), _json(sweep))
+        _put(sweep.path(JOB), script, mode=0o755)
+        _put(sweep.path(NAME), _json(sweep, script))
     except OSError as error:
         raise PinsweepError(error.filename or sweep.folder, f"cannot be written: {error.strerror}") from error
 
 
-def _json(sweep: Sweep) -> str:
-    about = {"schema": SCHEMA, **asdict(sweep)}
+def _json(sweep: Sweep, script: str) -> str:
+    about = {"schema": SCHEMA, **asdict(replace(sweep, script=digest(script)))}
     del about["was"]
     return json.dumps(about, indent=1, ensure_ascii=False) + "\n"
 
@@ -206,8 +289,8 @@ def _json(sweep: Sweep) -> str:
 def is_copy(sweep: Sweep) -> bool:
     """Tell whether the sweep is still in the folder where it was begun, and this is another."""
     try:
-        return bool(sweep.was) and json.loads(Path(sweep.was, NAME).read_text("utf-8"))["id"] == sweep.id
-    except (OSError, ValueError, KeyError, TypeError):
+        return bool(sweep.was) and json.loads(contents(Path(sweep.was, NAME)))["id"] == sweep.id
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 
@@ -218,9 +301,9 @@ def digest(text: str) -> str:
 def refused(sweep: Sweep) -> dict[str, str]:
     """Return the hosts that got no job at the last attempt, each with the reason."""
     try:
-        raw = json.loads(sweep.path(REFUSED).read_text("utf-8"))
+        raw = json.loads(contents(sweep.path(REFUSED)))
         return {str(host): str(reason) for host, reason in raw.items()}
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return {}
 
 
@@ -241,7 +324,7 @@ def _put(path: Path, text: str | bytes, *, mode: int = 0o644, once: bool = False
     """Write a file that is whole at any moment. `once`: FileExistsError if it is there."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as stream:
+        with create(part) as stream:
             stream.write(text.encode() if isinstance(text, str) else text)
             stream.flush()
             os.fsync(stream.fileno())

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from orchestrator.cluster.folder import create, open_file
 from orchestrator.machine.file_system import ELSEWHERE, file_system_of
 from orchestrator.run.execute import Ended, Event, Started
 from orchestrator.store import folders
@@ -103,7 +104,7 @@ class Home:
                 new.execute("PRAGMA synchronous = OFF")
                 new.execute("PRAGMA journal_mode = OFF")
                 here.backup(new)
-            with copy.open("rb") as source, part.open("wb") as target:
+            with copy.open("rb") as source, create(part) as target:
                 shutil.copyfileobj(source, target, 1 << 20)
                 target.flush()
                 os.fsync(target.fileno())
@@ -151,7 +152,11 @@ class Home:
         if not self.home.exists():
             return
         copy = self.local.with_name(f".{self.local.name}.fetched")
-        shutil.copyfile(self.home, copy)
+        try:
+            with open_file(self.home) as source, create(copy) as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+        except OSError as error:
+            raise UserError(str(self.home), f"cannot be read: {error.strerror}", "move it away") from None
         try:
             there = _runs(copy)
         except PinsweepError as error:

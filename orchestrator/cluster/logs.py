@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from orchestrator.cluster.folder import open_file
+
 _NAME: Final = re.compile(r"(.+)\.(\d+)")
 _BEGIN: Final = re.compile(r"\S+ \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ pid \d+")
 _END: Final = re.compile(r"rc=(\d+) (.*)")
@@ -39,7 +41,7 @@ def read(folder: Path) -> dict[str, Log]:
 
 def _log(path: Path, job: str) -> Log:
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             begin = max(0, stream.seek(0, os.SEEK_END) - _TAIL)
             stream.seek(begin)
             tail = stream.read(_TAIL).decode("utf-8", "replace")

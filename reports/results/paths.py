@@ -64,7 +64,8 @@ def no_result_files(names: Iterable[str | Path]) -> list[Path]:
 def is_result_file(path: Path) -> bool:
     """Return whether a file begins as a result file does."""
     try:
-        with path.open("rb") as stream:
+        # a FIFO has no writer to wait for
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
             head = stream.read(_ID_AT + 4)
     except OSError:
         return False

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import pwd
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from orchestrator.cluster import begin, folder, submit
+from orchestrator.cluster import begin, folder, logs, submit
 from orchestrator.cluster.begin import Wanted
 from orchestrator.cluster.engine import Job
 from orchestrator.cluster.folder import Sweep
@@ -162,10 +164,98 @@ def test_a_sweep_of_somebody_else_is_refused(sweep: Sweep) -> None:
         begin.refuse_other(dataclasses.replace(sweep, user="mallory"), Wanted(version="0.2.0"))
 
 
-def test_an_edited_copy_is_refused(sweep: Sweep) -> None:
-    sweep.path("a.yaml").write_text("title: b\n")
+@pytest.mark.parametrize("name", ["a.yaml", "job.sh"])
+def test_an_edited_copy_is_refused(sweep: Sweep, tmp_path: Path, name: str) -> None:
+    acc = made(sweep, tmp_path / "acc")
+    gone_on(acc, Wanted(version="0.2.0"))
+    acc.path(name).write_text("title: b\n")
     with pytest.raises(UserError, match="is not what the sweep began with"):
-        begin.refuse_other(sweep, Wanted(version="0.2.0"))
+        gone_on(acc, Wanted(version="0.2.0"))
+
+
+@pytest.mark.parametrize("name", [".", "log", "job.sh", "sweep.json", "a.yaml"])
+@pytest.mark.parametrize("change", ["chmod g+w", "chmod o+w", "chown 12345", "mv -T -t {}.link"])
+def test_a_folder_that_another_user_may_have_changed_starts_no_job(
+    sweep: Sweep, tmp_path: Path, name: str, change: str
+) -> None:
+    acc = made(sweep, tmp_path / "acc")
+    path = acc.path(name)
+    if change.startswith("mv"):
+        path.rename(tmp_path / "there")
+        path.symlink_to(tmp_path / "there")
+    elif change.startswith("chown") and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    else:
+        subprocess.run([*change.split(), str(path)], check=True)
+    if name == "." and change.startswith("mv"):  # the user's own choice
+        begin.refuse_other(folder.read(Path(acc.folder)), Wanted(version="0.2.0"))
+        return
+
+    with pytest.raises(UserError, match=rf"^{path}: (belongs|can be written|is a link|cannot be read)"):
+        gone_on(acc, Wanted(version="0.2.0"))
+
+
+def test_a_folder_is_made_so_that_only_its_owner_writes_it(sweep: Sweep, tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        acc = made(sweep, tmp_path / "acc")
+    finally:
+        os.umask(before)
+    begin.refuse_other(folder.read(Path(acc.folder)), Wanted(version="0.2.0"))
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o775)
+    with pytest.raises(UserError, match="can be written"):
+        made(sweep, tmp_path / "open")
+    assert not any((tmp_path / "open").iterdir())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"at_once": 1e18}, {"at_once": -1}, {"at_once": [[]]}, {"limits_min": {"1:1:1": 1e300}}, {"limits_min": {"1:1:1": float("inf")}},
+        {"hosts": [f"n{number}" for number in range(200_000)]}, {"hosts": ["../x"]}, {"hosts": 7}, {"id": "x"}, {"words": 7},
+    ],
+)  # fmt: skip
+def test_a_strangers_sweep_is_refused(sweep: Sweep, tmp_path: Path, change: dict[str, object]) -> None:
+    acc = made(sweep, tmp_path / "acc")
+    path = acc.path("sweep.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+
+    with pytest.raises(UserError, match=f"^{path}: "):
+        folder.read(Path(acc.folder))
+
+
+@pytest.mark.parametrize("what", ["fifo", "deep", "large", "device", "link"])
+def test_what_is_no_file_of_pinsweep_is_not_waited_for(sweep: Sweep, tmp_path: Path, what: str) -> None:
+    acc = made(sweep, tmp_path / "acc")
+    for path in (acc.path("sweep.json"), acc.path(folder.REFUSED), acc.path("log", "n1.7")):
+        path.unlink(missing_ok=True)
+        if what == "fifo":
+            os.mkfifo(path)
+        elif what == "deep":
+            path.write_text("[" * 200_000)
+        elif what == "large":
+            with path.open("wb") as stream:
+                stream.truncate(1 << 40)
+        else:
+            path.symlink_to("/dev/zero" if what == "device" else path)
+
+    with pytest.raises(UserError):
+        folder.read(Path(acc.folder))
+    assert folder.refused(acc) == {}
+    assert logs.read(acc.path("log"))["n1"].rc is None
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    part = tmp_path / ".x.part"
+    part.symlink_to(victim)
+
+    with folder.create(part) as stream:
+        stream.write(b"new")
+
+    assert (victim.read_text(), part.read_text(), part.is_symlink()) == ("precious", "new", False)
 
 
 @pytest.mark.parametrize(
