@@ -1,4 +1,4 @@
-"""Hosts without a scheduler: ClusterShell starts the job on each, detached and behind a lock on a disk of the host. I/O.
+"""Hosts without a scheduler: ssh starts the job on each, detached and behind a lock on a disk of the host. I/O.
 
 The job itself holds the lock, and what it forks: it outlives the connection, and the lock is gone with the job. Hosts that see the sweep's
 folder work in it, as under Slurm; to the others the job and the experiments are sent, and `fetch` brings what they have measured. Users,
@@ -10,14 +10,19 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shlex
+import signal
+import subprocess
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
-from orchestrator.cluster import folder, logs, nodeset, ssh_text
-from orchestrator.cluster.engine import AT_ONCE, CANARY, Host, Job, Submission
+from orchestrator.cluster import folder, logs, ssh_text
+from orchestrator.cluster.engine import AT_ONCE, CANARY, Away, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.ssh_text import Seen
 from orchestrator.machine import planted
@@ -25,7 +30,9 @@ from parsers.errors import UserError
 
 CONFIG: Final = "PINSWEEP_SSH_CONFIG"
 _CONNECT_S: Final = 5
-_FETCH_S: Final = 300
+_FETCH_S: Final = 60
+_ANSWER_BYTES: Final = 64 << 10
+_FETCH_BYTES: Final = 64 << 20
 _FANOUT: Final = 64
 _FRESH_S: Final = 2.0  # in which an answer is not asked for again
 
@@ -89,16 +96,19 @@ class Ssh:
         known = {host: _digest(self._sweep, host) for host in from_there}
         asked = {host: ssh_text.fetch_command(self._sweep, host, known[host]) for host in from_there}
         done: dict[str, str] = {}
-        for host, (rc, text) in _ask(asked, within_s=_FETCH_S).items():
+        for host, (rc, text) in _ask(asked, within_s=_FETCH_S, most=_FETCH_BYTES).items():
             found = ssh_text.fetched(rc, text)
-            if found is None:
-                continue
             try:
+                if found is None:
+                    raise OSError(0, ssh_text.problem_of(rc, text if rc else "not whole", _FETCH_S))
                 for number, log in found.logs.items():
                     folder.put(self._sweep.path("log", f"{host}.{number}"), log)
                 if found.results is not None:
                     folder.put(self._sweep.result(host), found.results)
-            except OSError:  # no space, or not ours: it stays where it is
+            except OSError as error:  # it stays where it is
+                seen = self._seen[host]
+                why = f"its results are on the host, and could not be fetched: {error.strerror}"
+                self._seen[host] = replace(seen, host=replace(seen.host, problem=why))
                 continue
             if not self._seen[host].runs:
                 done[host] = ssh_text.clean_command(self._sweep, host, found.digest)
@@ -109,6 +119,10 @@ class Ssh:
     def _look(self) -> None:
         if self._at and time.monotonic() - self._at < _FRESH_S:
             return
+        try:
+            folder.refuse_foreign(Path(self._sweep.folder), "log", folder.JOB, folder.NAME)
+        except UserError as error:
+            raise Away(error.place, error.cause, error.hint) from None
         answers = _ask({host: ssh_text.look_command(self._sweep, host) for host in self._sweep.hosts})
         self._seen = {
             host: ssh_text.seen(host, *answers.get(host, (None, "")), python=self._sweep.python)
@@ -131,7 +145,8 @@ def _packed(sweep: Sweep, host: str) -> bytes:
 
 def _digest(sweep: Sweep, host: str) -> str:
     try:
-        return hashlib.sha256(sweep.result(host).read_bytes()).hexdigest()
+        with folder.open_file(sweep.result(host)) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return "none"
 
@@ -141,37 +156,35 @@ def _ask(
     *,
     sent: Mapping[str, bytes] | None = None,
     within_s: float = ssh_text.ANSWER_S,
+    most: int = _ANSWER_BYTES,
 ) -> dict[str, tuple[int | None, str]]:
     """Run a command on each host at once: host → (exit status, what it printed); None: no answer in time. ssh's own failure is 255.
 
-    `sent`: what a host's command gets by stdin.
+    `sent`: what a host's command gets by stdin. A host that prints more than `most` bytes has its ssh ended.
     """
-    if not commands:
-        return {}
-    try:
-        from ClusterShell.Task import task_self
-    except ImportError:
-        raise UserError("--via ssh", "needs ClusterShell", nodeset.INSTALL) from None
-    options = "-oBatchMode=yes -oServerAliveInterval=5 -oServerAliveCountMax=2"
-    if config := os.environ.get(CONFIG):
-        options = f"-F {shlex.quote(config)} {options}"
-    task = task_self()
-    task.set_info("ssh_path", shlex.quote(planted.which("ssh") or "ssh"))
-    task.set_info("ssh_options", options)
-    task.set_info("connect_timeout", _CONNECT_S)
-    task.set_info("fanout", _FANOUT)
-    task.set_default("stderr", True)
-    for host, command in commands.items():
-        data = (sent or {}).get(host)
-        worker = task.shell(ssh_text.wrapped(command), nodes=host, timeout=within_s, stdin=data is not None)
-        if data is not None:
-            worker.write(data)
-            worker.set_write_eof()
-    task.resume()
-    answers: dict[str, tuple[int | None, str]] = {str(host): (None, "") for host in task.iter_keys_timeout()}
-    for rc, hosts in task.iter_retcodes():
-        for host in hosts:
-            printed = ssh_text.answer(bytes(task.node_buffer(host) or b"").decode("utf-8", "replace"))
-            told = printed or bytes(task.node_error(host) or b"").decode("utf-8", "replace")
-            answers.setdefault(str(host), (int(rc), told))
-    return answers
+    config = os.environ.get(CONFIG)
+    # the kernel ends a process that writes a file beyond the limit
+    argv = [
+        planted.which("prlimit") or "prlimit", f"--fsize={most}", "--core=0", "--", planted.which("ssh") or "ssh", *(["-F", config] if config else []),
+        "-oBatchMode=yes", f"-oConnectTimeout={_CONNECT_S}", "-oServerAliveInterval=5", "-oServerAliveCountMax=2",
+        "-oForwardAgent=no", "-oForwardX11=no",
+    ]  # fmt: skip
+
+    def answer(host: str) -> tuple[int | None, str]:
+        words = [*argv, host, ssh_text.wrapped(commands[host])]
+        with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+            try:
+                done = subprocess.run(
+                    words, input=(sent or {}).get(host, b""), stdout=printed, stderr=errors, timeout=within_s, check=False
+                )  # fmt: skip
+            except subprocess.TimeoutExpired:
+                return None, ""
+            if done.returncode == -signal.SIGXFSZ:
+                return 255, f"its answer is larger than {most >> 10} KiB"
+            printed.seek(0)
+            text = ssh_text.answer(printed.read().decode("utf-8", "replace"))
+            errors.seek(0)
+            return done.returncode, text or errors.read().decode("utf-8", "replace")
+
+    with ThreadPoolExecutor(_FANOUT) as pool:
+        return dict(zip(commands, pool.map(answer, commands), strict=True))

@@ -7,10 +7,10 @@ beside the folder that its job works in: `pinsweep-ID-HOST.home`, with the same 
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import re
 import shlex
+import zlib
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,8 @@ from orchestrator.cluster.folder import Sweep
 
 ANSWER_S: Final = 20
 _LOG_BYTES: Final = 65536
+_RESULT_BYTES: Final = 256 << 20
+_MOST_LOGS: Final = 100
 
 _LOOK: Final = """\
 if pidof slurmd >/dev/null 2>&1; then echo slurmd; exit; fi
@@ -191,19 +193,19 @@ def fetched(rc: int | None, text: str) -> Fetched | None:
     for line in lines[1:]:
         if line == "end":
             break
-        if found := re.fullmatch(r"log (\d+)", line):
+        if found := re.fullmatch(r"log ([0-9]{1,10})", line):
             at = found[1]
             parts[at] = []
         else:
             parts[at].append(line)
     else:
         return None
+    newest = sorted(filter(None, parts), key=int)[-_MOST_LOGS:]
     try:
         whole = {
-            name: gzip.decompress(base64.b64decode("".join(part))) if part else None
-            for name, part in parts.items()
+            name: _unpacked(parts[name], _LOG_BYTES if name else _RESULT_BYTES) for name in ("", *newest)
         }
-    except (ValueError, EOFError, OSError):
+    except (ValueError, zlib.error):
         return None
     results = whole.pop("")
     if results is not None and hashlib.sha256(results).hexdigest() != head[1]:
@@ -213,9 +215,20 @@ def fetched(rc: int | None, text: str) -> Fetched | None:
     )
 
 
-def problem_of(rc: int | None, text: str) -> str:
+def _unpacked(lines: list[str], most: int) -> bytes | None:
+    """Return what gzip and base64 packed; None of no lines. Raises ValueError if it is cut or larger than `most` bytes, zlib.error."""
+    if not lines:
+        return None
+    unpack = zlib.decompressobj(wbits=31)
+    data = unpack.decompress(base64.b64decode("".join(lines)), most)
+    if not unpack.eof:
+        raise ValueError("cut, or too large")
+    return data
+
+
+def problem_of(rc: int | None, text: str, within_s: float = ANSWER_S) -> str:
     """Return why a host did not do what it was asked for: ssh's last words. `rc`: None for no answer in time."""
     if rc is None:
-        return f"no answer within {ANSWER_S} s"
+        return f"no answer within {within_s:g} s"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else f"ssh: exit status {rc}"

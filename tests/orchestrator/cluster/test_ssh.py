@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+import gzip
+import hashlib
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from orchestrator.cluster import ssh_text
+from orchestrator.cluster import ssh, ssh_text
 from orchestrator.cluster.engine import Host, Submission
 from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.ssh import Ssh
 from orchestrator.cluster.ssh_text import Seen
 from tests.waits import until
 
@@ -88,6 +94,44 @@ def test_what_a_host_keeps_is_fetched_whole_and_then_removed(tmp_path: Path) -> 
     assert home.exists(), "there are other results by now"
     assert ask(ssh_text.clean_command(of, "n1", found.digest))[0] == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("says", "problem"),
+    [
+        ("exec yes", "its answer is larger than 64 KiB"),
+        ("exec cat /dev/zero", "its answer is larger than 64 KiB"),
+        ("exec yes >&2", "its answer is larger than 64 KiB"),
+        ("exec sleep 60", "no answer within 20 s"),
+        ("echo ssh: No route to host >&2; exit 255", "ssh: No route to host"),
+    ],
+)
+def test_an_endless_answer_costs_a_host_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, problem: str
+) -> None:
+    looks = "printf 'pinsweep answers\\nfree\\nshared\\npython\\nnothing\\n1:1:1\\n'"
+    program = tmp_path / "ssh"
+    program.write_text(f'#!/bin/bash\ncase "$*" in *" n1 "*) {says};; *) {looks};; esac\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(ssh._ask, "__kwdefaults__", ssh._ask.__kwdefaults__ | {"within_s": 2.0})
+    two = dataclasses.replace(sweep(tmp_path / "acc"), hosts=("n1", "n2"))
+
+    found = Ssh(two).hosts(two.hosts)
+
+    assert {host: one.problem for host, one in found.items()} == {"n1": problem, "n2": ""}
+
+
+@pytest.mark.parametrize("name", ["results", "log 3"])
+def test_what_unpacks_to_more_than_a_host_can_have_is_no_answer(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh_text, "_RESULT_BYTES", 1 << 20)
+    data = bytes(2 << 20)
+    packed = base64.b64encode(gzip.compress(data)).decode()
+    head = f"results {hashlib.sha256(data).hexdigest()}" if name == "results" else f"results none\n{name}"
+
+    assert ssh_text.fetched(0, f"{head}\n{packed}\nend\n") is None
 
 
 def test_an_answer_that_is_cut_is_none(tmp_path: Path) -> None:
