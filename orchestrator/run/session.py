@@ -306,7 +306,12 @@ def _mixed(result: ResultFile, rules: Rules) -> str:
 
 
 def plan_experiments(
-    paths: Sequence[Path], options: PlanOptions, *, seed: int | None = None, leading: Leading = unknown
+    paths: Sequence[Path],
+    options: PlanOptions,
+    *,
+    seed: int | None = None,
+    rules: Rules = Rules(),  # noqa: B008 (frozen)
+    leading: Leading = unknown,
 ) -> tuple[Prepared, int]:
     """Return what `run_experiments` would do, and how many runs the result file holds already, which are left out.
 
@@ -322,11 +327,11 @@ def plan_experiments(
         return _with_warm_ups(prepared, prepared.plan.runs, options), 0
     with begun as known:
         if options.topology is None:
-            prepared = _continued(prepared, known, options.as_new, Rules())
-        todo, done, failed = pending(prepared.plan, known.attempts(), Rules())
+            prepared = _continued(prepared, known, options.as_new, rules)
+        todo, done, failed = pending(prepared.plan, known.attempts(), rules)
         from orchestrator.run.rounds import further
 
-        later = further(prepared.plan, known, prepared.sweeps, Rules(), leading)
+        later = further(prepared.plan, known, prepared.sweeps, rules, leading)
         _refuse_too_many(name, known.runs_there(), len(todo) + len(later.runs))
     left = dict.fromkeys(run.cell.point_id for run in todo)
     more = {cell: number for cell, number in prepared.plan.more.items() if cell in left}

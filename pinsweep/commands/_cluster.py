@@ -160,8 +160,6 @@ def _words() -> tuple[str, ...]:
 
 def plan(asked: Asked, values: dict[str, Any]) -> None:
     """Print the job and the submissions; write nothing."""
-    import dataclasses
-
     from orchestrator.cluster import begin, folder, submit
     from orchestrator.cluster.script import job_script
 
@@ -169,8 +167,6 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
     wanted = _wanted(asked, values)
     if folder.is_sweep(values["output"]):
         before = folder.read(values["output"])
-        if set(wanted.words) <= set(before.words):  # `plan` has not all options of `run`
-            wanted = dataclasses.replace(wanted, words=before.words)
         begin.refuse_other(before, wanted)
         sweep = begin.going_on(before, wanted)
     else:
@@ -334,7 +330,7 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
         counts = (
             ""
             if word == "done" or not total
-            else f"{done} of {total} runs{' kept' if word in ('unknown', 'failed', 'lost') else ''}"
+            else f"{done} of {total} runs{' home' if word in ('unknown', 'failed', 'lost') else ''}"
         )
         text = "; ".join(filter(None, (counts, printable(reason))))
         say_prose(
@@ -352,10 +348,6 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
             f"what runs now is not known, and shown is what has come home: {printable(view.problem)}",
             fg="yellow",
             err=True,
-        )
-    if view.full:
-        say_prose(
-            f"{sweep.folder}: no space is left; results stay on the hosts until there is", fg="red", err=True
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -155,6 +156,34 @@ tune: Decorator = click.option(
     help="While the sweep lasts, set the frequency governor to performance and automatic NUMA balancing off (root); no other sweep"
     " runs meanwhile. Put back at the end; after a kill -9 too, or by `pinsweep doctor --restore`.",
 )
+
+_HOW_TO_RUN: Final = (
+    click.option("--retry-failed", is_flag=True, help="Start failed and timed-out runs again."),
+    click.option(
+        "--allow-misplaced", is_flag=True,
+        help="A run that was not where it should be is no failure; it is stored as misplaced, its figures left out.",
+    ),
+    allow_disturbed,
+    click.option(
+        "--share-machine", is_flag=True,
+        help="Do not wait for another sweep on the same cores; each then disturbs the other.",
+    ),
+    click.option(
+        "--whole-node", is_flag=True, envvar="PINSWEEP_WHOLE_NODE",
+        help="Refuse (exit status 3) where an affinity mask or cpuset leaves out a part of the machine, as in a Slurm step of one CPU.",
+    ),
+    tune,
+    click.option(
+        "--drop-caches", is_flag=True,
+        help="Empty the page cache of the whole machine before each run of a tool on files (root). Cells with direct I/O do not need it.",
+    ),
+)  # fmt: skip
+
+
+def how_to_run(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what `run` does with the runs of a plan: `plan` takes it, too."""
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(_HOW_TO_RUN), command)
+
 
 no_warm_up: Decorator = click.option(
     "--no-warm-up", is_flag=True, envvar="PINSWEEP_NO_WARM_UP",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     metavar="FILE|FOLDER/",
     help="The result file, or the folder of it: what it holds already is not planned again.",
 )
+@_options.how_to_run
 @_options.scratch
 @_options.allow_write
 @_options.strict
@@ -58,6 +59,9 @@ def command(
     form: str,
     seed: int | None,
     output: Path | None,
+    retry_failed: bool,
+    allow_misplaced: bool,
+    allow_disturbed: bool,
     scratch: Path | None,
     allow_write: tuple[str, ...],
     strict: bool,
@@ -67,6 +71,7 @@ def command(
     no_warm_up: bool,
     unpinned: bool,
     as_new: bool,
+    **_for_the_runs: bool,
 ) -> None:
     """Print the command line of every run that `pinsweep run` would start; start none of them.
 
@@ -75,13 +80,15 @@ def command(
     """
     from orchestrator.plan import plan as planning
     from orchestrator.plan.prepare import PlanOptions
+    from orchestrator.run.outcome import Rules
     from orchestrator.run.session import plan_experiments
 
     options = PlanOptions(
         output=_options.result_file(output, experiments), scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
         unpinned=unpinned, as_new=as_new, cells=cells, repeats=repeats, warm_up=not no_warm_up,
     )  # fmt: skip
-    prepared, done = plan_experiments(experiments, options, seed=seed, leading=_options.standing)
+    rules = Rules(retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed)
+    prepared, done = plan_experiments(experiments, options, seed=seed, rules=rules, leading=_options.standing)
     if form == "json":
         from reports.text.json_text import json_text
 

@@ -52,30 +52,7 @@ if TYPE_CHECKING:
 @click.option(
     "--seed", type=int, help="Seed of the order of the runs. [default: the file's own, else a new one]"
 )
-@click.option("--retry-failed", is_flag=True, help="Start failed and timed-out runs again.")
-@click.option(
-    "--allow-misplaced",
-    is_flag=True,
-    help="A run that was not where it should be is no failure; it is stored as misplaced, its figures left out.",
-)
-@_options.allow_disturbed
-@click.option(
-    "--share-machine",
-    is_flag=True,
-    help="Do not wait for another sweep on the same cores; each then disturbs the other.",
-)
-@click.option(
-    "--whole-node",
-    is_flag=True,
-    envvar="PINSWEEP_WHOLE_NODE",
-    help="Refuse (exit status 3) where an affinity mask or cpuset leaves out a part of the machine, as in a Slurm step of one CPU.",
-)
-@_options.tune
-@click.option(
-    "--drop-caches",
-    is_flag=True,
-    help="Empty the page cache of the whole machine before each run of a tool on files (root). Cells with direct I/O do not need it.",
-)
+@_options.how_to_run
 @_options.scratch
 @_options.allow_write
 @_options.strict

@@ -208,10 +208,10 @@ def test_a_plan_for_the_folder_of_another_sweep_is_refused_as_the_run_is(
     begun(
         tmp_path / "acc",
         ["n1"],
-        "--no-warm-up",
+        "--allow-disturbed",
         "--repeats",
         "3",
-        "--allow-disturbed",
+        "--no-warm-up",
         user=pwd.getpwuid(os.getuid()).pw_name,
     )
     slurm("", "n1|idle|1:2:1|(null)|main*|infinite|none\n")
@@ -223,8 +223,41 @@ def test_a_plan_for_the_folder_of_another_sweep_is_refused_as_the_run_is(
 
     assert said("other.yaml").endswith("is a sweep of another experiment, or it was edited since")
     assert said("rate.yaml", "--repeats", "7").endswith("is a sweep with other options")
-    assert not said("rate.yaml", "--repeats", "3")  # which has no --allow-disturbed
-    assert not said("rate.yaml")
+    assert said("rate.yaml").endswith("is a sweep with other options")
+    assert not said("rate.yaml", "--no-warm-up", "--repeats", "3", "--allow-disturbed")
+    assert not called("plan", "-o", "acc/").stderr.partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--retry-failed",),
+        ("--share-machine", "--tune"),
+        ("--drop-caches", "--allow-misplaced", "--whole-node"),
+    ],
+)
+def test_a_line_for_run_is_one_for_plan(called: Cli, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+
+    assert called("plan", "rate.yaml", *words).returncode == 0
+
+
+def test_a_job_that_squeue_forgot_is_looked_up_once(
+    called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    """ "stopped: cancelled, or out of time" is two reasons, which want different answers."""
+    sweep = begun(tmp_path / "acc", ["n1", "n2", "n3"])
+    for host, job, rc in (("n1", 7, 130), ("n2", 8, 143), ("n3", 9, 0)):
+        sweep.path("log", f"{host}.{job}").write_text(f"rc={rc} stopped\n")
+    asked = slurm("", "")
+    sacct = tmp_path / "bin" / "sacct"
+    sacct.write_text(f"#!/bin/sh\necho sacct $5 >> {tmp_path}/asked\nprintf '7|TIMEOUT\\n8|PREEMPTED\\n'\n")
+    sacct.chmod(0o755)
+
+    found = json.loads(called("status", "acc", "--format", "json").stdout)["hosts"]
+
+    assert (found["n1"]["reason"], found["n2"]["reason"]) == ("job 7 TIMEOUT", "job 8 PREEMPTED")
+    assert asked.read_text().splitlines().count("sacct 7,8") == 1
 
 
 def test_where_slurm_does_not_answer_what_has_come_home_is_shown_and_no_host_is_called_lost(
@@ -250,7 +283,7 @@ def test_where_slurm_does_not_answer_what_has_come_home_is_shown_and_no_host_is_
     assert done.returncode == 3
     assert done.stdout.splitlines()[1:] == [
         "  done           n1",
-        "  unknown        n[2-3]  2 of 2 runs kept",
+        "  unknown        n[2-3]  2 of 2 runs home",
         "  failed         n4  --setup failed (rc 2)",
     ]
     assert done.stderr == f"what runs now is not known, and shown is what has come home: squeue: {silent}\n"
