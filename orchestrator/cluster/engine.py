@@ -20,6 +20,7 @@ class Host:
 
     name: str
     problem: str = ""  # why it can have no job now: 'drained "bad DIMM"'; "": it can
+    silent: bool = False  # it does not answer, so that its job may run
     kind: str = (
         ""  # sockets:cores:threads and what the site calls its processor; hosts of one kind take as long
     )
@@ -63,6 +64,10 @@ class Engine(Protocol):
 
     def jobs(self) -> Mapping[str, Job]:
         """Return the newest job of each host that has one, as far as they are remembered. Raises Away."""
+        ...
+
+    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:
+        """Return how jobs (host → id) ended that `jobs` forgot, as far as that is recorded."""
         ...
 
     def submit(self, wanted: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:

@@ -18,14 +18,14 @@ import pwd
 import re
 import shlex
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
 from orchestrator.cluster import nodeset
-from orchestrator.machine import planted
+from orchestrator.machine import lockfile, planted
 from orchestrator.store import folders
 from parsers.errors import PinsweepError, UserError
 
@@ -34,6 +34,7 @@ SCHEMA: Final = 1
 JOB: Final = "job.sh"
 MOST_BYTES: Final = 16 << 20  # of a file that is read whole; the names of 20 000 hosts are 5 MB at most
 MOST_AT_ONCE: Final = 1000
+_LOCK_S: Final = 60.0  # longer than a thousand sbatch take
 _MOST_MIN: Final = 10_000_000  # 19 years
 REFUSED: Final = "log/not-submitted.json"
 
@@ -213,6 +214,26 @@ def refuse_foreign(folder: Path, *names: str) -> None:
         raise UserError(
             str(folder), f"is not safe for root: {why}", "name a folder that only root can change with -o"
         )
+
+
+@contextlib.contextmanager
+def lock(sweep: Sweep) -> Iterator[None]:
+    """Let one process at a time submit jobs of a sweep. Raises UserError if another one takes too long."""
+    try:
+        held = lockfile.acquire(sweep.path(".lock"), _LOCK_S)
+    except OSError:  # a file system without locks
+        yield
+        return
+    if held is None:
+        raise UserError(
+            sweep.folder,
+            "another pinsweep submits jobs of this sweep",
+            "wait, then run the same command again",
+        )
+    try:
+        yield
+    finally:
+        os.close(held)
 
 
 def _user_name(uid: int) -> str:

@@ -76,6 +76,14 @@ class Slurm:
         asked = ["squeue", "-h", "-a", "--local", "-t", "all", "-u", self._sweep.user, "-n", ",".join(self._sweep.job_names)]  # fmt: skip
         return slurm_text.jobs(self._asked([*asked, "-o", slurm_text.SQUEUE]))
 
+    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:
+        """See Engine. Where sacct is not there or has no records, nothing is known."""
+        if not jobs or len(numbers := ",".join(jobs.values())) > _LONGEST_WORD:
+            return {}
+        names = ",".join(self._sweep.job_names)
+        asked = ["sacct", "-n", "-P", "-X", "-j", numbers, f"--name={names}", "-o", "JobID,State"]
+        return slurm_text.ended(_run(asked, self._answer_s).stdout, jobs)
+
     def submit(self, wanted: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
         """See Engine. Some at a time, the first alone: what is wrong with all of them is told by one."""
         taken: dict[str, str] = {}

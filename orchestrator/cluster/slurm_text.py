@@ -159,6 +159,17 @@ def _job(host: str, number: str, state: str, reason: str) -> Job:
     return Job(host=host, id=number, phase="over", state=state, reason=known)
 
 
+def ended(text: str, jobs: Mapping[str, str]) -> dict[str, Job]:
+    """Return the jobs (host → id) that have ended by what sacct prints: "7|CANCELLED by 0"."""
+    states = dict(line.split("|", 1) for line in text.splitlines() if "|" in line)
+    found = ((host, number, states.get(number, "").partition(" ")[0]) for host, number in jobs.items())
+    return {
+        host: Job(host=host, id=number, phase="over", state=state)
+        for host, number, state in found
+        if state and state not in _RUNS | _WAITS
+    }
+
+
 def is_away(stderr: str) -> bool:
     """Tell whether Slurm did not answer, so that nothing is known of what was asked."""
     return bool(_AWAY.search(stderr))

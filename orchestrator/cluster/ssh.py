@@ -58,6 +58,10 @@ class Ssh:
             if one.runs
         }
 
+    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:  # noqa: ARG002 (of Engine)
+        """Nothing: nobody records it."""
+        return {}
+
     def submit(self, wanted: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
         """See Engine. Who is beyond --at-once, or behind a canary, gets no job now: nobody stays here to start it later."""
         self._look()

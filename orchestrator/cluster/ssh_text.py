@@ -130,7 +130,7 @@ def seen(name: str, rc: int | None, text: str, python: str = "") -> Seen:
         why = "a slurmd runs there: its jobs would not know of this one; --via slurm"
         return Seen(host=Host(name=name, problem=why))
     if rc != 0 or len(words) < 4 or words[0] not in ("runs", "free"):
-        return Seen(host=Host(name=name, problem=problem_of(rc, text)))
+        return Seen(host=Host(name=name, problem=problem_of(rc, text), silent=rc in (None, 255)))
     runs, apart, there, kept, *kind = words
     return Seen(
         host=Host(

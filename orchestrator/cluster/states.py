@@ -79,8 +79,9 @@ def state(
             reason=f"{kept.problem}; move it away, and `run -o` begins the host anew",
             blocked=True,
         )
-    if not jobs_known and (log is None or log.rc is None):
-        return found(word="unknown")
+    silent = node is not None and node.silent and bool(kept or log)
+    if (silent or not jobs_known) and (log is None or log.rc is None):
+        return found(word="unknown", reason=node.problem if node else "")
     if job and log and int(log.job) < int(job.id):
         log = None  # of an earlier job
     if log and log.never_began and node and node.problem:
@@ -92,6 +93,8 @@ def state(
         return found(word="lost", reason="no log") if kept else found(word="not submitted", reason=refused)
     if refused and job and log is None:
         return found(word="not submitted", reason=refused)  # it was taken back before it began
+    if job and log is None and "DependencyNeverSatisfied" in job.reason:
+        return found(word="not submitted", reason="its canary did not end well")
     return _ended(found, kept, log, job, node)
 
 
@@ -150,9 +153,9 @@ def _rc_words(log: Log) -> str:
 
 
 def exit_status(states: Iterable[State]) -> int:
-    """Return 0 if every host is done, 3 while something goes on, else 1."""
+    """Return 0 if every host is done, 3 while something goes on or is not known, else 1."""
     words = {one.word for one in states}
-    if words & LIVE:
+    if words & {*LIVE, "unknown"}:
         return UNFINISHED
     return COMPLETE if words <= {"done"} else BAD
 

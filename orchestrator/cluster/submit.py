@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,6 @@ class View:
     jobs: Mapping[str, Job] = field(default_factory=dict)
     kept: Mapping[str, Kept] = field(default_factory=dict)
     problem: str = ""  # why nothing is known of jobs and hosts
-    full: bool = False  # no space is left in the folder
 
     @property
     def exit_status(self) -> int:
@@ -84,6 +82,9 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     )
     found = {host: one for host, one in read if one is not None}
     ends = logs.read(sweep.path("log"))
+    if jobs_known:
+        forgotten = {h: log.job for h, log in ends.items() if h in names and h not in jobs and log.rc != 0}
+        jobs = {**engine.ended(forgotten), **jobs}
     asked = [h for h in sweep.hosts if patient or states.depends_on_host(found.get(h), jobs.get(h))]
     try:
         nodes = engine.hosts(asked) if asked and not problem else {}
@@ -111,16 +112,7 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
         jobs=jobs,
         kept=found,
         problem=problem,
-        full=_is_full(sweep),
     )
-
-
-def _is_full(sweep: Sweep) -> bool:
-    try:
-        space = os.statvfs(sweep.folder)
-    except OSError:
-        return False
-    return space.f_bavail * space.f_frsize < 1 << 20
 
 
 def wanted(view: View, words: Sequence[str] = (), *, retry_failed: bool = False) -> list[Submission]:
@@ -216,6 +208,13 @@ def advance(
 
     Raises Away where nobody answers who could start jobs.
     """
+    with folder.lock(sweep):
+        return _advance(sweep, engine, retry_failed=retry_failed)
+
+
+def _advance(
+    sweep: Sweep, engine: Engine, *, retry_failed: bool
+) -> tuple[int, dict[str, str], dict[str, str]]:
     view = look(sweep, engine, patient=True)
     if stuck := [view.jobs[one.host] for one in view.states if one.stuck and one.host in view.jobs]:
         engine.cancel(stuck)

@@ -58,9 +58,9 @@ def test_the_job_is_sent_and_the_results_are_fetched(apart: Cluster, tmp_path: P
     for folder in (apart.folder / "nodes/node2/tmp").glob("pinsweep-*"):
         shutil.rmtree(folder)
     (apart.shared / "go").touch()
-    seen = apart.until(acc, "done", "lost", "skipped")
-    assert seen["node2"][0] == "lost"
-    assert re.search(r"lost +node2  1 of 3 runs kept; ", apart.pinsweep("status", acc).stdout)
+    seen = apart.until(acc, "done", "unknown", "skipped")
+    assert seen["node2"][0] == "unknown"
+    assert re.search(r"unknown +node2  1 of 3 runs home; ", apart.pinsweep("status", acc).stdout)
     apart.node("node2", "on")
     apart.node("node2", "stop", "slurmd")
     again = apart.pinsweep("run", "-o", acc, "--wait")

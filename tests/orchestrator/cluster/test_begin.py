@@ -70,6 +70,9 @@ class Jobs:
     def fetch(self, _: object) -> None:
         self.fetched = True
 
+    def ended(self, _: object) -> dict[str, Job]:
+        return {}
+
 
 def gone_on(sweep: Sweep, wanted: Wanted, **phases: Phase) -> Sweep:
     """Go on with what is in the folder of a sweep; return what is there then."""
@@ -269,3 +272,15 @@ def test_words_of_sbatch_that_a_job_of_one_host_cannot_have_are_refused(text: st
 def test_the_hosts_of_a_sweep_are_reached_again_as_they_were(sweep: Sweep) -> None:
     assert begin.engine_words(sweep) == ("--via=slurm", "--sbatch=-p main", "--at-once=4")
     assert begin.engine_words(sweep, "ssh") == ("--via=ssh", "--at-once=4")
+
+
+def test_one_at_a_time_submits_jobs_of_a_sweep(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "_LOCK_S", 0.0)
+    with (
+        folder.lock(sweep),
+        pytest.raises(UserError, match="another pinsweep submits jobs"),
+        folder.lock(sweep),
+    ):
+        pass
+    with folder.lock(sweep):
+        pass

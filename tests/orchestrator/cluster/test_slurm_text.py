@@ -152,3 +152,15 @@ def test_a_refusal_is_the_limit_by_name_or_the_last_words() -> None:
     assert slurm_text.is_away(
         "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
     )
+
+
+def test_how_jobs_ended_that_squeue_forgot() -> None:
+    said = "7|CANCELLED by 0\n8|TIMEOUT\n9|RUNNING\n10|PREEMPTED\n"
+
+    found = slurm_text.ended(said, {"n1": "7", "n2": "8", "n3": "9", "n4": "11"})
+
+    assert {host: (job.id, job.phase, job.state) for host, job in found.items()} == {
+        "n1": ("7", "over", "CANCELLED"),
+        "n2": ("8", "over", "TIMEOUT"),
+    }
+    assert slurm_text.ended("sacct: error: Slurm accounting storage is disabled\n", {"n1": "7"}) == {}

@@ -17,6 +17,7 @@ STOPPED = Kept(total=150, done=23, sessions=1, ended=True)
 UP = Host(name="n7")
 DOWN = Host(name="n7", problem='down "Not responding"')
 DRAINED = Host(name="n7", problem='drained "Prolog error"')
+SILENT = Host(name="n7", problem="no answer within 20 s", silent=True)
 NO_LAST_LINE = Log(job="55")
 PROLOG = Log(job="55", never_began="Error running slurm prolog: 1")
 MENDED = "once that is mended and the host resumed, `run -o` submits another"
@@ -59,6 +60,11 @@ def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id:
         (WHOLE, Log(job="55", rc=0), job("over", "COMPLETED"), UP, "done", "", False),
         (WHOLE, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "done", "", False),
         (HALF, Log(job="54", rc=1, reason="of before"), job("over", "NODE_FAIL"), DOWN, "lost", 'down "Not responding"', True),
+        (None, None, job("over", "CANCELLED", "DependencyNeverSatisfied"), UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
+        (None, NO_LAST_LINE, None, SILENT, "unknown", "no answer within 20 s", False),
+        (HALF, NO_LAST_LINE, None, SILENT, "unknown", "no answer within 20 s", False),
+        (None, None, None, SILENT, "skipped", "no answer within 20 s", True),
+        (HALF, Log(job="55", rc=2, reason="no fio"), None, SILENT, "failed", "no fio (rc 2)", True),
     ],
 )  # fmt: skip
 def test_what_became_of_a_host(
@@ -69,6 +75,12 @@ def test_what_became_of_a_host(
     found = states.state("n7", kept=kept, log=log, job=about, node=node, refused=refused)
 
     assert (found.word, found.reason, found.left) == (word, reason, left)
+
+
+def test_behind_a_canary_that_failed_nothing_has_failed() -> None:
+    cancelled = job("over", "CANCELLED", "DependencyNeverSatisfied")
+
+    assert states.state("n7", kept=None, log=None, job=cancelled, node=UP).word == "not submitted"
 
 
 def test_the_last_line_of_a_log_says_how_its_job_ended() -> None:
@@ -96,6 +108,7 @@ def of(*words: str) -> list[State]:
         (("failed", "running"), 3),
         (("not submitted", "queued"), 3),
         (("not submitted",), 1),
+        (("done", "unknown"), 3),
     ],
 )
 def test_exit_status(words: tuple[str, ...], status: int) -> None:
