@@ -147,7 +147,7 @@ def joined(ids: Iterable[str]) -> str:
 
 
 def coverage(results: Results) -> str:
-    """Say how many checks were applied, and what they could not judge for want of what was not recorded."""
+    """Return a sentence on how many runs were checked, and on what the checks could not judge because it was not recorded."""
     applied = [check for check in checks() if not check.tool or check.tool in results.tools]
     runs = {tool: results.good(tool) for tool in results.tools}
     every = [run for own in runs.values() for run in own]
@@ -159,7 +159,7 @@ def coverage(results: Results) -> str:
     disturbed = sum(run.record.status == "disturbed" for run in results.runs)
     if disturbed and not every:
         return "Of docs/audit.md D1 and D2 alone judge runs that something else disturbed"
-    said = f"{fmt.plural(len(applied), 'check')} of docs/audit.md {'was' if len(applied) == 1 else 'were'} applied to {fmt.plural(len(every), 'run')}"
+    said = f"The checks of docs/audit.md were applied to {fmt.plural(len(every), 'run')}"
     said += f", D1 and D2 alone to {fmt.plural(disturbed, 'disturbed one')}" if disturbed else ""
     lacking = [f"without {what} {fmt.words(ids)} could not judge everything" for what, ids in blind.items()]
     return "; ".join([said, *lacking])

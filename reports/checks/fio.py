@@ -592,7 +592,7 @@ def left_out(command: str, run: Run) -> Iterator[str]:
     """G2: a size that a table names and its command does not."""
     size = run.options.get("size")
     if size and from_table(run) and not re.search(r"--(?:size|io_size|filesize)\b", command):
-        yield f"the rows say size={size}, the command has no --size: fio takes the whole device then"
+        yield f"the rows say size={size}, the command has no --size"
 
 
 def _of_jobs(direction: str, some: int, every: int) -> str:

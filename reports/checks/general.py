@@ -36,16 +36,18 @@ from reports.text import format as fmt
 FAMILY = ANY_TOOL
 
 
-@check("G1", "warn")
+@check("G1", "warn", "info")
 def no_effect(results: Results) -> Iterator[Fault]:
-    """an option that changed nothing
+    """an option that shows no effect
 
     Two loaded-latency curves that differ in one option of MLC which its output does not repeat (-l, -b, -X,
     -r …): in all rows that reach half of the peak, bandwidths agree within 10 %, while the same option
     changes the same rows of another pair by more than 20 % (median). Curves of fewer than five rows are
-    left out. Of any tool: an axis of a sweep that nothing which was printed repeats, where at all its values
-    every median lies within the noise of three repeats or more, and the noise is under 5 %; and two cells
-    whose figures, ten or more, are the same to the last digit, and whose texts tell the same of their options.
+    left out. For any tool, two cells whose figures, ten or more, are the same to the last digit, and whose
+    texts show the same options (warn).
+
+    An axis that no output repeats, if all medians lie within the noise of at least three repeats, and the
+    noise is under 5 %: info. That can be a true result, so no number is flagged.
 
     Do: check that the option reached the tool (a digit for a letter, a wrapper that drops it), and that it
     applies to this traffic.
@@ -63,7 +65,7 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
             if swept and all(_alike(members) for members in swept):
                 first, values = swept[0][0][0], [runs[0].cell.options[name] for runs in swept[0]]
                 yield Fault(
-                    level="warn", run=first, cell=fmt.plural(sum(map(len, swept)), "cell"),
+                    level="info", run=first, cell=fmt.plural(sum(map(len, swept)), "cell"),
                     runs=tuple(runs[0] for members in swept for runs in members),
                     text=f"{name}={fmt.words([str(v) for v in values])}: no figure differs by more than its noise",
                 )  # fmt: skip
@@ -166,16 +168,18 @@ def command_and_result(results: Results) -> Iterator[Fault]:
         short = command if len(command) <= 90 else command[:89] + "…"
         typed_command = own_command(members[0])
         for level, problem in (*_loops(command), *_typing(tool, typed_command)):
-            yield Fault(level=level, run=members[0], cell=cells, text=f"{problem}, in “{short}”")
+            yield Fault(
+                level=level, run=members[0], runs=tuple(members), cell=cells, text=f"{problem}, in “{short}”"
+            )
         for text in part(tool, "left_out")(typed_command, members[0]):
-            yield Fault(level="warn", run=members[0], cell=cells, text=text)
+            yield Fault(level="warn", run=members[0], runs=tuple(members), cell=cells, text=text)
         for name, typed in typed_options(members[0]).items():
             rows = {str(run.options[name]) for run in members if name in run.options}
             if name in ("numjobs", "bs") or not rows or "/" in typed:
                 continue
             if not any(same_value(typed, value) for value in rows):
                 yield Fault(
-                    level="error", run=members[0], cell=cells,
+                    level="error", run=members[0], runs=tuple(members), cell=cells,
                     text=f"the command says {name}={typed}, the results {fmt.words(sorted(rows))}",
                 )  # fmt: skip
 

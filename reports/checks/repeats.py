@@ -57,7 +57,7 @@ def far_apart(results: Results) -> Iterator[Fault]:
 
     Of cells with normal noise of 2 % at most 1 in 100 is named, whatever the tool and the number of repeats. Of STREAM and MLC at 5 %: 34 % of cells of three
     repeats, 55 % of eight, 60 % of ten, 72 % of fifteen. Two levels that are hit equally often, each with a noise of 1 %, are named as two groups
-    in 41 % of cells of eight where they are 5 % apart, 79 % (7 % apart) and 91 % (10 % apart).
+    in 33 % of cells of eight where they are 5 % apart, 74 % (7 % apart) and 90 % (10 % apart).
     A machine that is always as busy does not show so. Five repeats and more that rise or fall in the order in which they ran, as 2 in
     100 random orders do, are called so: that is a trend, whose median is of one moment.
 

@@ -259,9 +259,14 @@ def _slit(run: Run, results: Results) -> float | None:
     return min(others) / min(own) if own and others else None
 
 
+def _curve_key(run: Run) -> tuple[object, ...]:
+    """Return a key that the runs of one curve over threads share. Captured texts of one file and host are one curve, as in the figure."""
+    return run.file, run.host, *siblings_key(run, ("threads", "source"))[1:]
+
+
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """G5: the triad at n threads, medians, against that of one: which of the two is wrong, the next number of threads tells."""
-    for alike in siblings(results.good("stream"), lambda r: siblings_key(r, ("threads",))):
+    for alike in siblings(results.good("stream"), _curve_key):
         medians: dict[int, float] = {}
         by_threads = group_by(alike, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
         for n, runs in by_threads.items():

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.model import UNPINNED
 from parsers import get_parser
 from parsers.errors import ParseError, UserError
 from reports import numbers, show
@@ -114,22 +115,29 @@ def test_the_best_is_not_told_from_others_where_it_is_not(
     assert " ".join(" ".join(lines(commands(make, tmp_path / "r.db", texts))).split()) == f"s {said}"
 
 
-def test_the_best_bears_the_mark_of_a_check(make: Any, tmp_path: Path) -> None:
+def test_a_null_effect_marks_no_number(make: Any, tmp_path: Path) -> None:
     path = commands(make, tmp_path / "r.db", dict.fromkeys((1, 2), ("zeta 42",) * 3))
     results = load([path])
 
-    assert show.summary(results, audit.audit(results)) == ["s  zeta 42 ms ⚠ G1 in all 2 cells"]
+    assert show.summary(results, audit.audit(results)) == ["s  zeta 42 ms in all 2 cells"]
 
 
 def test_what_doubts_all_numbers_is_told_once(make: Any, tmp_path: Path) -> None:
-    doubted = commands(make, tmp_path / "r.db", dict.fromkeys((1, 2), ("zeta 42",) * 3))
+    doubted = make.Maker(tmp_path / "r.db")
+    doubted.places["unpinned"] = UNPINNED
+    for a in (1, 2):
+        options = {"command": "x", "metrics": {"zeta": METRICS["zeta"]}, "a": a}
+        doubted.add("s", "command", options, f"zeta 4{a}", place="unpinned", axes=("a",))
     partly = commands(
         make, tmp_path / "s.db", {1: ("zeta 10", "zeta 20", "zeta 90"), 2: ("zeta 42", "zeta 43", "zeta 44")}
     )
 
-    head, once, blank, *rest = show.show_result(doubted).splitlines()[1:]
+    head, once, blank, *rest = show.show_result(doubted.write()).splitlines()[1:]
 
-    assert (once, blank) == ("⚠ doubtful: all numbers, by G1 (an option that changed nothing)", ""), head
+    assert (once, blank) == (
+        "⚠ doubtful: all numbers, by G18 (nothing was pinned, as `--unpinned` asks)",
+        "",
+    ), head
     assert "⚠" not in "".join(rest)
     assert "1  ⚠ G11  zeta 20" in show.show_result(partly)
     assert "all numbers" not in show.show_result(partly)
