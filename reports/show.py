@@ -464,7 +464,8 @@ def _trouble(results: Results, width: int) -> Iterable[str]:
         yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."
 
 
-_OUTPUT = {"-o": 1, "--output": 1}
+_LEFT_OUT = {"-o": 1, "--output": 1, "--allow-write": 1}
+"""Options that the command to go on with does not have from the file: one names the file, the user gives the other each time."""
 _LONGEST_COMMAND = 2000
 """Characters; what is longer nobody types."""
 
@@ -475,7 +476,7 @@ def _to_go_on(results: Results, path: Path) -> Iterator[str]:
         again = shlex.join(["pinsweep", "run", "EXPERIMENT", "-o", str(path)])
         yield f"Stopped before its first run; to go on: {printable(again)}"
     elif results.not_started and (argv := results.machines[-1].session.argv)[:1] == ("run",):
-        again = shlex.join(["pinsweep", *without(argv, _OUTPUT), "-o", str(path)])
+        again = shlex.join(["pinsweep", *without(argv, _LEFT_OUT), "-o", str(path)])
         command = printable(again) if len(again) <= _LONGEST_COMMAND else "the same command"
         yield f"To go on, unless it still runs: {command}"
 

@@ -71,6 +71,10 @@ def commands(report: Report, judge: Sequence[str], way: Way) -> str:
             f"# {folded(suspects)} again, {f'with {folded(good)} as controls' if good else 'without controls: no other host is there'};"
             f" {_missing(report, hosts)}"
         )
+        argvs = (report.sessions[host][-1].argv for host in hosts)
+        names = dict.fromkeys(word.partition("=")[0] for argv in argvs for word in argv)
+        if by_hand := [name for name in names if name in _BY_HAND]:
+            lines.append(f"# left out, add what you mean: {' '.join(by_hand)}")
         lines.append(
             _line(way, [*words, "--nodes", folded([*suspects, *good]), "-o", new, *way.options, "--wait"])
         )
@@ -124,7 +128,11 @@ def _missing(report: Report, hosts: Sequence[str]) -> str:
     return f"{one} missing until a host is called slow, and what one boot does within an hour counts as one"
 
 
+_BY_HAND: Final = {"--allow-write": 1, "--scratch": 1, "--tune": 0, "--drop-caches": 0}
+"""Options that may do harm, as `without` takes them: a command line that a result file holds may be a stranger's."""
+
 _NOT_AGAIN: Final = {
+    **_BY_HAND, "--events": 1, "--events-to": 1, "--format": 1,
     "-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0, "--home": 1, "--whole-node": 0, "--as-new": 0,
     "--nodes": 1, "--via": 1, "--sbatch": 1, "--setup": 1, "--local": 1, "--at-once": 1, "--canary": 0, "--wait": 0,
 }  # fmt: skip

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from orchestrator.experiment.yaml_nodes import ExperimentError
 from orchestrator.model import Group
 from orchestrator.store.result_file import Session
+from pinsweep.commands.run import command as run
 from reports.fleet import confirm, heat, outliers, strip
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
@@ -937,15 +939,34 @@ def test_of_suspects_with_three_sessions_it_is_said_why_they_are_not_slow(some: 
 
 @given(
     st.lists(
-        st.sampled_from(["-o", "--output", "--seed", "--only", "--retry-failed", "--strict", "a.yaml", "x"])
+        st.sampled_from(
+            [
+                "-o",
+                "--output",
+                "--seed",
+                "--only",
+                "--retry-failed",
+                "--strict",
+                "a.yaml",
+                "x",
+                *confirm._BY_HAND,
+            ]
+        )
     )
 )
 def test_a_session_of_its_own_keeps_what_it_was_run_with(words: list[str]) -> None:
     again = confirm.again(["run", *words], ["s"])
     assert again[:1] == ("run",)
     assert again[-2:] == ("--only", "s")
-    assert not {"-o", "--output", "--seed", "--retry-failed"} & set(again)
+    assert not {"-o", "--output", "--seed", "--retry-failed", *confirm._BY_HAND} & set(again)
     assert confirm.again(["parse", *words], ["s"]) == ()
+
+
+def test_every_option_of_run_is_left_out_or_harmless() -> None:
+    harmless = {"--quiet", "--allow-misplaced", "--allow-disturbed", "--share-machine", "--strict", "--cells", "--repeats", "--no-warm-up", "--unpinned"}  # fmt: skip
+    options = {name for param in run.params if isinstance(param, click.Option) for name in param.opts if name[:2] == "--"}  # fmt: skip
+
+    assert options - harmless == {name for name in confirm._NOT_AGAIN if name[:2] == "--"}
 
 
 def test_a_hosts_name_never_begins_a_line_of_the_commands(some: Fleet) -> None:
