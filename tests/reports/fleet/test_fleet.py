@@ -900,7 +900,7 @@ WAY = Way(
 
 def test_the_commands_name_hosts_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
     some.hosts(range(1, 10)).add("node010", 0.12).add("node011", 0.09)
-    sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b", "--home", "h", "--whole-node"])  # fmt: skip
+    sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--cells", "bs=4k,a b", "--home", "h", "--whole-node"])  # fmt: skip
 
     about, measure, _, judge = confirm.commands(some.report(), ["/cluster/res ults"], WAY).splitlines()
 
@@ -909,7 +909,7 @@ def test_the_commands_name_hosts_and_sweeps_and_are_single_words_to_a_shell(some
         " and what one boot does within an hour counts as one"
     )
     assert shlex.split(measure.strip("()")) == [
-        "cd", "/cluster/a b", "&&", "/opt/p s/pinsweep", "run", "my exp.yaml", "--scratch", "/scratch/a b", "--only", "scaling",
+        "cd", "/cluster/a b", "&&", "/opt/p s/pinsweep", "run", "my exp.yaml", "--cells", "bs=4k,a b", "--only", "scaling",
         "--nodes", "node[001-002,010-011]", "-o", "/cluster/res ults/again-1", "--via=ssh", "--wait",
     ]  # fmt: skip
     assert shlex.split(judge.strip("()")) == [
