@@ -6,6 +6,7 @@ A reader that goes away, or a disk that is full, ends the events, never the swee
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -94,9 +95,10 @@ def _opened(file: Path | None) -> Iterator[TextIO]:
     if file is None:
         yield sys.stdout
         return
+    from orchestrator.machine.safe_files import open_anew
+
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        stream = file.open("w", encoding="ascii")
+        stream = io.TextIOWrapper(open_anew(file), encoding="ascii")
     except OSError as error:
         hint = "name another file with --events-to"
         raise UserError("--events-to", f"{file}: cannot be written: {error.strerror}", hint) from None

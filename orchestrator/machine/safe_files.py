@@ -8,11 +8,17 @@ import grp
 import os
 import pwd
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from parsers.errors import UserError
 
 HEAD_BYTES = 4096
+_MAX_LINKS = 40  # as the kernel
+_TERMINALS = frozenset({4, 5, *range(136, 144)})  # tty, /dev/tty, pts
+_SINKS = frozenset({os.makedev(1, 3), os.makedev(1, 7)})  # /dev/null, /dev/full
 
 
 def trusted_users() -> frozenset[int]:
@@ -26,8 +32,7 @@ def other_writers(folder: Path) -> str:
     In a sticky folder (/tmp) others cannot move what is not theirs. For root, an owner and a group must be trusted, too: who called sudo is.
     Raises OSError.
     """
-    is_root, caller = os.geteuid() == 0, os.environ.get("SUDO_UID", "")
-    trusted = trusted_users() | ({int(caller)} if caller.isdecimal() else set())
+    is_root, trusted = os.geteuid() == 0, _trusted_owners()
     for path in (folder, *folder.parents):
         about = path.lstat()
         if stat.S_ISLNK(about.st_mode):
@@ -67,6 +72,121 @@ def refuse_special(descriptor: int) -> None:
     """Raise OSError unless a descriptor is of a regular file."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
+
+
+def follow(path: Path) -> Path:
+    """Return where a path leads. Raises OSError for a link that another user could have made to lead an output elsewhere.
+
+    The last link must be a trusted user's. A link on the way, too, for root and in folders where others may put one, as with the kernel's
+    protected_symlinks.
+    """
+    here, parts, links, trusted = Path("/"), list(reversed(path.absolute().parts[1:])), 0, _trusted_owners()
+    is_root = os.geteuid() == 0
+    while parts:
+        part = parts.pop()
+        if part == "..":
+            here = here.parent
+            continue
+        step = here / part
+        try:
+            about = step.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            about = None
+        if about is None or not stat.S_ISLNK(about.st_mode):
+            here = step
+            continue
+        shared = here.stat().st_mode & (stat.S_ISVTX | stat.S_IWOTH)
+        if about.st_uid not in trusted and (is_root or shared or not parts):
+            raise PermissionError(errno.EPERM, f"{step} is a link of the user {user_name(about.st_uid)}")
+        if (links := links + 1) > _MAX_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        target = step.readlink()
+        here = Path("/") if target.is_absolute() else here
+        parts += reversed(target.parts[target.is_absolute() :])
+    return here
+
+
+@contextlib.contextmanager
+def replacement(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of `path` at the end, when it is whole. A pipe or a terminal is written to as it is.
+
+    Folders that are missing are made. Raises OSError, also for a device and for what another user could have put there.
+    """
+    real = follow(path)
+    if (stream := _stream(path)) is not None:
+        with stream:
+            yield stream
+        return
+    folder = _open_folder(real.parent)  # nobody can exchange a folder that is open, nor a file
+    try:
+        handle, made = tempfile.mkstemp(prefix=f".{real.name}.", dir=f"/proc/self/fd/{folder}")
+        name = Path(made).name
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                mask = os.umask(0)
+                os.umask(mask)
+                os.fchmod(handle, 0o666 & ~mask)
+            os.replace(name, real.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)
+
+
+def open_anew(path: Path) -> BinaryIO:
+    """Return a new file in the place of `path`, to be written bit by bit; else as `replacement`."""
+    with replacement(path) as file:
+        return os.fdopen(os.dup(file.fileno()), "wb")
+
+
+def _open_folder(path: Path) -> int:
+    """Open a folder, made if it is missing, without following a link."""
+    folder = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    for part in path.parts[1:]:
+        above = folder
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=above)
+            folder = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+        finally:
+            os.close(above)
+    return folder
+
+
+def _stream(path: Path) -> BinaryIO | None:
+    """Open a pipe or a terminal; None for a file, or where there is nothing. Raises OSError for a device and another user's pipe."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISREG(about.st_mode):
+        return None
+    if stat.S_ISDIR(about.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not _is_stream(about):
+        raise PermissionError(errno.EPERM, "it is a device, or another user's pipe")
+    stream = path.open("wb")
+    if _is_stream(os.fstat(stream.fileno())):
+        return stream
+    stream.close()
+    raise PermissionError(errno.EPERM, "it is not what it was")
+
+
+def _is_stream(about: os.stat_result) -> bool:
+    """Tell whether something is a terminal, /dev/null, a pipe of a trusted user or standard output."""
+    return (
+        (stat.S_ISCHR(about.st_mode) and (os.major(about.st_rdev) in _TERMINALS or about.st_rdev in _SINKS))
+        or (stat.S_ISFIFO(about.st_mode) and about.st_uid in _trusted_owners())
+        or any(os.path.samestat(about, os.fstat(standard)) for standard in (1, 2))
+    )
+
+
+def _trusted_owners() -> frozenset[int]:
+    caller = os.environ.get("SUDO_UID", "")
+    return trusted_users() | ({int(caller)} if caller.isdecimal() else set())
 
 
 def user_name(uid: int) -> str:

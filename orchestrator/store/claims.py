@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from orchestrator.machine.safe_files import follow, refuse_special
+
 _FLOCK: Final = struct.Struct("hhqqi")
 """C's struct flock: type, whence, start, length, pid."""
 
@@ -58,13 +60,13 @@ def claim(path: Path) -> Claim:
     makes a lock of a byte range of it, which SQLite's own would meet. So this is a byte range where SQLite has none,
     locked for the open file: an ordinary lock goes whenever the process closes any descriptor of the file.
 
-    Raises Taken, and OSError where the file cannot be written or the file system has no locks, without which SQLite
+    Raises Taken, and OSError where the file cannot be written, another user could have put it there, or the file system has no locks, without which SQLite
     does not work either.
     """
     while True:
-        real = Path(os.path.realpath(path))
+        real = follow(path)
         try:
-            descriptor, made = os.open(real, os.O_RDWR | os.O_CLOEXEC), False
+            descriptor, made = os.open(real, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), False
         except FileNotFoundError:
             try:
                 descriptor = os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
@@ -72,6 +74,7 @@ def claim(path: Path) -> Claim:
                 continue  # another made it between the two calls
             made = True
         try:
+            refuse_special(descriptor)
             _lock(descriptor)
         except BaseException:
             os.close(descriptor)

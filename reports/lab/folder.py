@@ -94,7 +94,7 @@ def _hash(data: bytes) -> str:
 def _hash_of(path: Path) -> str | None:
     """Return the hash of a file; None where there is none. What is not a file has a hash that no file has."""
     try:
-        if path.is_dir():
+        if path.exists() and not path.is_file():  # a FIFO would be waited for
             return "folder"
         return _hash(path.read_bytes())
     except FileNotFoundError:
@@ -112,7 +112,7 @@ def _hash_of(path: Path) -> str | None:
 def _known(path: Path) -> dict[str, tuple[str, ...]]:
     """Read the manifest. One that is not ours is as none: then every file that is there counts as somebody's work."""
     try:
-        held = json.loads(path.read_bytes())
+        held = json.loads(path.read_bytes()) if path.is_file() else {}
         return {str(name): tuple(map(str, hashes)) for name, hashes in held["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from orchestrator.machine import safe_files
 from orchestrator.store.result_file import MAGIC, open_result
 from parsers.errors import PinsweepError, UserError
 from reports.results.paths import is_result_file
@@ -34,7 +33,10 @@ def refuse_output(output: Path, inputs: Iterable[Path] = (), *, hint: str = ANOT
 
 
 def _refuse_what_is_there(path: Path, hint: str) -> None:
-    real = os.path.realpath(path)
+    try:
+        real = str(safe_files.follow(path))
+    except OSError as error:
+        raise _not_written(path, error, hint) from error
     if real.endswith((".yaml", ".yml")) and os.path.isfile(real):  # noqa: PTH113 (`real` is a text)
         raise UserError(str(path), "is a YAML file, as experiments are: it would be replaced", hint)
     if _is_database(Path(real)):
@@ -62,20 +64,12 @@ def write_whole(path: Path, data: str | bytes | Iterable[str], *, hint: str = AN
     Folders that are missing are made. Raises UserError, with `hint`, if it cannot be written, and for a result file or an experiment.
     """
     pieces = [data] if isinstance(data, str | bytes) else data
+    _refuse_what_is_there(path, hint)
     try:
-        if path.exists() and not path.is_file() and not path.is_block_device():
-            _write(path, pieces)  # /dev/stdout, a pipe: nothing to replace
-            return
+        with safe_files.replacement(path) as file:
+            file.writelines(p.encode("utf-8", "replace") if isinstance(p, str) else p for p in pieces)
     except OSError as error:
         raise _not_written(path, error, hint) from error
-    _refuse_what_is_there(path, hint)
-    with _replacing(path, hint) as temporary:
-        _write(temporary, pieces)
-
-
-def _write(path: Path, pieces: Iterable[str | bytes]) -> None:
-    with path.open("wb") as file:
-        file.writelines(p.encode("utf-8", "replace") if isinstance(p, str) else p for p in pieces)
 
 
 ANOTHER_COPY: Final = "name another file with --copy"
@@ -86,41 +80,17 @@ def copy_result(source: Path, target: Path) -> None:
 
     The copy is on the disk when this returns. Raises UserError if it cannot be written.
     """
-    with open_result(source) as result, _replacing(target, ANOTHER_COPY) as temporary:
-        try:
-            result.copy(temporary)
-        except sqlite3.Error as error:
-            raise UserError(str(target), f"cannot be written: {error}", ANOTHER_COPY) from error
-        _sync(temporary)
-    _sync(Path(os.path.realpath(target)).parent)
-
-
-@contextmanager
-def _replacing(path: Path, hint: str) -> Iterator[Path]:
-    """Give an empty file beside `path`, which takes its place at the end, what it holds being whole. Raises UserError if that cannot be."""
-    real = Path(
-        os.path.realpath(path)
-    )  # as a shell's > does; and /dev/stdout is a link to what it was opened as
+    if target.exists() and not target.is_file():
+        raise UserError(str(target), "is not a file", ANOTHER_COPY)
     try:
-        if real.is_block_device():
-            raise UserError(str(path), "is a block device", hint)
-        if real.exists() and not real.is_file():
-            raise UserError(str(path), "is not a file", hint)
-        real.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            yield temporary
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(0o666 & ~mask)
-            temporary.replace(real)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with open_result(source) as result, safe_files.replacement(target) as file:
+            result.copy(Path(f"/proc/self/fd/{file.fileno()}"))
+            os.fsync(file.fileno())
+    except sqlite3.Error as error:
+        raise UserError(str(target), f"cannot be written: {error}", ANOTHER_COPY) from error
     except OSError as error:
-        raise _not_written(path, error, hint) from error
+        raise _not_written(target, error, ANOTHER_COPY) from error
+    _sync(Path(os.path.realpath(target)).parent)
 
 
 def _sync(path: Path) -> None:

@@ -197,6 +197,37 @@ def test_a_link_keeps_to_its_target(called: Cli, here: Path) -> None:
         assert (here / "today.csv").read_text().startswith("tool,")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a link of another user")
+@pytest.mark.parametrize(
+    ("words", "planted"),
+    [
+        ("report a.db", "a.html"),
+        ("report a.db --lab lab", "lab"),
+        ("export a.db -o p.csv", "p.csv"),
+        ("export a.db --copy p.db", "p.db"),
+        ("compare a.db b.db -o p.md", "p.md"),
+        ("doctor --capture .", "topology.json"),
+        ("run echo.yaml -o p.db", "p.db"),
+        ("run echo.yaml -o new.db --events ndjson --events-to p", "p"),
+    ],
+)
+def test_nothing_is_written_through_another_users_link(
+    called: Cli, here: Path, words: str, planted: str
+) -> None:
+    (here / "precious").write_text("precious")
+    for target in ("precious", "new"):
+        (here / planted).symlink_to(here / target)
+        os.chown(here / planted, 12345, 12345, follow_symlinks=False)
+        before = state(here)
+
+        done = called(*words.split())
+
+        assert done.returncode == 2
+        assert "hint: " in done.stderr
+        assert state(here) == before
+        (here / planted).unlink()
+
+
 def test_standard_output_that_is_a_file_stays_standard_output(here: Path) -> None:
     """/dev/stdout is a symbolic link to the file then, and root could replace the link itself."""
     (here / "stdout").symlink_to("/proc/self/fd/1")

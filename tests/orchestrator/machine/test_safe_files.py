@@ -1,0 +1,124 @@
+"""Outputs go where this user says, and through nothing that another user has put there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.machine.safe_files import follow, open_anew, replacement
+
+EVE = 12345
+
+
+def write(path: Path) -> None:
+    with replacement(path) as file:
+        file.write(b"page")
+
+
+def write_bit_by_bit(path: Path) -> None:
+    with open_anew(path) as file:
+        file.write(b"page")
+
+
+WRITERS = pytest.mark.parametrize("writer", [write, write_bit_by_bit])
+
+
+def link(path: Path, target: Path) -> None:
+    path.symlink_to(target)
+    os.chown(path, EVE, EVE, follow_symlinks=False)
+
+
+def node(path: Path, kind: int, major: int) -> None:
+    os.mknod(path, 0o600 | kind, os.makedev(major, 5))
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+    os.chown(path, EVE, EVE)
+
+
+PLANTED: dict[str, Callable[[Path, Path], object]] = {  # (the shared folder, a folder of root's); the output is shared/way/x
+    "a link": lambda shared, mine: link(shared / "way/x", mine / "x"),
+    "a link that leads nowhere": lambda shared, mine: link(shared / "way/x", mine / "new"),
+    "a link to a link": lambda shared, mine: ((shared / "way/x").symlink_to("y"), link(shared / "way/y", mine / "x")),
+    "a link on the way": lambda shared, mine: ((shared / "way").rmdir(), link(shared / "way", mine)),
+    "links in a circle": lambda shared, _: (shared / "way/x").symlink_to("x"),
+    "a FIFO": lambda shared, _: fifo(shared / "way/x"),
+    "a block device": lambda shared, _: node(shared / "way/x", stat.S_IFBLK, 7),
+    "a character device": lambda shared, _: node(shared / "way/x", stat.S_IFCHR, 1),
+    "a folder": lambda shared, _: (shared / "way/x").mkdir(),
+}  # fmt: skip
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    shared, mine = tmp_path / "shared", tmp_path / "mine"
+    for path in (shared, shared / "way", mine):
+        path.mkdir()
+    shared.chmod(0o1777)
+    (mine / "x").write_text("precious")
+    return shared, mine
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
+@pytest.mark.parametrize("planted", PLANTED)
+@WRITERS
+def test_nothing_is_written_through_what_another_user_planted(
+    folders: tuple[Path, Path], planted: str, writer: Callable[[Path], None]
+) -> None:
+    shared, mine = folders
+    PLANTED[planted](shared, mine)
+    before = sorted(shared.parent.rglob("*"))
+
+    with pytest.raises(OSError, match=r"link|device|pipe|directory|Too many"):
+        writer(shared / "way" / "x")
+
+    assert (mine / "x").read_text() == "precious"
+    assert sorted(shared.parent.rglob("*")) == before
+
+
+@WRITERS
+def test_our_own_links_are_followed_and_another_name_of_the_file_keeps_its_content(
+    folders: tuple[Path, Path], writer: Callable[[Path], None]
+) -> None:
+    shared, mine = folders
+    (shared / "link").symlink_to("way/../new/page")
+    (mine / "other").hardlink_to(mine / "x")
+    for path, lies in (
+        (shared / "link", shared / "new/page"),
+        (mine / "x", mine / "x"),
+        (mine / "x", mine / "x"),
+    ):
+        writer(path)
+        assert follow(path) == lies
+        assert lies.read_text() == "page"
+        assert [entry for entry in lies.parent.iterdir() if entry.name.startswith(".")] == []
+    assert (shared / "link").is_symlink()
+    assert (mine / "other").read_text() == "precious"
+
+
+@WRITERS
+def test_a_pipe_of_ours_and_null_are_written_to(tmp_path: Path, writer: Callable[[Path], None]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    writer(tmp_path / "pipe")
+    assert os.read(reader, 100) == b"page"
+    os.close(reader)
+    writer(Path("/dev/null"))
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
+    def write_half() -> None:
+        with replacement(tmp_path / "x") as file:
+            file.write(b"half")
+            raise ZeroDivisionError
+
+    (tmp_path / "x").write_text("before")
+    with pytest.raises(ZeroDivisionError):
+        write_half()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "before")]
