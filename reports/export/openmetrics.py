@@ -137,7 +137,11 @@ def _newest(results: Results) -> dict[tuple[str, str, str], str]:
 
 def _about(results: Results) -> Iterable[Family]:
     """How the runs ended, and when the last one began: what an alert on the rest needs to know."""
-    ended = Counter((run.host, str(run.record.status)) for run in results.runs)
+    ended = Counter(
+        # an allowed disturbance leaves the status ok
+        (run.host, "disturbed" if run.record.status == "ok" and run.disturbance else str(run.record.status))
+        for run in results.runs
+    )
     hosts = dict.fromkeys(run.host for run in results.runs)
     yield Family(
         name="pinsweep_runs",
