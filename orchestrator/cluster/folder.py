@@ -14,18 +14,16 @@ import errno
 import hashlib
 import json
 import os
-import pwd
 import re
 import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, Final, Literal
 
 from orchestrator.cluster import nodeset
-from orchestrator.machine import lockfile, planted
+from orchestrator.machine import lockfile, planted, safe_files
 from orchestrator.store import folders
 from parsers.errors import PinsweepError, UserError
 
@@ -198,16 +196,15 @@ def refuse_foreign(folder: Path, *names: str) -> None:
             about = path.stat() if path == folder else path.lstat()
         except FileNotFoundError:
             continue
-        if about.st_uid not in (0, os.geteuid()):
-            raise UserError(
-                str(path), f"belongs to the user {_user_name(about.st_uid)}", "begin a new sweep with -o"
-            )
+        if about.st_uid not in safe_files.trusted_users():
+            owner = safe_files.user_name(about.st_uid)
+            raise UserError(str(path), f"belongs to the user {owner}", "begin a new sweep with -o")
         if stat.S_ISLNK(about.st_mode):
             raise UserError(str(path), "is a link", "begin a new sweep with -o")
-        if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if writer := safe_files.other_writer(about):
             raise UserError(
                 str(path),
-                "can be written by other users, and jobs are started from it",
+                f"can be written by {writer}, and jobs are started from it",
                 f"look at its files, then: chmod -R go-w {shlex.quote(str(folder))}",
             )
     if os.geteuid() == 0 and (why := planted.reason(str(folder / JOB))):
@@ -236,36 +233,13 @@ def lock(sweep: Sweep) -> Iterator[None]:
         os.close(held)
 
 
-def _user_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def open_file(path: Path) -> BufferedReader:
-    """Open a file of a folder that others may write. A link is not followed. Raises OSError for what is not a file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a FIFO waits for a writer
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return os.fdopen(descriptor, "rb")
-
-
 def contents(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return what a file holds. Raises OSError for what `open_file` does not open, and more than `most` bytes."""
-    with open_file(path) as stream:
+    """Return what a file holds. Raises OSError for what is not a file, and more than `most` bytes."""
+    with safe_files.open_file(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
     return data
-
-
-def create(path: Path) -> BinaryIO:
-    """Make a new file in the place of an old one; nothing is written through a link. Raises OSError."""
-    path.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(path, flags, 0o644), "wb")
 
 
 def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
@@ -277,15 +251,16 @@ def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
     try:
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         refuse_foreign(folder)
-        (folder / "log").mkdir(mode=0o755, exist_ok=True)
-        for name, text in texts.items():
-            _put(folder / name, text)
-        _put(folder / JOB, script, mode=0o755)
-        _put(folder / NAME, _json(sweep, script), once=True)
-    except FileExistsError:
-        raise UserError(
-            str(folder), "another sweep was begun here meanwhile", "pinsweep status shows it"
-        ) from None
+        with lock(sweep):
+            if (folder / NAME).exists():
+                raise UserError(
+                    str(folder), "another sweep was begun here meanwhile", "pinsweep status shows it"
+                )
+            (folder / "log").mkdir(mode=0o755, exist_ok=True)
+            for name, text in texts.items():
+                _put(folder / name, text)
+            _put(folder / JOB, script, mode=0o755)
+            _put(folder / NAME, _json(sweep, script))
     except OSError as error:
         raise PinsweepError(
             error.filename or str(folder), f"cannot be written: {error.strerror}", "name a folder that the hosts share with -o"
@@ -341,27 +316,17 @@ def put(path: Path, data: bytes) -> None:
         folders.sync(path.parent)
 
 
-def _put(path: Path, text: str | bytes, *, mode: int = 0o644, once: bool = False) -> None:
-    """Write a file that is whole at any moment. `once`: FileExistsError if it is there."""
+def _put(path: Path, text: str | bytes, *, mode: int = 0o644) -> None:
+    """Write a file that is whole at any moment."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with create(part) as stream:
+        with safe_files.create(part) as stream:
             stream.write(text.encode() if isinstance(text, str) else text)
             stream.flush()
             os.fsync(stream.fileno())
         umask = os.umask(0)
         os.umask(umask)
         part.chmod(mode & ~umask)
-        if not once:
-            part.replace(path)
-            return
-        try:
-            os.link(part, path)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without hard links
-            if path.exists():
-                raise FileExistsError(path) from None
-            part.rename(path)
+        part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from orchestrator.cluster.folder import create, open_file
 from orchestrator.machine.file_system import ELSEWHERE, file_system_of
+from orchestrator.machine.safe_files import create, open_file
 from orchestrator.run.execute import Ended, Event, Started
 from orchestrator.store import folders
 from orchestrator.store.result_file import open_begun

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from orchestrator.cluster.folder import open_file
+from orchestrator.machine.safe_files import open_file
 
 _NAME: Final = re.compile(r"(.+)\.(\d+)")
 _BEGIN: Final = re.compile(r"\S+ \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ pid \d+")

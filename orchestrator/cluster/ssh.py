@@ -25,7 +25,7 @@ from orchestrator.cluster import folder, logs, ssh_text
 from orchestrator.cluster.engine import AT_ONCE, CANARY, Away, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.ssh_text import Seen
-from orchestrator.machine import planted
+from orchestrator.machine import planted, safe_files
 from parsers.errors import UserError
 
 CONFIG: Final = "PINSWEEP_SSH_CONFIG"
@@ -149,7 +149,7 @@ def _packed(sweep: Sweep, host: str) -> bytes:
 
 def _digest(sweep: Sweep, host: str) -> str:
     try:
-        with folder.open_file(sweep.result(host)) as stream:
+        with safe_files.open_file(sweep.result(host)) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return "none"

@@ -10,6 +10,7 @@ import pwd
 import stat
 import tempfile
 from collections.abc import Iterator
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -60,12 +61,28 @@ def refuse_foreign(folder: Path) -> None:
 
 def head(path: Path) -> bytes:
     """Return the first 4 KiB of a file; a link is not followed. Raises OSError for what is not a file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open_file(path) as stream:
+        return stream.read(HEAD_BYTES)
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Open a file to read; a link is not followed, and a FIFO not waited for. Raises OSError for what is not a file."""
+    stream = os.fdopen(
+        os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY), "rb"
+    )
     try:
-        refuse_special(descriptor)
-        return os.read(descriptor, HEAD_BYTES)
-    finally:
-        os.close(descriptor)
+        refuse_special(stream.fileno())
+    except OSError:
+        stream.close()
+        raise
+    return stream
+
+
+def create(path: Path) -> BufferedWriter:
+    """Make a new file in the place of an old one; nothing is written through a link. Raises OSError."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o644), "wb")
 
 
 def refuse_special(descriptor: int) -> None:

@@ -17,10 +17,13 @@ from orchestrator.cluster import begin, folder, logs, submit
 from orchestrator.cluster.begin import Wanted
 from orchestrator.cluster.engine import Job
 from orchestrator.cluster.folder import Sweep
+from orchestrator.machine import safe_files
 from parsers.errors import UserError
 
 Phase = Literal["waits", "runs", "over"]
 
+GROUP = 12345
+"""Without a name, so that anybody may be in it."""
 HERE = pwd.getpwuid(os.getuid()).pw_name
 
 
@@ -186,9 +189,11 @@ def test_a_folder_that_another_user_may_have_changed_starts_no_job(
     if change.startswith("mv"):
         path.rename(tmp_path / "there")
         path.symlink_to(tmp_path / "there")
-    elif change.startswith("chown") and os.geteuid() != 0:
+    elif change in ("chmod g+w", "chown 12345") and os.geteuid() != 0:
         pytest.skip("only root gives files away")
     else:
+        if change == "chmod g+w":
+            shutil.chown(path, group=GROUP)
         subprocess.run([*change.split(), str(path)], check=True)
     if name == "." and change.startswith("mv"):  # the user's own choice
         begin.refuse_other(folder.read(Path(acc.folder)), Wanted(version="0.2.0"))
@@ -206,7 +211,7 @@ def test_a_folder_is_made_so_that_only_its_owner_writes_it(sweep: Sweep, tmp_pat
         os.umask(before)
     begin.refuse_other(folder.read(Path(acc.folder)), Wanted(version="0.2.0"))
     (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o775)
+    (tmp_path / "open").chmod(0o777)
     with pytest.raises(UserError, match="can be written"):
         made(sweep, tmp_path / "open")
     assert not any((tmp_path / "open").iterdir())
@@ -255,7 +260,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     part = tmp_path / ".x.part"
     part.symlink_to(victim)
 
-    with folder.create(part) as stream:
+    with safe_files.create(part) as stream:
         stream.write(b"new")
 
     assert (victim.read_text(), part.read_text(), part.is_symlink()) == ("precious", "new", False)
@@ -284,3 +289,13 @@ def test_one_at_a_time_submits_jobs_of_a_sweep(sweep: Sweep, monkeypatch: pytest
         pass
     with folder.lock(sweep):
         pass
+
+
+def test_the_second_of_two_that_begin_a_sweep_changes_nothing(sweep: Sweep, tmp_path: Path) -> None:
+    acc = made(sweep, tmp_path / "acc")
+
+    with pytest.raises(UserError, match="another sweep was begun here"):
+        folder.make(dataclasses.replace(acc, id="00000000"), {"a.yaml": "title: b\n"}, "echo other")
+
+    assert folder.read(Path(acc.folder)) == acc
+    begin.refuse_other(acc, Wanted(version="0.2.0"))
