@@ -216,8 +216,9 @@ def refuse_foreign(folder: Path, *names: str) -> None:
 @contextlib.contextmanager
 def lock(sweep: Sweep) -> Iterator[None]:
     """Let one process at a time submit jobs of a sweep. Raises UserError if another one takes too long."""
+    path = sweep.path(".lock")
     try:
-        held = lockfile.acquire(sweep.path(".lock"), _LOCK_S)
+        held = lockfile.acquire(path, _LOCK_S)
     except OSError:  # a file system without locks
         yield
         return
@@ -230,6 +231,7 @@ def lock(sweep: Sweep) -> Iterator[None]:
     try:
         yield
     finally:
+        path.unlink(missing_ok=True)
         os.close(held)
 
 

@@ -92,6 +92,10 @@ def test_who_did_not_begin_a_sweep_may_look_and_not_go_on(
     bench: Cluster, sweep: Path, experiment: Experiment
 ) -> None:
     bench.login("scontrol", "update", f"nodename={NODES}", "state=drain", "reason=later")
+    refused = bench.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep)
+    assert refused.returncode == 2, "root trusts no folder of another user"
+    shutil.chown(sweep.parent, "root")
+    sweep.parent.chmod(0o755)
     bench.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep)  # root
     bench.login("scontrol", "update", f"nodename={NODES}", "state=resume")
     until(lambda: not bench.unusable(NODES))
