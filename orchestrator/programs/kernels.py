@@ -167,6 +167,8 @@ _INSTALL_OPENMP = "Debian, Ubuntu: apt install gcc (or libomp-dev for clang) · 
 
 def _compile(source: Path, argv: list[str]) -> None:
     """Run the compiler. Raises UserError with its first error and, where that tells, what is missing."""
+    for helper in ("as", "ld"):  # gcc starts the first on PATH
+        planted.which(helper)
     said = ask(argv, timeout_s=_COMPILE_TIMEOUT_S)
     if said is None:
         raise UserError(

@@ -89,6 +89,7 @@ def test_what_another_user_owns_is_refused_wherever_it_is_on_the_way(folder: Pat
     [
         ("anything", lambda: ask(["anything"], timeout_s=PATIENCE_S)),
         ("cc", lambda: kernels.build("poke")),
+        ("as", lambda: kernels._compile(Path("poke.c"), ["/usr/bin/cc"])),
         ("fio", lambda: find.find_programs(["fio"])),
         ("scontrol", lambda: nodeset._by_slurm("n[1-2]")),
         ("squeue", lambda: Slurm(SWEEP, patience_s=0).jobs()),
