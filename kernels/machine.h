@@ -201,31 +201,38 @@ typedef struct {
     size_t map_bytes;
 } memory_t;
 
-/* What the cgroup (v2) of this process and its parents still allow; page cache gives way and does not count. */
-static inline uint64_t cgroup_memory_left(void)
+/* What one kind of cgroup of this process and its parents still allow; page cache gives way and does not count. */
+static inline uint64_t memory_left_in(const char *kind, const char *root, const char *max, const char *anon)
 {
     char line[4096], path[4352], text[8192];
     uint64_t left = UINT64_MAX;
     if (!read_text("/proc/self/cgroup", line, sizeof line))
         return left;
-    char *group = strstr(line, "0::/");
+    char *group = strstr(line, kind);
     if (!group)
         return left;
-    group += 3;
+    group += strlen(kind) - 1;
     group[strcspn(group, "\n")] = 0;
     for (char *cut = group + strlen(group);; cut = strrchr(group, '/')) {
         *cut = 0;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group);
+        snprintf(path, sizeof path, "%s%s/%s", root, group, max);
         if (read_text(path, text, sizeof text) && *text != 'm') {
             uint64_t limit = strtoull(text, NULL, 10);
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.stat", group);
-            int64_t used = read_text(path, text, sizeof text) ? number_after(text, "anon ") : 0;
+            snprintf(path, sizeof path, "%s%s/memory.stat", root, group);
+            int64_t used = read_text(path, text, sizeof text) ? number_after(text, anon) : 0;
             uint64_t room = used > 0 && (uint64_t)used < limit ? limit - (uint64_t)used : used > 0 ? 0 : limit;
             left = room < left ? room : left;
         }
         if (!*group)
             return left;
     }
+}
+
+static inline uint64_t cgroup_memory_left(void)
+{
+    uint64_t new = memory_left_in("0::/", "/sys/fs/cgroup", "memory.max", "anon ");
+    uint64_t old = memory_left_in(":memory:/", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "total_rss ");
+    return new < old ? new : old;
 }
 
 static inline uint64_t node_memory_available(int node) /* free, or page cache that gives way */

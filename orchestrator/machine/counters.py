@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from orchestrator.machine import cgroups
+
 TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 """Step of the times in /proc/stat and /proc/PID/stat."""
 
@@ -89,7 +91,8 @@ class Changes:
     totals: Mapping[str, float] = field(default_factory=dict)
     """Increases, machine-wide unless said otherwise: `pgmajfault`, `pswpin`, `pswpout` (pages); `pressure_cpu_s`, `pressure_memory_s`,
     `pressure_io_s` (some task waited); `throttle_core`, `throttle_package` (thermal events of the run's CPUs and packages);
-    `quota_hits` and `quota_s` (own cgroups); `memory_errors` (corrected, EDAC); `energy_j` (all packages; only if it is exact). And as they were at the end:
+    `quota_hits` and `quota_s` (own cgroups); `memory_errors` (corrected, EDAC); `energy_j` (all packages; only if it is exact); `oom_kills` (processes of the own
+    cgroup that the kernel killed for memory). And as they were at the end:
     `frequency_hz` of the run's first CPU, `temperature_c` of the warmest package."""
 
 
@@ -212,6 +215,8 @@ def _totals(texts: Mapping[str, bytes]) -> dict[str, float]:
                 add(f"throttle_{what.partition('/')[0]}", _number(text))
             case "memory_errors":
                 add("memory_errors", _number(text))
+            case "oom" if "oom_kill" in (named := _named(text)):
+                found["oom_kills"] = named["oom_kill"]
             case "quota":
                 named = _named(text)
                 add("quota_hits", named.get("nr_throttled", 0.0))
@@ -344,8 +349,13 @@ class Counters:
         for path in sorted((sys / "class/hwmon").glob("hwmon*/name")):
             if _text(path) in _CPU_SENSORS:
                 yield f"temperature/{path.parent.name}", path.parent / "temp1_input"
-        for number, folder in enumerate(_own_cgroups(self._root)):
+        for number, folder in enumerate(cgroups.folders("cpu", sys, proc)):
             yield f"quota/{number}", folder / "cpu.stat"
+        for folder in cgroups.folders(
+            "memory", sys, proc
+        ):  # the first that counts: those above have other groups, too
+            for path in (folder / "memory.events", folder / "memory.oom_control"):
+                yield "oom", path
 
     def _per_cpu(self, cpus: Sequence[int]) -> Iterator[tuple[str, Path]]:
         folder = self._root / "sys/devices/system/cpu"
@@ -379,31 +389,6 @@ class Counters:
             return b""
         finally:
             os.close(descriptor)
-
-
-def _own_cgroups(root: Path) -> Iterator[Path]:
-    """Give the folders of the cgroups that this process is in and whose quotas hold for it: its own and all above.
-
-    Version 2, else the `cpu` controller of version 1. In a container the path in /proc/self/cgroup may be the host's: then
-    what is mounted is the container's own.
-    """
-    mounted = root / "sys/fs/cgroup"
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            top = mounted
-        elif "cpu" in controllers.split(","):
-            top = next(
-                (mounted / name for name in (controllers, "cpu") if (mounted / name).is_dir()), mounted
-            )
-        else:
-            continue
-        own = top / path.lstrip("/")
-        for folder in (own, *own.parents) if own.is_dir() else (top,):
-            if (folder / "cpu.stat").exists():
-                yield folder
-            if folder == top:
-                break
 
 
 def _text(path: Path) -> str:

@@ -46,6 +46,7 @@ FACTS: Final = (
     Fact(key="bios_version", words="firmware version", line="Firmware", held=True, expected=True),
     Fact(key="bios_date", words="firmware date", line="Firmware"),
     Fact(key="memory_bytes", words="memory", line="Memory", held=True, hardware=True, expected=True),
+    Fact(key="cgroup_limits", words="cgroup limits:", line="Memory", named=True),
     Fact(key="dimms", words="memory modules", line="Memory", held=True, hardware=True, expected=True),
     Fact(key="os", words="operating system", line="Kernel"),
     Fact(key="kernel", words="kernel", line="Kernel", held=True, expected=True),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from orchestrator.machine import identity, planted
+from orchestrator.machine import cgroups, identity, planted
 from orchestrator.machine.ask import ask
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.descriptions import disagreements, joined, numactl_disagreements, topology_from_text
@@ -44,8 +44,9 @@ def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
     system = topology_from_files(read_files(sys, proc), read_devices(sys))
     _, described, problem = _lstopo(devices=False) if sys == SYS else ("", None, "")
     topology = joined(described, system) if described else dataclasses.replace(system, problem=problem)
-    status = _status(proc)
-    return topology.limited(status.get("Cpus_allowed_list"), status.get("Mems_allowed_list"))
+    status, memory = _status(proc), cgroups.memory(sys, proc)
+    limited = topology.limited(status.get("Cpus_allowed_list"), status.get("Mems_allowed_list"))
+    return dataclasses.replace(limited, memory_limit_bytes=memory.limit if memory else None)
 
 
 def contradictions() -> list[str]:
@@ -235,6 +236,9 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "dimms": [dataclasses.asdict(module) for module in modules] or None,
         "memory_bytes": _kib(memory.get("MemTotal")),
         "memory_available_bytes": _kib(memory.get("MemAvailable")),
+        "cgroup_limits": cgroups.limits(
+            _kib(memory.get("MemTotal")), len(os.sched_getaffinity(0)), sys, proc
+        ),
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
         "libc": " ".join(platform.libc_ver()).strip() or None,
         "network_cards": identity.cards(sys),
@@ -469,7 +473,21 @@ RESERVE_BYTES = 64 << 20
 
 def free_bytes(folder: Path) -> int | None:
     """Return what the file system of a folder (or of its nearest existing parent) can give, less the reserve; None if it does not tell."""
+    from orchestrator.machine import file_system
+
     while not folder.exists():
         folder = folder.parent
     usage = os.statvfs(folder)
-    return usage.f_bavail * usage.f_frsize - RESERVE_BYTES if usage.f_blocks else None  # ramfs has no sizes
+    if not usage.f_blocks:  # ramfs has no sizes
+        return None
+    free = usage.f_bavail * usage.f_frsize
+    found = file_system.file_system_of(folder)
+    memory = available_memory_bytes() if found and found.kind == "tmpfs" else None
+    return min(free, free if memory is None else memory) - RESERVE_BYTES
+
+
+def available_memory_bytes(sys: Path = SYS, proc: Path = PROC) -> int | None:
+    """Return what the kernel and the cgroups of this process can give; None where the kernel does not tell."""
+    available = _kib(_table(_text(proc / "meminfo") or "").get("MemAvailable"))
+    allowed = cgroups.memory(sys, proc)
+    return min((n for n in (available, allowed and allowed.left) if n is not None), default=None)

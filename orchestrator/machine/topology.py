@@ -87,6 +87,7 @@ class Topology:
     """(from, to) → SLIT number, 10 is local. Not always symmetric; empty if unknown."""
     devices: tuple[Device, ...] = ()
     isolated: Cpus = frozenset()  # isolcpus=, or an isolated cpuset partition: the scheduler keeps off
+    memory_limit_bytes: int | None = None  # of the cgroups of this process; None: there is none
     problem: str = ""  # why hwloc's description is missing, if lstopo is installed
 
     @cached_property
@@ -206,8 +207,9 @@ class Topology:
             numbers["LLC"] = max(summed.values())
         known = [node.memory_bytes for node in with_memory if node.memory_bytes is not None]
         if known and len(known) == len(with_memory):
-            numbers["memory"] = sum(known)
-            numbers["memory_per_numa_node"] = min(known)
+            limit = self.memory_limit_bytes
+            numbers["memory"] = min(filter(None, (sum(known), limit)))
+            numbers["memory_per_numa_node"] = min(filter(None, (*known, limit)))
         return numbers
 
 

@@ -49,6 +49,7 @@ class Machine:
     site: Site
     programs: Mapping[str, Program | str]  # tool → program, or why there is none
     free_scratch_bytes: int | None = None
+    limits: str = ""  # of the cgroups of this process, "memory 200 MiB"; "" if there is none
     kept_cores: str = (
         ""  # why PUs that this process may not use are not lacking; "": they are, or none is missing
     )
@@ -127,7 +128,9 @@ def make_plan(
         },
         seed=seed,
         warnings=(
-            *filter(None, [machine.site.topology.problem]),
+            *filter(
+                None, [machine.site.topology.problem, machine.limits and f"cgroup limits: {machine.limits}"]
+            ),
             *_guessed(placed.values(), machine.site.topology),
             *_without_effect(placed.values()),
             *_units(placed.values()),

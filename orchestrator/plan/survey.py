@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from orchestrator.machine import core_spec, identity, planted, probe, slurm_node
+from orchestrator.machine import cgroups, core_spec, identity, planted, probe, slurm_node
 from orchestrator.machine.lockfile import is_held
-from orchestrator.machine.probe import free_bytes
+from orchestrator.machine.probe import available_memory_bytes, free_bytes
 from orchestrator.machine.safe_files import head
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment
@@ -70,6 +70,7 @@ def survey(
         site=site,
         programs=programs,
         free_scratch_bytes=None if elsewhere else free_bytes(scratch),
+        limits="" if elsewhere else cgroups.limits(there.memory_bytes, len(there.allowed_cpus)) or "",
         kept_cores="" if elsewhere or not there.share() else core_spec.kept(there, slurm_node.of_this_job()),
     )
 
@@ -153,11 +154,3 @@ def available_by_node(sys: Path = probe.SYS) -> dict[int, int]:
         if "MemFree" in kib:
             found[int(path.parent.name.removeprefix("node"))] = sum(given) * 1024
     return found
-
-
-def available_memory_bytes() -> int | None:
-    """Return MemAvailable, or None where the kernel does not tell."""
-    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return None

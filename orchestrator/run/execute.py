@@ -256,6 +256,8 @@ class _Sweep:
         if run.logs:
             outcome = replace(outcome, logs=logs.collected(run.logs))
         evidence = self.watch.end(run, outcome, self.scratch.watchdog.pid)
+        if evidence.out_of_memory and not (outcome.error or outcome.timed_out):
+            outcome = replace(outcome, error=evidence.out_of_memory)
         if not outcome.unended:
             self.scratch.settle(run.writes)
         disturbances = () if self.rules.allow_disturbed else evidence.texts

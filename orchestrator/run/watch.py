@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.machine import cgroups
 from orchestrator.machine.counters import Counters, Disk, Reading, between
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Placement, PlannedRun
 from orchestrator.run.disturbance import Reason, Watched, irq_share, kept, reasons
 from orchestrator.tools import computing, memory_bound
+from parsers.units import size_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +23,7 @@ class Evidence:
 
     reasons: tuple[Reason, ...] = ()
     counters: dict[str, Any] = field(default_factory=dict)  # as the result file keeps them
+    out_of_memory: str = ""  # why the run failed, if the kernel killed one of its processes
 
     @property
     def texts(self) -> list[str]:
@@ -68,7 +72,11 @@ class Watch:
         share = irq_share(changes, watched)
         if share is not None and not run.warm_up:
             self._irq.setdefault(run.cell.point_id, []).append(share)
-        return Evidence(reasons=found, counters=kept(changes, watched, found))
+        return Evidence(
+            reasons=found,
+            counters=kept(changes, watched, found),
+            out_of_memory=out_of_memory(outcome, changes.totals.get("oom_kills"), cgroups.memory()),
+        )
 
     def _disks(self, run: PlannedRun) -> Iterator[Disk]:
         """Give the disks that a run works on: of its files, and the devices that its command names."""
@@ -78,6 +86,15 @@ class Watch:
         for path in dict.fromkeys(paths):
             if disk := self._counters.disk_of(path) or self._counters.disk_of(os.path.dirname(path)):  # noqa: PTH120
                 yield disk
+
+
+def out_of_memory(outcome: Outcome, kills: float | None, memory: cgroups.Memory | None) -> str:
+    """Return why a run failed if the kernel killed one of its processes for memory; else "". `kills`: None where it does not count them."""
+    failed = outcome.signal is not None or outcome.exit_code
+    if not failed or not (kills or (kills is None and outcome.signal == signal.SIGKILL and memory)):
+        return ""
+    limit = f" (limit {size_text(memory.limit)})" if memory else ""
+    return f"killed by the kernel: out of memory{limit}"
 
 
 def neighbours(topology: Topology, placement: Placement) -> tuple[int, ...]:

@@ -144,7 +144,8 @@ class Site:
         """Return the bytes that a run may have: of the nodes that its memory is bound to, and of no others. None: not known."""
         sizes = {n.os_index: n.memory_bytes for n in self.topology.numa_nodes if n.memory_bytes is not None}
         known = self.node_memory or sizes
-        everything = self.memory_bytes or self.topology.numbers().get("memory")
+        memory = self.topology.numbers().get("memory")
+        everything = memory if self.memory_bytes is None else self.memory_bytes
         groups = placement.groups if placement else ()
         bound = {node for group in groups for node in group.membind or group.interleave}
         if not bound or not bound <= known.keys():

@@ -35,6 +35,8 @@ SERVER = {
     "proc/self/cgroup": "0::/user.slice/job7\n",
     "sys/fs/cgroup/user.slice/cpu.stat": "usage_usec 9\nnr_periods 9\nnr_throttled 3\nthrottled_usec 250000\n",
     "sys/fs/cgroup/user.slice/job7/cpu.stat": "nr_throttled 1\nthrottled_usec 50000\n",
+    "sys/fs/cgroup/user.slice/memory.events": "oom 9\noom_kill 9\n",
+    "sys/fs/cgroup/user.slice/job7/memory.events": "low 0\noom 1\noom_kill 1\n",
     "sys/devices/system/cpu/cpu0/topology/physical_package_id": "0\n",
     "sys/devices/system/cpu/cpu1/topology/physical_package_id": "0\n",
     "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count": "4\n",
@@ -63,6 +65,7 @@ LATER = {
     "proc/diskstats": " 259 0 nvme0n1 11 0 4096 5 20 0 4096 6 0 7 8\n",
     "proc/pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=3000000\n",
     "sys/fs/cgroup/user.slice/cpu.stat": "nr_throttled 8\nthrottled_usec 1250000\n",
+    "sys/fs/cgroup/user.slice/job7/memory.events": "low 0\noom 2\noom_kill 3\n",
     "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count": "5\n",
     "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count": "4\n",
     "sys/devices/system/edac/mc/mc1/ce_count": "7\n",
@@ -100,7 +103,7 @@ def test_a_server_s_counters_are_read_and_subtracted(tmp_path: Path) -> None:
     assert changes.totals == pytest.approx(
         {
             "pswpin": 2, "pgmajfault": 1, "pressure_cpu_s": 0.5, "throttle_core": 2, "throttle_package": 1,
-            "quota_hits": 5, "quota_s": 1.0, "memory_errors": 1, "energy_j": 90,
+            "quota_hits": 5, "quota_s": 1.0, "memory_errors": 1, "energy_j": 90, "oom_kills": 2,
             "temperature_c": 61, "frequency_hz": 2.4e9,
         }
     )  # fmt: skip

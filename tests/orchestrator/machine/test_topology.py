@@ -265,6 +265,8 @@ def test_a_node_without_size_is_memoryless_only_beside_nodes_with_one() -> None:
     assert [n.memory_bytes for n in none.numa_nodes] == [None, None]
     assert (one.numbers()["numa_nodes"], none.numbers()["numa_nodes"]) == (1, 2)
     assert "memory" not in none.numbers()
+    limited = dataclasses.replace(one, memory_limit_bytes=1024).numbers()
+    assert (limited["memory"], limited["memory_per_numa_node"]) == (1024, 1024)
 
 
 LAUGHS = "<!DOCTYPE t [" + "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 9)) + "]>"

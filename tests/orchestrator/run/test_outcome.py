@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.machine.cgroups import Memory
 from orchestrator.model import Cell, Outcome, Plan, PlannedRun, Tried
 from orchestrator.run.outcome import Rules, judge, pending, words
+from orchestrator.run.watch import out_of_memory
 
 POINT = Cell(
     sweep="s",
@@ -63,6 +65,23 @@ def planned(repeat: int = 1) -> PlannedRun:
 )
 def test_an_outcome_has_one_status_and_a_reason(outcome: Outcome, status: str, reason: str) -> None:
     assert judge(planned(), outcome)[:2] == (status, reason)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kills", "limit", "reason"),
+    [
+        (Outcome(signal=9), 1.0, 200 << 20, "killed by the kernel: out of memory (limit 200 MiB)"),
+        (Outcome(exit_code=255), 1.0, None, "killed by the kernel: out of memory"),
+        (Outcome(signal=9), None, 200 << 20, "killed by the kernel: out of memory (limit 200 MiB)"),
+        (Outcome(signal=9), 0.0, 200 << 20, ""),
+        (Outcome(signal=9), None, None, ""),
+        (Outcome(exit_code=0), 1.0, 200 << 20, ""),
+    ],
+)
+def test_a_run_that_the_kernel_killed_for_memory_says_so(
+    outcome: Outcome, kills: float | None, limit: int | None, reason: str
+) -> None:
+    assert out_of_memory(outcome, kills, Memory(limit, 0) if limit else None) == reason
 
 
 def test_a_good_run_in_the_wrong_place_is_misplaced() -> None:
