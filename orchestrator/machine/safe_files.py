@@ -8,7 +8,6 @@ import grp
 import os
 import pwd
 import stat
-import tempfile
 from collections.abc import Iterator
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
@@ -30,11 +29,11 @@ def trusted_users() -> frozenset[int]:
 def other_writers(folder: Path) -> str:
     """Say who else may exchange what a folder holds, or the folder itself; "" if nobody. The path has no links.
 
-    In a sticky folder (/tmp) others cannot move what is not theirs. For root, an owner and a group must be trusted, too: who called sudo is.
-    Raises OSError.
+    In a sticky folder (/tmp) others cannot move what is not theirs. For root, the folders above count, and owners and groups must be trusted:
+    who called sudo is. Raises OSError.
     """
     is_root, trusted = os.geteuid() == 0, _trusted_owners()
-    for path in (folder, *folder.parents):
+    for path in (folder, *(folder.parents if is_root else ())):
         about = path.lstat()
         if stat.S_ISLNK(about.st_mode):
             return f"{path} is a link"
@@ -129,6 +128,8 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
 
     Folders that are missing are made. Raises OSError, also for a device and for what another user could have put there.
     """
+    import tempfile  # `plan` writes nothing
+
     real = follow(path)
     if (stream := _stream(path)) is not None:
         with stream:

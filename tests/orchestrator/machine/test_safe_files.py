@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.machine.safe_files import follow, open_anew, replacement
+from orchestrator.machine.safe_files import follow, open_anew, other_writers, replacement
 
 EVE = 12345
 
@@ -122,3 +122,20 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         write_half()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "before")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: to be another user")
+@pytest.mark.parametrize(
+    ("open_to_all", "user", "refused"),
+    [(".", 0, True), ("a", 0, True), ("a/b", 0, True), ("a/b", EVE, True), ("a", EVE, False)],
+)
+def test_who_else_may_exchange_what_a_folder_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_to_all: str, user: int, refused: bool
+) -> None:
+    """Each user answers for the folders above; root does for all."""
+    (tmp_path / "a/b").mkdir(parents=True)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    (tmp_path / open_to_all).chmod(0o777)
+    assert bool(other_writers(tmp_path / "a/b")) is refused
+    (tmp_path / open_to_all).chmod(0o1777)
+    assert other_writers(tmp_path / "a/b") == ""
