@@ -20,7 +20,6 @@ Modules and packages whose name starts with an underscore, and the four of the v
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -192,15 +191,10 @@ class Table:
         return [{c: v for c, v in zip(self.columns, row, strict=True) if v is not None} for row in self.rows]
 
 
-class Told(Mapping[str, Table]):
-    """The tables of a text of which some of what was read of them is kept, too, so that they need not be."""
+class LazyTables(Mapping[str, Table]):
+    """Tables that are read from their file each time somebody asks, and not held."""
 
     __slots__ = ()
-
-    @abstractmethod
-    def told(self, name: str) -> tuple[str, list[Any]] | None:
-        """Return what `name` made of these tables, as it keeps it: what other texts have likewise, and the numbers of this one; None
-        where nothing is kept. It is of a file that anybody may have written."""
 
 
 class Measurement(NamedTuple):
@@ -357,7 +351,7 @@ class Parsed:
     def let_go_tables(self) -> None:
         """Forget what `once` keeps, and all tables that are held but the measurements: for who has taken its numbers and asks no more."""
         self.let_go()
-        if not isinstance(self.tables, Told):
+        if not isinstance(self.tables, LazyTables):
             self.tables = {"measurements": self.tables["measurements"]}
 
     def has(self, flag_id: str) -> bool:

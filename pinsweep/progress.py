@@ -189,11 +189,6 @@ def doing(what: str, *, reading: bool = False) -> Iterator[Callable[[Sequence[T]
         line.stop()
 
 
-def auditing() -> contextlib.AbstractContextManager[object]:
-    """Say on a terminal that a large file is audited."""
-    return doing("auditing")
-
-
 def texts(items: Iterable[T]) -> Iterator[T]:
     """Yield texts, of which nobody knows how many there are, and count them on a terminal."""
     if not sys.stderr.isatty():

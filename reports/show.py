@@ -19,7 +19,6 @@ from parsers.errors import UserError
 from reports import numbers
 from reports.checks import audit
 from reports.checks import part as part_of
-from reports.checks.audited import audit_of
 from reports.checks.doubts import LEGEND, doubting_all, of_all_numbers
 from reports.draw.figure import MARK
 from reports.numbers import formulas, scatter
@@ -31,7 +30,6 @@ from reports.results.grouping import group_by
 from reports.results.levels import LevelKey, Levels
 from reports.results.load import load, printed
 from reports.results.model import UNREPEATED, Results, Run
-from reports.results.remembered import remembered
 from reports.text import format as fmt
 from reports.text import table
 from reports.text.columns import WIDTH, cut, wrapped
@@ -200,15 +198,8 @@ def _bar(value: float | None, most: float) -> str:
 def show_result(path: Path, *, bars: bool = False, width: int = WIDTH) -> str:
     """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing. `bars`: with a
     bar a cell, where it fits. `width`: of a line."""
-    of_width = "" if width == WIDTH else f", {width} columns"
-    return remembered(
-        path, f"show, bars {bars}{of_width}", lambda: _shown(path, bars, width), dump=str, load=str
-    )
-
-
-def _shown(path: Path, bars: bool, width: int) -> str:
     results = load([path])
-    found = audit.convicted(audit_of(results))
+    found = audit.convicted(audit.audit(results))
     of_all = doubting_all(results, found)
     doubtful = convicted.without(found, of_all)
     out = [_head(results, path), *wrapped(of_all_numbers(dict.fromkeys(of_all, "")), width=width), ""]
@@ -501,13 +492,8 @@ def _by_reason(bad: Sequence[Run], width: int) -> Iterator[str]:
 
 def show_runs(path: Path, *, width: int = WIDTH) -> str:
     """Return the list of all runs: number, status, with the checks that doubt a run by itself, duration, sweep, cell."""
-    of_width = "" if width == WIDTH else f", {width} columns"
-    return remembered(path, f"show --runs{of_width}", lambda: _listed(path, width), dump=str, load=str)
-
-
-def _listed(path: Path, width: int) -> str:
     results = load([path])
-    doubtful = audit.convicted_runs(audit_of(results))
+    doubtful = audit.convicted_runs(audit.audit(results))
 
     def status(run: Run) -> str:
         doubt = doubtful.get((run.file, run.record.run_id)) if run.parsed else ""
@@ -550,8 +536,8 @@ def record(path: Path, number: int | None) -> dict[str, Any]:
 
     results = load([path])
     if number is None:
-        return record.of_result(results, audit_of(results))
-    return record.of_run_in_detail(_run_of(results, path, number), audit_of(results))
+        return record.of_result(results, audit.audit(results))
+    return record.of_run_in_detail(_run_of(results, path, number), audit.audit(results))
 
 
 def show_run(path: Path, number: int) -> str:

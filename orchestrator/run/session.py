@@ -122,7 +122,8 @@ def run_experiments(
         except Stopped:
             return Finished(path=path, prepared=prepared, summary=Summary(stopped=True))
         on_begin(path, prepared)
-        session = None if todo else _again(result, prepared)
+        # a session without a run tells nothing
+        session = None if todo else result.last_session_of([*map(_digest, prepared.experiments)])
         if session is None:
             session = begin(
                 result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes), cache=cache
@@ -201,16 +202,6 @@ def begin(
         programs=_programs(prepared),
     )
     _store_plan(result, session, prepared)
-    return session
-
-
-def _again(result: ResultFile, prepared: Prepared) -> int | None:
-    """Record the plan of a command that finds nothing to do under the last session, where that was of the same texts, and return its number:
-    a session without a run tells nothing, and with it nothing that is kept of the file would be of its contents. Else None."""
-    digests = {_digest(experiment) for experiment in prepared.experiments}
-    session = result.last_session_of(digests)
-    if session is not None:
-        _store_plan(result, session, prepared)
     return session
 
 

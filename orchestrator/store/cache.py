@@ -134,14 +134,6 @@ def _whole(table: Table) -> Iterator[str]:
     yield "]}"
 
 
-def dump_small(name: str, table: Table) -> tuple[str, list[float]] | None:
-    """Return a table of a run as (head, numbers), which `load_small` undoes; None of a large one."""
-    rows = table.rows
-    if isinstance(rows, Numbered) and len(rows) <= _MOST_HEADS:
-        return json.dumps([table.columns, rows.heads.rows]), list(rows.values)
-    return ("".join(_dumped(name, table)), []) if name != "measurements" and _is_small(table) else None
-
-
 # --- in ----------------------------------------------------------------------------------------------------
 
 
@@ -309,24 +301,6 @@ def _table(raw: Mapping[str, Any]) -> Table:
     if set(map(len, rows)) - {len(columns)}:
         raise Strange("a table has rows of several widths")
     return Table(columns=columns, rows=rows)
-
-
-def load_small(head: str, values: list[Any]) -> Table:
-    """Undo `dump_small`. Raises ValueError, KeyError, TypeError, AttributeError or RecursionError for what it did not write."""
-    if not values:
-        return _small_table(head)
-    heads = _kept_whole_heads(head)
-    table = Table(columns=heads.columns, rows=Numbered(heads, array("d", values)))
-    if len(values) != len(heads.rows) or {*map(type, values)} != {float}:
-        raise Strange("a table has more heads than values, or fewer, or other values than numbers")
-    _check_numbers(table)
-    return table
-
-
-@functools.lru_cache(maxsize=512)
-def _kept_whole_heads(head: str) -> Heads:
-    columns, rows = json.loads(head)
-    return _heads(tuple(map(sys.intern, map(_text, columns))), json.dumps(rows))
 
 
 def _series(raw: list[Any]) -> Counted:

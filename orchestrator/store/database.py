@@ -6,9 +6,15 @@ indexes and tables that a user has added are left alone.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import os
+import shutil
 import sqlite3
+import stat
+import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -80,15 +86,6 @@ SINCE_2 = {"point": "most_repeats", "run": "warm_up"}
 ALIAS = "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT NULL, of TEXT NOT NULL) STRICT"
 """Beside the schema: files that were made without it are of the same version, and who does not know it misses no number."""
 
-KEPT_ANSWER = (
-    "CREATE TABLE IF NOT EXISTS kept_answer"
-    " (question TEXT PRIMARY KEY, of TEXT NOT NULL, zlib BLOB NOT NULL) STRICT, WITHOUT ROWID"
-)
-"""Beside the schema, too: a cache (`answers`), made when something is put into it."""
-
-_BESIDE = ("alias", "kept_answer")
-
-
 LONGEST_TEXT: Final = 16 << 20
 """Bytes of a text in a row: the largest that there is, an XML of hwloc, has some of them."""
 LONGEST_PARSED: Final = 96 << 20
@@ -128,28 +125,130 @@ that removal to the file system: after a power cut within its next seconds the j
 EXTRA syncs the folder, too."""
 
 
-def connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
-    """Open a database that is there, so that what it commits is on the disk when the commit returns. Raises Damaged.
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a database to write to it, so that a commit is on the disk when it returns. Raises UserError for a journal that SQLite must
+    not roll back, Damaged."""
+    _refuse_foreign(path)
+    database = _connect(path, "rw")
+    try:
+        database.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+    except BaseException:
+        database.close()
+        raise
+    return database
 
-    `immutable`: nobody writes to it while it is open; no locks are asked for.
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open a database without a write to it, to its journal or to its folder.
+
+    A query waits for a commit, and a commit for a query. If there is a journal or a write-ahead log, or the file system has no locks, a
+    private copy is opened instead. Raises UserError, Damaged, sqlite3.Error, OSError.
     """
-    for end in (
-        "-journal",
-        "-wal",
-    ):  # SQLite would wait for somebody who writes into a FIFO, whatever signal comes
-        beside = Path(os.path.realpath(path) + end)
-        if beside.exists() and not beside.is_file():
-            raise UserError(
-                str(beside), "stands where SQLite's journal goes, and is not a file", "move it away"
-            )
-    still = "&immutable=1" if immutable else ""
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}{still}", uri=True, timeout=30)
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise UserError(str(path), "is not a file", _OURS)
+    with path.open("rb") as stream:
+        uses_wal = stream.read(20)[18:] == b"\2\2"
+        try:
+            fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, _NOBODYS_BYTE)
+            has_locks = True
+        except OSError:
+            has_locks = False
+    if uses_wal or not has_locks or _refuse_foreign(path):
+        return _copy(path)
+    return _connect(path, "ro")
+
+
+_NOBODYS_BYTE: Final = 1 << 61
+"""A byte that neither SQLite nor `claims` locks: a lock of it tells whether the file system has any."""
+
+_SUFFIXES: Final = ("-journal", "-wal")
+_JOURNAL_MAGIC: Final = bytes.fromhex("d9d505f920a163d7")
+
+
+def _refuse_foreign(path: Path) -> bool:
+    """Return whether a database has a journal. Raises UserError for one that another user may have put there, or that deletes a file:
+    who makes a journal decides what SQLite changes."""
+    real = Path(os.path.realpath(path))
+    any_there = False
+    for suffix in _SUFFIXES:
+        journal = Path(f"{real}{suffix}")
+        with contextlib.suppress(FileNotFoundError):
+            about = journal.lstat()
+            any_there = True
+            what = ""
+            if not stat.S_ISREG(about.st_mode):  # SQLite waits for a writer of a FIFO
+                what = "is not a file, but SQLite keeps its journal there"
+            elif about.st_uid not in (os.geteuid(), real.stat().st_uid):
+                what = "belongs to another user than the result file"
+            elif _ends_with_magic(journal):
+                what = "is the journal of several databases"
+            if what:
+                raise UserError(str(journal), what, "move it away if no run is at work on the result file")
+    return any_there
+
+
+def _ends_with_magic(journal: Path) -> bool:
+    """Tell whether a journal ends with the name of a file, which SQLite deletes."""
+    with journal.open("rb") as stream:
+        stream.seek(max(0, journal.stat().st_size - len(_JOURNAL_MAGIC)))
+        return stream.read(len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC
+
+
+def _copy(path: Path) -> sqlite3.Connection:
+    """Open a private copy of a database as its journal leaves it. It has no name, and goes when it is closed."""
+    real = os.path.realpath(path)
+    try:
+        with tempfile.TemporaryDirectory(prefix="pinsweep-") as folder:
+            copy = Path(folder, "copy.db")
+            for _ in range(_TRIES):
+                before = _state(real)
+                _refuse_foreign(path)
+                with contextlib.suppress(FileNotFoundError):  # a commit has ended
+                    for suffix in before:
+                        shutil.copyfile(real + suffix, f"{copy}{suffix}")
+                if _state(real) == before:
+                    break
+                for suffix in _SUFFIXES:
+                    Path(f"{copy}{suffix}").unlink(missing_ok=True)
+                time.sleep(0.1)
+            else:
+                raise PinsweepError(str(path), "changes while it is copied", "give the same command again")
+            database = _connect(copy, "rw")
+            try:
+                database.execute("PRAGMA journal_mode = DELETE").fetchone()
+            except BaseException:
+                database.close()
+                raise
+            return database
+    except OSError as error:
+        raise UserError(
+            str(path),
+            f"cannot be copied to {tempfile.gettempdir()}: {error.strerror}",
+            "set TMPDIR to a folder with more space",
+        ) from error
+
+
+_TRIES: Final = 20
+
+
+def _state(real: str) -> dict[str, tuple[int, int, int]]:
+    """Return the inode, size and time of change of a database and its journals, by suffix; nothing of a file that is missing."""
+    found = {}
+    for suffix in ("", *_SUFFIXES):
+        with contextlib.suppress(FileNotFoundError):
+            about = Path(real + suffix).stat()
+            found[suffix] = about.st_ino, about.st_size, about.st_mtime_ns
+    return found
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)
     try:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_TEXT)
         # no function of a stranger's schema has an effect outside it
         database.execute("PRAGMA trusted_schema = OFF")
         database.execute("PRAGMA cell_size_check = ON")
-        database.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()  # looks for a journal
     except sqlite3.Error:
         database.close()
         raise
@@ -160,30 +259,46 @@ def connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connec
 
 
 def is_blank(path: Path, database: sqlite3.Connection) -> bool:
-    """Tell whether nothing was ever committed: what is left of a creation that was cut short, or an empty file.
-
-    The first question to SQLite rolls a journal back that such a creation may have left, often to a file of 0 bytes.
-    """
+    """Tell whether nothing was ever committed: what is left of a creation that was cut short, or an empty file."""
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if application or tables:
         return False
     with path.open("rb") as stream:  # SQLite takes a text of a few letters for an empty database
-        return stream.read(len(MAGIC)) in (b"", MAGIC)
+        return stream.read(len(MAGIC)) in (b"", MAGIC, bytes(len(MAGIC)))
 
 
-def unusable(path: Path, error: sqlite3.Error) -> UserError:
-    if isinstance(error, sqlite3.OperationalError):  # no permission, no locks on this file system, disk full
-        return UserError(
-            str(path),
-            f"cannot be used as a result file: {error}",
-            "name a file on another file system with -o",
-        )
-    return UserError(
-        str(path),
-        f"not a pinsweep result file: {error}",
-        _OURS,
-    )
+def trouble(path: Path, error: sqlite3.Error) -> PinsweepError:
+    """Return the error that a query to a result file met: of the machine (exit status 1), or of the file."""
+    name = getattr(error, "sqlite_errorname", "")
+    for begin, (what, help_) in _OF_THE_MACHINE.items():
+        if name.startswith(begin):
+            return PinsweepError(str(path), f"{what}: {error}", help_)
+    return Damaged(path, error)
+
+
+_OF_THE_MACHINE: Final = {
+    "SQLITE_BUSY": (
+        "another program keeps it locked",
+        "end the program that has it open (fuser FILE), then give the same command again",
+    ),
+    "SQLITE_IOERR": (
+        "the system reports an error of its disk or file system",
+        "look into the kernel's log (dmesg), then give the same command again",
+    ),
+    "SQLITE_FULL": ("no space is left", "make space, then give the same command again"),
+    "SQLITE_CANTOPEN": ("cannot be opened", "look at its permissions and at ulimit -n"),
+    "SQLITE_READONLY": ("cannot be written", "look at its permissions and at those of its folder"),
+    "SQLITE_NOMEM": ("needs more memory", "look at ulimit -v"),
+}
+"""How the name of an error of SQLite begins → what it means, and what to do."""
+
+
+def unusable(path: Path, error: sqlite3.Error) -> PinsweepError:
+    """Return the error that the first queries to a file met, which may be no result file at all."""
+    if isinstance(error, sqlite3.OperationalError):
+        return trouble(path, error)
+    return UserError(str(path), f"not a pinsweep result file: {error}", _OURS)
 
 
 def create(database: sqlite3.Connection) -> None:
@@ -205,7 +320,7 @@ def refuse_many(path: Path, database: sqlite3.Connection, table: str) -> None:
     try:
         (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
     except sqlite3.DatabaseError as error:
-        raise Damaged(path, error) from error
+        raise trouble(path, error) from error
     if count > MOST_LEFT_OUT:
         raise Damaged(path, f"{table} has {count} rows, and pinsweep writes {MOST_LEFT_OUT} at most")
 
@@ -231,7 +346,7 @@ def check(path: Path, database: sqlite3.Connection) -> None:
 def _columns() -> Mapping[str, frozenset[str]]:
     """Return the columns of each table, as SCHEMA has them."""
     with closing(sqlite3.connect(":memory:")) as empty:
-        empty.executescript(f"{SCHEMA}; {ALIAS}; {KEPT_ANSWER}")
+        empty.executescript(f"{SCHEMA}; {ALIAS}")
         return _columns_of(
             empty, [name for (name,) in empty.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         )
@@ -265,7 +380,7 @@ def _check_schema(path: Path, database: sqlite3.Connection) -> None:
     there = _columns_of(database, found)
     for table, columns in wanted.items():
         if table not in found:
-            if table in _BESIDE:  # files of before have none
+            if table == "alias":  # files of before have none
                 continue
             raise Damaged(path, f"it has no table {table}")
         later = {SINCE_2.get(table, "")} if version < 2 else set()
@@ -362,9 +477,28 @@ def inflated(packed: bytes, most_bytes: int, piece_bytes: int) -> Iterator[bytes
         raise ValueError("it ends too early")
 
 
+def output_pieces(
+    path: Path, name: str, packed: object, size: object, piece_bytes: int = 1 << 20
+) -> Iterator[bytes]:
+    """Yield an output in pieces. Raises Damaged, also behind the last piece."""
+    if type(packed) is not bytes or type(size) is not int or not 0 <= size <= LONGEST_OUTPUT:
+        raise Damaged(path, f"{name} is not an output")
+    length = 0
+    try:
+        for piece in inflated(packed, size + 1, piece_bytes):
+            length += len(piece)
+            yield piece
+    except ValueError as error:
+        raise Damaged(path, f"{name}: {error}") from error
+    if length != size:
+        raise Damaged(path, f"{name} has {length} bytes, and says {size}")
+
+
 def bring_up(database: sqlite3.Connection) -> None:
-    """Give a file of schema 1 that is continued the columns of this one, all of them or none."""
+    """Give a file of schema 1 that is continued the columns of this one, in a transaction that the caller ends."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version < 2:
-        columns = [f"ALTER TABLE {t} ADD COLUMN {c} INTEGER NOT NULL DEFAULT 0;" for t, c in SINCE_2.items()]
-        database.executescript(f"BEGIN; {' '.join(columns)} PRAGMA user_version = 2; COMMIT;")
+        database.execute("BEGIN")
+        for table, column in SINCE_2.items():
+            database.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+        database.execute("PRAGMA user_version = 2")

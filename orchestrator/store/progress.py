@@ -1,13 +1,8 @@
-"""How far the runs of a result file are that nobody writes to: asked of a thousand files at a time. I/O, read only.
-
-Such a file was put in its place by a rename and is never changed there: no locks (which file systems of many hosts lack), no journal. Its
-tables are told from views as everywhere; its pages are not looked at, so what is damaged may be found later only.
-"""
+"""How far a result file is, and whether it is whole. I/O, read only."""
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -16,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.store import database
+from parsers.errors import UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,21 +33,27 @@ class Progress:
 def read(path: Path) -> Progress | None:
     """Return how far a result file is; None if there is none. Raises UserError if it is something else, Damaged."""
     try:
-        connection = database.connect(path, "ro", immutable=True)
-    except sqlite3.Error as error:
-        if not os.path.lexists(path):
-            return None
-        raise database.unusable(path, error) from error
-    try:
-        with closing(connection) as db, database.watched(path, db, lambda: False):
+        with closing(database.connect_to_read(path)) as db, database.watched(path, db, lambda: False):
             database.check(path, db)
+            database.check_pages(path, db)
+            _check_outputs(path, db)
             return _progress(path, db)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(str(path), f"cannot be read: {error.strerror}") from error
     except sqlite3.Error as error:
-        if not os.path.lexists(path):
-            return None
         raise database.unusable(path, error) from error
     except (ValueError, TypeError, AttributeError) as error:
         raise database.Damaged(path, repr(error)) from error
+
+
+def _check_outputs(path: Path, db: sqlite3.Connection) -> None:
+    """Unpack each output. Raises Damaged."""
+    with database.texts_up_to(db, database.LONGEST_OUTPUT + database.LONGEST_TEXT):
+        for run_id, stream, packed, size in db.execute("SELECT run_id, stream, zlib, size_bytes FROM output"):
+            for _ in database.output_pieces(path, f"run {run_id}, {stream}", packed, size):
+                pass
 
 
 def _progress(path: Path, db: sqlite3.Connection) -> Progress:

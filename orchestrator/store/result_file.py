@@ -10,7 +10,6 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
     skipped     cells that this machine could not host
     alias       cells that are others on this machine, under another name
     parsed      cache of the parsed tables, per parser version; may be emptied at any time
-    kept_answer cache of what was made of the whole file (`answers`); may be emptied at any time, or not be there
 
 `datasette` and `pandas.read_sql` open it as it is.
 """
@@ -44,7 +43,7 @@ from orchestrator.model import (
     Tried,
     canonical_json,
 )
-from orchestrator.store import answers, bounds, cache, claims, database, folders, rows
+from orchestrator.store import bounds, cache, claims, database, folders, rows
 from orchestrator.store.bounds import Bounds, Rows, TooMuch
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
@@ -70,11 +69,8 @@ class ResultFile:
         connection: sqlite3.Connection,
         claim: claims.Claim | None,
         stopped: Callable[[], bool] = lambda: False,
-        *,
-        writable: bool = True,
     ) -> None:
         self.path = path
-        self.writable = writable  # as far as its rights tell
         self.stopped = stopped  # tells whether a query that lasts is to be given up
         self._db = connection
         self._claim = claim  # None: it is only read
@@ -122,11 +118,14 @@ class ResultFile:
                     "was overwritten while the run wrote into it: it holds other cells now",
                     "what is there stays as it is; run the same command again with another -o",
                 ) from error
-            raise self._moved() or PinsweepError(
-                str(self.path),
-                f"cannot be written: {error}",
-                "see that the file is whole and that there is space, then run the same command again",
-            ) from error
+            raise self._moved() or self._not_written(error) from error
+
+    def _not_written(self, error: sqlite3.Error) -> PinsweepError:
+        trouble = database.trouble(self.path, error)
+        if isinstance(trouble, Damaged):
+            what, hint = f"cannot be written: {error}", "copy the file from before, and run into another one"
+            return PinsweepError(str(self.path), what, hint)
+        return trouble
 
     def _moved(self) -> PinsweepError | None:
         """Return what to say where the file was taken away under the run; SQLite says "readonly" or "disk I/O error"."""
@@ -165,6 +164,7 @@ class ResultFile:
     ) -> int:
         """Record who runs where with what; return the session's number."""
         with self._transaction() as db:
+            database.bring_up(db)
             cursor = db.execute(
                 "INSERT INTO session (started_utc, pinsweep_version, argv, seed, host, facts, topology, programs) VALUES (?,?,?,?,?,?,?,?)",
                 (
@@ -310,7 +310,7 @@ class ResultFile:
             with database.watched(self.path, self._db, self.stopped):
                 return self._db.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise database.Damaged(self.path, error) from error
+            raise database.trouble(self.path, error) from error
 
     def _read(self, made: Callable[[Sequence[Any]], T], query: str) -> tuple[T, ...]:
         """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write, UserError where all
@@ -323,8 +323,10 @@ class ResultFile:
             raise self._too_many(
                 f"its rows take more than {bounds.MOST_ROWS_BYTES >> 20} MiB of memory"
             ) from None
-        except (rows.Strange, sqlite3.DatabaseError) as error:
+        except rows.Strange as error:
             raise database.Damaged(self.path, error) from error
+        except sqlite3.DatabaseError as error:
+            raise database.trouble(self.path, error) from error
 
     def _too_many(self, what: str) -> UserError:
         hint = "a sweep of several hundred thousand runs goes into several files"
@@ -389,13 +391,10 @@ class ResultFile:
         return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
 
     def runs(
-        self,
-        rest: Callable[[int], rows.Rest] | None = None,
-        shortened: Callable[[RunRecord], RunRecord] = lambda record: record,
+        self, shortened: Callable[[RunRecord], RunRecord] = lambda record: record
     ) -> tuple[RunRecord, ...]:
-        """Return every run, attempts included, in the order in which they were started. `rest`: run_id → the long columns of its
-        row, which are not read then; `shortened`: takes each run as it was read, returns what is held of it. Raises UserError for more
-        than MOST_RUNS."""
+        """Return every run, attempts included, in the order in which they were started. `shortened`: takes each run as it was read,
+        returns what is held of it. Raises UserError for more than MOST_RUNS."""
         if self.runs_there() > bounds.MOST_RUNS:
             raise self._too_many(f"it has more than {bounds.MOST_RUNS:,} runs")
         lost = self._first(
@@ -404,19 +403,13 @@ class ResultFile:
         )
         if lost:
             raise database.Damaged(self.path, f"run {lost[0]} is of a {lost[1]} that is not there")
-        columns = ", ".join(
-            "''" if rest and name in rows.REST else name for name in rows.RUN if name != "warm_up"
-        )
+        columns = ", ".join(name for name in rows.RUN if name != "warm_up")
         query = f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id"
-        found = self._read(lambda row: shortened(rows.run(row, rest=rest)), query)
+        found = self._read(lambda row: shortened(rows.run(row)), query)
         for one, other in itertools.pairwise(found):
             if one.run_id == other.run_id:  # of a table without a key
                 raise database.Damaged(self.path, f"run {one.run_id} is there twice")
         return found
-
-    def run_ids(self) -> tuple[int, ...]:
-        """Return the number of every run, in the order in which they were started."""
-        return tuple(run_id for (run_id,) in self._rows("SELECT run_id FROM run ORDER BY run_id"))
 
     def rest(self, run_id: int) -> rows.Rest:
         """Return the long columns of a run's row. Raises Damaged, also where there is no such run."""
@@ -471,24 +464,13 @@ class ResultFile:
                 f"the file holds {runs}; `pinsweep show {self.path}` lists them",
             )
         packed, size = row
-        name = f"run {run_id}, {stream}"
-        if type(packed) is not bytes or type(size) is not int or not 0 <= size <= database.LONGEST_OUTPUT:
-            raise database.Damaged(self.path, f"{name} is not an output")
-        length = 0
-        try:
-            for piece in database.inflated(packed, size + 1, piece_bytes):
-                length += len(piece)
-                yield piece
-        except ValueError as error:
-            raise database.Damaged(self.path, f"{name}: {error}") from error
-        if length != size:
-            raise database.Damaged(self.path, f"{name} has {length} bytes, and says {size}")
+        yield from database.output_pieces(self.path, f"run {run_id}, {stream}", packed, size, piece_bytes)
 
     def parsed(self, record: RunRecord, cell: Cell, *, to_hold: bool = True) -> Parsed:
         """Return what a run's output says, from the cache where it was read by the same parser version. `to_hold`: of several runs,
         so that what they have in common is there once.
 
-        Raises ParseError if it cannot be read. The cache is written where the file can be written.
+        Raises ParseError if it cannot be read. A file that is open for runs caches it.
         """
         name, _ = _how(record, cell)
         parser, damaged = self._parser(name, record), functools.partial(Damaged, self.path)
@@ -507,7 +489,8 @@ class ResultFile:
                 raise damaged(error) from error
         parsed = self.parsed_anew(record, cell)
         dumped = cache.dump_parsed(parsed)
-        self._remember(record.run_id, name, dumped)
+        if self._claim is not None:
+            self._remember(record.run_id, name, dumped)
         return cache.load_parsed(dumped, name, damaged) if to_hold else parsed
 
     def parsed_anew(self, record: RunRecord, cell: Cell) -> Parsed:
@@ -545,30 +528,17 @@ class ResultFile:
         (count,) = self._first("SELECT count(*) FROM run")
         return int(count)
 
-    def fingerprint(self, program: str) -> str:
-        """Return what `kept_answer` and `keep_answer` know these contents by, as `program` reads them. Raises Damaged."""
-        try:
-            with database.watched(self.path, self._db, self.stopped):
-                return answers.fingerprint(self._db, program)
-        except sqlite3.DatabaseError as error:
-            raise database.Damaged(self.path, error) from error
-
-    def kept_answer(self, question: str, of: str) -> str | None:
-        """Return what was kept as the answer to a question, of contents with that fingerprint; None if nothing was, or it is damaged."""
-        return answers.kept(self._db, question, of)
-
-    def has_answer(self, question: str, of: str) -> bool:
-        """Is something kept as the answer to a question of contents with that fingerprint?"""
-        return answers.is_kept(self._db, question, of)
-
-    def has_answer_like(self, question: str, program: str) -> bool:
-        """Is something kept as the answer to a question that begins so, by `program`, when there were as many runs and sessions?"""
-        return answers.is_kept_like(self._db, question, answers.made_by(self._db, program))
-
-    def keep_answers(self, of: str, kept: Iterable[tuple[str, str]]) -> None:
-        """Keep some answers (question, answer), where the file can be written."""
-        with contextlib.suppress(sqlite3.Error):  # read-only, or the disk is full: a cache may be missing
-            answers.keep(self._db, of, kept)
+    def uncached(self) -> int:
+        """Return how many runs with numbers would have to be parsed to be read."""
+        versions = self._rows(
+            "SELECT tool, version, count(*) FROM run JOIN point USING (point_id) LEFT JOIN parsed USING (run_id)"
+            " WHERE status IN ('ok', 'disturbed') GROUP BY tool, version"
+        )
+        return sum(
+            count
+            for tool, version, count in versions
+            if tool not in parser_names() or version != cache.FORM + get_parser(tool).VERSION
+        )
 
     def _remember(self, run_id: int, parser: str, dumped: bytes) -> None:
         self._unsaved[run_id] = parser, dumped
@@ -583,7 +553,7 @@ class ResultFile:
                 for run_id, (parser, dumped) in self._unsaved.items():
                     _insert_parsed(self._db, run_id, parser, dumped)
         except sqlite3.Error:
-            pass  # opened read-only, or the disk is full: a cache may be missing
+            pass  # the disk is full: a cache may be missing
         self._unsaved.clear()
         self._unsaved_bytes = 0
 
@@ -642,7 +612,7 @@ def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, dumped: byt
 
 
 def open_result(path: Path, *, known: bool = False) -> ResultFile:
-    """Open a result file for reading (and for the cache, where it can be written). Raises UserError if it is none, Damaged.
+    """Open a result file for reading; nothing is written. Raises UserError if it is none, Damaged.
 
     `known`: it was opened a moment ago; its pages, hundreds of MB of a large one, are not looked at again.
     """
@@ -700,12 +670,11 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
         ) from error
     connection = None
     try:
-        connection = database.connect(claim.path, "rw")
+        connection = database.connect(claim.path)
         if database.is_blank(claim.path, connection):
             database.create(connection)
         with database.watched(path, connection, stopped):
             database.check(path, connection)
-        database.bring_up(connection)
         connection.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log: ADR 2
         # the cells of a file that was overwritten meanwhile are not ours: no run of ours goes into it
         connection.execute("PRAGMA foreign_keys = ON")
@@ -720,27 +689,28 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
 
 
 def _opened(path: Path, *, known: bool = False) -> ResultFile | None:
-    """Open a file that is there, for reading (and for the cache); None if nothing is in it."""
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    """Open a file that is there, for reading; None if nothing is in it."""
     connection = None
     try:
-        connection = database.connect(path, "rw" if writable else "ro")
+        connection = database.connect_to_read(path)
         blank = database.is_blank(path, connection)
         if not blank:
             with database.watched(path, connection, lambda: False):
                 database.check(path, connection)
                 if not known:
                     database.check_pages(path, connection)
-    except (sqlite3.Error, PinsweepError, KeyboardInterrupt) as error:
+    except (OSError, sqlite3.Error, PinsweepError, KeyboardInterrupt) as error:
         if connection is not None:
             connection.close()
+        if isinstance(error, OSError):
+            raise UserError(str(path), f"cannot be read: {error.strerror}") from error
         if isinstance(error, sqlite3.Error):
             raise database.unusable(path, error) from error
         raise
     if blank:
         connection.close()
         return None
-    return ResultFile(path, connection, None, writable=writable)
+    return ResultFile(path, connection, None)
 
 
 _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)

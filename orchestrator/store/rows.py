@@ -10,7 +10,7 @@ import functools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, get_args
@@ -479,8 +479,8 @@ _STATUSES: Final[Mapping[str, Status]] = {status: status for status in get_args(
 """The text of a row is one of its own: of a hundred thousand, so many."""
 
 
-def run(row: Sequence[Any], rest: Callable[[int], Rest] | None = None) -> RunRecord:
-    """Return a run. `rest`: what its long columns hold, which then are not looked at; run_id → `Rest`."""
+def run(row: Sequence[Any]) -> RunRecord:
+    """Return a run."""
     name = f"run {row[0]}"
     _checked(row, RUN, name)
     status = _STATUSES.get(row[4])
@@ -488,14 +488,10 @@ def run(row: Sequence[Any], rest: Callable[[int], Rest] | None = None) -> RunRec
         raise Strange(f"{name}, status is {row[4]!r:.40}")
     if not 0 <= row[13] < LARGEST:  # false for nan, too
         raise Strange(f"{name}, wall_s is {row[13]}")
-    capture = None
-    if rest is not None:
-        seen, usage, counters = rest(row[0])
-    else:
-        found = _looked_at(row[9], f"{name}, seen") if row[9] not in _UNSEEN else None
-        capture = _capture(found, f"{name}, seen") if found and "file" in found else None
-        seen = None if capture or found is None else Packed(row[9])
-        usage, counters = _numbers(row[16], f"{name}, usage"), _counters(row[18], f"{name}, counters")
+    found = _looked_at(row[9], f"{name}, seen") if row[9] not in _UNSEEN else None
+    capture = _capture(found, f"{name}, seen") if found and "file" in found else None
+    seen = None if capture or found is None else Packed(row[9])
+    usage, counters = _numbers(row[16], f"{name}, usage"), _counters(row[18], f"{name}, counters")
     try:
         argv, env = _command(row[6]), _environment(row[7])
     except Strange as error:

@@ -28,10 +28,11 @@ def command(results: tuple[Path, ...], form: str, level: str, everything: bool) 
     Exit status 1 if a finding is an error. docs/audit.md explains each check.
     """
     from reports.checks import audit
-    from reports.checks.audited import audited
+    from reports.results.load import load
     from reports.results.paths import result_files
 
-    findings, of = audited(result_files(results), watched=progress.files)
+    found = load(result_files(results), watched=progress.files)
+    findings, of = audit.audit(found), audit.counted(found)
     if form == "json":
         data(audit.as_json(audit.down_to(findings, level)))
     else:

@@ -258,7 +258,7 @@ def _given(
 
     if by is None:
         a, b = _two(sides, more_a, more_b)
-        return two_sides(a, b, only, watched=progress.files, auditing=progress.auditing)
+        return two_sides(a, b, only, watched=progress.files)
     if more_a or more_b:
         raise UserError(
             "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"

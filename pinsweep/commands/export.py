@@ -64,7 +64,6 @@ def command(
     copy: Path | None,
 ) -> None:
     """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
-    from reports.checks.audited import audit_large
     from reports.export.tables import pieces
     from reports.results.paths import result_files
     from reports.results.write import refuse_output, write_whole
@@ -76,8 +75,6 @@ def command(
         return
     if output is not None:
         refuse_output(output, paths)
-    if len(paths) == 1:
-        audit_large(paths, progress.auditing)
     left_out: list[str] = []
     shown: Iterable[str] = ()  # where the terminal shows the table itself, and no line is to stand in it
     with progress.doing("writing the table", reading=True) as watched:

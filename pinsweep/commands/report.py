@@ -53,14 +53,11 @@ def command(
     form: str,
 ) -> None:
     """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
-    from reports.checks.audited import audit_large
     from reports.report.render import render_report
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
 
     paths, page, written = result_files(results), None, None
-    if len(paths) == 1:
-        audit_large(paths, progress.auditing)
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
         if page.suffix.lower() in _OF_LAB:

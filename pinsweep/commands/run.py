@@ -16,7 +16,7 @@ import click
 from pinsweep import __version__
 from pinsweep.commands import _cluster, _loaded, _options
 from pinsweep.events import Events, emitted
-from pinsweep.progress import SweepProgress, auditing
+from pinsweep.progress import SweepProgress
 from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
@@ -264,15 +264,14 @@ def _made(finished: Finished) -> Path | None:
 
 def _print(finished: Finished, status: int) -> None:
     """Print what was done, for programs."""
-    from reports.checks.audited import audit_large, audit_of
+    from reports.checks.audit import audit
     from reports.export.record import of_sweep
     from reports.results.load import load
     from reports.text.json_text import json_text
 
     plan = finished.prepared.plan
-    audit_large([finished.path])
     results = load([finished.path]) if plan.runs and finished.path.exists() else None
-    findings = audit_of(results) if results else ()
+    findings = audit(results) if results else ()
     data(json_text(of_sweep(_made(finished), plan, finished.summary, status, results, findings)))
 
 
@@ -353,12 +352,10 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         )
     from reports import show
     from reports.checks import audit
-    from reports.checks.audited import audit_large, audit_of
     from reports.results.load import load
 
-    audit_large([finished.path], auditing)
     results = load([finished.path])
-    findings = audit_of(results, digest=False)  # remembered: the page comes next
+    findings = audit.audit(results)
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
         say(line, err=True)
     for line in audit.brief(findings, f"pinsweep audit {named}", {run.cell.sweep for run in results.runs}):

@@ -32,7 +32,6 @@ def command(
     """Show the numbers of RESULT that matter, or one RUN of it in detail."""
     from orchestrator.store.result_file import open_result
     from reports import show
-    from reports.checks.audited import audit_large
 
     where = screen()
     raw = raw or stderr or logs
@@ -60,7 +59,6 @@ def command(
         bars = where.terminal and _options.draws(sys.stdout)
         return show.show_result(result, bars=bars, width=where.width)
 
-    audit_large([result], progress.auditing)
     with progress.doing("reading"):
         text = asked_for()
     if form == "json":

@@ -86,10 +86,10 @@ def audit(results: Results) -> tuple[Finding, ...]:
         for check in own:
             found += _findings(check, list(check.find(results)), repeats, names)
             if (
-                not tool and results.kept_by
+                not tool and results.large
             ):  # of many runs: the next check reads again what it asks, from what is kept of them
                 _let_go(results, results.tools)
-        if results.kept_by:
+        if results.large:
             _let_go(results, (tool,))
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
 

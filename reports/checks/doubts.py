@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from reports.checks import Check, checks
 from reports.checks._cells import cell_key
-from reports.checks.audit import convicted, doubts
-from reports.checks.audited import audit_of
+from reports.checks.audit import audit, convicted, doubts
 from reports.draw.figure import MARK, ROW, Figure, Table
 from reports.results import naming
 from reports.results.convicted import OTHER, CellKey, Guilty, checks_of, doubting, of_all
@@ -21,9 +20,9 @@ LEGEND = f"{MARK}: doubtful, by the checks named; pinsweep audit says why."
 """What stands below a text with marks."""
 
 
-def of_results(results: Results, *, digest: bool = True) -> Guilty:
-    """Return the cells that a check convicts. `digest`: as for `audit_of`."""
-    return convicted(audit_of(results, digest=digest))
+def of_results(results: Results) -> Guilty:
+    """Return the cells that a check convicts."""
+    return convicted(audit(results))
 
 
 def doubting_all(results: Results, guilty: Guilty) -> tuple[str, ...]:

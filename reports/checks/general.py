@@ -271,7 +271,7 @@ def clock(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
         for runs in by_cell(results.good(tool)).values():
             yield from _coarse(runs)
-            for run in runs if results.kept_by else ():  # the rows of a hundred thousand runs are 250 MB
+            for run in runs if results.large else ():  # the rows of a hundred thousand runs are 250 MB
                 if run.parsed:
                     run.parsed.let_go()
         for run in () if has_part(tool, "clock") else results.good(tool):

@@ -7,7 +7,6 @@ The verdicts are those of `reports.verdicts`; here is decided what is compared w
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import statistics
@@ -34,9 +33,8 @@ from reports.compare.sides import (
     refuse_machines,
     session,
 )
-from reports.numbers import Name, Number
+from reports.numbers import Name
 from reports.numbers.formulas import Bucket
-from reports.numbers.kept import Kept, Shapes
 from reports.numbers.series import what_helps
 from reports.results import differences
 from reports.results.convicted import CellKey, doubting
@@ -65,9 +63,8 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: 
         None if by else _why(absence(a.results, "A"), absence(b.results, "B")),
         silent=(silent(a, ignore), silent(b, ignore)),
     )
-    with contextlib.closing(_Told(a, b)) as told:
-        drafts, missing = drafts_of(matching, ask, told.numbers)
-        modes = tuple(_mode_shifts(matching.pairs, told.histograms))
+    drafts, missing = drafts_of(matching, ask)
+    modes = tuple(_mode_shifts(matching.pairs))
     samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
@@ -137,25 +134,6 @@ def _sizes(pairs: Iterable[Pair]) -> Iterator[Sizes]:
             timed = numbers.leader(pair.a.runs).unit == "ns"
             a, b = (numbers.bytes_moved(pair.a.tool, side)[0][1] for side in sides)
             yield Sizes(files=timed, a=a, b=b, faster=faster)
-
-
-class _Told:
-    """What the runs of both sides say, from what is kept of it; each run is of the results of its own side."""
-
-    def __init__(self, a: Side, b: Side) -> None:
-        self._sides = [Kept(a.results), Kept(b.results)] if b.results is not a.results else [Kept(a.results)]
-        sides = zip(self._sides, (a, b), strict=False)
-        self._of = {id(machine.session): kept for kept, side in sides for machine in side.results.machines}
-
-    def close(self) -> None:
-        for side in self._sides:
-            side.close()
-
-    def numbers(self, run: Run) -> Sequence[Number]:
-        return self._of[id(run.session)].numbers(run)
-
-    def histograms(self, run: Run) -> Shapes:
-        return self._of[id(run.session)].histograms(run)
 
 
 def _fingerprint(
@@ -308,7 +286,7 @@ _ONE_MODE: Final = 0.95
 """A side with so much of its samples in one mode has one mode; where both have, the quantiles say all there is to say."""
 
 
-def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterable[ModeShift]:
+def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
     """Return the modes whose share moved by five points or more, and more than an exchange of runs between the sides explains.
 
     p is at most 5 %, or the lowest that so few runs can give: three a side are apart in one of ten cells by chance, which is
@@ -319,7 +297,7 @@ def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterab
 
     def shapes() -> Iterable[distribution.Shapes]:
         for pair in pairs:
-            left, right = (_by_name(cell, read) for cell in (pair.a, pair.b))
+            left, right = (_by_name(cell) for cell in (pair.a, pair.b))
             for name in filter(right.__contains__, left):
                 key = len(names)
                 disturbed[key] = _disturbed(pair.a.runs, pair.b.runs)
@@ -347,6 +325,6 @@ def _mode_shifts(pairs: Iterable[Pair], read: Callable[[Run], Shapes]) -> Iterab
         )
 
 
-def _by_name(cell: CellOfSide, read: Callable[[Run], Shapes]) -> dict[Name, tuple[Sequence[Bucket], ...]]:
-    every = (one for run in cell.runs for one in read(run))
+def _by_name(cell: CellOfSide) -> dict[Name, tuple[Sequence[Bucket], ...]]:
+    every = (one for run in cell.runs for one in numbers.histograms(run))
     return {name: tuple(b for _, b in own) for name, own in group_by(every, lambda one: one[0]).items()}

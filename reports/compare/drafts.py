@@ -7,7 +7,7 @@ import functools
 import itertools
 import operator
 import statistics
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -100,16 +100,15 @@ _Value = tuple[Number, Run]
 _Found = dict[Name, list[_Value]]
 
 
-Read = Callable[[Run], Sequence[Number]]
 """What a run is compared by."""
 
 
-def drafts_of(matching: Matching, ask: Ask, read: Read) -> tuple[list[Draft], list[Unmatched]]:
+def drafts_of(matching: Matching, ask: Ask) -> tuple[list[Draft], list[Unmatched]]:
     """Return every number that all repeats of both cells of a pair have, and say which only one side, or some repeats, have."""
     drafts: list[Draft] = []
     missing: list[Unmatched] = []
     for pair in matching.pairs:
-        left, right = (_found(cell, read) for cell in (pair.a, pair.b))
+        left, right = (_found(cell) for cell in (pair.a, pair.b))
         for metric, (unit, other) in _units_that_changed(pair.a, pair.b).items():
             for found in (left, right):
                 for name in [name for name in found if name.metric == metric]:
@@ -121,7 +120,7 @@ def drafts_of(matching: Matching, ask: Ask, read: Read) -> tuple[list[Draft], li
         whole, partly = _of_all_repeats(pair, (left, len(pair.a.runs)), (right, len(pair.b.runs)))
         drafts += whole
         missing += partly
-    curves, partly = _curves(matching.pairs, read, ask.slo_ns)
+    curves, partly = _curves(matching.pairs, ask.slo_ns)
     return last_digit.told(_with_families([*drafts, *curves])), [*missing, *partly]
 
 
@@ -167,8 +166,8 @@ def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, st
     }
 
 
-def _found(cell: CellOfSide, read: Read) -> _Found:
-    return group_by(((number, run) for run in cell.runs for number in read(run)), _name_of)
+def _found(cell: CellOfSide) -> _Found:
+    return group_by(((number, run) for run in cell.runs for number in numbers.numbers(run)), _name_of)
 
 
 def _name_of(one: _Value) -> Name:
@@ -218,7 +217,7 @@ def _otherwise(own: SideName, here: Name, other: SideName, there: Name) -> str:
     return f"not the same {fmt.words(differ, 'or')} ({own}: {a}; {other}: {b})"
 
 
-def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[list[Draft], list[Unmatched]]:
+def _curves(pairs: Sequence[Pair], slo_ns: float | None) -> tuple[list[Draft], list[Unmatched]]:
     """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells; and those
     that only some of these repeats have."""
 
@@ -230,10 +229,10 @@ def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[li
     missing: list[Unmatched] = []
     along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes)
     for (tool, *_), members in group_by(along, curve_of).items():
-        left, right = (_of_curves(cells, read) for cells in ([p.a for p in members], [p.b for p in members]))
+        left, right = (_of_curves(cells) for cells in ([p.a for p in members], [p.b for p in members]))
         axis, first = numbers.curve_axis(tool), members[0]
         head = dataclasses.replace(first, a=first.a.over(axis), b=first.b.over(axis))
-        peaks = [_peaks(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])]
+        peaks = [_peaks(cells, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])]
         of_both = [name for name in peaks[0] if name in peaks[1]]
         drafts += [_draft(head, peaks[0][n], peaks[1][n], tuple(members)) for n in of_both]
         whole, partly = _of_all_repeats(head, left, right, tuple(members))
@@ -242,12 +241,12 @@ def _curves(pairs: Sequence[Pair], read: Read, slo_ns: float | None) -> tuple[li
     return drafts, missing
 
 
-def _of_curves(cells: Sequence[CellOfSide], read: Read) -> tuple[_Found, int]:
+def _of_curves(cells: Sequence[CellOfSide]) -> tuple[_Found, int]:
     """Return what the curves of the repeats offer, and how many there are."""
     runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
     repeats = group_by(runs, lambda run: run.turn).values()
     curves = [
-        ({at: read(run) for run in own if (at := numbers.axis_value(run)) is not None}, own[0])
+        ({at: numbers.numbers(run) for run in own if (at := numbers.axis_value(run)) is not None}, own[0])
         for own in repeats
     ]
     most = max((len(curve) for curve, _ in curves), default=0)
@@ -256,12 +255,12 @@ def _of_curves(cells: Sequence[CellOfSide], read: Read) -> tuple[_Found, int]:
     return group_by(offered, _name_of), len(whole)
 
 
-def _peaks(cells: Sequence[CellOfSide], read: Read, slo_ns: float | None) -> _Found:
+def _peaks(cells: Sequence[CellOfSide], slo_ns: float | None) -> _Found:
     """Return the peaks over cells: each all repeats of one of them."""
     by_value: dict[int, _Found] = {}
     for cell in cells:
         at = numbers.axis_value(cell.runs[0])
-        found = {name: own for name, own in _found(cell, read).items() if len(own) == len(cell.runs)}
+        found = {name: own for name, own in _found(cell).items() if len(own) == len(cell.runs)}
         if at is not None:
             by_value[at] = found
     values = {

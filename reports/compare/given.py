@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from parsers.errors import UserError
-from reports.checks.audited import audit_large
 from reports.compare.sides import Side, levels, refuse_sweeps, refuse_twice, side
 from reports.results.baselines import resolve_any
 from reports.results.load import Watched, load
@@ -37,11 +35,9 @@ def two_levels(words: Iterable[str], by: str, only: Collection[str], *, watched:
 
 
 def two_sides(
-    words_a: Sequence[str], words_b: Sequence[str], only: Collection[str], *,
-    watched: Watched, auditing: Callable[[], AbstractContextManager[object]],
+    words_a: Sequence[str], words_b: Sequence[str], only: Collection[str], *, watched: Watched
 ) -> Given:  # fmt: skip
-    """Return the sides of some files each; `auditing`: what says that a large one is audited first. Raises UserError where both have a file or a
-    session in common."""
+    """Return the sides of some files each. Raises UserError where both have a file or a session in common."""
     files_a, files_b = _files(words_a), _files(words_b)
     if both := {*map(os.path.realpath, files_a)} & {*map(os.path.realpath, files_b)}:
         raise UserError(
@@ -49,7 +45,6 @@ def two_sides(
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
-    audit_large([*files_a, *files_b], auditing)
     results_a, results_b = (load(files, watched=watched) for files in (files_a, files_b))
     refuse_twice(results_a, results_b)
     refuse_sweeps(only, results_a, results_b)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
 from datetime import datetime
 from typing import Final
 
@@ -27,7 +26,6 @@ from parsers import get_parser
 from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.numbers import Name, series
-from reports.numbers.kept import Kept
 from reports.numbers.series import Series, Value
 from reports.results import naming
 from reports.results.convicted import checks_of
@@ -72,10 +70,7 @@ def text(results: Results, tool: str | None = None) -> str:
 def families(results: Results, tool: str | None = None) -> list[Family]:
     """Return the metric families, those of the tools first, in the order of the results."""
     newest = _newest(results)
-    with closing(Kept(results)) as kept:
-        found_in = series.collect(
-            results, of_results(results, digest=False), undirected=True, told=kept.numbers
-        )
+    found_in = series.collect(results, of_results(results), undirected=True)
     every = [
         (one, values)
         for one in found_in

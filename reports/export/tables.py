@@ -73,7 +73,7 @@ def pieces(
         on_left_out(why)
     if form == "openmetrics":
         return iter([openmetrics.text(results, tool)])
-    guilty = of_results(results, digest=False)
+    guilty = of_results(results)
     if shape == "long" and form in ("csv", "json"):
         return lines(results, [tool] if tool else results.tools, guilty, "csv" if form == "csv" else "json")
     frame = table(results, tool, "wide" if shape == "wide" else "long", guilty)

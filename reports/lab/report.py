@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parsers.errors import UserError
-from reports.checks.audit import convicted
-from reports.checks.audited import audit_of
+from reports.checks.audit import audit, convicted
 from reports.export import tables
 from reports.lab import document, figures, folder, pdf, plot, texts
 from reports.lab.folder import Written
@@ -46,7 +45,7 @@ def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None
     for mistakes in the user's templates, and where vl-convert is not installed; then nothing is written.
     """
     results = load(paths)
-    found = audit_of(results)
+    found = audit(results)
     made = document.build(results, build.build(results, found=found))
     files = make(results, made, convicted(found), template)
     no_pdf = None

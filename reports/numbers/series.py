@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -222,14 +222,13 @@ def collect(
     doubts: Guilty = MappingProxyType({}),
     *,
     undirected: bool = False,
-    told: Callable[[Run], Iterable[Number]] = numbers.numbers,
 ) -> tuple[Series, ...]:
     """Return every number of the good runs that can be better or worse, in the order of the results.
 
-    `undirected`: also those of which neither is better. `told`: what says the numbers of a run.
+    `undirected`: also those of which neither is better.
     """
     values: dict[Key, list[Value]] = {}
-    for key, own in _each(results, told):
+    for key, own in _each(results):
         if key.name.better != "neither" or undirected:
             known = values.setdefault(key, [])
             for run, number in own:
@@ -242,9 +241,7 @@ def collect(
     )
 
 
-def _each(
-    results: Results, told: Callable[[Run], Iterable[Number]]
-) -> Iterable[tuple[Key, Sequence[tuple[Run, Number]]]]:
+def _each(results: Results) -> Iterable[tuple[Key, Sequence[tuple[Run, Number]]]]:
     """Give the numbers that all repeats of a cell in a file have; what only some have stands for no cell."""
 
     def cell(run: Run) -> Hashable:
@@ -254,7 +251,7 @@ def _each(
     for repeats in group_by(runs, cell).values():
         first = repeats[0]
         program, sweep, point_id = naming.program_kind(first), first.cell.sweep, first.record.point_id
-        every = ((run, number) for run in repeats for number in told(run))
+        every = ((run, number) for run in repeats for number in numbers.numbers(run))
         for name, own in group_by(every, lambda one: one[1].name).items():
             if len(own) >= len(repeats):
                 yield Key(tool=first.tool, program=program, sweep=sweep, point_id=point_id, name=name), own

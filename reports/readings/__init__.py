@@ -5,18 +5,14 @@
 
 A module has the name of its tool. A reading is a function from a Parsed to rows, made by `reading`; values are in base units
 (ns, B, B/s, 1/s), and what the text does not tell is None (in a frame NaN or NA), never 0.
-
-What a reading gives of a run of a large file may be kept in that file (`dumped`, `parsers.measurement.Told`): the very rows, or nothing.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, get_type_hints
 
-from parsers.measurement import Measurement, Parsed, Told
-from reports.readings.rows import Form
+from parsers.measurement import Measurement, Parsed
 from reports.results.model import Run
 
 if TYPE_CHECKING:
@@ -35,10 +31,8 @@ class Reading(Generic[Row]):
 
     def __init__(self, row: type[Row], read: Callable[[Parsed], Iterable[Row]], *, kept: bool) -> None:
         self.row = row
-        self.name = f"{read.__module__.rpartition('.')[2]} {read.__name__}"
         self._read = read
         self._kept = kept
-        self._form = Form.of(row) if kept else None
         self.__doc__ = read.__doc__
 
     def __call__(self, of: Run | Parsed) -> tuple[Row, ...]:
@@ -49,15 +43,7 @@ class Reading(Generic[Row]):
         return parsed.once(self._all) if self._kept else self._all(parsed)
 
     def _all(self, parsed: Parsed) -> tuple[Row, ...]:
-        form, tables = self._form, parsed.tables
-        if form and isinstance(tables, Told) and (told := tables.told(self.name)) is not None:
-            with contextlib.suppress(ValueError, KeyError, TypeError, IndexError, RecursionError):
-                return form.loaded(*told)
         return tuple(self._read(parsed))
-
-    def dumped(self, parsed: Parsed) -> tuple[str, list[float | None]] | None:
-        """Return the rows of a text as they are kept (`Told`); None of those that are not."""
-        return self._form.dumped(self(parsed)) if self._form else None
 
     def frame(self, runs: Iterable[Run]) -> pd.DataFrame:
         """Return the rows of all runs, in order, with a column per field and these before them:
@@ -83,24 +69,13 @@ class Reading(Generic[Row]):
 _HEAD: Final = ("run", "file", "where", "sweep", "point_id", "repeat")
 
 
-_OF_TOOL: Final[dict[str, list[Reading[Any]]]] = {}
-
-
-def of_tool(tool: str) -> tuple[Reading[Any], ...]:
-    """Return the readings of a tool that are kept, as far as their modules were imported."""
-    return tuple(_OF_TOOL.get(tool, ()))
-
-
 def reading(
     row: type[Row], *, kept: bool = True
 ) -> Callable[[Callable[[Parsed], Iterator[Row]]], Reading[Row]]:
     """Make a reading of a function. `kept`: its rows stay with the Parsed; not those of histograms, which are many."""
 
     def make(read: Callable[[Parsed], Iterator[Row]]) -> Reading[Row]:
-        made = Reading(row, read, kept=kept)
-        if kept:
-            _OF_TOOL.setdefault(made.name.partition(" ")[0], []).append(made)
-        return made
+        return Reading(row, read, kept=kept)
 
     return make
 

@@ -12,8 +12,7 @@ from types import MappingProxyType
 
 from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
-from reports.checks.audit import Finding, convicted
-from reports.checks.audited import audit_of
+from reports.checks.audit import Finding, audit, convicted
 from reports.checks.doubts import doubting_all, of_all_numbers, of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
@@ -46,7 +45,7 @@ def build(
 
     printed: what the runs `all_runs.with_output` printed, as far as it is shown. found: what their audit finds, where that is known already.
     """
-    found = audit_of(results) if found is None else found
+    found = audit(results) if found is None else found
     guilty = convicted(found)
     doubted_all = () if comparison else doubting_all(results, guilty)
     marked = without(guilty, doubted_all)

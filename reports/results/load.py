@@ -16,7 +16,7 @@ from orchestrator.store.result_file import ResultFile, Session, StoredCell, Stor
 from parsers.errors import ParseError, UserError
 from parsers.measurement import Parsed
 from parsers.text import decode
-from reports.results import cells, remembered
+from reports.results import cells
 from reports.results.grouping import group_by
 from reports.results.levels import LevelKey, Levels
 from reports.results.model import (
@@ -70,7 +70,7 @@ class _File:
     """What one result file holds."""
 
     name: str
-    known_by: str  # as its answers are kept
+    large: bool  # its runs were read in short
     host: str  # of its last session
     machines: list[Machine]
     experiments: dict[str, StoredExperiment]
@@ -132,9 +132,8 @@ def load(
         unasked=sum(file.unasked for file in files),
         cells=sum(file.known for file in files),
         planned=sum(file.planned for file in files),
-        kept_by={file.name: file.known_by for file in files if file.known_by},
+        large=any(file.large for file in files),
         paths=dict(zip(names, listed, strict=True)),
-        known_by=files[0].known_by if len(files) == 1 else "",
         levels=levels,
         _order=order,
         _good=_ordered(_chosen(runs), order),
@@ -188,11 +187,10 @@ def _files(named: Iterable[tuple[Path, str]], unreadable: list[tuple[str, str]] 
 
 def _read(path: Path, name: str) -> _File:
     with open_result(path) as result:
-        known_by = remembered.known_by(result)  # first: what comes meanwhile makes it another one
         sessions = {session.session: session for session in result.sessions()}
         by_id = {stored.cell.point_id: stored for stored in result.cells()}
         superseded = result.superseded()
-        texts = _Texts(result, known_by)
+        texts = _Texts(result)
         every = texts.runs()
         _refuse_many(path, [stored for key, stored in by_id.items() if key not in superseded], len(every))
         slots = {
@@ -214,13 +212,12 @@ def _read(path: Path, name: str) -> _File:
             (warm_ups if record.warm_up else runs).append(run)
             if not record.warm_up and (run.parsed is not None or record.status in LEFT_OUT):
                 slots.pop((record.point_id, record.repeat), None)
-        texts.keep()
         having = {run.record.point_id: run.cell for run in runs if run.parsed}
         measured = {(cell.sweep, canonical_json(cell.labels())) for cell in having.values()}
         merged, aliases = cells.merged(runs, by_id)
         return _File(
             name=name,
-            known_by=known_by,
+            large=texts.in_short is not None,
             host=next((s.host for s in reversed(sessions.values())), path.stem),
             machines=[Machine(file=name, session=session) for session in sessions.values()],
             experiments={e.sha256: e for e in result.experiments()},
@@ -258,38 +255,30 @@ def _refuse_many(path: Path, cells: Sequence[StoredCell], runs: int) -> None:
 
 
 class _Texts:
-    """What the texts of a file say. Of many runs that is kept in the file, in short (`in_short`), and their tables are read when
-    somebody asks for them."""
+    """What the texts of a file say. With many runs in the cache their tables are read when somebody asks (`in_short`)."""
 
-    def __init__(self, result: ResultFile, known_by: str) -> None:
+    def __init__(self, result: ResultFile) -> None:
         self.result = result
-        self._of = known_by
-        self._kept = in_short.kept(result, known_by) if known_by else None
-        # where nothing can be kept, a text would be parsed again for each table
-        begin = known_by and self._kept is None and result.writable
-        self._new = in_short.Told(result.path, known_by) if begin else None
+        # a text that is not in the cache would be parsed again for each table
+        large = result.runs_there() >= in_short.MANY > result.uncached()
+        self.in_short = in_short.Told(result.path) if large else None
         self._left = MOST_HELD
         self._captured = MOST_CAPTURED
 
     def runs(self) -> tuple[RunRecord, ...]:
-        """Return every run; where that is possible without the long columns of its row, which are read when somebody asks."""
-        if self._kept:
-            return self.result.runs(self._kept.rest)
-        return self.result.runs(shortened=self._new.shortened) if self._new else self.result.runs()
+        """Return every run; in a large file without the long columns of its row, which are read when somebody asks."""
+        return self.result.runs(self.in_short.shortened) if self.in_short else self.result.runs()
 
     def parsed(self, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
         """Return what a run's text says, or why it cannot be read."""
-        if self._kept:
-            return self._kept.parsed(record, cell)
         if not self._left:
             return None, _BEYOND if record.status == "ok" else ""
-        found = _parsed(self.result, record, cell, to_hold=self._new is None)
-        if record.capture:  # more is asked of texts that were taken in
-            self._new = None
-        if self._new is None:
+        lazy = self.in_short if not record.capture else None  # more is asked of captured texts
+        found = _parsed(self.result, record, cell, to_hold=lazy is None)
+        if lazy is None:
             return self._within(record, *found)
-        self._new.add(record, *found)
-        return self._new.parsed(record, cell)
+        lazy.add(record, *found)
+        return lazy.parsed(record, cell)
 
     def _within(self, record: RunRecord, parsed: Parsed | None, unreadable: str) -> tuple[Parsed | None, str]:
         """Return what was read of a run, to be held; where that would be more than may be, nothing of it, nor of those behind it."""
@@ -301,11 +290,6 @@ class _Texts:
         text = _text(self.result, record, stream, CAPTURED if self._captured > 0 else _FEW)
         self._captured -= sys.getsizeof(text)
         return text
-
-    def keep(self) -> None:
-        """Keep what was read, unless it is kept, or the file has changed meanwhile."""
-        if self._new and remembered.known_by(self.result) == self._of:
-            in_short.keep(self.result, self._of, self._new)
 
 
 _BEYOND: Final = "it and the runs before it hold more numbers than are read of one file at once"

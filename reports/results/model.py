@@ -303,10 +303,7 @@ class Results:
     unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
     cells: int = 0  # of a plan, these among them
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
-    kept_by: Mapping[str, str] = field(
-        default_factory=dict
-    )  # file of many runs → what its answers are kept by
-    known_by: str = ""  # what answers of their one file are kept by; "" of few runs, or several files
+    large: bool = False  # tables of runs are read when they are asked for
     levels: Levels = field(default_factory=Levels)  # the order of those of each axis
     _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
@@ -325,7 +322,6 @@ class Results:
             warm_ups=tuple(filter(wanted, self.warm_ups)),
             missing=tuple(one for one in self.missing if (one[0], one[1].point_id) not in left_out),
             others=len(self.runs) - len(runs),
-            known_by="",
             _good={tool: own for tool, good in self._good.items() if (own := tuple(filter(wanted, good)))},
         )
 

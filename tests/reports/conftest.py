@@ -85,8 +85,8 @@ def _no_test_of_a_page_outlives_a_power_cut() -> Iterator[None]:
     """A commit waits for no disk, and keeps its journal in memory: to make and remove a file for each of them is a tenth of the CPU time."""
     real = database.connect
 
-    def connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
-        connection = real(path, mode, immutable=immutable)
+    def connect(path: Path) -> sqlite3.Connection:
+        connection = real(path)
         connection.execute("PRAGMA journal_mode = MEMORY")
         return connection
 

@@ -52,14 +52,20 @@ def test_its_numbers_are_read_and_its_pages_made(earlier: Path, pinsweep: Cli, t
 
 
 def test_it_is_continued_with_all_that_it_holds(earlier: Path) -> None:
+    layout_before = layout(earlier)
     with open_result(earlier) as file:
         before = [(file.runs(), file.cells(), file.sessions(), file.aliases())]
         outputs = [file.output(run.run_id) for run in file.runs()]
     with create_result(earlier) as file:
         after = [(file.runs(), file.cells(), file.sessions(), file.aliases())]
         assert [file.output(run.run_id) for run in file.runs()] == outputs
+        before_run = layout(earlier)
+        file.begin_session(
+            started_utc="2026-01-01T00:00:00+00:00", version="0", argv=[], seed=1, host="h", facts={}, topology="", programs={}
+        )  # fmt: skip
 
     assert after == before
+    assert before_run == layout_before
     assert layout(earlier)[0] == SCHEMA_VERSION
 
 

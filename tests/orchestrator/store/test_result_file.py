@@ -150,9 +150,9 @@ def test_figures_are_parsed_on_read_and_cached_by_parser_version(
 ) -> None:
     with create_result(tmp_path / "r.db") as result:
         add(result, begin(result), b"reply 2.5\n")
-    with open_result(tmp_path / "r.db") as result:
         (record,) = result.runs()
         first = result.parsed(record, POINT)
+    with open_result(tmp_path / "r.db") as result:
         monkeypatch.setattr("parsers.command.parse", lambda *_: pytest.fail("the cache was not used"))
         again = result.parsed(record, POINT)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -68,7 +67,6 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 def path(tmp_path: Path) -> Path:
     with create_result(tmp_path / "r.db") as result:
         run_into(result)
-    with open_result(tmp_path / "r.db") as result:
         result.parsed(result.runs()[0], result.cells()[0].cell)  # into the cache
     return tmp_path / "r.db"
 
@@ -102,8 +100,6 @@ def read(result: ResultFile) -> None:
         (["DROP TABLE alias", f"CREATE VIEW Alias AS {ENDLESS} 'a' sweep, '' point, '' of FROM n"], "Alias is a view"),
         (["DROP TABLE skipped", "CREATE VIRTUAL TABLE skipped USING fts5(sweep, point, reason, session)"], "skipped is a virtual table"),
         (["CREATE TRIGGER t AFTER INSERT ON run BEGIN UPDATE run SET status = 'failed'; END"], "t is a trigger on the table run"),
-        ([f"CREATE VIEW kept_answer AS {ENDLESS} 'a' question, '' of, x'' zlib FROM n"], "kept_answer is a view"),
-        (["CREATE TABLE kept_answer (question TEXT)"], "its table kept_answer has no column of, zlib"),
         (["DROP TABLE output"], "no table output"),
         (["DROP TABLE parsed"], "no table parsed"),
         (["ALTER TABLE run DROP COLUMN usage"], "its table run has no column usage"),
@@ -322,19 +318,6 @@ def test_what_is_no_journal_is_not_opened_as_one(
     for take in (open_result, open_begun, create_result):
         with pytest.raises(UserError, match="is not a file"):
             take(path)
-
-
-def test_an_answer_that_is_packed_to_next_to_nothing_is_kept_and_a_forged_one_is_none(path: Path) -> None:
-    """What is kept of a cell may be 128 MB of JSON in as many KB: 2 s a cell."""
-    of, answer = "contents", "a" * 300_000
-    with open_result(path) as result:
-        result.keep_answers(of, [("q", answer)])
-        assert result.kept_answer("q", of) == answer
-    packed = zlib.compress(f'["q", "{of}"]\n{answer}'.encode())
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE kept_answer SET zlib = ?", (hashlib.sha256(packed).digest() + packed,))
-    with open_result(path) as result:
-        assert result.kept_answer("q", of) is None
 
 
 def test_a_query_that_finds_no_end_is_ended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

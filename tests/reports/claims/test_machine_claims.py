@@ -29,8 +29,7 @@ from orchestrator.machine.topology import Topology
 from orchestrator.model import Group
 from parsers.units import size_bytes
 from reports.charts import chart_module
-from reports.checks.audit import convicted
-from reports.checks.audited import audit_of
+from reports.checks.audit import audit, convicted
 from reports.page.html import anchor
 from reports.page.model import Drawing, KeyNumber
 from reports.page.templates import Templates
@@ -320,7 +319,7 @@ def drawn(path: Sequence[Path]) -> tuple[tuple[Drawing, ...], Any]:
     results = load(path)
     chapters = [chart_module(tool).chapter(results, tool) for tool in results.told]
     figures = [figure for chapter in chapters for figure in chapter.figures]
-    return machine.drawings(results, chapters, convicted(audit_of(results))), figures
+    return machine.drawings(results, chapters, convicted(audit(results))), figures
 
 
 def read(drawings: Sequence[Drawing]) -> list[Box]:

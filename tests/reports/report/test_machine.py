@@ -15,8 +15,7 @@ from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
 from parsers.units import size_bytes
 from reports.charts import chart_module
-from reports.checks.audit import convicted
-from reports.checks.audited import audit_of
+from reports.checks.audit import audit, convicted
 from reports.page.html import html
 from reports.page.model import Drawing, Part
 from reports.report import machine
@@ -32,7 +31,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
 def machines(*files: Path) -> tuple[Drawing, ...]:
     results = load(files)
     chapters = [chart_module(tool).chapter(results, tool) for tool in results.told]
-    return machine.drawings(results, chapters, convicted(audit_of(results)))
+    return machine.drawings(results, chapters, convicted(audit(results)))
 
 
 def drawn(*files: Path) -> Drawing:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.store.result_file import create_result
 from reports.results.load import load
 from reports.results.strange import damage
 
@@ -25,7 +26,10 @@ def file(make: Any, tmp_path: Path) -> Path:
         text = make.fio_text({"read": (iops, 90.0)}, bs="4k", rw="randread", iodepth=1)
         maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": 1}, text, axes=["bs"])
     path: Path = maker.write()
-    load([path])  # into the cache
+    with create_result(path) as result:
+        cells = {stored.cell.point_id: stored.cell for stored in result.cells()}
+        for record in result.runs():
+            result.parsed(record, cells[record.point_id])  # into the cache
     return path
 
 
