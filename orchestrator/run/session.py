@@ -128,20 +128,26 @@ def run_experiments(
             session = begin(
                 result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes), cache=cache
             )  # fmt: skip
-        summary = execute_rounds(
-            prepared.plan,
-            result,
-            session,
-            scratch,
-            stop,
-            topology=topology,
-            rules=rules,
-            sweeps=prepared.sweeps,
-            leading=leading,
-            drop_caches=drop_caches,
-            on_event=on_event,
-        )
-        result.end_session(session, now_utc())  # of the one before, too, that was killed behind its last run
+        try:
+            summary = execute_rounds(
+                prepared.plan,
+                result,
+                session,
+                scratch,
+                stop,
+                topology=topology,
+                rules=rules,
+                sweeps=prepared.sweeps,
+                leading=leading,
+                drop_caches=drop_caches,
+                on_event=on_event,
+            )
+            result.end_session(
+                session, now_utc()
+            )  # of the one before, too, that was killed behind its last run
+        except PinsweepError as error:
+            error.exit_status = 1  # 2 says that nothing was started
+            raise
     summary.scratch_left = scratch.left
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)

@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from parsers.errors import PinsweepError, UserError
 
@@ -125,11 +125,20 @@ that removal to the file system: after a power cut within its next seconds the j
 EXTRA syncs the folder, too."""
 
 
+NO_LOCKS: Final = (
+    "is on a file system without locks",
+    "name a file on another file system with -o",
+)
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open a database to write to it, so that a commit is on the disk when it returns. Raises UserError for a journal that SQLite must
     not roll back, Damaged."""
     _refuse_foreign(path)
-    database = _connect(path, "rw")
+    with path.open("rb") as stream:
+        if not _has_locks(stream):
+            raise UserError(str(path), *NO_LOCKS)
+    database = _connect(path, "mode=rw")
     try:
         database.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
     except BaseException:
@@ -148,14 +157,18 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         raise UserError(str(path), "is not a file", _OURS)
     with path.open("rb") as stream:
         uses_wal = stream.read(20)[18:] == b"\2\2"
-        try:
-            fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, _NOBODYS_BYTE)
-            has_locks = True
-        except OSError:
-            has_locks = False
+        has_locks = _has_locks(stream)
     if uses_wal or not has_locks or _refuse_foreign(path):
-        return _copy(path)
-    return _connect(path, "ro")
+        return _copy(path, uses_wal=uses_wal)
+    return _connect(path, "mode=ro")
+
+
+def _has_locks(stream: BinaryIO) -> bool:
+    try:
+        fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, _NOBODYS_BYTE)
+    except OSError:
+        return False
+    return True
 
 
 _NOBODYS_BYTE: Final = 1 << 61
@@ -194,7 +207,7 @@ def _ends_with_magic(journal: Path) -> bool:
         return stream.read(len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC
 
 
-def _copy(path: Path) -> sqlite3.Connection:
+def _copy(path: Path, *, uses_wal: bool) -> sqlite3.Connection:
     """Open a private copy of a database as its journal leaves it. It has no name, and goes when it is closed."""
     real = os.path.realpath(path)
     try:
@@ -213,7 +226,8 @@ def _copy(path: Path) -> sqlite3.Connection:
                 time.sleep(0.1)
             else:
                 raise PinsweepError(str(path), "changes while it is copied", "give the same command again")
-            database = _connect(copy, "rw")
+            # TMPDIR may lack locks, too; a write-ahead log needs them
+            database = _connect(copy, "mode=rw" if uses_wal else "mode=rw&nolock=1")
             try:
                 database.execute("PRAGMA journal_mode = DELETE").fetchone()
             except BaseException:
@@ -241,8 +255,8 @@ def _state(real: str) -> dict[str, tuple[int, int, int]]:
     return found
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=30)
     try:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_TEXT)
         # no function of a stranger's schema has an effect outside it

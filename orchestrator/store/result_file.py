@@ -17,6 +17,7 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import itertools
 import json
@@ -618,7 +619,7 @@ def open_result(path: Path, *, known: bool = False) -> ResultFile:
     """
     if path.is_dir():
         raise UserError(str(path), "a folder, not a result file", f"name the files in it, say {path}/*.db")
-    if not path.is_file():
+    if not path.exists():
         meant = near_files(path, ("db",))
         raise UserError(str(path), "no such file", meant or "`pinsweep run EXPERIMENT -o FILE` makes one")
     result = _opened(path, known=known)
@@ -665,6 +666,8 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
             "wait for it, or name another file with -o",
         ) from None
     except OSError as error:
+        if error.errno in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):
+            raise UserError(str(path), *database.NO_LOCKS) from error
         raise UserError(
             str(path), f"cannot be written: {error.strerror}", "name another file with -o"
         ) from error

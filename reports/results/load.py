@@ -13,7 +13,7 @@ from typing import Any, Final
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
 from orchestrator.store import in_short
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
-from parsers.errors import ParseError, UserError
+from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed
 from parsers.text import decode
 from reports.results import cells
@@ -168,12 +168,12 @@ def printed(results: Results, runs: Iterable[Run], limit: int) -> dict[Run, tupl
 
 
 def _files(named: Iterable[tuple[Path, str]], unreadable: list[tuple[str, str]] | None) -> Iterator[_File]:
-    first: UserError | None = None
+    first: PinsweepError | None = None
     read = 0
     for path, name in named:
         try:
             file = _read(path, name)
-        except UserError as error:
+        except PinsweepError as error:
             if unreadable is None:
                 raise
             first = first or error
