@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 import click
 
-from parsers.errors import UserError
+from parsers.errors import PinsweepError, UserError
 from pinsweep import complete
 from pinsweep.terminal import say, say_prose
 
 if TYPE_CHECKING:
     from orchestrator.model import Plan
     from parsers.measurement import Parsed
+
+
+T = TypeVar("T")
 
 
 class _Name(click.Path):
@@ -257,6 +260,21 @@ def left_out(plan: Plan) -> None:
         for (sweep, reason), (first, *others) in alike.items():
             more = f" and {plural(len(others), 'more cell')}" if others else ""
             say_prose(f"{word}  {sweep}  {first}{more}: {reason}", fg="yellow", err=True)
+
+
+def of_readable(paths: Sequence[Path], made: Callable[[Sequence[Path]], T]) -> tuple[T, bool]:
+    """Return what `made` makes of result files, and whether it is of all. Of several files those that cannot be read are named and
+    left out. Raises what `made` raises for the last one."""
+    left = list(paths)
+    while True:
+        try:
+            return made(left), len(left) == len(paths)
+        except PinsweepError as error:
+            unreadable = [p for p in left if error.place in (str(p), f"{p}-journal", f"{p}-wal")]
+            if not unreadable or len(left) == 1:
+                raise
+            say(f"error: {error}; left out", fg="red", err=True)
+            left.remove(unreadable[0])
 
 
 def nothing_can_run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -31,8 +32,11 @@ def command(results: tuple[Path, ...], form: str, level: str, everything: bool) 
     from reports.results.load import load
     from reports.results.paths import result_files
 
-    found = load(result_files(results), watched=progress.files)
-    findings, of = audit.audit(found), audit.counted(found)
+    def judged(paths: Sequence[Path]) -> tuple[tuple[audit.Finding, ...], str]:
+        found = load(paths, watched=progress.files)
+        return audit.audit(found), audit.counted(found)
+
+    (findings, of), all_read = _options.of_readable(result_files(results), judged)
     if form == "json":
         data(audit.as_json(audit.down_to(findings, level)))
     else:
@@ -42,4 +46,4 @@ def command(results: tuple[Path, ...], form: str, level: str, everything: bool) 
             tell(text, where)
             say()
         say_prose(f"{audit.summary_line(findings)} in {of}", err=True)
-    return 1 if audit.worst(findings) == "error" else 0
+    return 0 if all_read and audit.worst(findings) != "error" else 1

@@ -62,7 +62,7 @@ def command(
     tool: str | None,
     output: Path | None,
     copy: Path | None,
-) -> None:
+) -> int:
     """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
     from reports.export.tables import pieces
     from reports.results.paths import result_files
@@ -72,14 +72,17 @@ def command(
     if copy is not None:
         _options.refuse_other_kind(copy)
         _copy(context, paths, copy)
-        return
+        return 0
     if output is not None:
         refuse_output(output, paths)
     left_out: list[str] = []
     shown: Iterable[str] = ()  # where the terminal shows the table itself, and no line is to stand in it
     with progress.doing("writing the table", reading=True) as watched:
         form = form or _form_of(output)
-        table = pieces(paths, form=form, shape=shape, tool=tool, on_left_out=left_out.append, watched=watched)
+        table, all_read = _options.of_readable(
+            paths,
+            lambda files: pieces(files, form=form, shape=shape, tool=tool, on_left_out=left_out.append, watched=watched),
+        )  # fmt: skip
         if output is not None:
             write_whole(output, table)
         elif isinstance(table, bytes):
@@ -93,6 +96,7 @@ def command(
     _print(shown)
     if output is not None:
         say(f"wrote  {output}", err=True)
+    return 0 if all_read else 1
 
 
 def _print(table: Iterable[str]) -> None:

@@ -51,13 +51,14 @@ def command(
     template: Path | None,
     static: bool,
     form: str,
-) -> None:
+) -> int:
     """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
     from reports.report.render import render_report
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
 
     paths, page, written = result_files(results), None, None
+    page_of_all = lab_of_all = True
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
         if page.suffix.lower() in _OF_LAB:
@@ -66,13 +67,18 @@ def command(
             )
         refuse_output(page, paths)
         with progress.doing("drawing the page", reading=True) as watched:
-            page = render_report(paths, page, static=static, template=template, watched=watched)
+            _, page_of_all = _options.of_readable(
+                paths,
+                lambda files: render_report(files, page, static=static, template=template, watched=watched),
+            )
         say(f"report  {page}", err=True)
     if lab:
         from reports.lab.report import render_lab, summary
 
         with progress.doing("writing the lab report"):
-            written = render_lab(paths, lab, template=template)
+            written, lab_of_all = _options.of_readable(
+                paths, lambda files: render_lab(files, lab, template=template)
+            )
         for line in summary(written):
             say(line, err=True)
     if form == "json":
@@ -80,3 +86,4 @@ def command(
         from reports.text.json_text import json_text
 
         data(json_text({"page": page, "lab": as_json(written) if written else None}))
+    return 0 if page_of_all and lab_of_all else 1

@@ -306,3 +306,32 @@ def test_a_history_fails_a_job_while_the_last_nights_fail(
         in done.stdout
     )
     assert called("history", "results").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("fleet", "results"), marks=pytest.mark.slow),
+        ("audit", "results"),
+        ("export", "results"),
+        ("export", "results", "--format", "openmetrics"),
+        pytest.param(("report", "results", "-o", "page.html", "--static"), marks=pytest.mark.slow),
+        pytest.param(("history", "results"), marks=pytest.mark.slow),
+    ],
+)
+def test_one_damaged_file_costs_that_host_s_answer_only(
+    pinsweep: Cli, hosts: Callable[..., None], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    for night in range(1, 13):
+        hosts("node01", day=night)
+    hosts("node02")
+    with sqlite3.connect(tmp_path / "results" / "012.db") as db:
+        db.execute("UPDATE output SET zlib = zeroblob(20) WHERE stream = 'stdout'")
+
+    done = pinsweep(*words)
+
+    assert done.returncode == 1
+    assert "012.db" in done.stdout + done.stderr
+    assert "damaged" in done.stdout + done.stderr
+    answer = (tmp_path / "page.html").read_text() if words[0] == "report" else done.stdout + done.stderr
+    assert "node01" in answer or words[0] == "audit"

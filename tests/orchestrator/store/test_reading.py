@@ -124,6 +124,14 @@ def test_a_journal_of_another_user_is_not_rolled_back(path: Path) -> None:
     assert Path(f"{path}-journal").stat().st_uid == 12345
 
 
+def test_a_damaged_output_is_not_reported_as_done(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE output SET zlib = zeroblob(20) WHERE stream = 'stdout'")
+
+    with pytest.raises(database.Damaged):
+        progress.read(path)
+
+
 def test_what_is_not_a_file_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "r.db")
 
