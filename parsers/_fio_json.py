@@ -36,7 +36,7 @@ _NOT_FINITE = re.compile(r"(?<=[:\[,])(\s*)[-+]?(?:nan|inf(?:inity)?)%?(?=\s*[,}
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _JOBS = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
 _HEAD = re.compile(r'"(fio version|time)"\s*:\s*"([^"\n]*)"')
-_TIMESTAMP = re.compile(r'"timestamp"\s*:\s*(\d+)\b')
+_TIMESTAMP = re.compile(r'"timestamp"\s*:\s*(\d{1,18})\b')
 _UNREADABLE: Final = (ValueError, RecursionError)  # ValueError: also an integer of 5000 digits
 _NEVER: Final = 2**63
 _DECODER = json.JSONDecoder(strict=False)  # not strict: fio does not escape tabs in descriptions
@@ -137,7 +137,7 @@ def _salvage(text: str) -> Report:
         document["global options"] = _value(text, match.end()) or {}
     if match := _JOBS.search(text):
         at = match.end()
-        while found := re.compile(r"\s*,?\s*(?=\{)").match(text, at):
+        while found := re.compile(r"\s*+(?:,\s*+)?(?=\{)").match(text, at):
             try:
                 job, at = _DECODER.raw_decode(text, found.end())
             except _UNREADABLE:
@@ -400,11 +400,11 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401
 
 def _number(value: object) -> TypeGuard[int | float]:
     """Is this a figure? A minimum that never was one is printed as 2**64 - 1 by some versions."""
-    return (type(value) is int or type(value) is float) and value < _NEVER
+    return (type(value) is int or type(value) is float) and -_NEVER < value < _NEVER
 
 
 def _integer(value: object) -> int | None:
-    return value if type(value) is int and value < _NEVER else None
+    return value if type(value) is int and -_NEVER < value < _NEVER else None
 
 
 def _items(value: object) -> list[tuple[str, Any]]:

@@ -21,13 +21,13 @@ _SERVER = re.compile(r"^\s*hostname=.*, fio=fio-(\d[\w.+-]*), ")
 _OPTIONS = re.compile(r"^\s*(?P<name>\S.*): \(g=(?P<group>\d{1,18})\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
 _JOB = re.compile(
     r"^\s*(?P<name>\S.*): \(groupid=(?P<group>\d{1,18}), jobs=(?P<jobs>\d{1,18})\): err=\s*(?P<error>-?\d{1,18})"
-    r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d{1,18})(?:: (?P<time>.*?))?(?: +(?:<|#|//).*)?$"
+    r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d{1,18})(?:: (?P<time>.*?))?(?:(?<! ) +(?:<|#|//).*)?$"
 )
 _NEW = re.compile(
     r"^\s*(read|write|trim|mixed)\s*: IOPS=\s*(\S+), BW=\s*(\S+) \((\S+)\)\s*\((\S+)/\s*(\d{1,18})msec\)(?:[;\s].*)?$"
 )
 _OLD = re.compile(  # up to 2.0.15 with blanks inside: "bw=168205 B/s, iops=41 , runt= 30025msec"
-    r"^\s*(read|write|trim|mixed)\s*: io=\s*([^\s,]+ ?[^\s,]*) ?, bw=\s*([^\s,]+ ?[^\s,]*) ?, iops=\s*([^\s,]+) ?, "
+    r"^\s*(read|write|trim|mixed)\s*: io=\s*+([^\s,]++(?: [^\s,]++)?) {0,2}, bw=\s*+([^\s,]++(?: [^\s,]++)?) {0,2}, iops=\s*+([^\s,]++) ?, "
     r"runt=\s*(\d{1,18}) ?msec(?:\s.*)?$"
 )
 _DIRECTION = re.compile(r"^\s*(read|write|trim|mixed)\s*: ?(?=\S)")
@@ -37,11 +37,11 @@ _FIGURES = re.compile(  # a line of figures, whatever became of it
 _SYNC = re.compile(r"^\s*fsync/fdatasync/\S+:(?:\s.*)?$")
 _TIMES = re.compile(r"^\s*(\S.*?) \((nsec|usec|msec|sec)\)\s*: (?=min=)")
 _PERCENTILES = re.compile(r"^\s*(\S.*?) percentiles \((nsec|usec|msec|sec)\):(?:\s.*)?$")
-_PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th=\[\s*(\d{1,18})\s*\]")
+_PERCENTILE = re.compile(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)th=\[\s*(\d{1,18})\s*\]")
 _BANDWIDTH = re.compile(r"^\s*bw \(\s*([A-Za-z]+)\s*/s\)\s*: (?=min=)")
 _IOPS = re.compile(r"^\s*iops\s*: (?=min=)")
 _SHARES = re.compile(r"^\s*lat \((nsec|usec|msec)\)\s*: (?!min=)")
-_SHARE = re.compile(r"((?:>=)?\d+)=\s*(\d+(?:\.\d+)?)%")
+_SHARE = re.compile(r"((?:>=)?(?<![\d.])\d{1,9})=\s*+(\d{1,9}(?:\.\d{1,9})?)%")
 _CPU = re.compile(r"^\s*cpu\s*: (?=usr=)")
 _DEPTHS = re.compile(r"^\s*(IO depths|submit|complete)\s*: (?=[>=\d])")
 _ISSUED = re.compile(r"^\s*issued\b[^:]*: (.*)$")
@@ -50,14 +50,14 @@ _TARGET = re.compile(r"^\s*latency\s*: (target=(?!0,)\S+, .*depth=\d+)$")
 _STEADY = re.compile(r"^\s*steadystate\s*: attained=(yes|no), bw=(\S+) \(\S+\), iops=([^\s,]+)(.*)$")
 _GROUP = re.compile(r"^\s*Run status group (\d{1,18}) \(all jobs\):(?:\s.*)?$")
 _GROUP_NEW = re.compile(
-    r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d{1,18})-(\d{1,18})msec(?:\s.*)?$"
+    r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), ([^\s-]++)-(\S++) \(\S+\), io=(\S+) \(\S+\), run=(\d{1,18})-(\d{1,18})msec(?:\s.*)?$"
 )
 _GROUP_OLD = re.compile(
     r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d{1,18})msec, maxt=(\d{1,18})msec(?:\s.*)?$"
 )
 _DISKS = re.compile(r"^\s*Disk stats \(read/write\):(?:\s.*)?$")
 _DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)(?:\s.*)?$")
-_PAIR = re.compile(r"([\w]+)=\s*([^\s,<#*]+)")
+_PAIR = re.compile(r"(?<!\w)(\w+)=\s*([^\s,<#*]+)")
 _MESSAGE = re.compile(
     r"^(?:fio|client|fio_file)\b ?(?:\[\d+\])?: \S|^.{0,200}\bterminating on (?:user )?signal"
 )
@@ -236,7 +236,9 @@ class _Reader:
             if self.list:
                 direction, metric, factor = self.list
                 rows += [
-                    (direction, percentile(k), metric, int(v) * factor) for k, v in _PERCENTILE.findall(line)
+                    (direction, which, metric, int(v) * factor)
+                    for k, v in _PERCENTILE.findall(line)
+                    if (which := percentile(k))
                 ]
         elif match := _NEW.match(line):
             self.direction = match[1]

@@ -70,12 +70,12 @@ def _rounded(digits: str, prefix: str, unit: float, *, old: bool) -> Rounded | N
     value = number(digits)
     if value is None:
         return None
-    whole, _, decimals = digits.partition(".")
+    decimals = digits.partition(".")[2]
     half = 0.5 * 10.0 ** -len(decimals)
     if not prefix:
         low, high = value, value + 1
     elif old:
-        low, high = (float(whole), float(whole) + 1) if decimals else (value - 0.5, value + 1)
+        low, high = (value // 1, value // 1 + 1) if decimals else (value - 0.5, value + 1)
     else:
         # a thousandth: what the divisions before the last one cut off
         low, high = value - half, value + (1 if decimals and not decimals.strip("0") else half) + 1e-3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,13 +22,11 @@ _BANNER = re.compile(
 )
 _VERSION = re.compile(r"[-–\s](v\d[\w.-]*|\d+\.\d[\w.-]*)", _I)
 _COMMAND = re.compile(r"^\W*Command line parameters: *(.*)$", _I)
-_LAUNCHER = (
-    r"(?:(?:sudo|time|nohup|numactl|taskset|env|srun|stdbuf|chrt|exec|\w+=\S+)(?: +-\S+| +[\d,-]+)* +)*"
-)
+_LAUNCHER = r"(?:(?:sudo|time|nohup|numactl|taskset|env|srun|stdbuf|chrt|exec|\w+=\S+)(?: +(?:-\S+|[\d,]+[\d,-]*))*+ +)*+"
 _PROMPT = re.compile(  # at the start of a line, behind a prompt, a label or a quotation mark; not in the midst of a sentence
-    r"^(?:[^\"'`“]*[\"'`“]|[\s>*]*(?:\S*[$>%]|\[[^\]]*\] ?[#$]|\S+@\S+[#$%]|[#+]+|[\w. =-]{1,40}[:=])? *)"
+    r"^(?:[^\"'`“]*[\"'`“]|[\s>*]*+(?:\S{0,80}[$>%]|\[[^\]]{0,80}\] ?[#$]|[^\s@]{1,40}@\S{1,80}[#$%]|[#+]+|[\w. =-]{1,40}[:=])? *)"
     + _LAUNCHER
-    + r"(?:[\w.~:-]*[/\\])*(mlc(?:_\w+)?(?:\.exe)?|memlat)[\"']? +(-[-\w][^\"'`“”]*)",
+    + r"(?:[\w.~:-]*+[/\\])*(mlc(?:_\w+)?(?:\.exe)?|memlat)[\"']? +(-[-\w][^\"'`“”]*)",
     _I,
 )
 _BUFFER = re.compile(
@@ -51,7 +49,7 @@ _VERBOSE_CELL = re.compile(
     r"^\W*Numa node\s+(\d{1,18})\s+\(core\s+\d+\)\s+measuring latency to memory on numa node\s+(\d{1,18})", _I
 )
 _LABELLED = re.compile(
-    r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:?\s+([^\s\"'<(#*]+)(?=[\s\"'<(#*]|$)"
+    r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)(?:\s*+:)?\s++([^\s\"'<(#*]+)(?=[\s\"'<(#*]|$)"
     r"[\"']*(?:\s*(?:[^\d\s].*)?)$",
     _I,
 )
@@ -59,13 +57,13 @@ _LABELLED_TIGHT = re.compile(r"^(\W*(?:ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-
 _LOADED_HEAD = re.compile(r"^\W*Inject(?:ion|ed)?\s(?=.*\bBandwidth\b)", _I)
 _TRAFFIC_LINE = re.compile(r"^\W*Using (.+?) traffic type", _I)
 _THREADS_LINE = re.compile(r"^\W*Using (all the threads|only one thread) from each core", _I)
-_NOTES: Final[tuple[tuple[re.Pattern[str], type[int] | type[float] | type[str]], ...]] = (
+_NOTES: Final[tuple[tuple[re.Pattern[str], Callable[[str], Scalar]], ...]] = (
     # the kernel's own notes, whose lines start with "#"
     (re.compile(r"^# load threads: (?P<threads>\d{1,18})\b"), int),
     (re.compile(r"^# load threads: \d+, on CPUs (?P<load_cpus>\S+)"), str),
     (re.compile(r"^# latency thread: CPU (?P<latency_cpu>\d{1,18})\b"), int),
     (re.compile(r"^# latency thread: .*(?P<access>random|sequential) order"), str),
-    (re.compile(r"^# .*one turn takes (?P<delay_turn_ns>[\d.]+) ns here"), float),
+    (re.compile(r"^# .*one turn takes (?P<delay_turn_ns>\S+) ns here"), number),
 )
 _UNIT_LINE = re.compile(r"Bandwidths are in .*?\(1 ([KMGT]i?)B/s(?:ec)? *= *(\d[\d,]{0,18}) Bytes/s", _I)
 _UNIT = re.compile(r"\b([kKMGT]i?B)/s(?:ec)?\b")
@@ -117,8 +115,8 @@ _MAY_SAY = having(
     *("delay", "will take", "ratio"),
 )
 _RULE = re.compile(r"[\W_]*+")
-_PROSE = re.compile(r"[^\W\d_]{3,}\W+(?:\S+\W+)?[^\W\d_]{3,}")
-"""Two words of letters: a sentence, a heading, another tool's command. What looks like figures below it may be another table's."""
+_WORD = re.compile(r"(?<!\w)[^\W\d_]{3,}")
+"""Of letters. Two of them are a sentence, a heading, another tool's command. What looks like figures below it may be another table's."""
 _NOTICES: Final = (
     (re.compile(r"Unable to (?:modify prefetchers|access mlcdrv)", _I), "no_msr"),
     (re.compile(r"enabling random access for latency", _I), "random_access"),
@@ -316,7 +314,7 @@ class Reader:
             run.facts["buffer_per_thread"] = bool(match[2])
         elif match := _PROMPT.search(line):
             before, quote, _ = line.partition('"')
-            label = re.sub(r"[\W_]*command[\W_]*$", "", before, flags=_I).strip() if quote else ""
+            label = re.sub(r"(?<![\W_])[\W_]*command[\W_]*$", "", before, flags=_I).strip() if quote else ""
             heading = label or self.heading
             self._forget_head()
             self.heading = heading
@@ -518,7 +516,7 @@ class Reader:
                 run.unread.append(line.strip())
             elif not last:
                 self.aside.append(line.strip())
-        elif self.section and run.tables.get(self.section) and _PROSE.search(line):
+        elif self.section and run.tables.get(self.section) and len(_WORD.findall(line)) > 1:
             self.aside = self.aside or []
 
     def _damaged(self, run: Run, words: Sequence[str]) -> bool:
@@ -576,10 +574,11 @@ class Reader:
 
 def _noted(line: str) -> dict[str, Scalar]:
     return {
-        name: kind(word)
-        for pattern, kind in _NOTES
+        name: value
+        for pattern, read in _NOTES
         if (match := pattern.search(line))
         for name, word in match.groupdict().items()
+        if (value := read(word)) is not None
     }
 
 

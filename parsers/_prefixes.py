@@ -31,11 +31,11 @@ _LOGGED: Final = re.compile(
 _COMMENT: Final = re.compile(r"[ \t]*(?://+|;+|--|%+|\*|!|\+|::|REM|dnl)(?: |$)")
 _CONSTANT: Final = re.compile(
     r" *(?=[^\s:|]*\d)(?:\[[^\]\n]{1,60}\](?:<\w+>)?|[\w.@/-]{1,60})(?::| +\||\t) ?"  # n001: …, bench-1  | …, parallel --tag
-    r"|\[(?:pod/)?[\w./-]*\d[\w./-]*\] "  # kubectl --prefix
+    r"|\[(?:pod/)?(?=[^\d\]]*+\d)[\w./-]++\] "  # kubectl --prefix
     r"|│ ?"  # a box drawn around it
 )
 _HOST: Final = re.compile(
-    r" *(?:(?P<host>[\w.@/-]{1,60})(?::| +\|)(?: |$)|(?P<tag>[\w.@/-]*[A-Za-z][\w.@/-]*)\t|\[(?:pod/)?(?P<pod>[\w./-]*[A-Za-z][\w./-]*)\] "
+    r" *(?:(?P<host>[\w.@/-]{1,60})(?::| +\|)(?: |$)|(?P<tag>(?=[^A-Za-z\s]*+[A-Za-z])[\w.@/-]++)\t|\[(?:pod/)?(?P<pod>(?=[^A-Za-z\]\s]*+[A-Za-z])[\w./-]++)\] "
     r"|\[(?:\d{1,9},)?(?P<rank>\d{1,9})\](?:<std(?:out|err)>:?)? ?)"
 )  # pdsh, srun -l, docker compose; parallel --tag; kubectl --prefix; mpirun -l and --tag-output
 _NUMBERED: Final = re.compile(r" *(\d{1,7})[\t:]")  # cat -n, grep -n

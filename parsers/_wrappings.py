@@ -28,7 +28,7 @@ _LINE_ENDS: Final = re.compile(r"<br\b[^<>]*>|</(?:p|div|tr|li|h[1-6]|pre|blockq
 _TAG: Final = re.compile(rf"</?(?:{_TAGS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
 
 _STRINGS: Final = re.compile(r'\[\s*"')
-_FIGURE: Final = re.compile(r"^.*\S.*[\s=,]\d.*$", re.MULTILINE)
+_FIGURE: Final = re.compile(r"^[^\S\n]*+\S.*[\s=,]\d.*$", re.MULTILINE)
 _DECIMAL: Final = re.compile(r"^[^\n]*\d\.\d\d[^\n]*$", re.MULTILINE)
 _LINE_KEYS: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
 

@@ -387,7 +387,7 @@ def _direction(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
 
 def _typed(command: str) -> Mapping[str, Scalar]:
     """Return the options of a command line; `--iodepth=1/4/8` stands for several commands and is none."""
-    tight = re.sub(r"\s*=\s*", "=", re.sub(r"(--?)\s+(?=[a-z])", r"\1", command))
+    tight = re.sub(r"(?<!\s)\s*=\s*", "=", re.sub(r"(--?)\s+(?=[a-z])", r"\1", command))
     found = re.findall(r"(?:^|\s)--?([a-z]\w*)(?:=(\S+))?", tight)
     return {
         f"option.{name}": value or "1" for name, value in found if not re.fullmatch(r"\w+(?:/\w+)+", value)

@@ -132,9 +132,9 @@ _LOCALISED: Final[Mapping[str, str]] = {
     "CPUファミリー": "CPU family",
     "ステッピング": "Stepping",
 }
-_FIELD = re.compile(r"^(\s*)([^\s:：][^:：\t]*?) ?[:：](?:\s+(\S.*?))?\s*$")
+_FIELD = re.compile(r"^(\s*+)([^\s:：][^:：\t]*?) ?[:：](?:\s++(\S(?:.*\S)?))?\s*$")
 _TIGHT_FIELD = re.compile(
-    r"^(\s*)([^\s:：][^:：\t]*?) ?[:：](\S.*?)\s*$"
+    r"^(\s*+)([^\s:：][^:：\t]*?) ?[:：](\S(?:.*\S)?)\s*$"
 )  # a long localised name leaves no blank
 _NODE = re.compile(
     r"^NUMA node(\d{1,18}) CPU\(s\)$|^NUMA-Knoten(\d{1,18}) CPU\(s\)$|^NUMA 节点(\d{1,18}) CPU$|^NUMAノード ?(\d{1,18}) CPU$"
@@ -145,9 +145,7 @@ _CACHE_SIZE = re.compile(r"([\d.,]+) ?([KMG])(?:i?B)?|(\d{1,18})(?: (?:bytes|B))
 _INSTANCES = re.compile(r"\((\d{1,18}) instances?\)$")
 _PARSABLE_HEAD = re.compile(r"^# ?(CPU(?:,[\w:() ]*)+)$", re.IGNORECASE)
 _PARSABLE_ROW = re.compile(r"^[\w.:-]*(?:,[\w.:-]*)+$")
-_TABLE_HEAD = re.compile(
-    r"^\s*CPU(?:\s+(?:NODE|SOCKET|CORE|BOOK|DRAWER|CLUSTER|L1d?[\w:]*|ONLINE|\w*MHZ|\w+))+\s*$"
-)
+_TABLE_HEAD = re.compile(r"^\s*+CPU(?:\s++(?:L1d?[\w:]*+|\w++))++\s*$")
 _CACHE_HEAD = re.compile(r"^\s*NAME\s+ONE-SIZE\s+ALL-SIZE\b")
 _MOST_COLUMNS: Final = 200
 _BEGINS: Final = frozenset({"Architecture", "CPU op-mode(s)"})

@@ -56,9 +56,11 @@ def numbers(column: Sequence[Scalar]) -> list[float]:
 
 def whole(cell: Scalar) -> int | None:
     """Return the whole number of a cell, None for what is none: 8, 8.0 and "8" give 8; "4k", 0.5 and nan give None."""
+    if isinstance(cell, str) and ("_" in cell or not cell.isascii()):
+        return None  # numbers to Python alone
     try:
         value = float(cell) if isinstance(cell, str | int | float) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return int(value) if math.isfinite(value) and value == int(value) else None
 

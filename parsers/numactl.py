@@ -68,7 +68,7 @@ _DISTANCES = re.compile(r"^[^\w-]*(\d{1,18}):((?:[ \t]+\d{1,18})+)" + _NOTE)
 _TITLE = re.compile(r"^\s*node distances:")
 _SHOW = re.compile(
     r"^\s*(policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred|interleavemask|interleavenode"
-    r"|weighted interleave)[:=] *(.*?)\s*$"
+    r"|weighted interleave)[:=]\s*+(\S(?:.*\S)?)?\s*$"
 )
 _COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:available:|node )", re.MULTILINE)
 _ANY = re.compile("")  # no line of numactl's begins with "#"
@@ -80,7 +80,7 @@ _LIKE_ONE_OF_OURS = re.compile(r"^[^\w-]*(?:node +\d+|available:|\d+:(?:[ \t]+\d
 _RECOGNISE = re.compile(
     r"^[^\w\n]*(?:available: +\d+ nodes? *\(|node +(?:\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
     r"|distances:[^\n]*\n[^\w\n]*node(?:[ \t]+\d+)+\s))"
-    r"|^[ \t]*policy: \w+[^\n]*\n\s*preferred node: |^No NUMA support available on this system"
+    r"|^[ \t]*policy: \w[^\n]*\n\s*preferred node: |^No NUMA support available on this system"
     rf"|^[ \t]+node\d[^\n]*\n\s*(?:{_COUNTERS})\s+\d",
     re.MULTILINE,
 )

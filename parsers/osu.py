@@ -76,8 +76,9 @@ _NAMES: Final = (
     (r"Operation", "operation", "", 0.0),
 )
 _COUNTS: Final = frozenset(("size", "iterations"))
+_LONGEST_HEAD: Final = 1000
 _NAME = re.compile("|".join(f"({pattern})" for pattern, *_ in _NAMES))
-_TITLE = re.compile(r"^#\s*OSU (?P<name>\S.*?)(?:\s+v(?P<version>\d[\w.]*))?$")
+_TITLE = re.compile(r"^#\s*OSU (?P<name>\S.*?)(?:(?<!\s)\s+v(?P<version>\d[\w.]*))?$")
 _BARE_TITLE = re.compile(  # a page shows "# …" as a heading, without its mark
     r"^OSU (?P<name>(?:MPI|OpenSHMEM|UPC|NCCL|RCCL|XCCL)\S* \S.*?(?:Test|Benchmark))(?:\s+v(?P<version>\d[\w.]*))?$"
 )
@@ -199,6 +200,8 @@ def _columns(line: str) -> tuple[tuple[str, str, float], ...]:
 
     Heads of barriers have no `#` (osu_ibarrier), and pastes lose it.
     """
+    if len(line) > _LONGEST_HEAD:
+        return ()
     columns: list[tuple[str, str, float]] = []
     rest = " ".join(line.removeprefix("#").split())
     while rest:

@@ -63,12 +63,12 @@ _HPCC_SINGLE = re.compile(
     r"^\W*Single STREAM (Copy|Scale|Add|Triad) ([MG]B)/s +(\S+)(?:\s+[^\d\s].*)?\s*$", _I
 )
 _HPCC_SUMMARY = re.compile(r"^\W*((?:Star|Single)STREAM)_(Copy|Scale|Add|Triad)=(\S+)(?:\s+[^\d\s].*)?\s*$")
-_HEAD = re.compile(r"^\W*Function\s+(?:Best\s+)?Rate\s*\(?\s*([kMGT]i?B)/s(?:ec)?\)?(.*)$", _I)
+_HEAD = re.compile(r"^\W*Function\s+(?:Best\s+)?Rate\s*+\(?\s*+([kMGT]i?B)/s(?:ec)?\)?(.*)$", _I)
 _COLUMN = re.compile(
     r"(Avg|Min|Max|RMS)\s+time(?:\s*\(s(?:ec)?\))?|\S+(?: (?!(?:Avg|Min|Max|RMS)\b)\S+)*", _I
 )
 _ROW = re.compile(
-    r"^[\s>*|]*([A-Za-z][\w-]*)\s*(:?)\s+(\S.*)$"
+    r"^[\s>*|]*+([A-Za-z][\w-]*+)(?:\s*+(:))?\s++(\S.*)$"
 )  # blanks at its end are no word: none is looked for
 _RULE = re.compile(r"^\s*[-=_*]{5,}\s*$")
 _MAY_SAY = having(
@@ -147,7 +147,7 @@ _COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:Function|Copy|Scale|Add|Triad)\b", re
 _RECOGNISE = re.compile(
     r"^[^\w\n]*(?:STREAM\w* version \$ ?Revision"
     r"|pinsweep stream \d"
-    r"|Function[\s|]+(?:Best\s+)?Rate\s*\(?\s*[kMGT]i?B/s"
+    r"|Function[\s|]+(?:Best\s+)?Rate\s*+\(?\s*+[kMGT]i?B/s"
     r"|Begin of (?:Star|Single)STREAM section|(?:Star|Single)STREAM_Copy=)",
     _I | re.MULTILINE,
 )

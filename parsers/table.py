@@ -46,7 +46,7 @@ METRICS: Final[Mapping[str, Metric]] = {}
 _COLUMN = re.compile(
     r"(?P<settings>(?:[^\s:,\[\]]+:)*)(?P<name>[A-Za-z_]\w*)(?:\.(?P<statistic>[\w.>=]+))?(?:\[(?P<unit>[^\]]*)\])?"
 )
-_BETWEEN: Final = (r"\s*\|\s*", r"\s*\t\s*", r"\s{2,}", r"\s+")
+_BETWEEN: Final = (r"(?<!\s)\s*\|\s*", r"(?<!\s)\s*\t\s*", r"\s{2,}", r"\s+")
 _LIKE_A_ROW = re.compile(r"[|\s]*[\d.]+(?:[|\s]+[\d.]+)+[|\s]*$")
 _COUNTED: Final = {"document": 0, "job": 0, "run": 1, "table": 0}
 """Labels that count runs or tables of a text: a table is one of each."""
@@ -257,7 +257,7 @@ def typed_command(line: str, program: re.Pattern[str]) -> str:
 
     It names the program, and gives it an option or is given its environment.
     """
-    for pattern in (r"`([^`]+)(?:`|$)", r'["“]([^"”]+)["”]', r"^\s*(?:\S*[$>#%]\s+)?(\S.*)$"):
+    for pattern in (r"`([^`]+)(?:`|$)", r'["“]([^"“”]+)["”]', r"^\s*(?:\S*[$>#%]\s+)?(\S.*)$"):
         for match in re.finditer(pattern, line):
             words = match[1].strip()
             named = program.search(words)

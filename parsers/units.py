@@ -107,7 +107,7 @@ def size_text(value: float) -> str:
 
 def share_of(text: str) -> float | None:
     """Read a percentage: `3%`, `3 %` and `3` are 0.03. None unless it is above 0 and below 100."""
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*%?", text.strip())
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%?", text.strip())
     share = float(found[1]) / 100 if found else 0.0
     return share if 0 < share < 1 else None
 

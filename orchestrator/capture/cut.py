@@ -21,10 +21,12 @@ from parsers.text import clean, decode
 OPTION_FACT: Final = "option."
 """Facts of a parser whose name starts so are options of the run that printed the text."""
 
-_HEADS: Final = re.compile(r"^\s*(?:# +)?(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S|^[^\n]*\bCommand\b", re.IGNORECASE)
-_PROMPT: Final = re.compile(r"^\s*(?:# +)?(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S")
+_HEADS: Final = re.compile(
+    r"^\s*(?:# +)?(?:\S*[$>]|\++|[^\s@]+@\S+[#$%])\s+\S|^[^\n]*\bCommand\b", re.IGNORECASE
+)
+_PROMPT: Final = re.compile(r"^\s*(?:# +)?(?:\S*[$>]|\++|[^\s@]+@\S+[#$%])\s+\S")
 _HEADING: Final = re.compile(
-    r"^[ \t]*(?:#{2,6} +(\S.{0,80})|={2,}>? *(\S.{0,80}?) *<?={2,}|\*\*(\S.{0,80})\*\*:?|\(?(?:[a-z]|\d{1,2})[.)] +(\S.{0,80}))$"
+    r"^[ \t]*(?:#{2,6} +(\S.{0,80})|={2,}+>? *+(\S.{0,80}?) {0,9}<?={2,}|\*\*(\S.{0,80})\*\*:?|\(?(?:[a-z]|\d{1,2})[.)] +(\S.{0,80}))$"
 )
 _GATHERED: Final = re.compile(
     r"^(-{15,16}|:{14})\n(?P<name>\S{1,80}(?: \(\d+\))?)\n\1$|^(?P<host>\S{1,80}) \| [A-Z]+!? \| rc=\d+ >>$",
@@ -235,5 +237,5 @@ def _prompt() -> re.Pattern[str]:
     """What stands before a command: a shell's prompt, or the # of root's before what can be a command of ours."""
     programs = "|".join(filter(None, (taken(name).program for name in parser_names())))
     return re.compile(
-        rf"^(?:\S*[$>]|\++|\S+@\S+[#$%]|#(?= *(?:\./|sudo|mpi|numactl|OMP_|{programs})))\s+(?P<command>\S.*)$"
+        rf"^(?:\S*[$>]|\++|[^\s@]+@\S+[#$%]|#(?= *(?:\./|sudo|mpi|numactl|OMP_|{programs})))\s+(?P<command>\S.*)$"
     )

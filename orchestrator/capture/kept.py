@@ -198,7 +198,7 @@ def _items(item: Captured, asked: IntakeOptions, notes: dict[str, int]) -> Itera
 
 def _lines(command: str) -> str:
     """Return what was typed in several lines as one, as a shell takes it: an end of a line ends a command, unless it is escaped."""
-    return re.sub(r"\s*\n\s*", " ; ", command.replace("\\\n", " ").strip())
+    return re.sub(r"(?<!\s)\s*\n\s*", " ; ", command.replace("\\\n", " ").strip())
 
 
 def _item(

@@ -25,7 +25,7 @@ _WIDEST: Final = 1000
 """Characters of a row."""
 
 _RULE: Final = re.compile(r"[\s|:+=-]*")
-_BETWEEN: Final = re.compile(r"\s*\|\s*|\s*\t\s*|\s{2,}")
+_BETWEEN: Final = re.compile(r"(?<!\s)\s*\|\s*|(?<!\s)\s*\t\s*|\s{2,}")
 _CELL: Final = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kmgt]?i?b?%?", re.IGNORECASE)
 
 

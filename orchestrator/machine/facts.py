@@ -151,7 +151,7 @@ class MemoryModule:
 
 
 _SENTENCE: Final = re.compile(
-    r"(\d+) (?:× (\d+ [kMGT])B(?: ([^\d,][^,]*?))?(?: (\d+) (?:MT/s|MHz))?|slots? empty)(?=, |$)"
+    r"(?<!\d)(\d{1,9}) (?:× (\d{1,9} [kMGT])B(?: ([^\d,][^,]{0,80}?))?(?: (\d{1,9}) (?:MT/s|MHz))?|slots? empty)(?=, |$)"
 )
 
 

@@ -217,9 +217,10 @@ def _plain(value: object) -> str:
 
 def _loops(text: str) -> Iterator[tuple[Level, str]]:
     """Say which loops of what was typed run over words that a shell takes as they are, where a range was meant."""
-    for loop, words in re.findall(
-        r"\b(for\s+\w+\s+in\s+(seq\s[^;\n]*?|\d+\.\.\d+))\s*(?:[;\n]|\bdo\b)", text
+    for found in re.findall(
+        r"\b(for\s+\w+\s+in\s+(seq\s[^;\n]{0,200}?|\d+\.\.\d+\s*+))(?:[;\n]|\bdo\b)", text
     ):
+        loop, words = map(str.strip, found)
         listed = words.split()
         times = f"{len(listed)} times" if len(listed) > 1 else "once"
         meant = f"$({words})" if words.startswith("seq") else f"{{{words}}}"
