@@ -98,21 +98,15 @@ class Distribution:
         """Return how many repeats alone have a mode, whatever its share; 0 of one that they make together, their own peaks lying elsewhere."""
         return sum(any(_alike(own, mode) for own in _modes(buckets, self.step)) for buckets in self.by_run)
 
-    def peaks_about(self, mode: Mode) -> list[float]:
-        """Return where the repeats have peaks (ns) of which no mode is nearer than this one, from the fastest."""
-        return sorted(
-            own.at
-            for buckets in self.by_run
-            for own in _modes(buckets, self.step)
-            if min(self.modes, key=lambda one: abs(math.log(own.at / one.at))) == mode
-        )
-
 
 HOLLOW = "Dotted curve, empty bars"
 """How hollow marks look where distributions are drawn: `reports.draw.vega`."""
 
 _FEWEST = 10
 """Samples of a mode."""
+
+LEAST = 0.02
+"""Share of a mode."""
 
 
 def _alike(a: Mode, b: Mode) -> bool:
@@ -123,7 +117,7 @@ def _alike(a: Mode, b: Mode) -> bool:
 @functools.cache
 def _modes(buckets: tuple[Bucket, ...], step: float) -> tuple[Mode, ...]:
     few = _FEWEST / max(1, sum(b.n for b in buckets))  # as a share: less is a handful of samples and no peak
-    return tuple(formulas.modes(buckets, least=max(0.02, few), step=step))
+    return tuple(formulas.modes(buckets, least=max(LEAST, few), step=step))
 
 
 def pooled(
@@ -457,8 +451,8 @@ def over_repeats(value: Spread | None) -> str:
 
 def modes_text(d: Distribution) -> str:
     """Return "20.0 ns, 78 %; 50.0 ns, 22 %, in 1 of 3 repeats": three repeats apart make three modes, too; "22 % around 50.0 ns, where no repeat has a
-    peak" of one that they make together; and whether the shares are those of each repeat. A single mode is "one"."""
-    if len(d.modes) < 2:
+    peak" of one that they make together; and whether the shares are those of each repeat. A single mode that is nearly all is "one"."""
+    if len(d.modes) == 1 and d.modes[0].share > 1 - LEAST:
         return ", ".join(
             [
                 "one",
@@ -468,7 +462,7 @@ def modes_text(d: Distribution) -> str:
     in_all = all(d.in_repeats(mode) == len(d.by_run) for mode in d.modes)
     told = [_mode_in_repeats(mode, d) for mode in d.modes]
     differ = in_all and not d.steady_modes
-    return "; ".join([*told, *(["the shares differ between repeats"] if differ else [])])
+    return "; ".join([*told, *(["the shares differ between repeats"] if differ else [])]) or "none"
 
 
 def _mode_in_repeats(mode: Mode, d: Distribution) -> str:

@@ -31,9 +31,7 @@ RANK = 40
 METHODS = (
     "Tails: the repeats’ buckets are added up for the picture and its modes; buckets are at most 1 % wide. A quantile is the "
     "median over the repeats of what poke prints of each run; it is given where at least ten samples lie beyond it. The time per "
-    "turn of a loop is the median sample through its turns. What a mode most likely is: of an array of at most 3/4 of a cache, of which "
-    "the next smaller one holds less than half, that cache; what takes the same operation within a fifth of as long, the same; a buffered read of a file below 20 µs and half of the median direct one, the page cache; within "
-    "3 × of the median direct read, the device."
+    "turn of a loop is the median sample through its turns. A mode reaches from valley to valley; what is below 2 % is none."
 )
 
 
@@ -44,13 +42,12 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
     key_numbers: list[KeyNumber] = []
     accesses: list[AccessTime] = []
     every: list[Distribution] = []
-    others = _poke_modes.known(runs if len(runs) <= _MANY else ())
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         read = _read(members)
         found = read.distributions
         every += [replace(d, buckets=(), by_run=()) for d in found]  # which are large
         if found and (not read.totals or any(d.n > _HANDFUL for d in found)):
-            figures.append(_figure(sweep, members, read, others))
+            figures.append(_figure(sweep, members, read))
             key_numbers += _key_numbers([d for d in found if not d.hollow])
             accesses += _access_times(found)
         if summed := _totals(sweep, members, read.totals):
@@ -210,7 +207,7 @@ def _noun(found: Sequence[Distribution]) -> str:
     return nouns.pop() if len(nouns) == 1 else "sample"
 
 
-def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Known) -> Figure:
+def _figure(sweep: str, runs: Sequence[Run], read: _Read) -> Figure:
     found = read.distributions
     told = [d for d in found if not d.hollow] or found
     subject = _with_buckets(_subject(told))
@@ -246,11 +243,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
     sub += wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)
     sub += wording.not_drawn(len(found), len(chosen), "curve")
     sub += _without_histogram(subject, beside, found)
-    modes = (
-        _poke_modes.title(name, subject, others)
-        or _poke_modes.loop_title(name, subject, others)
-        or titles.modes(name, subject.steady_modes)
-    )
+    modes = titles.modes(name, subject.steady_modes)
     return Figure(
         id=f"tail-{sweep}",
         of=sweep,
@@ -270,7 +263,7 @@ def _figure(sweep: str, runs: Sequence[Run], read: _Read, others: _poke_modes.Kn
         sub=sub,
         panels=tuple(panels),
         key=tuple(Key(name=d.name, colour=colours[d.name]) for d in chosen) if len(chosen) > 1 else (),
-        tables=tuple(filter(None, [_poke_modes.table(beside, others)])),
+        tables=tuple(filter(None, [_poke_modes.table(beside)])),
         numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found), metric="latency"),),
         runs=tuple(_tails.runs_of(found)),
         metric="latency",

@@ -701,8 +701,8 @@ def modes(
 
     The buckets are merged into logarithmic ones, `per_decade` to a decade. Neighbouring peaks are one where the valley between
     them is above half of the lower one, or where they are three steps of the clock (`step`, ns) apart or less: a coarse clock
-    makes a peak of each of its values. What is smaller than `least` joins the peak across its higher valley. A mode reaches
-    from valley to valley, so the shares add up to 1.
+    makes a peak of each of its values. A mode reaches from valley to valley. What is smaller than `least` is in none, so the shares add up to
+    1 at most.
     """
     merged = merge(buckets, per_decade)
     if not merged:
@@ -722,21 +722,19 @@ def modes(
         joins = [
             (min(heights[a.stop - 1], heights[b.start]), i)
             for i, (a, b) in enumerate(itertools.pairwise(spans))
-            if _one(heights, a, b)
-            or at(_peak(heights, b)) - at(_peak(heights, a)) <= 3 * step
-            or sum(heights[a.start : a.stop]) < least * total
-            or sum(heights[b.start : b.stop]) < least * total
+            if _one(heights, a, b) or at(_peak(heights, b)) - at(_peak(heights, a)) <= 3 * step
         ]
         if not joins:
             break
         _, i = max(joins)
         spans[i : i + 2] = [range(spans[i].start, spans[i + 1].stop)]
+    spans = [span for span in spans if sum(heights[span.start : span.stop]) >= least * total]
     edges = [[10 ** ((i + index[0]) / per_decade) for i in (span.start, span.stop)] for span in spans]
     own: list[list[Bucket]] = [[] for _ in spans]
     place = {i + index[0]: of for of, span in zip(own, spans, strict=True) for i in span}
     for bucket in buckets:
-        if bucket.n:
-            place[_log_index(bucket, per_decade)].append(bucket)
+        if bucket.n and (of := place.get(_log_index(bucket, per_decade))) is not None:
+            of.append(bucket)
     return [_mode(of, low, high, total) for of, (low, high) in zip(own, edges, strict=True)]
 
 

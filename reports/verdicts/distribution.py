@@ -214,9 +214,11 @@ def _modes(runs: Sequence[_Columns], middles: Array, counts: Array, n_a: int) ->
         for low, high, n in zip(*(column.tolist() for column in columns), strict=True):
             together[low, high] = together.get((low, high), 0) + int(n)
     found = modes([Bucket(*ends, n) for ends, n in together.items()])
-    starts = np.searchsorted(middles, [mode.low for mode in found[1:]])
-    below = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))[:, [0, *starts, len(middles)]]
-    shares = np.diff(below, axis=1) / below[:, -1:]
+    lows, highs = (
+        np.searchsorted(middles, ends) for ends in ([m.low for m in found], [m.high for m in found])
+    )
+    below = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
+    shares = (below[:, highs] - below[:, lows]) / below[:, -1:]
     of_a, of_b = (np.median(own, axis=0).tolist() for own in np.split(shares, [n_a]))
     return tuple(
         ModeShares(at=mode.at, low=mode.low, high=mode.high, a=a, b=b)

@@ -202,37 +202,7 @@ def modes_of(make: Any, path: Path, *repeats: list[float]) -> tuple[Figure, Tabl
     for samples in repeats:
         maker.add("s", "poke", options, make.poke_text(samples, target="file", size=64 * 10**6))
     (figure,) = (f for f in poke.chapter(load([maker.write()])).figures if f.id.startswith("tail-"))
-    return figure, next(t for t in figure.tables if "Of the data" in t.columns)
-
-
-def test_modes_of_a_loop_are_told_without_caches(make: Any, tmp_path: Path) -> None:
-    """Two columns of dashes, under a caption about caches and direct reads."""
-    maker = make.Maker(tmp_path / "a.db")
-    took = [1e6 * (1 + 0.001 * (i % 9)) for i in range(3000)] + [9e6 * (1 + 0.001 * (i % 9)) for i in range(1000)]  # fmt: skip
-    options = {"target": "compute", "loop": "sine", "iterations": 1000}
-    for _ in range(2):
-        maker.add("s", "poke", options, make.poke_text(took, target="compute", op="sine"))
-    figures = poke.chapter(load([maker.write()])).figures
-    (table,) = [t for f in figures for t in f.tables if "Most likely" in t.columns]
-
-    assert table.columns == ("Histogram", "Mode", "Share", "Most likely")
-    assert [row[2] for row in table.rows] == ["75 %", "25 %"]
-    assert "cache" not in table.caption
-    (tail,) = [
-        f for f in figures if f.id.startswith("tail-")
-    ]  # it was "two speeds, 1 ms and 9 ms", above that table
-    assert tail.title == "Sine: 1.00 ms; in 25 % other work had the CPU for a while"
-
-
-def test_of_a_cache_with_two_modes_each_is_a_part_of_what_it_held(make: Any, tmp_path: Path) -> None:
-    """Of a file that was all in the page cache: "page cache, 97 %, 62 MB" and "page cache, 3 %, 1.9 MB", each "how much it held"."""
-    _, table = modes_of(make, tmp_path / "a.db", *[[200.0] * 970 + [900.0] * 30 for _ in range(2)])
-
-    assert [row[3] for row in table.rows] == [
-        "page cache",
-        "page cache, as the 201 ns; nothing tells why it is slower",
-    ]
-    assert "share × size, the part that was found there, in all modes of the cache together" in table.caption
+    return figure, next(t for t in figure.tables if "Share" in t.columns)
 
 
 def test_modes_that_each_are_one_repeat_are_no_hit_rate(make: Any, tmp_path: Path) -> None:
@@ -240,38 +210,18 @@ def test_modes_that_each_are_one_repeat_are_no_hit_rate(make: Any, tmp_path: Pat
     figure, table = modes_of(make, tmp_path / "a.db", [1000.0] * 1000, [80_000.0] * 1000)
 
     shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [(row["Most likely"], row["In repeats"], row["Of the data"]) for row in shown] == [
-        ("–", "1 of 2", "–")
-    ] * 2
+    assert [(row["Share"], row["In repeats"]) for row in shown] == [("50 %", "1 of 2")] * 2
     assert (
         figure.numbers[0].rows[0][-1] == "1.00 µs, 50 %, in 1 of 2 repeats; 80.4 µs, 50 %, in 1 of 2 repeats"
     )
 
 
-def test_a_mode_that_each_repeat_has_is_explained_whatever_another_is(make: Any, tmp_path: Path) -> None:
-    """ "not in each repeat" stood as what 160 ns most likely are, the median of every repeat: 40 ns were missing in one."""
-    both = [1000.0] * 100 + [80_000.0] * 900
-    _, table = modes_of(make, tmp_path / "a.db", [80_000.0] * 1000, both)
-
-    shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [(row["Most likely"], row["In repeats"]) for row in shown] == [
-        ("–", "1 of 2"),
-        ("the device", "2 of 2"),
-    ]
-    assert table.caption.endswith(". What not each repeat has is not explained")
-
-
-def test_modes_whose_shares_differ_are_explained_and_of_no_cache(make: Any, tmp_path: Path) -> None:
+def test_modes_whose_shares_differ_say_so(make: Any, tmp_path: Path) -> None:
     figure, table = modes_of(
         make, tmp_path / "a.db", *[[1000.0] * n + [80_000.0] * (1000 - n) for n in (100, 500)]
     )
 
-    shown = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert [(row["Most likely"], row["Of the data"]) for row in shown] == [
-        ("page cache", "–"),
-        ("the device", "–"),
-    ]
-    assert "In repeats" not in table.columns
+    assert [row[2:] for row in table.rows] == [("30 %", "2 of 2"), ("70 %", "2 of 2")]
     assert figure.numbers[0].rows[0][-1].endswith("; the shares differ between repeats")
 
 
@@ -339,23 +289,6 @@ def test_a_clock_that_is_looked_at_every_10_ns_has_steps_of_10_ns(make: Any, tmp
 
     figure = poke.chapter(results).figures[0]
     assert "the timer’s own cost in it (20 ns, in steps of 10 ns)" in re.sub(r"\s", " ", figure.sub)
-
-
-def test_what_is_not_told_from_the_timer_is_no_cache(make: Any, tmp_path: Path) -> None:
-    """ "L1" stood at reads of 30 ns, 30 ns of which the timer took."""
-    maker = make.Maker(tmp_path / "a.db")
-    maker.topology = "pack:1 numa:1(memory=8GB) l3:1(size=32MB) l1d:1(size=32kB) core:2 pu:1"
-    for size, took in ((1000, (21.0, 31.0)), (64 * 10**6, (300.0, 300.0))):
-        samples = [took[0]] * 750 + [took[1]] * 250
-        options = {"target": "memory", "bytes": size, "op": "read"}
-        for _ in range(2):
-            maker.add("s", "poke", options, make.poke_text(samples, size=size), axes=("bytes",), place="local", relation="local")  # fmt: skip
-
-    figures = poke.chapter(load([maker.write()])).figures
-    (table,) = [t for f in figures for t in f.tables if "Most likely" in t.columns]
-
-    said = {row[0]: {r[3] for r in table.rows if r[0] == row[0]} for row in table.rows}
-    assert said["memory, 1 kB"] == {"not told from the timer"}
 
 
 @pytest.mark.parametrize(

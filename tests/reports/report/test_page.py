@@ -883,8 +883,7 @@ def test_modes_are_labelled_with_their_shares(make: Any, tmp_path: Path) -> None
     built = build.build(load([maker.write()]))
 
     (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
-    held = "6.0 % of the reads hit the page cache, so it held 490 MiB"  # the post: 6 %, about 500 MB
-    assert figure.title == f"File, 8 GiB: {held}"
+    assert figure.title.startswith("File, 8 GiB: four speeds, ")
     tail, histogram, *_ = (p.wide["datasets"] for p in figure.panels)
     marks = sorted(histogram["notes"], key=lambda row: row["x"])
     said = [row["text"] for row in marks if "%" in row["text"] and "under" not in row["text"]]
