@@ -367,6 +367,7 @@ def _cell(
     site = machine.site
     try:
         placement = None
+        unbound: tuple[str, ...] = ()
         if place is not None:
             threads, processes = tool.shape(cell.options)
             placement = known.resolved(place, threads, processes)
@@ -375,8 +376,11 @@ def _cell(
                     "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl);"
                     " --unpinned measures all the same, and marks each number"
                 )
-            placement = _bindable(placement, site)
+            requested, placement = placement, _bindable(placement, site)
+            if placement is not requested:
+                unbound = (f"memory is not bound: {site.memory_refusal()}; this machine has one NUMA node",)
         command = tool.command(cell, placement, site, program)
+        command = replace(command, notes=(*command.notes, *unbound))
         needed = sum(file.size_bytes for file in command.scratch)
         room = machine.free_scratch_bytes
         if needed and room is not None and needed > room:
