@@ -166,10 +166,15 @@ def _ask(
 
     `sent`: what a host's command gets by stdin. A host that prints more than `most` bytes has its ssh ended.
     """
+    if not commands:
+        return {}
+    limiter, ssh = planted.which("prlimit"), planted.which("ssh")
+    if not (limiter and ssh):
+        raise UserError("--via ssh", "needs ssh, and prlimit of util-linux", "install them, or --via slurm")
     config = os.environ.get(CONFIG)
-    # the kernel ends a process that writes a file beyond the limit
+    # the kernel ends a process that writes a file beyond the limit; known_hosts may be larger than an answer
     argv = [
-        planted.which("prlimit") or "prlimit", f"--fsize={most}", "--core=0", "--", planted.which("ssh") or "ssh", *(["-F", config] if config else []),
+        limiter, f"--fsize={_FETCH_BYTES}", "--core=0", "--", ssh, *(["-F", config] if config else []),
         "-oBatchMode=yes", f"-oConnectTimeout={_CONNECT_S}", "-oServerAliveInterval=5", "-oServerAliveCountMax=2",
         "-oForwardAgent=no", "-oForwardX11=no",
     ]  # fmt: skip
@@ -183,12 +188,12 @@ def _ask(
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
                 return None, ""
-            if done.returncode == -signal.SIGXFSZ:
+            if done.returncode == -signal.SIGXFSZ or printed.tell() > most:
                 return 255, f"its answer is larger than {most >> 10} KiB"
             printed.seek(0)
-            text = ssh_text.answer(printed.read().decode("utf-8", "replace"))
             errors.seek(0)
-            return done.returncode, text or errors.read().decode("utf-8", "replace")
+            text = ssh_text.answer(printed.read().decode("utf-8", "replace"))
+            return done.returncode, text or errors.read(_ANSWER_BYTES).decode("utf-8", "replace")
 
     with ThreadPoolExecutor(_FANOUT) as pool:
         return dict(zip(commands, pool.map(answer, commands), strict=True))
