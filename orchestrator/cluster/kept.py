@@ -23,6 +23,7 @@ class Kept:
     disturbed: int = 0  # of those done
     sessions: int = 0
     ended: bool = False  # the last session came to its end
+    started_utc: str = ""  # of the last session, by the host's clock
     failure: str = ""  # "disk: exit status 1: fio: No space left on device"
     nothing: str = ""  # why no cell could run
     traits: Mapping[str, str] = field(default_factory=dict)  # what it was measured with: "fio" → "3.33"
@@ -78,6 +79,7 @@ def of(found: Progress, *, allow_misplaced: bool = False) -> Kept:
         disturbed=sum(status == "disturbed" for status, _ in found.last.values()),
         sessions=found.sessions,
         ended=found.ended,
+        started_utc=found.started_utc,
         failure=failures[-1] if failures else "",
         nothing="" if found.cells else nothing,
         traits={

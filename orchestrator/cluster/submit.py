@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.kept import Kept
 from orchestrator.cluster.slurm import GLANCE_S, Slurm
 from orchestrator.cluster.states import State
-from orchestrator.cluster.traits import Difference, differences
+from orchestrator.cluster.traits import Difference, clocks, differences
 
 _SETTLES_S: Final = 10.0
 _LOOK_S: Final = 2.0, 30.0
@@ -93,6 +94,7 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
             raise
         problem = str(error)
     refused = folder.refused(sweep)
+    now = datetime.datetime.now(datetime.UTC).isoformat()
     return View(
         sweep=sweep,
         states=tuple(
@@ -107,7 +109,10 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
             )
             for host in sweep.hosts
         ),
-        differences=differences({host: one.traits for host, one in found.items()}),
+        differences=(
+            *differences({host: one.traits for host, one in found.items()}),
+            *clocks({host: one.started_utc for host, one in found.items()}, sweep.created_utc, now),
+        ),
         nodes=nodes,
         jobs=jobs,
         kept=found,

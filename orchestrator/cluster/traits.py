@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ FACTS: Final = {
 }  # fmt: skip
 """The facts of a session by which equal hosts may differ, with their words."""
 
+CLOCK: Final = "clock"
+_CLOCK_S: Final = 300.0
 _SKIPPED: Final = "skipped: "
 
 
@@ -28,6 +31,8 @@ class Difference:
     @property
     def text(self) -> str:
         """Return "fio 3.33, others 3.36", "fio 3.33; 5 of 10 hosts: 3.36"."""
+        if self.what == CLOCK:
+            return f"{self.what} is wrong: a session began at {self.here}, but the sweep at {self.others}"
         if self.here.startswith(_SKIPPED):
             return f"{self.what} {self.here}"
         if _SKIPPED in self.others:
@@ -76,6 +81,23 @@ def differences(traits: Mapping[str, Mapping[str, str]]) -> tuple[Difference, ..
             for value, hosts in groups.items()
         ]
     return tuple(found)
+
+
+def clocks(sessions: Mapping[str, str], begun: str, now: str) -> tuple[Difference, ...]:
+    """Return the hosts of which the last session began before their sweep, or later than now. All times are UTC in ISO 8601."""
+
+    def is_wrong(started: str) -> bool:
+        try:
+            first, time, last = map(datetime.datetime.fromisoformat, (begun, started, now))
+            return (first - time).total_seconds() > _CLOCK_S or (time - last).total_seconds() > _CLOCK_S
+        except (ValueError, TypeError):  # no time, or one without a zone
+            return False
+
+    return tuple(
+        Difference(hosts=(host,), what=CLOCK, here=started, others=begun)
+        for host, started in sessions.items()
+        if is_wrong(started)
+    )
 
 
 def _skips(traits: Mapping[str, str]) -> bool:

@@ -24,6 +24,7 @@ class Progress:
     skipped: Mapping[str, str]  # sweep → why a cell of it cannot run here
     sessions: int
     ended: bool  # the last session came to its end
+    started_utc: str  # of the last session
     facts: Mapping[str, Any]  # of the last session
     programs: Mapping[str, Mapping[str, Any]]
     pinsweep: str = ""  # its version, in the last session
@@ -69,15 +70,16 @@ def _progress(path: Path, db: sqlite3.Connection) -> Progress:
             raise database.Damaged(path, "a run is of a point that is not there")
         if last.get((cell, repeat), ("", ""))[0] != "ok":
             last[cell, repeat] = str(status), str(reason or "")
-    ended, facts, programs, pinsweep, host = db.execute(
-        "SELECT ended_utc, facts, programs, pinsweep_version, host FROM session ORDER BY session DESC LIMIT 1"
-    ).fetchone() or ("", "{}", "{}", "", "")
+    started, ended, facts, programs, pinsweep, host = db.execute(
+        "SELECT started_utc, ended_utc, facts, programs, pinsweep_version, host FROM session ORDER BY session DESC LIMIT 1"
+    ).fetchone() or ("", "", "{}", "{}", "", "")
     return Progress(
         cells=cells,
         last=last,
         skipped={str(s): str(r) for s, r in db.execute("SELECT sweep, reason FROM skipped ORDER BY sweep, point DESC")},
         sessions=int(db.execute("SELECT count(*) FROM session").fetchone()[0]),
         ended=bool(ended),
+        started_utc=str(started),
         facts=dict(json.loads(facts)),
         programs={str(name): dict(about) for name, about in json.loads(programs).items()},
         pinsweep=str(pinsweep),

@@ -48,10 +48,10 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     return says
 
 
-def begun(where: Path, hosts: list[str], *words: str, user: str = "bench") -> Sweep:
+def begun(where: Path, hosts: list[str], *words: str, user: str = "bench", created_utc: str = "") -> Sweep:
     sweep = Sweep(
         id="3f9a12bc", folder=str(where), via="slurm", hosts=tuple(hosts), experiments={"rate.yaml": folder.digest(EXPERIMENT)},
-        words=words, user=user, version=__version__, python="/opt/pinsweep/bin/python",
+        words=words, user=user, created_utc=created_utc, version=__version__, python="/opt/pinsweep/bin/python",
     )  # fmt: skip
     folder.make(sweep, {"rate.yaml": EXPERIMENT}, "")
     return sweep
@@ -318,6 +318,23 @@ def test_another_pinsweep_on_a_host_is_named(
     slurm("", "")
 
     assert f"  differs        n2  pinsweep 0.0.9, others {__version__}" in called("status", "acc").stdout
+
+
+def test_a_clock_that_is_far_off_is_named(
+    pinsweep: Cli, called: Cli, slurm: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "rate.yaml").write_text(EXPERIMENT)
+    assert pinsweep("run", "rate.yaml", "-o", "one.db", "--allow-disturbed").returncode == 0
+    sweep = begun(tmp_path / "acc", ["n1", "n2"], created_utc="2026-01-02T03:04:05+00:00")
+    for host in sweep.hosts:
+        shutil.copy(tmp_path / "one.db", sweep.result(host))
+    with sqlite3.connect(sweep.result("n2")) as db:
+        db.execute("UPDATE session SET started_utc = '2025-12-31T03:04:05+00:00'")
+    slurm("", "")
+
+    found = json.loads(called("status", "acc", "--format", "json").stdout)["differences"]
+
+    assert [(one["hosts"], one["what"]) for one in found] == [(["n2"], "clock")]
 
 
 @pytest.mark.parametrize("allowed", [False, True])

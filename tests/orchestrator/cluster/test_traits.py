@@ -34,3 +34,19 @@ def test_a_session_is_its_facts_and_its_programs() -> None:
     )
 
     assert found == {"kernel": "6.1", "fio": "3.36", "stream": "?", "memory": "skipped: no room"}
+
+
+def test_a_session_before_its_sweep_or_later_than_now_is_of_a_wrong_clock() -> None:
+    sessions = {
+        "n1": "2026-11-28T09:04:00+00:00",
+        "n2": "2026-11-26T09:00:00+00:00",
+        "n3": "2026-11-29T09:00:00+00:00",
+    }
+
+    found = traits.clocks(sessions | {"n4": "?"}, "2026-11-28T09:05:00+00:00", "2026-11-28T12:00:00+00:00")
+
+    assert [(d.hosts, d.what, d.here) for d in found] == [
+        (("n2",), "clock", sessions["n2"]),
+        (("n3",), "clock", sessions["n3"]),
+    ]
+    assert traits.clocks(sessions, "", "2026-11-28T12:00:00+00:00") == ()
