@@ -556,6 +556,7 @@ def show_run(path: Path, number: int) -> str:
         f"disturbed  {run.disturbance}: {'a warm-up is in no number' if record.warm_up else 'that was allowed, and its numbers are used (D1)'}"
         if run.disturbance and record.status == "ok"
         else "",
+        "disturbed  not known: too short to judge" if run.is_too_short else "",
         f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",
         f"program    {naming.program_name(run)}",
         f"taken in   {record.started_utc}; when it ran, for how long and how it ended is not recorded"

@@ -59,6 +59,9 @@ LATE_LEAST_S: Final = 0.5
 FEW_TICKS: Final = 3 * TICK_S
 """/proc/stat counts in steps of TICK_S: less than three of them may be none."""
 
+UNSEEN_SHARE: Final = 0.1
+"""Of one CPU: what others may have of a run, unseen, if it is long enough to be judged."""
+
 SIGMAS: Final = 3.0
 STORAGE_BYTES: Final = 1 << 20
 """From here on a run works with storage, and the kernel's threads work for it."""
@@ -133,6 +136,11 @@ def _foreign_limit_s(changes: Changes, run: Watched) -> float:
         shares = [min(1.0, cpu.user_s / wall_s) for cpu in own]
         limit_s = max(limit_s, SIGMAS * math.sqrt(sum(p * (1 - p) for p in shares) * wall_s * TICK_S))
     return limit_s
+
+
+def is_too_short(elapsed_s: float, cpus: int) -> bool:
+    """Tell whether others may have had a tenth of a CPU of a run without being seen: below 0.3 s on one CPU, 0.6 s on four."""
+    return 0 < elapsed_s < FEW_TICKS * math.sqrt(cpus) / UNSEEN_SHARE
 
 
 def _stopped(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (rules are called alike)

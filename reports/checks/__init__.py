@@ -123,6 +123,7 @@ NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
         "a place of each run, on whose CPUs other work is looked for,",
         lambda run: run.placed or not run.record.counters,
     ),
+    "length": ("a run time of 0.3 s × √CPUs", lambda run: not run.is_too_short),
 }
 """What a session may not have recorded: in words, and how a run tells whether its own has."""
 

@@ -151,17 +151,20 @@ def coverage(results: Results) -> str:
     applied = [check for check in checks() if not check.tool or check.tool in results.tools]
     runs = {tool: results.good(tool) for tool in results.tools}
     every = [run for own in runs.values() for run in own]
-    blind: dict[str, list[str]] = {}
+    blind: dict[tuple[str, int], list[str]] = {}
     for check in applied:
         for what, is_known in map(NEEDS.__getitem__, check.needs):
-            if not all(map(is_known, runs.get(check.tool, every))):
-                blind.setdefault(what, []).append(check.id)
+            if unknown := sum(not is_known(run) for run in runs.get(check.tool, every)):
+                blind.setdefault((what, unknown), []).append(check.id)
     disturbed = sum(run.record.status == "disturbed" for run in results.runs)
     if disturbed and not every:
         return "Of docs/audit.md D1 and D2 alone judge runs that something else disturbed"
     said = f"The checks of docs/audit.md were applied to {fmt.plural(len(every), 'run')}"
     said += f", D1 and D2 alone to {fmt.plural(disturbed, 'disturbed one')}" if disturbed else ""
-    lacking = [f"without {what} {fmt.words(ids)} could not judge everything" for what, ids in blind.items()]
+    lacking = [
+        f"without {what} {fmt.words(ids)} could not judge {fmt.plural(unknown, 'run')}"
+        for (what, unknown), ids in blind.items()
+    ]
     return "; ".join([said, *lacking])
 
 

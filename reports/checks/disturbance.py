@@ -22,7 +22,7 @@ _ALLOWED = (
 _STOPPED = "unless it still runs, start the same `pinsweep run` again: it goes on, and repeats them."
 
 
-@check("D1", "warn", needs=("counters", "place"), is_of_runs=True)
+@check("D1", "warn", needs=("counters", "place", "length"), is_of_runs=True)
 def disturbed(results: Results) -> Iterator[Fault]:
     """runs that something else disturbed
 

@@ -73,7 +73,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "run": record.run_id, "file": run.file, "host": run.host, "session": run.session.session, **named(run.cell),
         "repeat": record.repeat, "attempt": record.attempt, "warm_up": record.warm_up, "status": run.state,
         "reason": record.reason or run.unreadable or None,
-        "disturbances": disturbances_of(record), "counted": counted(record),
+        "disturbances": disturbances_of(record), "too_short_to_judge": run.is_too_short, "counted": counted(record),
         "cpus": list(record.placement.cpus) if record.placement else [],
         "program": run.program_started, "started_utc": record.started_utc, "wall_s": None if run.captured else record.wall_s,
         "exit_code": record.exit_code, "signal": record.signal,

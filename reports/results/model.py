@@ -32,6 +32,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self
 
 from orchestrator.model import STATUSES, Alias, Cell, Group, RunRecord, Skipped, listed
+from orchestrator.run.disturbance import is_too_short
 from orchestrator.run.outcome import MOST_REPEATS
 from orchestrator.store.result_file import Session, StoredExperiment
 from orchestrator.tools import get_tool, tool_names
@@ -193,6 +194,13 @@ class Run:
         if self.record.status == "disturbed":
             return told or self.record.reason or "something else used the machine"
         return told
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether it was placed, and too short for its counters to show what disturbed it; nothing did so far as is known."""
+        cpus = self.record.placement.cpus if self.record.placement else ()
+        elapsed_s = float(self.record.counters.get("elapsed_s", 0.0))
+        return bool(cpus) and not self.disturbance and is_too_short(elapsed_s, len(cpus))
 
     @property
     def version(self) -> str:

@@ -96,6 +96,7 @@ RUN: Final[dict[str, Schema]] = {
     "status": STATUS,
     "reason": null(text("Why it is not ok.")),
     "disturbances": DISTURBANCES,
+    "too_short_to_judge": flag("It was too short for its counters to show what disturbed it."),
     "counted": COUNTED,
     "cpus": listed(integer("A PU, by the kernel's number."), "Where it was placed; []: nowhere."),
     "program": text("The program that was started."),

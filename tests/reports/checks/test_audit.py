@@ -1292,8 +1292,8 @@ def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: P
     assert last.level == "ok"
     assert last.subject == (
         "The checks of docs/audit.md were applied to 1 run; "
-        "without the memory modules (root’s to read, where the firmware lists them) S2 could not judge everything; "
-        "without a place of each run, on whose CPUs other work is looked for, D1 could not judge everything."
+        "without the memory modules (root’s to read, where the firmware lists them) S2 could not judge 1 run; "
+        "without a place of each run, on whose CPUs other work is looked for, D1 could not judge 1 run."
     )
     assert "do not vouch" in last.text
 

@@ -23,8 +23,10 @@ from orchestrator.store.result_file import ResultFile
 from parsers import get_parser
 from parsers.errors import UserError
 from reports import numbers, show
+from reports.checks.audit import coverage
 from reports.checks.doubts import of_results
 from reports.export.long_text import lines
+from reports.export.record import of_run
 from reports.export.tables import export, table
 from reports.results import levels, model
 from reports.results.described import abouts
@@ -830,3 +832,26 @@ def test_cells_that_a_text_calls_alike_are_told_apart_by_what_was_asked_for(
     assert told == {
         ("read", "read", "1000"), ("write", "write", "1000"), ("read", "none", "0"), ("write", "none", "0")
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "reasons", "too_short"),
+    [
+        (0.59, [], True),
+        (0.61, [], False),
+        (0.59, [{"id": "foreign", "text": "others"}], False),
+        (None, [], False),
+    ],
+)
+def test_a_run_on_four_cpus_is_judged_from_0_6_s_on(
+    make: Any, tmp_path: Path, elapsed_s: float | None, reasons: list[dict[str, str]], too_short: bool
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    counters = {"elapsed_s": elapsed_s, "reasons": reasons} if elapsed_s else {}
+    maker.add("s", "stream", {"threads": 4}, make.stream_text(20e3, 4), place="local", counters=counters)
+
+    results = load([maker.write()])
+
+    assert [run.is_too_short for run in results.runs] == [too_short]
+    assert [one["too_short_to_judge"] for one in map(of_run, results.runs)] == [too_short]
+    assert ("D1 could not judge 1 run" in coverage(results)) is (too_short or not elapsed_s)
