@@ -91,7 +91,7 @@ def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
         sha256=now,
         stand_in=bool(record.get("stand_in")),
         env=module.own_library(path) if hasattr(module, "own_library") else {},
-        helpers={helper: str(file["path"]) for helper, file in record.get("files", {}).items()},
+        helpers={helper: file["path"] for helper, file in record.get("files", {}).items() if "path" in file},
         notes={key: str(record[key]) for key in ("mpi", "script") if key in record},
     )
 
