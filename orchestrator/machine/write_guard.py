@@ -18,6 +18,7 @@ from typing import Final
 
 from orchestrator.machine import devices
 from orchestrator.machine.devices import IDENTIFYING, UNKNOWN, Block, System
+from orchestrator.machine.safe_files import follow, other_writers
 from parsers.errors import PinsweepError, UserError
 
 SHOWN_USES: Final = 3
@@ -92,9 +93,19 @@ def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
 
     Raises UserError if it is no device that can be allowed, is in use, or if that cannot be found out.
     """
-    real = os.path.realpath(path)
+    try:
+        real = str(follow(Path(path)))
+    except OSError as error:
+        raise UserError(
+            "--allow-write", f"{path}: {error.strerror}", "name the device by its node in /dev"
+        ) from error
     try:
         number, node = _block_device(real, path, kernel)
+        with contextlib.suppress(OSError):  # an imagined machine has no such folder
+            if why := other_writers(Path(real).parent):
+                raise _Refused(
+                    f"another user could exchange {path}: {why}", "name the device by its node in /dev"
+                )
         _refuse_used(number, node, path, kernel)
         return real, _identity(number, path, kernel)
     except _Refused as refused:

@@ -33,6 +33,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from orchestrator.machine.near_files import near_files
+from orchestrator.machine.safe_files import follow
 from orchestrator.model import (
     AS_NEW,
     Alias,
@@ -654,7 +655,7 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
     try:
         if path.exists() and not path.is_file():
             raise UserError(str(path), "is not a file", "name a file with -o")
-        folder = Path(os.path.realpath(path)).parent
+        folder = follow(path).parent
         folders.make(folder)
         if not os.access(folder, os.W_OK):
             raise UserError(str(path), *folders.refused(path, folder))

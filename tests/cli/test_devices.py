@@ -282,6 +282,25 @@ def test_a_character_device_under_a_better_name_is_refused(
     assert answer(str(node)) == f"{node} is a character device, and not one of an NVMe namespace"
 
 
+def test_a_node_that_another_user_could_exchange_is_refused(
+    loop: Loop, answer: Callable[[str], str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    make_node(folder / "disk", stat.S_IFBLK, Path(loop()).stat().st_rdev)
+    for mode, refused in ((0o755, False), (0o777, True), (0o1777, False)):
+        folder.chmod(mode)
+        assert ("another user could exchange" in answer(str(folder / "disk"))) is refused
+    os.chown(folder, 12345, 12345)
+    assert "another user could exchange" in answer(str(folder / "disk"))
+
+    link = tmp_path / "link"
+    link.symlink_to(loop())
+    assert answer(str(link)) == ""
+    os.chown(link, 12345, 12345, follow_symlinks=False)
+    assert "is a link of the user 12345" in answer(str(link))
+
+
 class TestBeforeEachRun:
     """The node is ours, so that a name can be given to another device, as a new disk takes over /dev/sdb."""
 
