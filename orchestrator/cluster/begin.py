@@ -109,7 +109,8 @@ def refuse_other(sweep: Sweep, wanted: Wanted) -> None:
         raise UserError(
             sweep.folder, f"is a sweep of {sweep.user}, whose jobs nobody else can start", f"pinsweep status {sweep.folder} shows it"
         )  # fmt: skip
-    folder.refuse_foreign(Path(sweep.folder), "log", folder.JOB, folder.NAME, *sweep.experiments)
+    results = (f"{host}.db" for host in sweep.hosts)
+    folder.refuse_foreign(Path(sweep.folder), "log", folder.JOB, folder.NAME, *sweep.experiments, *results)
     if folder.is_copy(sweep):
         raise UserError(
             sweep.folder,

@@ -198,7 +198,8 @@ def refuse_foreign(folder: Path, *names: str) -> None:
             continue
         if about.st_uid not in safe_files.trusted_users():
             owner = safe_files.user_name(about.st_uid)
-            raise UserError(str(path), f"belongs to the user {owner}", "begin a new sweep with -o")
+            hint = f"if you trust its contents: chown {os.geteuid()} {shlex.quote(str(path))}; else begin a new sweep with -o"
+            raise UserError(str(path), f"belongs to the user {owner}", hint)
         if stat.S_ISLNK(about.st_mode):
             raise UserError(str(path), "is a link", "begin a new sweep with -o")
         if writer := safe_files.other_writer(about):

@@ -15,6 +15,8 @@ import pytest
 
 from orchestrator.cluster import folder, kept
 from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.home import Home
+from parsers.errors import UserError
 from tests.conftest import Cli
 from tests.waits import until
 
@@ -73,6 +75,27 @@ def test_what_could_not_come_home_stays_and_is_taken_by_the_next_job(pinsweep: C
     found = kept.read(shared)
     assert found is not None
     assert found.complete
+
+
+@pytest.mark.parametrize("plant", ["link", "fifo"])
+def test_nothing_is_sent_through_what_others_have_put_there(tmp_path: Path, plant: str) -> None:
+    """As root on a node: the victim became a database, or the job waited for a reader for ever."""
+    local, shared, victim = tmp_path / "local" / "n1.db", tmp_path / "n1.db", tmp_path / "victim"
+    local.parent.mkdir()
+    victim.write_text("precious")
+    with sqlite3.connect(local) as db:
+        db.execute("CREATE TABLE t (x)")
+    for path in (tmp_path / ".n1.db.part", shared):
+        path.symlink_to(victim) if plant == "link" else os.mkfifo(path)
+    home = Home(local, shared)
+
+    with pytest.raises(UserError, match="cannot be read"), home:
+        pass
+    home.send()
+
+    assert victim.read_text() == "precious"
+    assert shared.is_file()
+    assert not shared.is_symlink()
 
 
 def test_what_cannot_be_read_here_is_kept_and_the_rest_is_gone_on_with(pinsweep: Cli, tmp_path: Path) -> None:

@@ -179,12 +179,13 @@ def test_an_edited_copy_is_refused(sweep: Sweep, tmp_path: Path, name: str) -> N
         gone_on(acc, Wanted(version="0.2.0"))
 
 
-@pytest.mark.parametrize("name", [".", "log", "job.sh", "sweep.json", "a.yaml"])
+@pytest.mark.parametrize("name", [".", "log", "job.sh", "sweep.json", "a.yaml", "n1.db"])
 @pytest.mark.parametrize("change", ["chmod g+w", "chmod o+w", "chown 12345", "mv -T -t {}.link"])
 def test_a_folder_that_another_user_may_have_changed_starts_no_job(
     sweep: Sweep, tmp_path: Path, name: str, change: str
 ) -> None:
     acc = made(sweep, tmp_path / "acc")
+    acc.result("n1").touch()
     path = acc.path(name)
     if change.startswith("mv"):
         path.rename(tmp_path / "there")
