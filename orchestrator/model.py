@@ -144,8 +144,9 @@ class Cell:
         return tuple(axis for axis in self.axes if axis not in self.apart)
 
     def describe(self) -> str:
-        """Return `iodepth=4 bs=4k place=local`, for people."""
-        return " ".join(f"{k}={_short(v)}" for k, v in self._axes()) or ONE_CELL
+        """Return `iodepth=4 bs=4k place=local`, one line for people."""
+        text = " ".join(f"{k}={_short(v)}" for k, v in self._axes()) or ONE_CELL
+        return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
     def _axes(self) -> list[tuple[str, Any]]:
         values = {**self.options, "place": self.place.name if self.place else None, **self.apart}

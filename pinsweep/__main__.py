@@ -124,7 +124,7 @@ def _run() -> int:
         from pinsweep import groups, usage
 
         if isinstance(error, groups.NoCommand) and error.ctx:
-            _say(error.ctx.get_help())
+            _say(*error.ctx.get_help().splitlines())
             _answer(usage.told(error).records())
             return 2
         return _told(usage.told(error))

@@ -6,7 +6,7 @@
     redraw   the last line of a terminal, in the place of what it was
 
 Names, reasons and outputs come from tools, hosts, files and experiments: they are shown, and the terminal obeys nothing in them
-(`reports.text.plain`). `raw` alone, for `pinsweep show --raw`, prints what a tool printed, byte for byte.
+(`reports.text.plain`). In a pipe or a file `raw`, for `pinsweep show --raw`, gives what a tool printed byte for byte.
 
 An answer that cannot be written is an error. What is said beside it is not: a sweep goes on, and keeps its results, where the
 terminal has gone or the disk with its log is full.
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from parsers.errors import PinsweepError
-from reports.text.plain import plain
+from reports.text.plain import plain, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,8 +99,9 @@ def tell(text: str, where: Screen) -> None:
 def say(
     text: str = "", *, err: bool = False, nl: bool = True, fg: str | None = None, bold: bool | None = None
 ) -> None:
-    """Print lines for people; colours only on a terminal. Raises PinsweepError if an answer cannot be written."""
-    styled = click.style(plain(text), fg=fg, bold=bold) if (fg or bold) and _has_styles() else plain(text)
+    """Print lines for people, with `err` one line; colours only on a terminal. Raises PinsweepError if an answer cannot be written."""
+    shown = printable(text) if err else plain(text)
+    styled = click.style(shown, fg=fg, bold=bold) if (fg or bold) and _has_styles() else shown
     if not err:
         _answer(styled, nl=nl)
         return
@@ -136,8 +137,8 @@ def data(text: str, *, nl: bool = False) -> None:
 
 
 def raw(output: bytes) -> None:
-    """Print what a tool printed. Raises PinsweepError if it cannot be written."""
-    _answer(output, nl=False)
+    """Print what a tool printed, on a terminal as `say`. Raises PinsweepError if it cannot be written."""
+    _answer(plain(output.decode("utf-8", "replace")) if sys.stdout.isatty() else output, nl=False)
 
 
 def redraw(line: str) -> None:

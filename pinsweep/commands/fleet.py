@@ -243,7 +243,8 @@ def _say_how_to_confirm(
     from reports.fleet.confirm import commands
 
     text = commands(report, [*(str(path.absolute()) for path in results), *options], way)
-    say(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
+    for line in f"\n{text}".split("\n") if text else ["nothing is suspicious: nothing to confirm"]:
+        say(line, err=form == "json")
 
 
 def _say_more(report: Report, sweep: Sweep | None, before: Report | None) -> None:

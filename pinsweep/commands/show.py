@@ -19,7 +19,7 @@ from pinsweep.terminal import raw as raw_bytes
 )
 @click.argument("result", type=_options.FILE, shell_complete=complete.results)
 @click.argument("run", type=int, required=False)
-@click.option("--raw", is_flag=True, help="Print what the run printed, byte for byte.")
+@click.option("--raw", is_flag=True, help="Print what the run printed, in a pipe or a file byte for byte.")
 @click.option("--stderr", is_flag=True, help="With --raw: its standard error instead.")
 @click.option(
     "--logs", is_flag=True, help="With --raw: the log files that it left (fio's write_lat_log) instead."

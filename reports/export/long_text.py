@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 from parsers.measurement import Heads, Numbered, Parsed, Table
 from reports.results.convicted import Guilty
 from reports.results.model import Long, Results
+from reports.text.plain import csv_text
 
 DOUBTED: Final = "doubted_by"
 """The column, behind the program's, of the checks that doubt a cell; a user's own option of that name keeps it."""
@@ -199,6 +200,7 @@ _SPECIAL: Final = re.compile(r'[",\r\n]')
 
 
 def _quoted(text: str) -> str:
+    text = csv_text(text)
     doubled = text.replace('"', '""')
     return f'"{doubled}"' if _SPECIAL.search(text) else text
 

@@ -12,6 +12,7 @@ from parsers.errors import UserError
 from parsers.measurement import Parsed, Scalar
 from reports.text import format as fmt
 from reports.text.json_text import json_text
+from reports.text.plain import csv_text
 
 FORMS = ("table", "json", "csv")
 
@@ -62,10 +63,10 @@ def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
     labels = list(dict.fromkeys(label for _, parsed in texts for label in parsed.measurements.columns[:-3]))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", *labels, "metric", "unit", "value"])
+    rows: list[list[Scalar]] = [["file", *labels, "metric", "unit", "value"]]
     for name, parsed in texts:
-        for row in parsed.measured():
-            writer.writerow([name, *map(row.get, labels), row.metric, row.unit, row.value])
+        rows += [[name, *map(row.get, labels), row.metric, row.unit, row.value] for row in parsed.measured()]
+    writer.writerows([csv_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return out.getvalue()
 
 

@@ -16,6 +16,7 @@ from reports.results import model
 from reports.results.convicted import Guilty
 from reports.results.load import Watched, load
 from reports.text import format as fmt
+from reports.text.plain import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,11 +79,17 @@ def pieces(
         return lines(results, [tool] if tool else results.tools, guilty, "csv" if form == "csv" else "json")
     frame = table(results, tool, "wide" if shape == "wide" else "long", guilty)
     if form == "csv":
-        return iter([frame.to_csv(index=False, lineterminator="\n")])
+        return iter([csv_of(frame)])
     if form == "json":
         text = frame.to_json(orient="records", lines=False, force_ascii=False, double_precision=15)
         return iter([text, "\n"])
     return _parquet(frame)
+
+
+def csv_of(frame: pd.DataFrame) -> str:
+    """Return a frame as CSV."""
+    texts = frame.map(lambda value: csv_text(value) if isinstance(value, str) else value)
+    return texts.rename(columns=csv_text).to_csv(index=False, lineterminator="\n")
 
 
 def _left_out(results: model.Results, tool: str | None, form: str = "") -> str:

@@ -73,7 +73,7 @@ def make(results: Results, made: Document, guilty: Guilty, template: Path | None
         files[f"figures/{figure.label}.pdf"] = pdf.picture(drawn)
         files[f"figures/{figure.label}.png"] = figures.png(drawn, figure.width_mm, figure.trace)
     frame = tables.table(results, None, "long", guilty)
-    files["data.csv"] = frame.to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
+    files["data.csv"] = tables.csv_of(frame).encode("utf-8", "replace")
     if snippet := plot.snippet(frame, results):
         files["plot.py"] = snippet.encode()
     for language in languages.values():

@@ -15,6 +15,7 @@ from reports.lab import escape, words
 from reports.lab.model import Column, Document, Part, Table
 from reports.page.templates import Templates, spans
 from reports.text.format import MINUS, NOTHING, THIN, Shown
+from reports.text.plain import csv_text
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ def table_csv(table: Table) -> bytes:
                 cells.append(escape.line(cell))
             else:
                 cells.append(_plain(cell))
-        writer.writerow(cells)
+        writer.writerow(map(csv_text, cells))
     return out.getvalue().encode("utf-8", "replace")
 
 

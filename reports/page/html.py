@@ -104,7 +104,7 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
             name.removesuffix(".html.j2") for name in templates.names() if name.endswith(".html.j2")
         },
     }
-    return unbroken(templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S))
+    return plain(unbroken(templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S)))
 
 
 _SHORT = 20

@@ -55,8 +55,8 @@ class Templates:
         own = [FolderLoader(self.folder)] if self.folder else []
 
         def finalize(value: object) -> object:
-            if escape is None:
-                return plain(value) if type(value) is str else value
+            if escape is None:  # `html` makes the page plain
+                return value
             if hasattr(value, "__html__") or isinstance(value, jinja2.Undefined):
                 return value
             return Markup(escape(str(value)))  # autoescape, in another language than HTML

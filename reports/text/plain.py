@@ -22,6 +22,21 @@ def printable(text: str) -> str:
     return text if text.isprintable() else re.sub(_CONTROL, "\ufffd", text)
 
 
+def csv_text(text: str) -> str:
+    """Return a text for a cell of CSV: as `plain`, and behind an apostrophe if a spreadsheet would take it for a formula."""
+    shown = plain(text)
+    if shown[:1] not in _FORMULA or not shown:
+        return shown
+    try:
+        float(shown)
+    except ValueError:
+        return f"'{shown}"
+    return shown
+
+
+_FORMULA = "=+-@\t\n"
+
+
 def plain(text: str) -> str:
     """Return a text of several lines: as `printable`, but line ends and tabs stay."""
     return text if text.isprintable() else re.sub(_CONTROL_BUT_LINES, "\ufffd", text.replace("\r\n", "\n"))
