@@ -136,6 +136,6 @@ def number_value(text: str) -> int | float | str:
             value = read(text)
         except ValueError:  # or more digits than Python reads
             continue
-        if str(value) == text and value - value == 0:
+        if str(value) == text and value - value == 0 and not (read is int and abs(value) > LARGEST_SIZE):
             return value
     return text

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from orchestrator.experiment.quantities import (
     BYTES,
+    MOST,
     PERCENT_OF,
     Quantity,
     QuantityError,
@@ -34,6 +35,9 @@ from parsers.units import number_value, size_bytes, size_value
 
 MOST_CELLS: Final = 100_000
 """Cells of one sweep. At a second each that is more than a day; more is almost certainly a typo."""
+
+_EXACT: Final = 2.0**53
+"""Whole numbers up to it are exact as float."""
 
 FREE: Final = Option(kind="text", help="an axis of the experiment's own, for the command's placeholders")
 """What an option is that a tool with `OPEN = True` does not know by name."""
@@ -209,7 +213,10 @@ def resolve(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> 
     Raises QuantityError if it cannot be read, Unresolved if this machine does not have it.
     """
     if isinstance(raw, tuple):
-        return (tuple(v for item in raw for v in _resolve_one(name, option, item, numbers)),)
+        values = tuple(v for item in raw for v in _resolve_one(name, option, item, numbers))
+        if len(values) > MOST:
+            raise QuantityError(f"{len(values)} values", f"a list that is one value has {MOST} at most")
+        return (values,)
     values = _resolve_one(name, option, raw, numbers)
     return (values,) if option.inner else values
 
@@ -234,7 +241,8 @@ def _normal(option: Option, value: Any) -> Any:  # noqa: ANN401
             return bool(value)
         case "seconds" | "float" if not isinstance(value, bool):
             number = seconds(value) if isinstance(value, str) else value
-            return int(number) if isinstance(number, float) and number.is_integer() else number
+            whole = isinstance(number, float) and number.is_integer() and abs(number) < _EXACT
+            return int(number) if whole else number
         case "size":
             try:
                 return size_value(size_bytes(str(value)))
@@ -317,7 +325,9 @@ def condition(raw: Any, size: bool) -> tuple[str, int]:  # noqa: ANN401
 
 def program_condition(raw: str) -> tuple[str, str, str]:
     """Read `fio`, or `fio >= 3.20`, as (tool, comparison or "", version or ""). Raises QuantityError."""
-    match = re.fullmatch(r"\s*([a-z][\w-]*)\s*(?:(>=|<=|==|=|>|<)\s*(\d+(?:\.\d+)*))?\s*", raw)
+    match = re.fullmatch(
+        r"\s*([a-z][\w-]*)\s*(?:(>=|<=|==|=|>|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9}){0,9}))?\s*", raw
+    )
     if match is None:
         raise QuantityError(
             f"{raw!r} is not a tool with a version",

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from orchestrator.model import LONGEST_S
 from parsers.errors import list_hint, nearest
 from parsers.units import size_bytes
 
@@ -265,5 +266,8 @@ def seconds(value: str | float) -> float:
     """Read a time: a number is seconds; "90s", "2 min", "1.5 h", "500 ms". Raises QuantityError."""
     match = re.fullmatch(rf"({_NUMBER})\s*({'|'.join(_SECONDS)})?", str(value).strip())
     if isinstance(value, bool) or not match:
-        raise QuantityError(f"{value!r} is not a time", "90, 90s, 2 min, 1.5 h")
-    return float(match[1]) * _SECONDS[match[2] or "s"]
+        raise QuantityError(f"{value!r} is not a time", list_hint(str(value)) or "90, 90s, 2 min, 1.5 h")
+    found = float(match[1]) * _SECONDS[match[2] or "s"]
+    if found > LONGEST_S:
+        raise QuantityError(f"{str(value)[:20]!r} is a longer time than any run", f"at most {LONGEST_S} s")
+    return found

@@ -22,6 +22,8 @@ MOST_CHARACTERS: Final = 1 << 18
 MOST_NODES: Final = 20_000
 """Nodes of a file with its anchors written out: a few hundred bytes of anchors can stand for gigabytes."""
 DEEPEST: Final = 20
+MOST_OF_A_MESSAGE: Final = 500
+"""Characters: a value of a file may be 200 000 long."""
 MOST_MISTAKES: Final = 100
 """After so many the reader gives up: it is not an experiment that it reads."""
 
@@ -241,6 +243,7 @@ class NodeReader:
 
     def wrong(self, where: Node | Mark, key: str, what: str, hint: str = "") -> None:
         mark = where if isinstance(where, Mark) else self.mark(where)
+        what = what if len(what) <= MOST_OF_A_MESSAGE else f"{what[:MOST_OF_A_MESSAGE]}…"
         self._mistakes[Mistake(mark=mark, key=key, what=what, hint=hint)] = None
         if len(self._mistakes) == MOST_MISTAKES:
             raise ExperimentError(self.mistakes)

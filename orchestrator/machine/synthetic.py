@@ -16,7 +16,7 @@ from parsers.errors import UserError
 _ATTRIBUTES = re.compile(r"\(([^()]*)\)")
 
 
-_SIZE = re.compile(r"(\d+)([kKMGT]i?B)?")
+_SIZE = re.compile(r"([0-9]{1,15})([kKMGT]i?B)?")
 
 
 _SIZE_UNITS: Final[Mapping[str, int]] = {
@@ -231,7 +231,7 @@ def _indexes(level: _Level, levels: Sequence[_Level]) -> tuple[int, ...]:
         if len(given) != total or len(set(given)) != total:
             raise wrong
         return given
-    if re.fullmatch(r"\d+\*\d+(:\d+\*\d+)*", text):
+    if re.fullmatch(r"[0-9]{1,6}\*[0-9]{1,6}(:[0-9]{1,6}\*[0-9]{1,6}){0,9}", text):
         loops = [(int(step), int(n)) for step, n in (part.split("*") for part in text.split(":"))]
     else:
         named = [_named_level(word, levels) for word in text.split(":")]

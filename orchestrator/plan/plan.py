@@ -37,6 +37,9 @@ from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_
 from parsers.errors import UserError, nearest
 from parsers.units import size_text, unit_meant
 
+LONGEST_COMMAND = 1 << 20
+"""Characters of a command line with its environment. Linux takes 2 MiB."""
+
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_FLOOR_S = 60.0
 """A run without a `timeout` of its own is ended after a minute and 4 × its estimate, on slow hardware where that is another."""
@@ -381,6 +384,8 @@ def _cell(
                 unbound = (f"memory is not bound: {site.memory_refusal()}; this machine has one NUMA node",)
         command = tool.command(cell, placement, site, program)
         command = replace(command, notes=(*command.notes, *unbound))
+        if (length := sum(map(len, (*command.argv, *command.env.values())))) > LONGEST_COMMAND:
+            raise Refused(f"a command line of {length} characters; {LONGEST_COMMAND} at most")
         needed = sum(file.size_bytes for file in command.scratch)
         room = machine.free_scratch_bytes
         if needed and room is not None and needed > room:

@@ -214,7 +214,16 @@ class ResultFile:
             )
             for stored in cells:
                 cell = stored.cell
-                row = cell.canonical()
+                what = cell.canonical()
+                row = (
+                    cell.point_id, cell.sweep, stored.sweep_title, cell.tool, _options(what["options"]),
+                    None if what["place"] is None else _json(what["place"]), _json(list(cell.axes)),
+                    stored.repeats, stored.experiment, stored.most_repeats,
+                )  # fmt: skip
+                try:
+                    rows.cell(row)  # what cannot be read later makes the whole file unreadable
+                except rows.Strange as error:
+                    raise UserError(experiment.path, f"{cell.describe():.60}: {error}") from None
                 db.execute(
                     "INSERT INTO point (point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment, most_repeats)"
                     " VALUES (?,?,?,?,?,?,?,?,?,?)"
@@ -222,12 +231,8 @@ class ResultFile:
                     " axes = excluded.axes, experiment = excluded.experiment,"
                     " repeats = iif(excluded.repeats, excluded.repeats, repeats),"  # what was asked for before stays so
                     " most_repeats = iif(excluded.repeats, excluded.most_repeats, most_repeats)",
-                    (
-                        cell.point_id, cell.sweep, stored.sweep_title, cell.tool, _options(row["options"]),
-                        None if row["place"] is None else _json(row["place"]), _json(list(cell.axes)),
-                        stored.repeats, stored.experiment, stored.most_repeats,
-                    ),
-                )  # fmt: skip
+                    row,
+                )
             self._ask_no_more(db, cells)
             sweeps = {(item.sweep,) for item in skipped} | {(stored.cell.sweep,) for stored in cells}
             db.executemany("DELETE FROM skipped WHERE sweep = ?", sorted(sweeps))

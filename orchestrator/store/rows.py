@@ -44,7 +44,7 @@ MOST_PARSED: Final = 6_000_000
 """Values in the tables of one run, a list counted as three and a name as four more (`cache`): 350 000 rows of nine columns are as
 much. A list is 60 bytes of memory, a name that nothing else has 160: so none of them is 300 MB."""
 DEEPEST: Final = 12
-LONGEST_WORD: Final = 100_000
+LONGEST_WORD: Final = 1 << 20
 """Characters of a name, a title, a reason."""
 LARGEST: Final = 2**63
 """No number of ours is larger, but those with a point."""

@@ -20,7 +20,7 @@ from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from orchestrator.placement.place import Threads
 from parsers import extensions
 from parsers.errors import UserError
-from parsers.units import size_bytes
+from parsers.units import LARGEST_SIZE, size_bytes
 
 if TYPE_CHECKING:
     from parsers.measurement import Parsed, Scalar
@@ -77,6 +77,8 @@ class Option:
                 return None if isinstance(value, str | int | float) else f"{value!r} is not a text"
             case "mapping":
                 return None if isinstance(value, Mapping) else f"{value!r} is not a mapping"
+        if not -LARGEST_SIZE <= value <= LARGEST_SIZE:
+            return f"{value!r:.20} is too large a number"
         if self.low is not None and value < self.low:
             return f"{value} is less than {self.low:g}"
         if self.high is not None and value > self.high:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from orchestrator.model import Cell, Place, Placement
+from orchestrator.model import LONGEST_S, Cell, Place, Placement
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Problem, Program, Refused, Site
 from parsers.expressions import DIRECTIONS, KEYS, mistakes
@@ -70,6 +70,7 @@ def options() -> Mapping[str, Option]:
         "seconds": Option(
             kind="float",
             low=0,
+            high=LONGEST_S,
             help="how long one run takes, for the plan, which else reckons 1 s until it has run",
         ),
         "env": Option(

@@ -276,7 +276,7 @@ def _unaligned(options: Mapping[str, Any]) -> list[Problem]:
             f"write {options[name]}k for KiB, or set direct: false",
         )
         for name in ("bs", "blocksize")
-        if str(options.get(name, "")).isdecimal() and int(options[name]) % 512
+        if re.fullmatch("[0-9]{1,18}", str(options.get(name, ""))) and int(options[name]) % 512
     ]
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from orchestrator.model import Cell, Place, Placement, ScratchFile
+from orchestrator.model import LONGEST_S, Cell, Place, Placement, ScratchFile
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Ask, Command, Option, Probed, Program, Site, _mpi
 from parsers.units import size_bytes
@@ -76,7 +76,7 @@ def options() -> Mapping[str, Option]:
             choices=("dynamic", "multiple_np", "auto", "off"),
             help="how IMB lowers the repetitions",
         ),
-        "time": Option(kind="float", low=0.01, help="seconds per message size at most"),
+        "time": Option(kind="float", low=0.01, high=LONGEST_S, help="seconds per message size at most"),
         "mem": Option(kind="float", low=0.01, help="GB of buffers per process"),
         "off_cache": Option(kind="text", help="-1 or MB: keep the buffers out of the caches", examples=(-1,)),
         "sync": Option(kind="flag", help="synchronise the processes before each measurement"),
@@ -85,11 +85,13 @@ def options() -> Mapping[str, Option]:
 
 def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
-    if "msglog" in options and not re.fullmatch(r"\d{1,2}(:\d{1,2})?", str(options["msglog"])):
+    if "msglog" in options and not re.fullmatch(r"[0-9]{1,2}(:[0-9]{1,2})?", str(options["msglog"])):
         found.append(("msglog", f"{options['msglog']!r} is not MAX or MIN:MAX, powers of two"))
-    if "iter" in options and not re.fullmatch(r"\d+(,\d+){0,2}", str(options["iter"])):
+    if "iter" in options and not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9}){0,2}", str(options["iter"])):
         found.append(("iter", f"{options['iter']!r} is not N, N,MB or N,MB,N"))
-    if "off_cache" in options and not re.fullmatch(r"-1|\d+(\.\d+)?(,\d+)?", str(options["off_cache"])):
+    if "off_cache" in options and not re.fullmatch(
+        r"-1|[0-9]{1,9}(\.[0-9]{1,9})?(,[0-9]{1,9})?", str(options["off_cache"])
+    ):
         found.append(("off_cache", f"{options['off_cache']!r} is neither -1 nor MB[,line]"))
     if "msglog" in options and "message_sizes" in options:
         found.append(("msglog", "and message_sizes both choose the sizes; give one"))

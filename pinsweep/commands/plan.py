@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orchestrator.model import LONGEST_S
 from pinsweep.commands import _cluster, _options
 from pinsweep.terminal import data, say, say_lines, say_prose
 
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     help="[default: table]",
 )
 @click.option(
-    "--seed", type=int, help="Seed of the order of the runs. [default: the result file's own, else 0]"
+    "--seed",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    metavar="INTEGER",
+    help="Seed of the order of the runs. [default: the result file's own, else 0]",
 )
 @click.option(
     "-o",
@@ -213,6 +217,8 @@ def _clock(least: float, most: float) -> str:
     """Return "at 17:03", or "between 17:03 and 17:20", by the user's own clock."""
     import datetime
 
+    if most > LONGEST_S:
+        return f"after more than {LONGEST_S // 86400} days"
     ends = (datetime.datetime.now() + datetime.timedelta(seconds=s) for s in (least, most))  # noqa: DTZ005
     texts = list(
         dict.fromkeys(f"{end:{'%H:%M' if most < 12 * 3600 else '%a %d %b at %H:%M'}}" for end in ends)

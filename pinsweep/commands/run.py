@@ -50,7 +50,10 @@ if TYPE_CHECKING:
     help="Say only what goes wrong, and where nothing was left to run: no line where all runs are ok.",
 )
 @click.option(
-    "--seed", type=int, help="Seed of the order of the runs. [default: the file's own, else a new one]"
+    "--seed",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    metavar="INTEGER",
+    help="Seed of the order of the runs. [default: the file's own, else a new one]",
 )
 @_options.how_to_run
 @_options.scratch

@@ -299,6 +299,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (fio("repeats: 2.5"), "3:10: repeats: 2.5 is not a whole number from 1 to 1000 | `auto` goes on until the cells have settled, 6 to 15 rounds"),
         (fio("repeats: many"), "3:10: repeats: 'many' is not a whole number from 1 to 1000 | `auto` goes on until the cells have settled, 6 to 15 rounds"),
         (fio("timeout: soon"), "3:10: timeout: 'soon' is not a time | 90, 90s, 2 min, 1.5 h"),
+        (fio("timeout: 3e11"), "3:10: timeout: '300000000000.0' is a longer time than any run | at most 8640000 s"),
         (fio("timeout: 0"), "3:10: timeout: is 0: every run would fail | leave it out, and the estimate of the run decides"),
         (fio("requires: {packages: two}"), ("3:22: requires.packages: 'two' is neither a number nor one of the machine's | "
          "the machine's numbers are packages, numa_nodes, cores, pus, cores_per_package, cores_per_numa_node, "
@@ -716,3 +717,13 @@ def test_a_result_file_is_told_from_an_experiment(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="is a result file, and no experiment"):
         load_experiment(path)
+
+
+@pytest.mark.parametrize("value", ["1e308", "1e19", "3e11", "nan", ".inf", "1_000", "٤", f"'{'9' * 5000}'"])
+def test_a_number_that_nothing_can_hold_is_refused_at_its_key(value: str) -> None:
+    with pytest.raises(ExperimentError) as error:
+        load(
+            "schema: 1\ntool: command\nfixed:\n  command: echo\n  metrics: {m: {regex: '(.)'}}\n"
+            f"  seconds: {value}\n"
+        )
+    assert [(m.mark.line, len(m.what) < 600) for m in error.value.mistakes] == [(6, True)]

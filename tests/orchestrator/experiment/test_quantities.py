@@ -220,6 +220,12 @@ def test_what_is_no_time_is_refused(value: str | bool) -> None:
         seconds(value)
 
 
+@pytest.mark.parametrize("value", [3e11, "1000000000 h", "9" * 400, "٤", "1_000"])
+def test_a_time_is_short_and_of_ascii_digits(value: str | float) -> None:
+    with pytest.raises(QuantityError):
+        seconds(value)
+
+
 # --- the one form of a value ---
 
 

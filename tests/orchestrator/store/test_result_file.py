@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sqlite3
 import subprocess
@@ -252,6 +253,21 @@ def test_a_cell_that_became_possible_is_no_longer_skipped(tmp_path: Path) -> Non
         )
 
         assert result.skipped() == ()
+
+
+@pytest.mark.parametrize("value", [2**63, 10**400, float("inf"), float("nan"), ["x"] * 200_001])
+def test_a_cell_that_could_not_be_read_is_not_written(tmp_path: Path, value: object) -> None:
+    """One such value made all earlier runs of the file unreadable."""
+    path = tmp_path / "r.db"
+    cell = dataclasses.replace(POINT, options={"x": value})
+    with create_result(path) as result:
+        session = begin(result)
+        with pytest.raises(UserError):
+            result.add_plan(
+                session, EXPERIMENT, [StoredCell(cell=cell, sweep_title="S", repeats=1, experiment="ab")], []
+            )
+    with open_result(path) as result:
+        assert [stored.cell for stored in result.cells()] == [POINT]
 
 
 def test_nothing_but_the_file_is_there_between_two_runs_and_after_the_last(tmp_path: Path) -> None:
