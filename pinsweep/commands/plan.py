@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--seed",
-    type=click.IntRange(-(2**63), 2**63 - 1),
+    type=click.IntRange(0, 2**32 - 1),
     metavar="INTEGER",
     help="Seed of the order of the runs. [default: the result file's own, else 0]",
 )

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--seed",
-    type=click.IntRange(-(2**63), 2**63 - 1),
+    type=click.IntRange(0, 2**32 - 1),
     metavar="INTEGER",
     help="Seed of the order of the runs. [default: the file's own, else a new one]",
 )
