@@ -154,24 +154,23 @@ def words(*texts: str) -> str:
 
 _ERROR: Final = re.compile(
     r"error|fail|unable|can(?:no|')t|could ?n[o']t|denied|not (?:permitted|support|found|exist)|n't support|unsupported|unrecogni|invalid"
-    r"|no such|no space|abort|killed|signal|fault|refused|exception|bad_alloc|out of (?:range|memory)|too (?:large|small|many)|=\s+RANK \d",
+    r"|no such|no space|abort|killed|signal|fault|refused|exception|bad_alloc|out of (?:range|memory)|too (?:large|small|many)",
     re.IGNORECASE,
 )
 _PROCESS: Final = re.compile(r"\bpid[ =]\d+,? ?", re.IGNORECASE)
 """Another one in each run: equal reasons are equal texts."""
 
-_ENDED_RANK: Final = re.compile(r"^=\s+RANK .*\n=\s+KILLED BY SIGNAL: 9\b.*$", re.MULTILINE)
-"""hydra kills the other ranks when one has failed, and reports them all, in any order."""
+_RANK_END: Final = re.compile(r"^=\s+(RANK \d+) .*\n=\s+(KILLED BY SIGNAL: .*)$", re.MULTILINE)
+_KILLED: Final = re.compile(r"signal:? 9\b", re.IGNORECASE)
+"""A launcher kills the other ranks when one has failed, and reports them all, in any order."""
 
 
 def error_lines(*texts: str) -> list[str]:
     """Return the different lines of a tool's output that look like an error; JSON is no such line."""
-    text = "\n".join(texts)
-    for part in (_ENDED_RANK.sub("", text), text):
-        lines = (line.strip() for line in part.splitlines() if _ERROR.search(line))
-        if found := dict.fromkeys(_PROCESS.sub("", line)[:190] for line in lines if line[0] not in '"{'):
-            return list(found)
-    return []
+    text = _RANK_END.sub(r"\1: \2", "\n".join(texts))
+    lines = (line.strip() for line in text.splitlines() if _ERROR.search(line))
+    found = list(dict.fromkeys(_PROCESS.sub("", line)[:190] for line in lines if line[0] not in '"{'))
+    return [line for line in found if not _KILLED.search(line)] or found
 
 
 def last_use(runs: Iterable[PlannedRun]) -> dict[str, int]:

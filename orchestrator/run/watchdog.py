@@ -138,10 +138,11 @@ class Watchdog:
         send(self._channel, name, fields, descriptors)
 
     def wake(self) -> None:
-        """Have it go on if somebody, the tool say, stopped it (SIGSTOP)."""
+        """Have it go on if somebody, the tool say, stopped it (SIGSTOP); else it is not woken."""
         if self.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG):
+                    os.kill(self.pid, signal.SIGCONT)
 
     def receive(self) -> Answer:
         """Return the next answer; waits for it, at most ANSWER_S."""

@@ -174,7 +174,7 @@ def test_a_failure_has_the_words_of_the_tool(
         (("---\n\n",), "it printed nothing"),
         (("panic\n", "v 1\n0 errors\n"), "panic; 0 errors"),
         (("", 'fio: pid=7, err=1, error=x\n{\n"error" : 1\n}\n'), "fio: err=1, error=x"),
-        (("", BOXES), "=   RANK 1 RUNNING AT a; =   KILLED BY SIGNAL: 7 (Bus error)"),
+        (("", BOXES), "RANK 1: KILLED BY SIGNAL: 7 (Bus error)"),
         (
             ("Abort(7): Fatal error\n", "=   RANK 0 PID 5 RUNNING AT a\n=   KILLED BY SIGNAL: 9 (Killed)\n"),
             "Abort(7): Fatal error",
