@@ -6,6 +6,7 @@ It imports only what Python has loaded before: Ctrl-C in an import of this modul
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 
@@ -56,6 +57,8 @@ def _have_standard_streams() -> None:
                 os.dup2(nowhere, number)
                 os.close(nowhere)
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115 (until the end)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")  # a locale of Latin-1 has no "−"
 
 
 def _pythonpath() -> list[str]:

@@ -70,6 +70,7 @@ def test_a_sweep_needs_nobody_who_listens(folder: Path, home: Mapping[str, str],
         ("yaml", {"PYTHONPATH": "{pinsweep}:{site}"}, 2),  # there the first is the one that is meant
         pytest.param("click", {"PYTHONPATH": "{pinsweep}:{site}"}, 2, marks=pytest.mark.slow),
         ("none", {"PYTHONOPTIMIZE": "2"}, 2),
+        ("none", {"PYTHONIOENCODING": "koi8-r:strict"}, 0),  # as in a locale of that encoding
     ],
 )
 def test_variables_of_python_are_named_where_they_break_it(
