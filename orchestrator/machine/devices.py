@@ -60,7 +60,7 @@ class System:
     mounts: tuple[Mount, ...] = ()
     swaps: tuple[str, ...] = ()  # numbers of devices, and `file_key` of files; UNKNOWN
     nodes: Mapping[str, str] = field(default_factory=dict)
-    """Block devices by the path that a mount names: path → number."""
+    """What the source of a mount leads to: path → number of a device, or `file_key`."""
 
 
 def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
@@ -167,6 +167,9 @@ def _claims_of_file(number: str, system: System) -> Iterator[str]:
     data = system.blocks[number].data
     if not data or data in system.blocks:
         return
+    for mount in system.mounts:  # EROFS mounts files
+        if system.nodes.get(mount.source) == data:
+            yield f"the file of {_name(number, system)} is mounted at {mount.point}"
     if data in system.swaps:
         yield f"the file of {_name(number, system)} is swap space"
     if UNKNOWN in (*system.swaps, *(block.data for block in system.blocks.values())):

@@ -205,9 +205,9 @@ def read_system(kernel: Kernel = HERE) -> System:
     swaps = devices.parse_swaps(_text(kernel.proc / "swaps"))  # absent from kernels without swap
     nodes = {}
     for path in {mount.source for mount in mounts if mount.source.startswith("/")}:
-        kind, number = kernel.node(path)
-        if kind == "block":
-            nodes[path] = number
+        kind, key = kernel.node(path)
+        if kind in ("block", "file"):
+            nodes[path] = key
     keys = tuple(kernel.node(path)[1] or UNKNOWN for path in swaps)
     return System(blocks=blocks, mounts=mounts, swaps=keys, nodes=nodes)
 

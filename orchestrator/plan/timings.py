@@ -14,11 +14,11 @@ import os
 import platform
 import re
 import statistics
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.machine.safe_files import replacement
 from orchestrator.machine.user_folders import data_folder
 from orchestrator.model import PlannedRun
 from orchestrator.plan.plan import PastTimings
@@ -70,17 +70,8 @@ def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> No
         kept.append(round(cells[point_id] - run.nominal_s, 3))
         del kept[:-KEPT_OVERHEADS]
     text = json.dumps({"points": dict(list(cells.items())[-KEPT_CELLS:]), "overhead": overhead})
-    path = _path()
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # a name that nobody has: process numbers are the same on all hosts of a shared home
-        number, temporary = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent)
-        try:
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(temporary).replace(path)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
+    with contextlib.suppress(OSError), replacement(_path()) as file:
+        file.write(text.encode())
 
 
 def _read() -> tuple[dict[str, float], dict[str, list[float]]]:

@@ -18,6 +18,7 @@ from typing import Final
 
 from orchestrator.machine import planted
 from orchestrator.machine.ask import ask
+from orchestrator.machine.safe_files import replacement
 from orchestrator.machine.user_folders import cache_folder
 from parsers.errors import UserError
 
@@ -96,10 +97,8 @@ def _take_note(note: Path, program: Path) -> None:
     key = program.parent.name
     with contextlib.suppress(OSError):
         if not note.exists() or note.read_text("ascii", "replace") != key:
-            number, temporary = tempfile.mkstemp(prefix=".note-", dir=note.parent)
-            with os.fdopen(number, "w", encoding="ascii") as file:
-                file.write(key)
-            Path(temporary).replace(note)
+            with replacement(note) as file:
+                file.write(key.encode())
 
 
 def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache: Path) -> Path:

@@ -228,10 +228,12 @@ def _folder() -> int | None:
             ) from error
     for path in FOLDERS:
         with contextlib.suppress(OSError):
-            with contextlib.suppress(FileExistsError):
-                path.mkdir()
-                path.chmod(0o1777)
-            return _opened(path)
+            made = not path.exists()
+            path.mkdir(exist_ok=True)
+            folder = _opened(path)
+            if made and os.fstat(folder).st_uid == os.geteuid():
+                os.fchmod(folder, 0o1777)
+            return folder
     return None
 
 

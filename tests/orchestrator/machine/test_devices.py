@@ -89,10 +89,11 @@ SYSTEM = System(
         mount("7:2", "/image"),
         mount("252:3", "/san"),
         mount("8:176", "/impossible"),
+        mount("0:50", "/erofs", "/images/c"),
         mount("8:240", "/gone", "/dev/sdb"),  # a disk that was called sdb and is not there any more
     ),
     swaps=("8:2", "1#99"),
-    nodes={"/dev/sdg": "8:96", "/dev/sdb": "8:16"},
+    nodes={"/dev/sdg": "8:96", "/dev/sdb": "8:16", "/images/c": "1#99"},
 )  # fmt: skip
 
 ROOT = ("sda3 is held by dm-0 (vg0-root)", "dm-0 (vg0-root) is mounted at /")
@@ -122,7 +123,7 @@ ROOT = ("sda3 is held by dm-0 (vg0-root)", "dm-0 (vg0-root) is mounted at /")
         ("dm-6", ["loop2 is mounted at /image"]),  # the file of what it is made of
         ("loop7", ["loop2 is mounted at /image"]),  # on a loop device on the file
         ("loop2", ["loop6 is held by dm-6", "loop1 is held by loop7"]),
-        ("loop8", ["the file of loop8 is swap space"]),
+        ("loop8", ["the file of loop8 is swap space", "the file of loop8 is mounted at /erofs"]),
         ("loop9", ["sda2 is swap space"]),
         ("sdk", ["sdk is held by dm-2 (mpatha)", "dm-3 (mpatha-part1) is mounted at /san"]),
         ("dm-2", ["dm-2 (mpatha) is held by dm-3 (mpatha-part1)", "dm-3 (mpatha-part1) is mounted at /san"]),
