@@ -246,11 +246,7 @@ def _ordered(runs: Sequence[Run], levels: Levels) -> list[list[Run]]:
 def _moved(cells: Sequence[Sequence[Run]]) -> list[list[float]] | None:
     """Return the bandwidth of each repeat of each cell, where they count I/Os of different sizes."""
     tools = {own[0].tool for own in cells}
-    return (
-        numbers.moved(tools.pop(), [[run.parsed for run in own] for own in cells])
-        if len(tools) == 1
-        else None
-    )
+    return numbers.moved(cells) if len(tools) == 1 else None
 
 
 def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:

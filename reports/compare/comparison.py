@@ -128,11 +128,11 @@ def _sizes(pairs: Iterable[Pair]) -> Iterator[Sizes]:
         one, other = pair.a.runs[0], pair.b.runs[0]
         if dict(one.options) == dict(other.options):
             continue
-        sides = [[run.parsed for run in side.runs] for side in (pair.a, pair.b)]
-        if told := numbers.moved(pair.a.tool, sides):
+        sides = (pair.a.runs, pair.b.runs)
+        if told := numbers.moved(sides):
             faster = statistics.median(told[1]) / statistics.median(told[0])
             timed = numbers.leader(pair.a.runs).unit == "ns"
-            a, b = (numbers.bytes_moved(pair.a.tool, side)[0][1] for side in sides)
+            a, b = (numbers.bytes_moved(side)[0][1] for side in sides)
             yield Sizes(files=timed, a=a, b=b, faster=faster)
 
 

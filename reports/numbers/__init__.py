@@ -13,7 +13,7 @@ import functools
 import importlib
 import pkgutil
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -76,7 +76,7 @@ class NumbersModule(Protocol):
         """Return the metrics of a run that are not compared, for its experiment does not say which direction is better."""
         ...
 
-    def moved(self, repeats: Sequence[Parsed]) -> list[tuple[float, float]]:
+    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
         """Return of each repeat the bandwidth (B/s) behind its leading number, where that counts things or times a number of bytes, and the size of
         one, or that number (B)."""
         ...
@@ -257,7 +257,7 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
     told, moves = [], []
     for own in cells:
         told.append((leader(own), leaders(own[0].tool, *(run.parsed for run in own))))
-        moves.append(bytes_moved(own[0].tool, [run.parsed for run in own]))
+        moves.append(bytes_moved(own))
         if many:
             let_go(own)
     bandwidths = _of_sizes(moves)
@@ -286,16 +286,16 @@ def let_go(cell: Sequence[Run]) -> None:
             run.parsed.let_go(*standing, _LeaderOf(tuple(cell)))
 
 
-def moved(tool: str, cells: Sequence[Sequence[Parsed | None]]) -> list[list[float]] | None:
+def moved(cells: Sequence[Sequence[Run]]) -> list[list[float]] | None:
     """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count or time has different sizes: of I/Os of 4 KiB and of 1 MiB
     the most are no best. None where the sizes are within 2 %, or a cell does not tell."""
-    return _of_sizes([bytes_moved(tool, own) for own in cells])
+    return _of_sizes([*map(bytes_moved, cells)])
 
 
-def bytes_moved(tool: str, repeats: Iterable[Parsed | None]) -> list[tuple[float, float]]:
+def bytes_moved(cell: Sequence[Run]) -> list[tuple[float, float]]:
     """Return the bandwidth of each repeat, and the size of what it counts; nothing of a tool that counts bytes, or time that
     does not grow with them."""
-    known, module = [parsed for parsed in repeats if parsed], _module(tool)
+    known, module = [run for run in cell if run.parsed], _module(cell[0].tool)
     return module.moved(known) if known and hasattr(module, "moved") else []
 
 

@@ -337,9 +337,16 @@ def _busiest(repeats: Sequence[Parsed]) -> list[_Rate]:
     return [own[most] for own in every] if most else []
 
 
-def moved(repeats: Sequence[Parsed]) -> list[tuple[float, float]]:
-    """Return of each repeat the bandwidth (B/s) behind its leading number, and the bytes of an I/O; nothing where they are not told."""
-    return [(of.bandwidth, of.size) for of in _busiest(repeats) if of.bandwidth]
+def moved(cell: Sequence[Run]) -> list[tuple[float, float]]:
+    """Return of each repeat the bandwidth (B/s) behind its leading number, and the bytes of an I/O; of a text without bandwidth IOPS times the
+    block size; nothing where neither is told."""
+    try:
+        size = size_bytes(str(cell[0].options.get("bs", "")))
+    except ValueError:
+        size = 0
+    busiest = _busiest([run.parsed for run in cell if run.parsed])
+    told = ((of.bandwidth or of.iops * size, of.size or size) for of in busiest)
+    return [one for one in told if all(one)]
 
 
 def _block(own: Sequence[Job], moved: float) -> float:

@@ -202,8 +202,9 @@ def times_of(parsed: Parsed) -> dict[tuple[object, ...], float]:
     return found | dict(turns) | {("median", of): own["p50"] for of, own in of_each.items() if "p50" in own}
 
 
-def moved(repeats: Sequence[Parsed]) -> list[tuple[float, float]]:
+def moved(cell: Sequence[Run]) -> list[tuple[float, float]]:
     """Return of each repeat the bandwidth (B/s) of all files together, and how many bytes these have; nothing of anything else."""
+    repeats = [run.parsed for run in cell if run.parsed]
     if not any(first(parsed, "total_time") for parsed in repeats):
         return []
     sizes = (parsed.facts.get("bytes") for parsed in repeats)
