@@ -108,12 +108,12 @@ def drafts_of(matching: Matching, ask: Ask) -> tuple[list[Draft], list[Unmatched
     drafts: list[Draft] = []
     missing: list[Unmatched] = []
     for pair in matching.pairs:
-        left, right = (_found(cell) for cell in (pair.a, pair.b))
-        for metric, (unit, other) in _units_that_changed(pair.a, pair.b).items():
+        left, right = _of_any_traffic(*(_found(cell) for cell in (pair.a, pair.b)))
+        for metric, why in {**_units_that_changed(pair.a, pair.b), **_parts(pair)}.items():
             for found in (left, right):
                 for name in [name for name in found if name.metric == metric]:
                     del found[name]
-            reason = f"not the same unit (A: {unit or 'none'}; B: {other or 'none'}): {metric}"
+            reason = f"{why}: {metric}"
             missing.append(Unmatched(side="both", sweep=pair.b.sweep, cell=pair.b.name, reason=reason))
         missing += _missing("A", "B", pair.a, left, right)
         missing += _missing("B", "A", pair.b, right, left)
@@ -151,8 +151,32 @@ def _draft(pair: Pair, a: Sequence[_Value], b: Sequence[_Value], curve: tuple[Pa
     return Draft(pair=pair, name=a[0][0].name, a=of_a, b=of_b, curve=curve)
 
 
-def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, str]]:
-    """Return the metrics that an experiment reads in another unit on each side: the reading was mended, not the machine."""
+def _of_any_traffic(a: _Found, b: _Found) -> tuple[_Found, _Found]:
+    """Return the numbers of both sides; where each is of one traffic, and not of the same, under names without it."""
+    of_a, of_b = ({dict(name.part).get("traffic") for name in found} - {None} for found in (a, b))
+    if not (len(of_a) == len(of_b) == 1 and of_a != of_b):
+        return a, b
+
+    def bare(found: _Found) -> _Found:
+        return {
+            to: [(dataclasses.replace(number, name=to), run) for number, run in own]
+            for name, own in found.items()
+            for to in [dataclasses.replace(name, part=tuple(of for of in name.part if of[0] != "traffic"))]
+        }
+
+    return bare(a), bare(b)
+
+
+def _parts(pair: Pair) -> dict[str, str]:
+    """Return the rates of a pair of which one side alone reads and writes at once, so that its rate is of one direction."""
+    if numbers.mixed(pair.a.runs[0]) == numbers.mixed(pair.b.runs[0]):
+        return {}
+    leads = (numbers.leader(side.runs).name for side in (pair.a, pair.b))
+    return {name.metric: "one side alone reads and writes at once" for name in leads if name}
+
+
+def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, str]:
+    """Return the metrics that an experiment reads in another unit on each side, and which: the reading was mended, not the machine."""
     of_a, of_b = (cell.runs[0].cell.options.get("metrics") or {} for cell in (a, b))
     units = {
         name: (str(of_a[name].get("unit", "")), str(of_b[name].get("unit", "")))
@@ -160,7 +184,7 @@ def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, st
         if name in of_b
     }
     return {
-        name: (one, other)
+        name: f"not the same unit (A: {one or 'none'}; B: {other or 'none'})"
         for name, (one, other) in units.items()
         if to_base(one)[0] != to_base(other)[0] and to_base(one)[1] == to_base(other)[1]
     }
@@ -227,7 +251,7 @@ def _curves(pairs: Sequence[Pair], slo_ns: float | None) -> tuple[list[Draft], l
 
     drafts: list[Draft] = []
     missing: list[Unmatched] = []
-    along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes)
+    along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes and not _parts(pair))
     for (tool, *_), members in group_by(along, curve_of).items():
         left, right = (_of_curves(cells) for cells in ([p.a for p in members], [p.b for p in members]))
         axis, first = numbers.curve_axis(tool), members[0]
