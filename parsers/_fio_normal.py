@@ -30,9 +30,9 @@ _OLD = re.compile(  # up to 2.0.15 with blanks inside: "bw=168205 B/s, iops=41 ,
     r"^\s*(read|write|trim|mixed)\s*: io=\s*+([^\s,]++(?: [^\s,]++)?) {0,2}, bw=\s*+([^\s,]++(?: [^\s,]++)?) {0,2}, iops=\s*+([^\s,]++) ?, "
     r"runt=\s*(\d{1,18}) ?msec(?:\s.*)?$"
 )
-_DIRECTION = re.compile(r"^\s*(read|write|trim|mixed)\s*: ?(?=\S)")
+_DIRECTION = re.compile(r"^\W*(read|write|trim|mixed)\s*: ?(?=\S)")
 _FIGURES = re.compile(  # a line of figures, whatever became of it
-    r"^\W*(?:(?:read|write|trim|mixed)\s*: ?(?:IOPS|io)=|(?:[sc]?lat|bw|iops)\b[^=]*\bmin=|(?:READ|WRITE|TRIM|MIXED): (?:bw|io)=)"
+    r"^\W*(?:(?:read|write|trim|mixed)\s*:\W{0,4}(?:IOPS|io)\W?=|(?:[sc]?lat|bw|iops)\b[^=]*\bmin=|(?:READ|WRITE|TRIM|MIXED): (?:bw|io)=)"
 )
 _SYNC = re.compile(r"^\s*fsync/fdatasync/\S+:(?:\s.*)?$")
 _TIMES = re.compile(r"^\s*(\S.*?) \((nsec|usec|msec|sec)\)\s*: (?=min=)")
@@ -40,7 +40,7 @@ _PERCENTILES = re.compile(r"^\s*(\S.*?) percentiles \((nsec|usec|msec|sec)\):(?:
 _PERCENTILE = re.compile(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)th=\[\s*(\d{1,18})\s*\]")
 _BANDWIDTH = re.compile(r"^\s*bw \(\s*([A-Za-z]+)\s*/s\)\s*: (?=min=)")
 _IOPS = re.compile(r"^\s*iops\s*: (?=min=)")
-_SHARES = re.compile(r"^\s*lat \((nsec|usec|msec)\)\s*: (?!min=)")
+_SHARES = re.compile(r"^\s*lat \((nsec|usec|msec)\)\s*: (?!\W*min=)")
 _SHARE = re.compile(r"((?:>=)?(?<![\d.])\d{1,9})=\s*+(\d{1,9}(?:\.\d{1,9})?)%")
 _CPU = re.compile(r"^\s*cpu\s*: (?=usr=)")
 _DEPTHS = re.compile(r"^\s*(IO depths|submit|complete)\s*: (?=[>=\d])")
@@ -235,6 +235,7 @@ class _Reader:
         elif line.lstrip().startswith("|"):
             if self.list:
                 direction, metric, factor = self.list
+                self._check(line, "=[", len(_PERCENTILE.findall(line)))
                 rows += [
                     (direction, which, metric, int(v) * factor)
                     for k, v in _PERCENTILE.findall(line)
@@ -263,6 +264,7 @@ class _Reader:
         elif match := _IOPS.match(line):
             self._statistics(job, self.direction, "iops", line[match.end() :], 1)
         elif match := _SHARES.match(line):
+            self._check(line, "%", len(_SHARE.findall(line[match.end() :])))
             finer = "IOPS" in line or match[1] != "usec" or self._nanoseconds()
             for upper, share in _SHARE.findall(line[match.end() :]):
                 edges = share_edges(upper, match[1], finer and match[1] != "nsec")
@@ -278,6 +280,7 @@ class _Reader:
                 else:
                     rows.append((None, "total", metric, read / 100 if value.endswith("%") else read))
         elif match := _DEPTHS.match(line):
+            self._check(line, "%", len(_SHARE.findall(line)))
             rows += [
                 (None, depth, _DEPTH[match[1]], float(share) / 100)
                 for depth, share in _SHARE.findall(line[match.end() :])
@@ -303,6 +306,11 @@ class _Reader:
         elif _FIGURES.match(line):
             if match := _DIRECTION.match(line):
                 self.direction = match[1]  # of the latencies below it
+            self.report.unread.append(line.strip())
+
+    def _check(self, line: str, mark: str, count: int) -> None:
+        """Keep a line as unread that has more figures than were read."""
+        if line.count(mark) > count:
             self.report.unread.append(line.strip())
 
     def _whole(self, pairs: list[tuple[str, str]], last: str, end: str = r"\.\d\d$") -> list[tuple[str, str]]:
@@ -366,7 +374,8 @@ class _Reader:
     def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
         pairs = dict(self._whole(_PAIR.findall(text), r"samples|avg|stdev" if "nan" in text else r"samples"))
         samples = plain(pairs.get("samples", ""))
-        if any(plain(value) is None for value in pairs.values()):
+        is_short = "***" not in text and text.count("=") > len(_PAIR.findall(text))
+        if is_short or any(plain(value) is None for value in pairs.values()):
             self.report.unread.append(f"{metric}: {text}")
         for theirs, ours in _STATISTICS.items():
             value = plain(pairs.get(theirs, ""))
@@ -399,6 +408,7 @@ class _Reader:
             name, io, total, low, high, first, last = match.groups()
             binary = True
         elif match := _DISK.match(line):
+            self._check(line, "=", len(_PAIR.findall(match[2])))
             self.report.disks.append(_disk(match[1], match[2]))
             return
         else:

@@ -18,10 +18,11 @@ from parsers._bounds import has_too_many_values
 
 _TAGS: Final = (
     "a|b|blockquote|body|br|code|dd|div|dl|dt|em|font|h[1-6]|head|hr|html|i|kbd|li|ol|p|pre|samp|script|small|span|strong|style|sub|"
-    "sup|table|tbody|td|th|thead|tr|tt|u|ul"
+    "mark|del|ins|s|strike|sup|table|tbody|td|th|thead|tr|tt|u|ul"
 )
 _HTML: Final = re.compile(
-    rf"&(?:nbsp|lt|gt|amp|quot|#\d{{1,6}});|<(?:br|p|pre|div|html)\b[^<>]*>|</(?:{_TAGS})>", re.IGNORECASE
+    rf"&(?:nbsp|lt|gt|amp|quot|apos|#\d{{1,6}}|#x[\da-f]{{1,5}});|<(?:br|p|pre|div|html)\b[^<>]*>|</(?:{_TAGS})>",
+    re.IGNORECASE,
 )
 _CELL_ENDS: Final = re.compile(r"</t[dh]>", re.IGNORECASE)
 _LINE_ENDS: Final = re.compile(r"<br\b[^<>]*>|</(?:p|div|tr|li|h[1-6]|pre|blockquote)>", re.IGNORECASE)
@@ -45,6 +46,12 @@ _EQUALS: Final = re.compile(
 _COMMENTED: Final = re.compile(
     r"^[ \t]*+#[^\n]*+(?:\n(?:[ \t]*+\n)*+[ \t]*+#[^\n]*+){2,}+", re.MULTILINE
 )  # possessive: what is remembered to be tried again takes a hundred times the text's memory
+_EMPHASIS: Final = re.compile(  # Markdown's and quotation marks, around what has a digit
+    r"(?<![\w*])(?P<star>\*{1,3})(?=[^*\n]{0,80}\d)(?P<a>[^\s*](?:[^*\n]{0,80}[^\s*])?)(?P=star)(?![\w*])"
+    r"|(?<!\w)(?P<line>__?|~~)(?=[^_~\s]{0,80}\d)(?P<b>[^_~\s]{1,80})(?P=line)(?!\w)"
+    r"|(?<![\w`\"'])(?P<quote>`|\"|'{1,3})(?=[^`\"'\s]{0,80}\d)(?P<c>[^`\"'\s]{1,80})(?P=quote)(?![\w`\"'])"
+    r"|[“‘](?=[^“”‘’\s]{0,80}\d)(?P<d>[^“”‘’\s]{1,80})[”’]"
+)
 _MARK: Final = re.compile(r"^[ \t]*#(?:[ ]|(?=\t|$))?", re.MULTILINE)
 
 
@@ -85,6 +92,11 @@ def without_comments(text: str, rows: re.Pattern[str] | None) -> str:
     if "#" not in text or (rows is not None and not rows.search(text)):
         return text
     return _COMMENTED.sub(lambda m: _MARK.sub("", m[0]) if rows is None or rows.search(m[0]) else m[0], text)
+
+
+def without_emphasis(text: str) -> str:
+    """Take off what marks figures as bold, italic, code or quoted. Not for JSON, whose strings are quoted."""
+    return _EMPHASIS.sub(lambda m: m["a"] or m["b"] or m["c"] or m["d"], text)
 
 
 def _may_be_mail(text: str) -> bool:

@@ -132,7 +132,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             )
             printed.append((name, 10.0**digit * factor))
         if unread := [word for word, value in zip(words, values, strict=True) if value is None]:
-            flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_shown(unread[0])} is not a number"))
+            flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_no_number(unread[0])}"))
         if len(finite) + len(unread) < len(words):
             flags.append(Flag(id="not_finite", text=f"{name}: inf or nan, left out"))
         if "regex" in spec and 1 < len(finite) <= _MOST_TOLD:
@@ -146,6 +146,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         if not finite:
             flags.append(Flag(id=f"missing:{name}", text=f"{name} is not in the output ({_sought(spec)})"))
     if not series:
+        if unread_flags := [flag for flag in flags if flag.id.startswith("not_a_number:")]:
+            raise ParseError("the program's output", unread_flags[0].text)
         sought = "; ".join(f"{name}: {_sought(spec)}" for name, spec in specs.items())
         raise ParseError(
             "the program's output", f"no metric was found ({sought}); saw {_most_like(sought, text)}"
@@ -286,6 +288,11 @@ def _most_like(sought: str, text: str) -> str:
 
 def _sought(spec: Mapping[str, Any]) -> str:
     return f"regex `{spec['regex']}`" if "regex" in spec else f"json `{spec['json']}`"
+
+
+def _no_number(word: object) -> str:
+    ambiguous = isinstance(word, str) and re.fullmatch(r"[+-]?[\d.,]{1,40}", word) and "," in word
+    return f"{_shown(word)} is {'ambiguous: a comma may be of thousands or of decimals' if ambiguous else 'not a number'}"
 
 
 def _shown(word: object) -> str:

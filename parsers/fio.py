@@ -111,7 +111,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     hidden = _may_hide_json(rest) or (not reports and texts.is_captured(text))
     if hidden or any(report.truncated for report in reports):
         reports, rest = _fio_json.find(texts.clean(text, commented=_ANY))
-    rest = texts.clean(rest, commented=_ANY)
+    rest = texts.clean(rest, commented=_ANY, emphasis=True)
     reports = [report for report in reports if report.jobs or report.truncated]
     terse = _fio_terse.find(rest)
     normal, messages = _fio_normal.find(rest)

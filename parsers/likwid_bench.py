@@ -25,7 +25,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, unread
 
 NAME: Final = "likwid-bench"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e4, "flop_rate": 1e4}
 LABELS: Final = ("run", "test")
 METRICS: Final = {
@@ -145,7 +145,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
 
 
 def _lines(text: str) -> list[str]:
-    return [line.strip() for line in texts.lines(text, commented=_ANY)]
+    return [line.strip() for line in texts.lines(text, commented=_ANY, emphasis=True)]
 
 
 def _nothing(text: str, started: bool) -> ParseError:

@@ -25,13 +25,14 @@ from typing import Any, Final
 
 from parsers._bounds import Parts, check_json, check_lines
 from parsers._runs import agreed, collected
+from parsers._wrappings import without_emphasis
 from parsers.errors import ParseError
 from parsers.measurement import Metric, Parsed, Scalar, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number
 from parsers.units import size_bytes
 
 NAME: Final = "lscpu"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float] | None] = None
 
 LABELS: Final = ("run", "cache")
@@ -202,7 +203,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             f"or their JSON; saw {first_line(text)}",
             "run it with LC_ALL=C",
         )
-    machines = [*_documents(body)] or _texts(body)
+    machines = [*_documents(body)] or _texts(without_emphasis(body))
     for machine in machines:
         machine.finish()
     fact_names = tuple(name for name, _ in FACTS.values())
@@ -278,8 +279,11 @@ class _Machine:
     def cache_row(self, row: Mapping[str, Any]) -> None:
         name = str(row.get("name"))
         for key, metric in (("one-size", "size_each"), ("all-size", "size_total")):
-            if (size := _bytes(str(row.get(key) or ""))) is not None:
+            word = str(row.get(key) or "")
+            if (size := _bytes(word)) is not None:
                 self.caches[name, metric] = size
+            elif word not in ("", "-"):
+                self.flags.add("unread")
 
     def cpu_row(self, row: Mapping[str, str | None]) -> None:
         self.cpus.append({"table": self.tables, **{k.lower(): _cell(v) for k, v in row.items()}})

@@ -38,7 +38,7 @@ from parsers.measurement import Metric, Parsed, Scalar, Table, Taken, measuremen
 from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
 
 NAME: Final = "Intel MLC"
-VERSION: Final = 3
+VERSION: Final = 4
 PRINTED: Final[Mapping[str, float]] = {"latency": 0.1, "bandwidth": 1e5}  # "81.5" ns, "34512.8" MB/s
 PRINTED_LOADED_LATENCY: Final = 0.01  # ns: "81.52"; loaded latencies have two digits, the others one
 
@@ -121,7 +121,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
     runs: list[Run] = Parts()
     for rank, part in split_ranks(text):
         reader = Reader(rank, traffic_of(context))
-        lines = clean(part, commented=_COMMENTED).split("\n")
+        lines = clean(part, commented=_COMMENTED, emphasis=True).split("\n")
         for i, line in enumerate(lines):
             reader.read(line, last=i == len(lines) - 1)
         runs.extend(reader.close())

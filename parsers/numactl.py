@@ -76,7 +76,9 @@ _COUNTERS = "numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_nod
 _STAT_HEAD = re.compile(r"^\s+(node\d{1,9}(?:\s+node\d{1,9})*)" + _NOTE)
 _STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d{{1,18}})+)" + _NOTE)
 _REFUSED = re.compile(r"^\s*(<[^<>\n]+> is invalid|libnuma: Warning: .*|numactl: .*|usage: numactl .*)$")
-_LIKE_ONE_OF_OURS = re.compile(r"^[^\w-]*(?:node +\d+|available:|\d+:(?:[ \t]+\d+)+)")
+_LIKE_ONE_OF_OURS = re.compile(
+    rf"^[^\w-]*(?:node \W*+\d+|available:|\d+\W{{0,3}}:(?:[ \t]+\W{{0,3}}\d+)+|(?:{_COUNTERS})\s++\S*\d)"
+)
 _RECOGNISE = re.compile(
     r"^[^\w\n]*(?:available: +\d+ nodes? *\(|node +(?:\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
     r"|distances:[^\n]*\n[^\w\n]*node(?:[ \t]+\d+)+\s))"
@@ -119,7 +121,7 @@ def _is_refusal(text: str) -> bool:
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
     """Read every machine in the text. Raises ParseError if there is neither a node nor a policy in it."""
     check_lines(text)
-    body = clean(text, commented=_ANY)
+    body = clean(text, commented=_ANY, emphasis=True)
     if not (recognise(text) or _RECOGNISE.search(body)):
         raise ParseError(
             "numactl output",

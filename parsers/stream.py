@@ -31,7 +31,7 @@ from parsers.text import row as row_of
 from parsers.units import to_base
 
 NAME: Final = "STREAM"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e5}  # "Triad:  13512.4", MB/s
 
 LABELS: Final = ("run", "kernel")
@@ -227,7 +227,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
     unread: list[str] = []
     for rank, part in split_ranks(text):
         reader = _Reader(rank)
-        lines = clean(part, commented=_COMMENTED).split("\n")
+        lines = clean(part, commented=_COMMENTED, emphasis=True).split("\n")
         for i, line in enumerate(lines):
             reader.read(line, last=i == len(lines) - 1)
         runs.extend(reader.close())

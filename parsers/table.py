@@ -38,7 +38,7 @@ from parsers.text import clean, first_line, number, scaled
 from parsers.units import size_bytes, to_base
 
 NAME: Final = "table"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final[tuple[str, ...]] = ()
 METRICS: Final[Mapping[str, Metric]] = {}
@@ -223,7 +223,7 @@ def _above(
 ) -> list[_Above]:
     """Return which table each row belongs to, with the commands and the heading above that."""
     program = re.compile((tool and taken(tool).program) or r"(?!)")
-    body = clean(text).split("\n")
+    body = clean(text, emphasis=True).split("\n")
     out: list[_Above] = []
     seen: set[tuple[str, ...]] = set()
     at, now = 0, _Above(-1, (), "", "")
@@ -331,7 +331,7 @@ def _lines(text: str, columns: Sequence[Column]) -> tuple[list[_Found], dict[int
 
     One way of telling cells apart holds for the whole table: that which gives the most rows.
     """
-    body = [line.strip() for line in clean(text).split("\n")]
+    body = [line.strip() for line in clean(text, emphasis=True).split("\n")]
     ways = [[_row(line, pattern, columns) for line in body] for pattern in _BETWEEN]
     best = max(ways, key=lambda way: sum(words is not None for words in way))
     rows = [_Found(i, words) for i, words in enumerate(best) if words is not None]

@@ -17,7 +17,7 @@ from parsers._bounds import PRINT_LESS as PRINT_LESS
 from parsers._bounds import check_parts
 from parsers._prefixes import has_prefix, hosts, without_prefixes
 from parsers._wrappings import is_wrapped as is_wrapped
-from parsers._wrappings import without_comments, without_html, without_json, without_mail
+from parsers._wrappings import without_comments, without_emphasis, without_html, without_json, without_mail
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -37,6 +37,7 @@ _RANK = re.compile(r"^\[\d{1,9}(?:,\d{1,9})?\](?:<std(?:out|err)>:?)?[ ]?", re.M
 _TASK = re.compile(r"^ *\d{1,9}: ?", re.MULTILINE)
 _MARKS = re.compile(r"[\x1b\x9b\r]|^(?:\[\d| *\d+: )")
 _ROW_MARKS: Final = " \t>*\"'`“”"
+_AROUND: Final = f"{_ROW_MARKS}*_~`‘’{{}}<"
 _NOTE_MARK = re.compile(r"(?<=\d)(?=[<(#*←!;\"'`“”]|[-=]{1,3}>|//)")  # "12.5<- low"
 _DECIMALS = re.compile(r"\d[.,]\d|^[.,]\d")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
@@ -104,7 +105,9 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def clean(text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None) -> str:
+def clean(
+    text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None, emphasis: bool = False
+) -> str:
     """Return the text as the tool printed it, with "\\n" between lines and common indentation removed.
 
     Undone: BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences
@@ -113,7 +116,7 @@ def clean(text: str, *, ranks: bool = False, commented: re.Pattern[str] | None =
     Undone where nearly every line has it: times before the lines, hosts and containers, line numbers (`_prefixes`).
     `ranks` also takes off what MPI launchers put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output)
     and, where every line has it, `0: ` (srun -l). "# " is taken off blocks of lines in which `commented` is found: what the
-    tool itself never prints behind one.
+    tool itself never prints behind one. `emphasis` takes off what marks figures as bold, italic or code.
     """
     text = without_prefixes(_opened(text))
     if ranks:
@@ -124,6 +127,8 @@ def clean(text: str, *, ranks: bool = False, commented: re.Pattern[str] | None =
         text = _QUOTE.sub("", text)
     if commented is not None:
         text = without_comments(text, commented)
+    if emphasis:
+        text = without_emphasis(text)
     first = next((line for line in text.split("\n", 64) if line.strip()), "")
     return textwrap.dedent(text) if first[:1] in (" ", "\t") else text
 
@@ -160,7 +165,9 @@ def having(*words: str) -> Callable[[str], bool]:
 
 def flush_lines(text: str, commented: re.Pattern[str]) -> list[str]:
     """Return the lines without indentation, bars and ranks; a paste may have indented what a launcher had prefixed."""
-    flush = "\n".join(map(str.strip, clean(text, commented=commented).replace("|", " ").split("\n")))
+    flush = "\n".join(
+        map(str.strip, clean(text, commented=commented, emphasis=True).replace("|", " ").split("\n"))
+    )
     return [*map(str.strip, clean(flush, ranks=True).split("\n"))]
 
 
@@ -194,12 +201,15 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
     return [(rank, "\n".join(rows)) for rank, rows in parts.items() if any(row.strip() for row in rows)]
 
 
-def lines(text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None) -> list[str]:
+def lines(
+    text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None, emphasis: bool = False
+) -> list[str]:
     """Return the lines of the cleaned text, without trailing blanks.
 
     Not `splitlines`: a form feed or a Unicode line separator inside a line is no end of it.
     """
-    return [line.rstrip() for line in clean(text, ranks=ranks, commented=commented).split("\n")]
+    cleaned = clean(text, ranks=ranks, commented=commented, emphasis=emphasis)
+    return [line.rstrip() for line in cleaned.split("\n")]
 
 
 def first_line(text: str, width: int = 60) -> str:
@@ -246,7 +256,8 @@ def like_row(line: str, count: int) -> bool:
 
     Whole numbers alone (`12 13 14`) may be anybody's, but not beside stars (what was too wide for its column).
     """
-    words = _words(line)[:count]
+    words = [word.strip(_AROUND) for word in line.replace("|", " ").split()]
+    words = [word for word in words if word][:count]
     if not words or number(words[0]) is None:
         return False
     figures = sum(word[0].isdigit() for word in words)  # "12.3?" too

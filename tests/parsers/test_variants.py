@@ -261,6 +261,7 @@ NOTES = (
     "  *** best",
     "   slower than B",
 )
+MARKS = ("**{}**", "*{}*", "***{}***", "`{}`", '"{}"', "“{}”", "<b>{}</b>", "&#x2a;{}&#42;", "~~{}~~")
 ROW = re.compile(r"\s*(?:\w+:)?\s*[\d.]+\s+[\d.]+")
 HEAD = re.compile(r"\s*#bytes|# Size|\s*Inject|\s*Function")
 
@@ -283,6 +284,7 @@ EDITS: dict[str, Edit] = {
     "tabs for blanks": some(lambda line, _: re.sub(r"(?<=\S) {2,}", "\t", line), 1),
     "stars before rows": some(lambda line, _: f"* {line}", 0.3, ROW),
     "rows in bold": some(lambda line, _: f"**{line.strip()}**", 0.2, ROW),
+    "figures in bold, italic, code": some(lambda line, random: re.sub(r"\S*\d\S*", lambda m: random.choice(MARKS).format(m[0]), line, count=1), 0.3),
     "a Markdown table": some(lambda line, _: f"| {' | '.join(line.split())} |", 1, re.compile(f"{ROW.pattern}|{HEAD.pattern}")),
 }  # fmt: skip
 SAID = {"unread", "truncated", "unknown_column", "empty_table"}
