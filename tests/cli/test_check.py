@@ -64,7 +64,7 @@ def test_a_sound_host_is_silent(pinsweep: Cli, number: Path) -> None:
     assert check(pinsweep, "--baseline", "good.db") == (0, "")
 
 
-def test_what_is_slower_than_the_baseline_is_one_line(pinsweep: Cli, number: Path) -> None:
+def test_what_is_slower_than_the_baseline_is_one_line(pinsweep: Cli, number: Path, tmp_path: Path) -> None:
     assert check(pinsweep, "-o", "good.db") == (0, "")
 
     number.write_text("rate 800\n")
@@ -74,16 +74,8 @@ def test_what_is_slower_than_the_baseline_is_one_line(pinsweep: Cli, number: Pat
         "ERROR slower number: rate 1 000 → 800 MB/s, −20.0 %, 3 + 3 runs (baseline → now); kept in /"
     )
     assert check(pinsweep, "--baseline", "good.db", "--threshold", "30%") == (0, "")
-
-
-def test_a_number_of_disturbed_runs_alone_is_not_found_out(
-    pinsweep: Cli, number: Path, tmp_path: Path
-) -> None:
-    assert check(pinsweep, "-o", "good.db") == (0, "")
-    with sqlite3.connect(tmp_path / "good.db") as db:
+    with sqlite3.connect(tmp_path / "good.db") as db:  # all its runs were disturbed
         db.execute("""UPDATE run SET counters = '{"reasons": [{"id": "foreign", "text": "others"}]}'""")
-    number.write_text("rate 800\n")
-
     status, said = check(pinsweep, "--baseline", "good.db")
     assert (status, said.split()[:2]) == (3, ["UNKNOWN", "disturbed"])
 

@@ -7,7 +7,6 @@ import json
 import os
 import pwd
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Literal
 
@@ -22,8 +21,6 @@ from parsers.errors import UserError
 
 Phase = Literal["waits", "runs", "over"]
 
-GROUP = 12345
-"""Without a name, so that anybody may be in it."""
 HERE = pwd.getpwuid(os.getuid()).pw_name
 
 
@@ -180,23 +177,26 @@ def test_an_edited_copy_is_refused(sweep: Sweep, tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", [".", "log", "job.sh", "sweep.json", "a.yaml", "n1.db"])
-@pytest.mark.parametrize("change", ["chmod g+w", "chmod o+w", "chown 12345", "mv -T -t {}.link"])
+@pytest.mark.parametrize("change", ["group", "others", "owner", "link"])
 def test_a_folder_that_another_user_may_have_changed_starts_no_job(
     sweep: Sweep, tmp_path: Path, name: str, change: str
 ) -> None:
+    if change in ("group", "owner") and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
     acc = made(sweep, tmp_path / "acc")
     acc.result("n1").touch()
     path = acc.path(name)
-    if change.startswith("mv"):
+    if change == "link":
         path.rename(tmp_path / "there")
         path.symlink_to(tmp_path / "there")
-    elif change in ("chmod g+w", "chown 12345") and os.geteuid() != 0:
-        pytest.skip("only root gives files away")
+    elif change == "others":
+        path.chmod(0o757)
     else:
-        if change == "chmod g+w":
-            shutil.chown(path, group=GROUP)
-        subprocess.run([*change.split(), str(path)], check=True)
-    if name == "." and change.startswith("mv"):  # the user's own choice
+        os.chown(
+            path, 12345 if change == "owner" else -1, 12345
+        )  # a group without a name: anybody may be in it
+        path.chmod(0o775 if change == "group" else 0o755)
+    if name == "." and change == "link":  # the user's own choice
         begin.refuse_other(folder.read(Path(acc.folder)), Wanted(version="0.2.0"))
         return
 
