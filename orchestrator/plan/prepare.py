@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from orchestrator.model import Experiment, Plan, Sweep
 from orchestrator.plan import timings
 from orchestrator.plan.choose import chosen
 from orchestrator.plan.plan import Machine, make_plan
-from orchestrator.plan.survey import is_free, scratch_folder, survey
+from orchestrator.plan.survey import is_free, refuse_shared, scratch_folder, survey
 from parsers.errors import UserError
 
 
@@ -83,6 +84,9 @@ def prepare(
     )  # what runs took here tells nothing of another machine
     plan = make_plan(experiments, machine, seed=seed, past=past, strict=options.strict)
     plan = chosen(plan, options.cells)
+    if options.topology is None and any(run.scratch or run.cwd for run in plan.runs):
+        with contextlib.suppress(OSError):  # it is not there yet
+            refuse_shared(folder)
     return Prepared(experiments=experiments, machine=machine, plan=plan, scratch=folder)
 
 

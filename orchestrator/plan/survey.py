@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -17,12 +18,13 @@ from typing import Any
 from orchestrator.machine import cgroups, core_spec, identity, planted, probe, slurm_node
 from orchestrator.machine.lockfile import is_held
 from orchestrator.machine.probe import available_memory_bytes, free_bytes
-from orchestrator.machine.safe_files import head
+from orchestrator.machine.safe_files import head, other_writers, refuse_foreign
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment
 from orchestrator.plan.plan import Machine
 from orchestrator.programs import find
 from orchestrator.tools import Site
+from parsers.errors import UserError
 
 SCRATCH_ROOT = "pinsweep-scratch"
 SCRATCH_MARKER = ".pinsweep-scratch"
@@ -116,6 +118,22 @@ def scratch_folder(
     folder = Path(os.path.realpath(root)) / SCRATCH_ROOT  # no link on the way can be changed later
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(folder / name for name in names if free(folder / name))
+
+
+def refuse_shared(path: Path, *, make: bool = False) -> None:
+    """Raise UserError where another user could put another scratch folder in its place; OSError where it is not there, unless it is made."""
+    root = path.parent
+    if why := other_writers(root.parent):
+        raise UserError(
+            str(root.parent),
+            f"another user could exchange scratch files: {why}",
+            "name another folder with --scratch, or give it to root and make it sticky (chown root, chmod +t)",
+        )
+    for folder in (root, path):
+        if make:
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+        refuse_foreign(folder)
 
 
 def _allowed(device: str) -> tuple[str, Mapping[str, str]]:

@@ -28,6 +28,7 @@ from orchestrator.plan.survey import (
     SCRATCH_ROOT,
     is_free,
     is_of_this_machine,
+    refuse_shared,
 )
 from orchestrator.run.process import Stop
 from orchestrator.run.watchdog import Watchdog
@@ -304,23 +305,7 @@ def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int
 
 def _make(path: Path) -> None:
     path.parent.parent.mkdir(parents=True, exist_ok=True)
-    _refuse_shared(path, make=True)
-
-
-def _refuse_shared(path: Path, *, make: bool = False) -> None:
-    """Raise UserError where another user could put another folder in its place; OSError where it is not there, unless it is made."""
-    root = path.parent
-    if why := safe_files.other_writers(root.parent):
-        raise UserError(
-            str(root.parent),
-            f"another user could exchange scratch files: {why}",
-            "name another folder with --scratch",
-        )
-    for folder in (root, path):
-        if make:
-            with contextlib.suppress(FileExistsError):
-                folder.mkdir(mode=0o700)
-        safe_files.refuse_foreign(folder)
+    refuse_shared(path, make=True)
 
 
 def _marked(path: Path, lock: int) -> int:
@@ -368,7 +353,7 @@ def _clear(path: Path) -> None:
 def _remove_orphaned(path: Path) -> None:
     """Remove the folder of a pinsweep that was killed at any moment, unless another one has it by now."""
     with contextlib.suppress(OSError, UserError):
-        _refuse_shared(path)
+        refuse_shared(path)
         if not _is_ours(path) or not is_of_this_machine(path / SCRATCH_MARKER):
             return
         # the kernel may still be closing what the other one had open

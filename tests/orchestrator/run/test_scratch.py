@@ -20,7 +20,7 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import lockfile
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
-from orchestrator.plan.survey import SCRATCH_MARKER, host_name, is_free, scratch_folder
+from orchestrator.plan.survey import SCRATCH_MARKER, host_name, is_free, refuse_shared, scratch_folder
 from orchestrator.run.process import Stop
 from orchestrator.run.scratch import MARKER_TEXT, Claim, Stopped, open_scratch
 from parsers.errors import PinsweepError, UserError
@@ -177,6 +177,9 @@ def test_what_another_user_could_plant_is_refused(tmp_path: Path, planted: str) 
 
     with pytest.raises(UserError), open_scratch(folder):
         pass
+    if "marker" not in planted:
+        with pytest.raises(UserError):
+            refuse_shared(folder)
 
     assert is_free(folder)  # asks the marker, and does not wait for it
     assert (theirs / "thesis").read_text() == MARKER_TEXT
