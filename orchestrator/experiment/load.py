@@ -29,13 +29,16 @@ from orchestrator.experiment.yaml_nodes import (
     seen,
     shown,
 )
+from orchestrator.machine import safe_files
 from orchestrator.model import Experiment, Mark, Sweep
 from orchestrator.tools import get_tool, tool_names, tools_known
 from parsers import extensions
 from parsers.errors import UserError, called, nearest
+from parsers.units import size_text
 
 __all__ = ["ExperimentError", "Mistake", "load_experiment", "parse_experiment"]
 
+_MOST_BYTES: Final = 1 << 20
 SCHEMA: Final = 1
 """The version of the language. A file that needs a newer one is refused, not guessed at."""
 
@@ -58,13 +61,16 @@ def load_experiment(path: Path | str) -> Experiment:
         raise UserError(name, "the file's name is not UTF-8", "rename the file, e.g. in ASCII") from error
     path = shipped.resolved(path)
     try:
-        data = Path(path).read_bytes()
+        with safe_files.open_file(Path(path), links=True) as stream:
+            data = stream.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UserError(str(path), why, shipped.hint(path)) from error
+        raise UserError(str(path), why, "" if Path(path).is_fifo() else shipped.hint(path)) from error
     if data.startswith(b"SQLite format 3\0"):
         hint = "`pinsweep show` and `report` read it; to go on with its sweep, name the experiment, and this with -o"
         raise UserError(str(path), "is a result file, and no experiment", hint)
+    if len(data) > _MOST_BYTES:
+        raise UserError(str(path), f"larger than {size_text(_MOST_BYTES)}", "name an experiment")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from parsers.measurement import Parsed, Scalar
 
 
+_LONGEST_SYNTHETIC = 10_000  # characters
+
+
 def topology_from_text(text: str, place: str = "topology") -> Topology:
     """Read hwloc XML, a capture (`probe.capture`) or a synthetic description, whichever `text` is.
 
@@ -27,6 +30,8 @@ def topology_from_text(text: str, place: str = "topology") -> Topology:
         return topology_from_xml(text, place)
     if start == "{":
         return topology_from_capture(text, place)
+    if len(text) > _LONGEST_SYNTHETIC:
+        raise UserError(place, "neither hwloc XML nor a synthetic description")
     from orchestrator.machine.synthetic import topology_from_synthetic  # of no use for the machine itself
 
     return topology_from_synthetic(text, place)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from orchestrator.machine import cgroups, identity, planted
+from orchestrator.machine import cgroups, identity, planted, safe_files
 from orchestrator.machine.ask import ask
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.descriptions import disagreements, joined, numactl_disagreements, topology_from_text
@@ -26,6 +26,7 @@ from parsers.units import size_bytes
 if TYPE_CHECKING:
     from orchestrator.machine.facts import MemoryModule
 
+_MOST_BYTES: Final = 16 << 20  # hwloc's XML of 8192 PUs has 10 MB
 TIMEOUT_S: Final = 10.0  # with the devices lstopo takes 2 s on the largest machines
 SYS: Final = Path("/sys")
 PROC: Final = Path("/proc")
@@ -77,23 +78,23 @@ def capture() -> str:
     )
 
 
-def load_topology(arg: str) -> Topology:
+def load_topology(arg: str | Path) -> Topology:
     """Return the machine that `--topology` names: a file (hwloc's XML, a capture), a folder, or a synthetic description.
 
     Of a folder, topology.json is taken, which knows more, or topology.xml. Raises UserError if it is none of them.
     """
-    path = Path(arg)
+    arg, path = str(arg), Path(arg)
     try:
         if path.is_dir():
             path = next((path / n for n in ("topology.json", "topology.xml") if (path / n).is_file()), path)
-        is_file = path.is_file()
+        is_file = path.exists() and not path.is_dir()
     except OSError:  # a long description is no name of a file
         is_file = False
     if is_file:
         try:
-            return topology_from_text(path.read_text(encoding="utf-8"), str(path))
+            return topology_from_text(safe_files.read_named(path, _MOST_BYTES).decode(), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(arg, f"cannot be read: {error}") from error
+            raise UserError(arg, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if "/" in arg or arg.endswith((".xml", ".json")):
         what = "no topology.xml or topology.json in it" if path.is_dir() else "no such file"
         raise UserError(arg, what, "`lstopo --of xml FILE.xml` writes one on the machine in question")

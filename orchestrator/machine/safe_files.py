@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from parsers.errors import UserError
+from parsers.units import size_text
 
 HEAD_BYTES = 4096
 _MAX_LINKS = 40  # as the kernel
@@ -64,11 +65,19 @@ def head(path: Path) -> bytes:
         return stream.read(HEAD_BYTES)
 
 
-def open_file(path: Path) -> BufferedReader:
+def read_named(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a file that the user names; a link is followed. Raises OSError for what is not a file, or is larger."""
+    with open_file(path, links=True) as stream:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(errno.EFBIG, f"larger than {size_text(max_bytes)}")
+    return data
+
+
+def open_file(path: Path, *, links: bool = False) -> BufferedReader:
     """Open a file to read; a link is not followed, and a FIFO not waited for. Raises OSError for what is not a file."""
-    stream = os.fdopen(
-        os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY), "rb"
-    )
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | (0 if links else os.O_NOFOLLOW)
+    stream = os.fdopen(os.open(path, flags), "rb")
     try:
         refuse_special(stream.fileno())
     except OSError:

@@ -265,10 +265,11 @@ def _absolute(baseline: str) -> str:
 
 def _read_switches(path: Path) -> dict[str, tuple[str, ...]]:
     from orchestrator.cluster import switches
+    from orchestrator.machine import safe_files
     from parsers.errors import UserError
 
     try:
-        text = path.read_text("utf-8", errors="replace")
+        text = safe_files.read_named(path, 16 << 20).decode("utf-8", errors="replace")
     except OSError as error:
         raise UserError(
             "--switches", f"{path}: {error.strerror}", "`scontrol show topology > FILE`"

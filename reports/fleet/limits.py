@@ -25,6 +25,7 @@ from typing import Any, Final
 from yaml.nodes import Node
 
 from orchestrator.experiment.yaml_nodes import BAD, ExperimentError, Mistake, NodeReader, compose, shown
+from orchestrator.machine import safe_files
 from orchestrator.model import Mark
 from parsers.errors import UserError
 from parsers.units import share_of, to_base
@@ -109,11 +110,11 @@ def _unit(unit: str) -> str:
 def load(path: Path) -> tuple[Rule, ...]:
     """Read a file of rules. Raises ExperimentError with all its mistakes, UserError if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = safe_files.read_named(path, 1 << 20).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(str(path), "not UTF-8", "save it as UTF-8") from error
     except OSError as error:
-        raise UserError(str(path), (error.strerror or str(error)).lower(), _EXAMPLE) from error
+        raise UserError(str(path), error.strerror or str(error), _EXAMPLE) from error
     return parse(text, str(path))
 
 

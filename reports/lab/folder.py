@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from orchestrator.machine import safe_files
 from parsers.errors import PinsweepError, UserError
 from reports.results.write import write_whole
 
@@ -112,7 +113,7 @@ def _hash_of(path: Path) -> str | None:
 def _known(path: Path) -> dict[str, tuple[str, ...]]:
     """Read the manifest. One that is not ours is as none: then every file that is there counts as somebody's work."""
     try:
-        held = json.loads(path.read_bytes()) if path.is_file() else {}
+        held = json.loads(safe_files.read_named(path, 16 << 20)) if path.is_file() else {}
         return {str(name): tuple(map(str, hashes)) for name, hashes in held["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

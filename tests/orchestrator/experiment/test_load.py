@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.experiment.load import ExperimentError, load_experiment, parse_experiment
+from orchestrator.machine.probe import load_topology
 from orchestrator.model import Experiment, Mark, Place, Sweep
 from orchestrator.tools import get_tool, tool_names, tools_known
 from parsers.errors import UserError
+from reports.fleet import limits
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = sorted((ROOT / "experiments").glob("*.yaml"))
@@ -727,3 +729,14 @@ def test_a_number_that_nothing_can_hold_is_refused_at_its_key(value: str) -> Non
             f"  seconds: {value}\n"
         )
     assert [(m.mark.line, len(m.what) < 600) for m in error.value.mistakes] == [(6, True)]
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", "sparse"])
+def test_a_file_without_an_end_is_not_read(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(3 << 30)
+
+    for read in (load_experiment, load_topology, limits.load):
+        with pytest.raises(UserError, match=r"not a regular file|larger than"):
+            read(tmp_path / name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.machine.safe_files import follow, open_anew, other_writers, replacement
+from orchestrator.machine.safe_files import follow, open_anew, other_writers, read_named, replacement
 
 EVE = 12345
 
@@ -110,6 +110,19 @@ def test_a_pipe_of_ours_and_null_are_written_to(tmp_path: Path, writer: Callable
     os.close(reader)
     writer(Path("/dev/null"))
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_file_that_a_user_names_is_read_up_to_a_limit(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to("x")
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(3 << 30)
+
+    assert read_named(tmp_path / "link", 5) == b"12345"
+    for name in ("x", "pipe", "sparse", "/dev/zero", "."):
+        with pytest.raises(OSError, match=r"larger than 4 B|not a regular file|Is a directory"):
+            read_named(tmp_path / name, 4)
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
