@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -339,3 +340,14 @@ def test_a_refusal_names_the_option_that_the_command_has(called: Cli) -> None:
     assert done.returncode == 2
     assert done.stderr == "error: a.db: is not a directory\nhint: name another folder with --capture\n"
     assert "hint: name another file with --copy" in called("export", "a.db", "--copy", "a.db").stderr
+
+
+@pytest.mark.slow
+def test_a_page_is_drawn_under_the_advised_limit(here: Path) -> None:
+    """docs/promises.md advises `ulimit -d` for files of strangers."""
+    words = f"ulimit -d 1048576; exec {shlex.quote(sys.executable)} -m pinsweep report a.db -o page.html"
+
+    done = subprocess.run(["bash", "-c", words], cwd=here, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert (here / "page.html").stat().st_size > 0
