@@ -6,7 +6,7 @@
 
 A host is a copy of the file under a name, a boot and a machine of its own, with every figure in its outputs changed: `even` by 1 %
 (normal), so that few hosts are suspicious; `odd` has random digits behind the first one, so that every host is suspicious in something.
-`new` is the first look at the files, where all texts are parsed; then their tables are kept in them, as `run` leaves them.
+Nothing is in the cache of a file, and all texts are parsed.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def main() -> int:
 
 
 def commands(files: Path) -> dict[str, list[str]]:
-    """Return what is measured: the first look fills the cache."""
+    """Return what is measured."""
     fleet = [*PINSWEEP, "fleet", str(files)]
     page = str(files.with_suffix(".html"))
-    return {"text, new": fleet, "text": fleet, "text and page": [*fleet, "-o", page]}
+    return {"text": fleet, "text and page": [*fleet, "-o", page]}
 
 
 def _told(cost: Cost, noise: str) -> str:
@@ -93,7 +93,6 @@ def _host(
             changed = json.dumps({**json.loads(facts), **own})
             db.execute("UPDATE session SET host = ?, facts = ? WHERE session = ?", (out.stem, changed, session))  # fmt: skip
         db.execute("DELETE FROM parsed")
-        db.execute("DROP TABLE IF EXISTS kept_answer")
         for run_id, text in texts.items():
             data = jittered(text, change, chance).encode()
             db.execute(

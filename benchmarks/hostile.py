@@ -122,7 +122,6 @@ def made(folder: Path, sound: Path, shape: str) -> Path:
         with closing(sqlite3.connect(new)) as db, db:
             db.execute("PRAGMA synchronous = OFF")
             db.execute("DELETE FROM parsed")
-            db.execute("DROP TABLE IF EXISTS kept_answer")
             db.create_function("packed", 1, lambda text: zlib.compress(text.encode()))
             db.execute(
                 "UPDATE session SET seed = seed + 1"
@@ -211,7 +210,7 @@ def told(shape: Callable[[sqlite3.Connection], None]) -> str:
 
 
 def commands(path: Path, sound: Path) -> dict[str, list[str]]:
-    """Return what is done with a file, by what it is called. Audit is first: what it keeps in the file is there for the others, as it is for users."""
+    """Return what is done with a file, by what it is called."""
     out = str(path.with_suffix(""))
     one, both = str(path), [str(sound), str(path)]
     return {
