@@ -43,6 +43,9 @@ def memory_of(selector: Selector, cpus: Iterable[int], topology: Topology) -> Me
     homes = sorted({topology.node_of[cpu] for cpu in taken if cpu in topology.node_of})
     local = {home: _nearest(home, topology) for home in homes}
     nodes = set(local.values())
+    homeless = sorted(taken - topology.node_of.keys())
+    if homeless and selector.kind in ("local", "remote"):
+        raise Unplaceable(f"{selector.kind} memory: PUs {format_cpulist(homeless)} belong to no NUMA node")
     match selector.kind:
         case "local":
             if not nodes <= usable:
@@ -73,7 +76,7 @@ def memory_of(selector: Selector, cpus: Iterable[int], topology: Topology) -> Me
         if number not in usable:
             why = "has no memory" if not known[number].has_memory else "may not be used here (cpuset)"
             raise Unplaceable(f"memory numa_node {number} {why}; usable: {format_cpulist(usable)}")
-    if wanted == set(homes):
+    if wanted == set(homes) and not homeless:
         relation = "local"
     else:
         relation = "mixed" if wanted & set(homes) else _relation(wanted, taken, topology)

@@ -435,6 +435,27 @@ def test_memory_of_another_kind_is_not_called_remote(subtype: str, kind: str, me
     assert (found.relation, pair.relation) == (kind, f"same package, {kind} memory")
 
 
+@pytest.mark.parametrize(("cpus", "memory", "membind"), [
+    ("core 0", "local", (0,)), ("core 1", "local", None), ("all", "local", None), ("core 1", "remote", None), ("core 1", "any", ()), ("core 1", "numa_node 0", (0,)),
+])  # fmt: skip
+def test_a_pu_of_no_numa_node_has_no_local_memory(
+    cpus: str, memory: str, membind: tuple[int, ...] | None
+) -> None:
+    """A Threadripper with memory at two of four dies. It was not bound, and called local."""
+    text = re.sub('<object type="NUMANode" os_index="1".*\n', "", HBM)
+    topology = topology_from_text(
+        text.replace('os_index="0" cpuset="0x3" local', 'os_index="0" cpuset="0x1" local')
+    )
+    place = Place(name="x", cpus=cpus, memory=memory)
+
+    if membind is None:
+        with pytest.raises(Unplaceable, match="PUs 1 belong to no NUMA node"):
+            resolve(place, topology, threads=None, processes=1)
+    else:
+        (found,) = resolve(place, topology, threads=1, processes=1)
+        assert (found.groups[0].membind, found.relation == "local") == (membind, cpus == "core 0")
+
+
 def test_without_distances_remote_is_another_package() -> None:
     """With several NUMA nodes a package (SNC, NPS), the next node is the neighbour on the same chip."""
     machine = topology_from_text("pack:2 numa:4 core:2 pu:1", "")
