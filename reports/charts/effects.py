@@ -152,7 +152,7 @@ def _effect(i: int, axis: str, cells: Mapping[Levels, Spread], better: Direction
     for name in ranked:
         both = [row for row in rows if best in row and name in row]
         pairs = [(cells[row[best]], cells[row[name]]) for row in both]
-        ratios = [(first.median / second.median) ** sign for first, second in pairs]
+        ratios = [a.median / b.median if sign > 0 else b.median / a.median for a, b in pairs]
         having = {row[level] for row in both for level in (best, name)}
         of = tuple(levels for levels in cells if levels in having)
         mean = max(

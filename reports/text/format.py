@@ -22,6 +22,10 @@ NEAREST, DOWN, UP = decimal.ROUND_HALF_EVEN, decimal.ROUND_FLOOR, decimal.ROUND_
 """How a last digit is made. A bound is rounded to its safe side: what "at least" stands before goes down, what "up to" or
 "at most" stands before goes up, so that the sentence holds of the value itself."""
 
+_SMALLEST, _LARGEST = 1e-9, 1e15
+"""Numbers beyond have digits that no float holds, and break tables: they are written as a power of ten."""
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SURE = 3
 """Significant digits that a number of unknown step is shown with, though they be zeros."""
 
@@ -124,8 +128,19 @@ def _finite(value: float, digits: int, rounding: str, step: float | None) -> Sho
         places = min(places, max(_decimals(step), _decimals(value)))
     elif digits > _SURE:
         places = min(places, max(places - digits + _SURE, _decimals(value)))
+    if not _SMALLEST <= abs(value) < _LARGEST:
+        return _power_of_ten(rounded, digits, own=step is not None)
     plain = f"{rounded:.{max(places, 0)}f}"
     return Shown(f"{rounded:,.{max(places, 0)}f}".replace(",", THIN).replace("-", MINUS), plain)
+
+
+def _power_of_ten(value: float, digits: int, *, own: bool) -> Shown:
+    """Return "1.50 × 10³⁰⁰"; own: without zeros at the end."""
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    if own and "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    text = f"{mantissa}{NO_BREAK}×{NO_BREAK}10{str(int(power)).translate(_RAISED)}"
+    return Shown(text.replace("-", MINUS), f"{mantissa}e{power}")
 
 
 def _decimals(value: float) -> int:
@@ -153,6 +168,8 @@ def whole(value: float | str | None) -> str:
 
 def level(value: float) -> str:
     """Return a number of an axis as it was chosen, every digit of it: `level(20e6)` is "20 000 000", `level(1e-5)` is "0.00001"."""
+    if value and not _SMALLEST <= abs(value) < _LARGEST:
+        return number(value, 15, step=0)
     return f"{decimal.Decimal(f'{value:.15g}'):,f}".replace(",", THIN).replace("-", MINUS)
 
 

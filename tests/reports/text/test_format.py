@@ -47,7 +47,19 @@ def test_number_groups_rounds_and_never_shows_ten_hundreds() -> None:
     assert fmt.count(-1234567) == f"−1{T}234{T}567"
 
 
-@given(st.floats(1e-9, 1e15))
+@pytest.mark.parametrize(
+    ("value", "text", "own"),
+    [(1.5e300, "1.50 × 10³⁰⁰", "1.5 × 10³⁰⁰"), (-1e-300, "−1.00 × 10⁻³⁰⁰", "−1 × 10⁻³⁰⁰"), (1e15, "1.00 × 10¹⁵", "1 × 10¹⁵"), (1e-9, "0.00000000100", "0.000000001")],
+)  # fmt: skip
+def test_a_number_that_is_huge_or_tiny_is_a_power_of_ten(value: float, text: str, own: str) -> None:
+    shown = fmt.number(value)
+    assert shown.replace("\u00a0", " ") == text
+    assert isinstance(shown, fmt.Shown)
+    assert float(shown.plain) == pytest.approx(value)
+    assert fmt.number(value, step=0).replace("\u00a0", " ") == own == fmt.level(value).replace("\u00a0", " ")
+
+
+@given(st.floats(1e-9, 9.9e14))
 def test_three_digits_are_within_half_a_percent(value: float) -> None:
     text = fmt.number(value).replace(T, "")
 
