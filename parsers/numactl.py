@@ -212,7 +212,8 @@ class _Machine:
             self.flags.add("refused")
             self.refusals.append(match[1])
         elif last:
-            self.flags.add("truncated")
+            if self._may_go_on(line):
+                self.flags.add("truncated")
         elif match := _CPUS.match(line):
             self._list(int(match[1]), _cpus(match[2], match[3]), line)
         elif listed is not None and _WRAPPED.fullmatch(line):
@@ -233,6 +234,15 @@ class _Machine:
         elif not _TITLE.match(line):
             return
         self.seen = True
+
+    def _may_go_on(self, line: str) -> bool:
+        """Say whether a last line without a line end may be the beginning of one of numactl's, or stands where more is missing."""
+        if self.columns and {node for node, _, metric in self.figures if metric == "distance"} >= {
+            *self.columns
+        }:
+            return False
+        own = _LIKE_ONE_OF_OURS.match(line) or _SHOW.match(line)
+        return "node_count" in self.facts or own is not None or " " not in line.strip()
 
     def _list(self, node: int, more: list[int] | None, line: str, *, wrapped: bool = False) -> None:
         """Take the CPUs of a node, which numactl lists in order; where they are not, a line was wrapped inside of a number."""

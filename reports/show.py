@@ -558,7 +558,7 @@ def show_run(path: Path, number: int) -> str:
         f"taken in   {record.started_utc}; when it ran, for how long and how it ended is not recorded"
         if run.captured
         else f"started    {record.started_utc}, took {fmt.seconds(record.wall_s)}, exit {record.exit_code if record.signal is None else f'by signal {record.signal}'}",
-        f"command    {shlex.join(record.argv) or 'not recorded'}",
+        f"command    {(' '.join(record.argv) if run.captured else shlex.join(record.argv)) or 'not recorded'}",
         f"with       {' '.join(f'{k}={shlex.quote(str(v))}' for k, v in record.env.items())}"
         if record.env
         else "",

@@ -16,6 +16,7 @@ from orchestrator.tools import get_tool, tool_names
 from parsers import parse_text, parser_names, taken
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
+from parsers.table import typed_command
 from parsers.text import clean, decode
 
 OPTION_FACT: Final = "option."
@@ -195,11 +196,17 @@ def _one(parsed: Parsed, name: str) -> Scalar:
 
 
 def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
-    """Return the command that printed the text, as words, where the text tells it: behind a prompt, or in a line of the tool.
+    """Return the command that printed the text, as words, where the text tells it: behind a prompt, in quotation marks, or in a line of
+    the tool.
 
-    Kept as it was typed: quotes and pipes are words too.
+    Kept as it was typed: quotes and pipes are words too, and joined by blanks they are what was typed.
     """
-    return next(_commands(tool, data), tuple(str(taken(tool).command(parsed) or "").split()))
+    if command := next(_commands(tool, data), ()):
+        return command
+    told = str(taken(tool).command(parsed) or "")
+    options = told.partition(" ")[2]
+    quoted = (line for line in _quoted(tool, data) if options and line.endswith(options))
+    return tuple(next(quoted, told).split(" ")) if told else ()
 
 
 def _commands(tool: str, data: bytes) -> Iterator[tuple[str, ...]]:
@@ -209,7 +216,15 @@ def _commands(tool: str, data: bytes) -> Iterator[tuple[str, ...]]:
         for line in view.split("\n"):
             match = _prompt().match(line.strip()) if program.search(line) else None
             if match and program.search(match["command"]):
-                yield tuple(match["command"].split())
+                yield tuple(match["command"].split(" "))
+
+
+def _quoted(tool: str, data: bytes) -> Iterator[str]:
+    """Yield the commands of the tool that are between quotation marks."""
+    program = re.compile(taken(tool).program or r"(?!)")
+    for line in decode(data[:20_000]).split("\n"):
+        if program.search(line) and (command := typed_command(line, program)):
+            yield command
 
 
 _WHERE: Final = re.compile(

@@ -232,7 +232,7 @@ def _item(
     before = digest.hexdigest()[:32]
     digest.update(item.tool.encode())
     typed = asked.command or str(reading.get("command", ""))
-    argv = tuple(_lines(typed).split()) or (
+    argv = tuple(_lines(typed).split(" ") if typed else ()) or (
         () if item.tables else text_of.command_of(item.tool, above, parsed)
     )
     return _Item(

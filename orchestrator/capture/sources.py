@@ -29,7 +29,8 @@ LARGEST_ZIP: Final = 256 << 20
 LARGEST_ARCHIVE: Final = 1 << 30
 """Bytes that one archive may decompress to, members that are no texts included."""
 
-MOST_MEMBERS: Final = 100_000
+MOST_MEMBERS: Final = 10_000
+"""Members of one archive that are read: 2 s of CPU time, if each is a text without a result."""
 
 _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
 
@@ -161,7 +162,7 @@ def _tar(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
                 if count > MOST_MEMBERS:
                     yield Source(
                         name=name,
-                        problem=f"more than {MOST_MEMBERS} members: the rest is not read",
+                        problem=f"more than {MOST_MEMBERS:,} members: the rest is not read; unpack it and name a folder",
                         named=named,
                     )
                     return
@@ -211,7 +212,9 @@ def _zip(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
                 del found  # its bytes, before the next are read
             if len(members) > MOST_MEMBERS:
                 yield Source(
-                    name=name, problem=f"more than {MOST_MEMBERS} members: the rest is not read", named=named
+                    name=name,
+                    problem=f"more than {MOST_MEMBERS:,} members: the rest is not read; unpack it and name a folder",
+                    named=named,
                 )
     except _TooLarge:
         yield Source(

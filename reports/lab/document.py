@@ -434,6 +434,7 @@ def _trace(results: Results, runs: Iterable[Run], version: str, digits: int = 64
         *(
             (("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256[:digits]}".strip()))
             for e in results.experiments
+            if e.path
         ),
         *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in _run_ids(runs).items()),
     )

@@ -104,7 +104,10 @@ def run_row(run: Run, alike: Sequence[Run] = (), printed: Printed = ("", "")) ->
         duration=fmt.NOTHING
         if run.captured
         else fmt.seconds(statistics.median(r.record.wall_s for r in every)),
-        command=_line([shlex.quote(word) for word in record.argv[:_MOST_WORDS]], len(record.argv)),
+        command=_line(
+            [word if run.captured else shlex.quote(word) for word in record.argv[:_MOST_WORDS]],
+            len(record.argv),
+        ),
         environment=_line(
             [f"{k}={shlex.quote(str(v))}" for k, v in islice(record.env.items(), _MOST_WORDS)],
             len(record.env),

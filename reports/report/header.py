@@ -106,7 +106,8 @@ def provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[
     pairs.append(
         (
             "Experiment",
-            fmt.words(dict.fromkeys(e.path.rsplit("/", 1)[-1] for e in results.experiments)) or fmt.NOTHING,
+            fmt.words(dict.fromkeys(e.path.rsplit("/", 1)[-1] for e in results.experiments if e.path))
+            or fmt.NOTHING,
         )
     )
     measured = results.measured

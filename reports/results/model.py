@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self
 
-from orchestrator.model import STATUSES, Alias, Cell, Group, RunRecord, Skipped, listed
+from orchestrator.model import STATUSES, UNRECORDED_HOST, Alias, Cell, Group, RunRecord, Skipped, listed
 from orchestrator.run.disturbance import is_too_short
 from orchestrator.run.outcome import MOST_REPEATS
 from orchestrator.store.result_file import Session, StoredExperiment
@@ -433,7 +433,11 @@ class Results:
     def measured(self) -> tuple[Machine, ...]:
         """The sessions in which something was measured; in the others captured texts were taken in."""
         taken_in = {(run.file, run.session.session) for run in self.runs if run.captured}
-        return tuple(m for m in self.machines if (m.file, m.session.session) not in taken_in)
+        return tuple(
+            m
+            for m in self.machines
+            if m.host != UNRECORDED_HOST and (m.file, m.session.session) not in taken_in
+        )
 
     @property
     def texts(self) -> int:

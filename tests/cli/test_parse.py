@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store.result_file import open_result
+from reports.report.all_runs import run_row
+from reports.results.load import load
 from tests.conftest import Cli
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -340,6 +342,18 @@ def test_facts_of_the_machine_are_no_runs(pinsweep: Cli, logs: Path, tmp_path: P
     assert later.stderr.splitlines() == ["1 text describes a machine: kept beside the runs of c.db"]
     with open_result(tmp_path / "c.db") as result:
         assert [bool(session.facts.get("numa_distances")) for session in result.sessions()] == [False, True]
+    assert load([tmp_path / "c.db"]).measured == ()
+
+
+def test_commands_are_shown_as_they_were_typed(pinsweep: Cli, tmp_path: Path) -> None:
+    typed = "sudo ./mlc  --idle_latency | awk '{print $5}'"
+    printed = "Intel(R) Memory Latency Checker - v3.9\nEach iteration took 230.3 core clocks (\t82.3\tns)\n"
+    (tmp_path / "t.txt").write_text(f"$ {typed}\n{printed}")
+    pinsweep("parse", "t.txt", "-o", "t.db")
+
+    assert f"command    {typed}\n" in pinsweep("show", "t.db", "1").stdout
+    (row,) = {run_row(run).command for run in load([tmp_path / "t.db"]).runs}
+    assert row == typed
 
 
 SHARED_XML = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0xf" complete_cpuset="0xf" allowed_cpuset="0x3" nodeset="0x3"
@@ -477,7 +491,7 @@ def test_a_whole_report_is_named_cells_of_one_result(pinsweep: Cli, tmp_path: Pa
     assert [c for c in found if "mode=" in c] == [
         "mode=loaded_latency W=R l=64", "mode=loaded_latency W=9 l=64", "mode=loaded_latency W=9 l=256",
     ]  # fmt: skip
-    assert found["mode=loaded_latency W=9 l=256"] == "mlc --loaded_latency -1256 -W9"
+    assert found["mode=loaded_latency W=9 l=256"] == "sudo ./mlc --loaded_latency -1256 -W9"
     assert {c.partition(" bs")[0] for c in found if "rw=" in c} == {
         "rw=randread",
         "rw=randrw",

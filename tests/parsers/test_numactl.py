@@ -186,6 +186,12 @@ def test_what_a_reader_must_know_is_flagged(text: str, flag: str) -> None:
     assert flag in flags(numactl.parse(text))
 
 
+@pytest.mark.parametrize("text", [HARDWARE, SHOW, f"{SHOW}{HARDWARE}"])
+def test_a_last_line_of_another_text_makes_none_truncated(text: str) -> None:
+    assert not numactl.parse(f"{text}and that is all").has("truncated")
+    assert numactl.parse(f"{text}available: 2 nodes (0-1)\nnode 0 cp").has("truncated")
+
+
 @pytest.mark.parametrize(
     ("printed", "count"),
     [

@@ -60,6 +60,20 @@ def test_every_member_of_an_archive(tmp_path: Path, pack: Callable[[dict[str, by
     assert [p.name for p in tmp_path.iterdir()] == ["logs"]  # nothing was unpacked
 
 
+@pytest.mark.parametrize("pack", [tar, zipped])
+def test_members_beyond_the_bound_are_left_with_an_error(
+    tmp_path: Path, pack: Callable[[dict[str, bytes]], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_MEMBERS", 2)
+    (tmp_path / "logs").write_bytes(pack(TEXTS))
+
+    *texts, refused = sources([str(tmp_path / "logs")])
+
+    assert len(texts) == 2
+    assert refused.named
+    assert "more than 2 members" in refused.problem
+
+
 def test_a_single_compressed_text(tmp_path: Path) -> None:
     path = tmp_path / "a.json.gz"
     path.write_bytes(gzip.compress(b"{}"))
