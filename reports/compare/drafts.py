@@ -205,17 +205,24 @@ def _missing(
     measured = {_unmeasured(name): name for name in lacks}
     told = {(name.metric, name.part) for name in lacks}
 
-    def reason(name: Name) -> tuple[SideName | Literal["both"], str]:
+    def reason(name: Name) -> tuple[SideName | Literal["both"], str, bool]:
         if there := measured.get(_unmeasured(name)):
-            return "both", f"{_otherwise(own, name, other, there)}: "
+            return "both", f"{_otherwise(own, name, other, there)}: ", False
         if name.statistic in dict(QUANTILES) and (name.metric, name.part) in told:
-            return own, f"{other} has too few operations or bins for a "
-        return own, f"{other} has no "
+            return own, f"{other} has too few operations or bins for a ", True
+        return own, f"{other} has no ", name.derived
 
     found = group_by((name for name in has if name not in lacks), reason)
     return [
-        Unmatched(side=side, sweep=cell.sweep, cell=cell.name, reason=why + _few(names), part=side != "both")
-        for (side, why), names in found.items()
+        Unmatched(
+            side=side,
+            sweep=cell.sweep,
+            cell=cell.name,
+            reason=why + _few(names),
+            part=side != "both",
+            optional=optional,
+        )
+        for (side, why, optional), names in found.items()
         if side != "both" or own == "A"  # of B it would be the same once more
     ]
 

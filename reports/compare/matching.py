@@ -128,6 +128,7 @@ class Unmatched:
     cell: str
     reason: str
     part: bool = False  # a row of a cell that both sides have
+    optional: bool = False  # of a row: a good run may lack it
     labels: Mapping[str, str] = field(default_factory=dict)  # of a whole cell: axis → level
     numberless: bool = False  # a whole cell that ran in vain: wherever it ran there is no number of it
     meant: bool = False  # of a whole cell: was the other side to have it? Then it ran there in vain, was skipped or is still to come

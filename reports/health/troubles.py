@@ -154,9 +154,10 @@ def _not_measured(results: Results) -> Iterable[Trouble]:
 
 
 def _not_compared(found: Comparison) -> Iterable[Trouble]:
-    """Whole cells that only this host has, or only the baseline."""
+    """Cells that only this host has, or only the baseline, and numbers that only the baseline has."""
     for one in found.unmatched:
-        if not one.part and not one.numberless:  # what failed here is told as that
+        is_known = (one.side == "A" and not one.optional) if one.part else not one.numberless
+        if is_known:  # what failed here is told as that
             said = f"{one.sweep}, {one.cell}" if one.cell else one.sweep
             yield Trouble(kind="unknown", id="baseline", text=f"{said}: {one.reason}")
 

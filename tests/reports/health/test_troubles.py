@@ -75,3 +75,26 @@ def test_a_number_that_may_be_slower_is_unknown(
     nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
 
     assert [one.id for one in troubles(nothing, (), found=found)] == ids
+
+
+@pytest.mark.parametrize(
+    ("side", "part", "optional", "numberless", "ids"),
+    [
+        ("A", True, False, False, ["baseline"]),  # a number that this host no longer has
+        ("A", True, True, False, []),
+        ("B", True, False, False, []),
+        ("A", False, False, False, ["baseline"]),
+        ("B", False, False, True, []),
+    ],
+)
+def test_a_number_of_the_baseline_that_is_missing_is_unknown(
+    side: str, part: bool, optional: bool, numberless: bool, ids: list[str]
+) -> None:
+    one = SimpleNamespace(
+        side=side, part=part, optional=optional, numberless=numberless, sweep="s", cell="", reason="none"
+    )
+    fingerprint = SimpleNamespace(differences=())
+    found: Any = SimpleNamespace(rows=(), fingerprint=fingerprint, of=lambda *_: (), unmatched=(one,))
+    nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
+
+    assert [trouble.id for trouble in troubles(nothing, (), found=found)] == ids
