@@ -333,6 +333,8 @@ def _drift(found: scatter.Drift, change: float, of: str) -> str:
 def _timed(runs: Sequence[Run]) -> list[scatter.Timed]:
     """Return when each repeat of a cell ran, and what it found, higher being better; [] where that cannot be said."""
     values = _turned(runs)
+    if any(run.captured for run in runs):
+        return []  # of a text only the time of its intake is known
     try:
         at = [datetime.fromisoformat(run.record.started_utc).timestamp() / 3600 for run in runs]
     except ValueError:

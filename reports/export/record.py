@@ -75,7 +75,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "reason": record.reason or run.unreadable or None,
         "disturbances": disturbances_of(record), "too_short_to_judge": run.is_too_short, "counted": counted(record),
         "cpus": list(record.placement.cpus) if record.placement else [],
-        "program": run.program_started, "started_utc": record.started_utc, "wall_s": None if run.captured else record.wall_s,
+        "program": run.program_started, "started_utc": None if run.captured else record.started_utc, "wall_s": None if run.captured else record.wall_s,
         "exit_code": record.exit_code, "signal": record.signal,
     }  # fmt: skip
 

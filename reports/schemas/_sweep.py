@@ -100,7 +100,7 @@ RUN: Final[dict[str, Schema]] = {
     "counted": COUNTED,
     "cpus": listed(integer("A PU, by the kernel's number."), "Where it was placed; []: nowhere."),
     "program": text("The program that was started."),
-    "started_utc": text("When, ISO 8601."),
+    "started_utc": null(text("When, ISO 8601; null: not recorded.")),
     "wall_s": null(number("Seconds; null: not recorded.")),
     "exit_code": null(integer("Null: a signal ended it, it never started, or that is not recorded.")),
     "signal": null(integer("The signal that ended it.")),

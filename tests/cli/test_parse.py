@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store.result_file import open_result
+from reports.export.record import of_run
 from reports.report.all_runs import run_row
 from reports.results.load import load
 from tests.conftest import Cli
@@ -352,8 +353,9 @@ def test_commands_are_shown_as_they_were_typed(pinsweep: Cli, tmp_path: Path) ->
     pinsweep("parse", "t.txt", "-o", "t.db")
 
     assert f"command    {typed}\n" in pinsweep("show", "t.db", "1").stdout
-    (row,) = {run_row(run).command for run in load([tmp_path / "t.db"]).runs}
-    assert row == typed
+    (run,) = load([tmp_path / "t.db"]).runs
+    assert run_row(run).command == typed
+    assert of_run(run)["started_utc"] is None
 
 
 SHARED_XML = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0xf" complete_cpuset="0xf" allowed_cpuset="0x3" nodeset="0x3"
