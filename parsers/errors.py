@@ -86,9 +86,10 @@ def list_hint(text: str) -> str:
     ):
         return ""
     listed = f"a list has brackets: [{', '.join(words)}]"
-    return (
-        f"{listed}; a range is written {words[0]}..{words[1]}" if "-" in text and len(words) == 2 else listed
-    )
+    if "-" not in text or len(words) > 2:
+        return listed
+    step = "" if words[1].isdigit() else " x2"
+    return f"{listed}; a range is written {words[0]}..{words[1]}{step}"
 
 
 def like(word: str, known: Iterable[str]) -> str:

@@ -299,6 +299,9 @@ class OptionReader:
     def _hint(self, name: str, option: Option, value: Any) -> str:  # noqa: ANN401
         if isinstance(value, bool):
             return f'if the word is meant: "{shown(value)}"'
+        words = re.split(r"[\s/,;|]+", str(value))
+        if len(words) > 1 and {*words} <= {*option.choices}:
+            return f"a list has brackets: [{', '.join(words)}]"
         return nearest(str(value), option.choices) or f"{name}: {option.help}"
 
     def _resolved(self, name: str, raw: Any) -> tuple[Any, ...]:  # noqa: ANN401

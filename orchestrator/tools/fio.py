@@ -138,7 +138,7 @@ _SHAPES: Final = {
 }  # fmt: skip
 """Kind of a value → what fio reads to its end, and its name. fio takes 1/4/8, 1-8 or 1.5M for 1 and says nothing."""
 
-_SUFFIX: Final = re.compile(r"[0-9]([kmgtp]i?b)(?![a-z])", re.IGNORECASE)
+_SUFFIX: Final = re.compile(r"([0-9]{1,18})(([kmgtp])i?b)(?![a-z])", re.IGNORECASE)
 """Suffixes with which fio (kb_base=1024) reads 4kB as 4096 and 4KiB as 4000."""
 
 _TIME = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)(us|ms|s|m|h|d)?", re.IGNORECASE)
@@ -292,9 +292,11 @@ def _misread(name: str, entry: Mapping[str, Any], text: str) -> tuple[str] | tup
             return (what, hint) if (hint := list_hint(text)) else (what,)
         return (f"{text!r} is longer than {LONGEST_S} s",) if time_s > LONGEST_S else None
     if kind in ("int", "size", "range", "split") and (suffix := _SUFFIX.search(text)):
+        count, unit, prefix = suffix.groups()
+        thousands = int(count) * 1000 ** (" kmgtp".index(prefix.lower()))
         return (
-            f"{text!r} has the suffix {suffix[1]}, by which fio means another size than others do",
-            "write 4k for 4096 bytes, 4000 for 4000",
+            f"{text!r} has the suffix {unit}, by which fio means another size than others do",
+            f"write {count}{prefix} for powers of 1024, {thousands} for powers of 1000",
         )
     kind = "several" if name in _PER_DIRECTION else "share" if name in _SHARES else kind
     if shape := _SHAPES.get(kind):

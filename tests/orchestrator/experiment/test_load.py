@@ -366,6 +366,9 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         (fio("matrix: {iodepth: 1/4/8}"), "3:10: matrix.iodepth: '1/4/8' is not a whole number (8, 4k, 1M) | a list has brackets: [1, 4, 8]"),
         ("schema: 1\ntool: stream\nfixed: {array_size: 1M/4M}", "3:9: fixed.array_size: '1M/4M' is neither a number of elements nor a size nor auto | a list has brackets: [1M, 4M]"),
         ("schema: 1\ntool: stream\nfixed: {threads: 1-8}", "3:18: fixed.threads: '1-8' is not a number | a list has brackets: [1, 8]; a range is written 1..8"),
+        (fio("fixed: {size: 64MB}"), "3:9: fixed.size: '64MB' has the suffix MB, by which fio means another size than others do | write 64M for powers of 1024, 64000000 for powers of 1000"),
+        (fio("fixed: {rw: read/write}"), ("3:13: fixed.rw: 'read/write' is not one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite | "
+         "a list has brackets: [read, write]")),
         (fio("fixed: {rwmixread: 70}\nmatrix: {rw: [randwrite]}"), "3:9: fixed.rwmixread: has no effect on rw=randwrite | give it to the mixes alone: include: [{rw: randrw, rwmixread: 70}]"),
         ("schema: 1\ntool: stream\nmatrix:\n  threads: 1 2", "4:12: matrix.threads: '1 2' is not a number | a list has brackets: [1, 2]"),
         (fio("zip: {iodepth: [1, 4, 1], bs: [4k, 4k, 4k]}"), "3:7: zip.iodepth: rows 1 and 3 are one cell | write each value once; `repeats` says how often a cell is measured"),
