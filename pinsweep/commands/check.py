@@ -120,9 +120,14 @@ def _checked(
 
 def _files(baseline: str | None) -> list[Path]:
     """Return the baseline's files, before anything is measured. Raises UserError where there are none."""
+    from parsers.errors import UserError
     from reports.results.baselines import resolve_any
+    from reports.results.paths import is_result_file
 
-    return resolve_any(baseline) if baseline is not None else []
+    paths = resolve_any(baseline) if baseline is not None else []
+    if wrong := [path for path in paths if not is_result_file(path)]:
+        raise UserError(str(wrong[0]), "is not a result file", "name one that `pinsweep run` made")
+    return paths
 
 
 def _local_folder() -> str | None:

@@ -253,6 +253,7 @@ def test_mistakes_are_the_users(pinsweep: Cli, number: Path) -> None:
     for words, said in (
         (("none.yaml",), "no such file"),
         (("check.yaml", "--baseline", "none"), "no such baseline"),
+        (("check.yaml", "--baseline", "/dev/zero"), "is not a result file"),
         (("--level", "4"), "4 is not in the range"),
     ):
         done = pinsweep("check", *words)
