@@ -31,7 +31,7 @@ def main() -> None:
         except Exception as error:  # in an import
             if not (mistake := _of_environment(error)):
                 raise
-            sys.stderr.write("\n".join([*mistake.lines(), ""]))
+            print(*mistake.lines(), sep="\n", file=sys.stderr)  # nothing else can be imported
             status = mistake.exit_status
         for name in ("stdout", "stderr"):
             _let_go(name)

@@ -109,6 +109,11 @@ def say(
         click.echo(styled, err=True, nl=nl)
 
 
+def require_yes(question: str) -> None:
+    """Ask a person on standard error. Raises click.Abort for a no."""
+    click.confirm(printable(question), abort=True, err=True)
+
+
 def _has_styles() -> bool:
     """May anything be coloured or bold? Not where NO_COLOR or a dumb terminal says no; into a pipe click writes neither."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -51,7 +51,7 @@ class Machine:
 
     site: Site
     programs: Mapping[str, Program | str]  # tool → program, or why there is none
-    free_scratch_bytes: int | None = None
+    free_scratch_bytes: Callable[[], int | None] = lambda: None
     limits: str = ""  # of the cgroups of this process, "memory 200 MiB"; "" if there is none
     kept_cores: str = (
         ""  # why PUs that this process may not use are not lacking; "": they are, or none is missing
@@ -387,8 +387,8 @@ def _cell(
         if (length := sum(map(len, (*command.argv, *command.env.values())))) > LONGEST_COMMAND:
             raise Refused(f"a command line of {length} characters; {LONGEST_COMMAND} at most")
         needed = sum(file.size_bytes for file in command.scratch)
-        room = machine.free_scratch_bytes
-        if needed and room is not None and needed > room:
+        room = machine.free_scratch_bytes() if needed else None
+        if room is not None and needed > room:
             raise Refused(
                 f"needs {size_text(needed)} of scratch space, {site.scratch} has {size_text(max(0, room))} to give"
             )

@@ -71,7 +71,7 @@ def survey(
     return Machine(
         site=site,
         programs=programs,
-        free_scratch_bytes=None if elsewhere else free_bytes(scratch),
+        free_scratch_bytes=functools.cache(lambda: None if elsewhere else free_bytes(scratch)),
         limits="" if elsewhere else cgroups.limits(there.memory_bytes, len(there.allowed_cpus)) or "",
         kept_cores="" if elsewhere or not there.share() else core_spec.kept(there, slurm_node.of_this_job()),
     )

@@ -16,7 +16,7 @@ from parsers.errors import UserError
 from pinsweep import __version__, complete, progress
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
-from pinsweep.terminal import data, say, say_prose, screen, tell
+from pinsweep.terminal import data, require_yes, say, say_prose, screen, tell
 
 if TYPE_CHECKING:
     from reports.compare.given import Given
@@ -199,7 +199,7 @@ def _approve() -> None:
         raise UserError(
             "--confirm", "starts the commands above, which the result files name", "read them, then add --yes"
         )
-    click.confirm("Start these commands?", abort=True, err=True)
+    require_yes("Start these commands?")
 
 
 def _refuse_idle(again: bool, given: Mapping[str, object]) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.model import LONGEST_S
 from pinsweep.commands import _cluster, _options
 from pinsweep.terminal import data, say, say_lines, say_prose
 
@@ -216,6 +215,8 @@ def _between(least: float, most: float) -> str:
 def _clock(least: float, most: float) -> str:
     """Return "at 17:03", or "between 17:03 and 17:20", by the user's own clock."""
     import datetime
+
+    from orchestrator.model import LONGEST_S
 
     if most > LONGEST_S:
         return f"after more than {LONGEST_S // 86400} days"

@@ -175,7 +175,8 @@ def test_all_that_is_printed_goes_through_one_module() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for package in ("pinsweep", "reports", "orchestrator", "parsers")
         for path in sorted((ROOT / package).rglob("*.py"))
-        if path not in (ROOT / "pinsweep/terminal.py", ROOT / "reports/lab/plot.py")  # the latter is a student's script
+        # a student's script; and what says that nothing can be imported
+        if str(path.relative_to(ROOT)) not in ("pinsweep/terminal.py", "reports/lab/plot.py", "pinsweep/__main__.py")
         if re.search(r"\b(print|s?echo|echo_via_pager|prompt|confirm)\(|\.write(lines)?\(", text := path.read_text())  # parsing is dear
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
