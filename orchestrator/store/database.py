@@ -292,6 +292,7 @@ def trouble(path: Path, error: sqlite3.Error) -> PinsweepError:
 
 
 _OF_THE_MACHINE: Final = {
+    "SQLITE_READONLY_ROLLBACK": ("a run into it was killed meanwhile", "give the same command again"),
     "SQLITE_BUSY": (
         "another program keeps it locked",
         "end the program that has it open (fuser FILE), then give the same command again",
