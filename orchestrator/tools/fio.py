@@ -284,13 +284,15 @@ def _misread(name: str, entry: Mapping[str, Any], text: str) -> tuple[str] | tup
     """Say what fio would read otherwise than it is written, and what to write."""
     kind = {"bsrange": "range", "bssplit": "split", "cmdprio_bssplit": "split"}.get(name, entry["kind"])
     if kind in ("seconds", "microseconds"):
-        time_s = seconds(text, kind)
-        if re.search(r"[0-9]\.[0-9]+[a-z]*$", text) and time_s is not None:
-            return f"{text!r} has a fraction, which fio cuts", _without_fraction(time_s)
-        if time_s is None:
-            what = f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"
-            return (what, hint) if (hint := list_hint(text)) else (what,)
-        return (f"{text!r} is longer than {LONGEST_S} s",) if time_s > LONGEST_S else None
+        for part in re.split("[-:]", text) if name == "startdelay" else [text]:  # a range: a delay by chance
+            if (time_s := seconds(part, kind)) is None:
+                what = f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"
+                return (what, hint) if (hint := list_hint(text)) else (what,)
+            if re.search(r"[0-9]\.[0-9]+[a-z]*$", part, re.IGNORECASE):
+                return f"{text!r} has a fraction, which fio cuts", _without_fraction(time_s)
+            if time_s > LONGEST_S:
+                return (f"{text!r} is longer than {LONGEST_S} s",)
+        return None
     if kind in ("int", "size", "range", "split") and (suffix := _SUFFIX.search(text)):
         count, unit, prefix = suffix.groups()
         thousands = int(count) * 1000 ** (" kmgtp".index(prefix.lower()))

@@ -341,7 +341,7 @@ class TestFio:
             # modifiers of rw
             ("rw=read:8k", False), ("rw=read:-8k", False), ("rw=randread:8", False), ("rw=randread:8k", True), ("rw=read:", True), ("rw=reed:8k", True),
             # too long
-            ("runtime=1000000d", True), ("runtime=30d", False), ("ramp_time=300000000000", True),
+            ("runtime=1000000d", True), ("runtime=30d", False), ("startdelay=5-10", False), ("startdelay=5-", True), ("ramp_time=300000000000", True),
             *((f"{option}=1", False) for option in (
                 "iomem_align", "mem_align", "hugepage-size", "lockfile", "log_offset", "exitall", "thp", "hipri", "cmdprio_percentage", "unit_base")),
             ("mem=mmaphuge", False), ("mem=mmaphuge:/x", True),
