@@ -196,7 +196,8 @@ def _refuse_foreign(path: Path) -> bool:
             elif _ends_with_magic(journal):
                 what = "is the journal of several databases"
             if what:
-                raise UserError(str(journal), what, "move it away if no run is at work on the result file")
+                hint = f"move {journal} away if no run is at work on the result file"
+                raise UserError(str(path), f"{journal.name} {what}", hint)
     return any_there
 
 

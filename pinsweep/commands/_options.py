@@ -270,7 +270,7 @@ def of_readable(paths: Sequence[Path], made: Callable[[Sequence[Path]], T]) -> t
         try:
             return made(left), len(left) == len(paths)
         except PinsweepError as error:
-            unreadable = [p for p in left if error.place in (str(p), f"{p}-journal", f"{p}-wal")]
+            unreadable = [p for p in left if error.place == str(p)]
             if not unreadable or len(left) == 1:
                 raise
             say(f"error: {error}; left out", fg="red", err=True)

@@ -308,6 +308,20 @@ def test_a_history_fails_a_job_while_the_last_nights_fail(
     assert called("history", "results").returncode == 0
 
 
+def test_a_refused_journal_costs_that_host_s_answer_only(
+    pinsweep: Cli, hosts: Callable[..., None], tmp_path: Path
+) -> None:
+    hosts("node01")
+    hosts("node02")
+    (tmp_path / "results" / "001.db-journal").symlink_to("elsewhere")
+
+    done = pinsweep("export", "results")
+
+    assert done.returncode == 1
+    assert "node01" in done.stdout
+    assert "001.db" in done.stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [
