@@ -32,6 +32,6 @@ SAYINGS = {
     "says what was measured. Keep it, or cut it.",
     "no_checks": "No run gave a number that a check could judge.",
     "no_numbers": "No run gave a number: see the checks, and all command lines at the end.",
-    "commands": "As they were started, with their environment. The numbers of the runs are those of the result file.",
+    "commands": "The numbers of the runs are those of the result file.",
     "filed": "Too long to print; in the folder tables:",
 }
