@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeGuard
 
@@ -161,7 +162,12 @@ def _report(document: dict[str, Any]) -> Report:
     report = Report(form="json", version=version)
     shared = _strings(document.get("global options"))
     moment = document.get("timestamp")
-    jobs = [*_objects(document.pop("jobs", ())), *_objects(document.pop("client_stats", ()))][::-1]
+    every = _objects(document.pop("client_stats", ()))
+    check_parts(len(every))
+    last = _last_entries(every)
+    if len(last) < len(every):
+        report.earlier_entries = len(every) - len(last)
+    jobs = [*_objects(document.pop("jobs", ())), *last][::-1]
     check_parts(len(jobs))
     while jobs:
         item = jobs.pop()
@@ -190,13 +196,37 @@ def _report(document: dict[str, Any]) -> Report:
     return report
 
 
+def _last_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the last entry of each job of a client. With --status-interval fio's client puts all reports into one list, and the
+    sum over all clients behind the first of them, where it is not the sum of the run."""
+    at = next((i for i, entry in enumerate(entries) if _is_sum(entry)), len(entries))
+    if at + 1 >= len(entries):
+        return entries
+    jobs = [entry for entry in entries if not _is_sum(entry)]
+    keys = [
+        tuple(str(entry.get(key)) for key in ("hostname", "port", "jobname", "groupid")) for entry in jobs
+    ]
+    processes, following = Counter(keys[:at]), Counter(keys)
+    last = []
+    for key, entry in zip(keys, jobs, strict=True):
+        if following[key] <= max(1, processes[key]):
+            last.append(entry)
+        following[key] -= 1
+    return last
+
+
+def _is_sum(item: Mapping[str, Any]) -> bool:
+    """Is this the sum that fio's client adds? A job has the key, with {} if all of its options are global; fio before 2.14 prints it
+    for no job."""
+    return item.get("jobname") == ALL_CLIENTS and "job options" not in item
+
+
 def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
     job = Job(
         name=str(item.get("jobname", "")),
         group=_integer(item.get("groupid")),
         host=_host(item),
-        # a job has the key, with {} if all of its options are global; fio before 2.14 prints it for no job
-        is_sum=item.get("jobname") == ALL_CLIENTS and "job options" not in item,
+        is_sum=_is_sum(item),
         error=_integer(item.get("error")),
         options={**shared, **(own := _strings(item.get("job options")))},
         shared=frozenset(shared.keys() - own.keys()),

@@ -98,7 +98,7 @@ class Report:
     groups: list[tuple[int | None, str, Row]] = field(default_factory=list)  # group, name, row
     truncated: str = ""  # what is missing
     not_finite: bool = False
-    messages: list[str] = field(default_factory=list)
+    earlier_entries: int = 0  # of jobs in the same list, which are left out
     unread: list[str] = field(default_factory=list)  # lines of figures
 
 

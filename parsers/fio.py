@@ -191,6 +191,8 @@ def _of_group(runs: Sequence[Sequence[Report]], document: int, group: int) -> li
 
 def _continues(before: Report, after: Report) -> bool:
     """Is `after` a later look at the same run: the same jobs, begun at the same time, with more behind them?"""
+    if before.form == after.form == "normal" and (processes := _processes(before)):
+        return processes <= _processes(after)  # more, where a later group has begun
     pairs = list(zip(before.jobs, after.jobs, strict=False))
     if not pairs or before.form != after.form or len(before.jobs) != len(after.jobs):
         return False
@@ -198,11 +200,13 @@ def _continues(before: Report, after: Report) -> bool:
         return False
     if any(a.value("io_bytes") > b.value("io_bytes") for a, b in pairs):
         return False
-    if all(a.pid is not None for a, _ in pairs):
-        return all(a.pid == b.pid for a, b in pairs)
     # Repeats that are over in less than a second begin in the same second too, but move the same bytes.
     more = sum(b.value("io_bytes") - a.value("io_bytes") for a, b in pairs)
     return more > 0 and all(_near(a.started, b.started) for a, b in pairs)
+
+
+def _processes(report: Report) -> set[tuple[str, int | None]]:
+    return {(job.name, job.pid) for job in report.jobs if job.pid}
 
 
 def _near(a: int | None, b: int | None) -> bool:
@@ -257,6 +261,11 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
     for report in last:
         if report.truncated:
             yield Flag(id="truncated", text=report.truncated)
+        if report.earlier_entries:
+            yield Flag(
+                id="status_interval",
+                text=f"{report.earlier_entries} earlier entries of the same jobs are left out, with the sum over them",
+            )
         if report.not_finite:
             yield Flag(id="not_finite", text="fio printed nan or inf; those figures are left out")
         if report.unread:

@@ -454,6 +454,35 @@ def test_all_clients_is_a_sum_and_no_job(shared: dict[str, str]) -> None:
     assert value(fio.parse(text), metric="disk_util", name="n2:sda") == 0.5
 
 
+def test_a_job_that_a_client_reports_at_each_interval_counts_once() -> None:
+    jobs = [
+        {"jobname": name, "hostname": "n1", "port": port, "groupid": 0, "read": direction(iops=iops)} | options
+        for name, port, iops, options in (
+            ("a", 1, 1.0, {"job options": {}}), ("a", 1, 2.0, {"job options": {}}), ("b", 2, 3.0, {}), ("All clients", 2, 6.0, {}),
+            ("b", 2, 30.0, {}), ("a", 1, 10.0, {"job options": {}}), ("a", 1, 20.0, {"job options": {}}),
+        )
+    ]  # fmt: skip
+
+    parsed = fio.parse(json.dumps({"fio version": "fio-3.33", "client_stats": jobs}))
+
+    assert sorted(values(parsed, metric="iops", statistic="total")) == [10.0, 20.0, 30.0]
+    assert "groups" not in parsed.tables
+    assert parsed.has("status_interval")
+
+
+def test_a_group_that_begins_between_two_reports_is_of_the_same_run() -> None:
+    job = (
+        "{0}: (groupid={1}, jobs=1): err= 0: pid={2}: Sat Nov 28 13:45:31 2026\n  read: IOPS=10, BW=40.0KiB/s (41.0kB/s)(40.0KiB/{3}msec)\n"
+        "     issued rwts: total=10,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+    )
+    group = "\nRun status group 0 (all jobs):\n   READ: bw=1KiB/s (1kB/s), 1KiB/s-1KiB/s (1kB/s-1kB/s), io=1KiB (1kB), run=1-1msec\n"
+    first, a, b = job.format("a", 0, 7, 1000), job.format("a", 0, 7, 2000), job.format("b", 1, 8, 500)
+
+    parsed = fio.parse(f"fio-3.33\n{first}{group}{a}{b}{group}")
+
+    assert (parsed.facts["documents"], parsed.facts["jobs"], parsed.facts["reports"]) == (1, 2, 2)
+
+
 def test_what_a_newer_fio_measures_is_kept_under_its_own_name() -> None:
     parsed = fio.parse(
         report(
