@@ -175,10 +175,15 @@ def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa
         return None
     percent_of = PERCENT_OF.get(name, "")
     match option.kind:
-        case "int" | "float":
+        case "int":
             return parse(raw, percent_of)
-        case "seconds":
-            return None if _is_time(raw) else parse(raw)
+        case "float" | "seconds":
+            if option.kind == "seconds" and _is_time(raw):
+                return None
+            quantity = parse(raw)
+            if quantity.size:
+                raise QuantityError(f"{raw!r} is a size", _TIMES if option.kind == "seconds" else "")
+            return quantity
         case "size":
             quantity = parse(raw)
             return quantity if quantity.names or quantity.end is not None else None
@@ -194,6 +199,9 @@ def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa
             return quantity if quantity.computed or (percent_of and quantity.names) else None
         case _:
             return None
+
+
+_TIMES: Final = "a time is written 90, 90s, 2 min, 1.5 h"
 
 
 def _is_time(raw: str) -> bool:

@@ -247,7 +247,7 @@ class OptionReader:
         if name == "place":
             return self._place(node, key, places)
         option = self.option(name)
-        if option.kind == "mapping":
+        if option.kind == "mapping" and not isinstance(node, SequenceNode):
             raw = self.reader.plain(node, self.shown_key(key))
             self._mark_inside(node, key)
         elif isinstance(node, SequenceNode) and option.inner:
@@ -260,6 +260,8 @@ class OptionReader:
             hint = (
                 "put it under `matrix`, to vary it" if key.startswith("fixed.") else "write them one by one"
             )
+            if option.kind == "mapping":
+                hint = f"{name}: {option.help}"
             self.wrong(key, "a list where one value belongs", hint, node)
             return BAD
         else:

@@ -68,7 +68,7 @@ def options() -> Mapping[str, Option]:
         ),
         "threads": Option(kind="int", low=1, help="PUs the placement holds; also OMP_NUM_THREADS"),
         "seconds": Option(
-            kind="float",
+            kind="seconds",
             low=0,
             high=LONGEST_S,
             help="how long one run takes, for the plan, which else reckons 1 s until it has run",
@@ -195,6 +195,8 @@ def problems(options: Mapping[str, Any]) -> list[Problem]:
     for name, value in (options.get("env") or {}).items():
         if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
             found.append((f"env.{name}", "is not a name of a variable"))
+        if not isinstance(value, str | int | float):
+            found.append((f"env.{name}", "is not a text"))
         try:
             fill(str(value), {**options, "place": ""})
         except BadPlaceholder as error:

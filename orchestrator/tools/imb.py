@@ -76,7 +76,7 @@ def options() -> Mapping[str, Option]:
             choices=("dynamic", "multiple_np", "auto", "off"),
             help="how IMB lowers the repetitions",
         ),
-        "time": Option(kind="float", low=0.01, high=LONGEST_S, help="seconds per message size at most"),
+        "time": Option(kind="seconds", low=0.01, high=LONGEST_S, help="seconds per message size at most"),
         "mem": Option(kind="float", low=0.01, help="GB of buffers per process"),
         "off_cache": Option(kind="text", help="-1 or MB: keep the buffers out of the caches", examples=(-1,)),
         "sync": Option(kind="flag", help="synchronise the processes before each measurement"),

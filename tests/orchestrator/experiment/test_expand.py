@@ -217,7 +217,7 @@ def test_a_size_is_in_its_shortest_form_computed_or_written() -> None:
         ("tool: poke\nfixed: {target: memory}", "bytes", ["1kB", "1000", "'1000'", "1000B"], "1kB"),
         ("tool: poke\nfixed: {target: memory}", "bytes", ["0.5 x LLC", "16M", "16777216"], "16M"),
         ("tool: imb", "message_sizes", ["[[0, 1k]]", "[['0', 1024]]", "[[0, 1KiB]]"], (0, "1k")),
-        ("tool: imb", "time", ["1", "1.0", "'1.00'"], 1),
+        ("tool: imb", "time", ["1", "1.0", "'1.00'", "1s"], 1),
         ("tool: stream", "threads", ["2", "'2'", "10%"], 2),
         ("tool: stream", "array_size", ["4096", "'4096'"], 4096),
     ],

@@ -734,6 +734,17 @@ def test_a_number_that_nothing_can_hold_is_refused_at_its_key(value: str) -> Non
     assert [(m.mark.line, len(m.what) < 600) for m in error.value.mistakes] == [(6, True)]
 
 
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [("imb", "{mem: 1G}"), ("imb", "{time: 10M}"), ("mlc", "{mode: idle_latency, t: 1m}"), ("command", "{command: a, metrics: []}"),
+     ("command", "{command: a, metrics: {m: {regex: (.)}}, env: {A: [1]}}")],
+)  # fmt: skip
+def test_a_size_is_not_a_time_and_a_list_is_no_text(tool: str, text: str) -> None:
+    with pytest.raises(ExperimentError) as error:
+        load(f"schema: 1\ntool: {tool}\nfixed: {text}\n")
+    assert len(error.value.mistakes) == 1
+
+
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "sparse"])
 def test_a_file_without_an_end_is_not_read(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")

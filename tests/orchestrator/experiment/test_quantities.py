@@ -20,7 +20,7 @@ from orchestrator.experiment.quantities import (
     size_text,
 )
 from orchestrator.machine.descriptions import topology_from_text
-from parsers.units import number_value, size_bytes, size_value
+from parsers.units import LARGEST_SIZE, number_value, size_bytes, size_value
 
 KiB, MiB = 1024, 1024**2
 
@@ -250,7 +250,7 @@ def test_the_shortest_form_of_a_size_reads_back(count: int, suffix: str) -> None
     assert len(str(form)) <= min(len(str(size)), len(f"{count}{suffix}"))
 
 
-@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+@given(st.integers(-LARGEST_SIZE, LARGEST_SIZE) | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_and_its_text_are_one(number: float) -> None:
     assert repr(number_value(str(number))) == repr(number)
 
