@@ -168,11 +168,13 @@ def _of_any_traffic(a: _Found, b: _Found) -> tuple[_Found, _Found]:
 
 
 def _parts(pair: Pair) -> dict[str, str]:
-    """Return the rates of a pair of which one side alone reads and writes at once, so that its rate is of one direction."""
-    if numbers.mixed(pair.a.runs[0]) == numbers.mixed(pair.b.runs[0]):
+    """Return the rates of a pair whose sides read and write in different shares, so that each is of another part of its I/Os."""
+    first = [side.runs[0] for side in (pair.a, pair.b)]
+    a, b = ([numbers.mixed(run), *map(run.options.get, ("rwmixread", "rwmixwrite"))] for run in first)
+    if a == b or not (a[0] or b[0]):
         return {}
     leads = (numbers.leader(side.runs).name for side in (pair.a, pair.b))
-    return {name.metric: "one side alone reads and writes at once" for name in leads if name}
+    return {name.metric: "the sides read and write in different shares" for name in leads if name}
 
 
 def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, str]:

@@ -33,7 +33,7 @@ from reports.text import format as fmt
 CURVE_AXIS = "iodepth"
 PEAK = "IOPS"
 WORKING_SET = ("size", "filesize")
-ACCESSED = ("direct",)
+ACCESSED = ("direct", "rwmixread", "rwmixwrite")
 LIMITS = ("rate", "rate_iops", "thinktime")
 WORDS: Final = {"lat": "latency", "clat": "completion latency"}
 SYNC: Final = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip

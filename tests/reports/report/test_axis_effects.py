@@ -73,21 +73,24 @@ def test_a_rate_that_was_asked_for_is_no_effect(make: Any, tmp_path: Path) -> No
     assert "it is a limit" in told
 
 
-def test_the_page_cache_is_no_better_setting_of_fio_than_the_device(make: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("option", "others"), [("direct", 0.0), ("rwmixread", 1e3)])
+def test_what_fio_accesses_has_no_better_level(option: str, others: float, make: Any, tmp_path: Path) -> None:
+    """"IOPS: 1.88 × better by rwmixread" was of the reads alone, of which a mix has more."""
     maker = make.Maker(tmp_path / "r.db")
-    for direct, depth in itertools.product((0, 1), (1, 8)):
+    for level, depth in itertools.product((0, 1), (1, 8)):
         for by in (0.99, 1, 1.01):
-            text = make.fio_text({"read": (1e4 * depth * (1 if direct else 50) * by, 0.1)}, bs="4k", rw="randread", iodepth=depth)  # fmt: skip
-            options = {"rw": "randread", "bs": "4k", "iodepth": depth, "direct": direct}
-            maker.add("s", "fio", options, text, axes=("direct", "iodepth"))
+            parts = {"read": (1e4 * depth * (1 if level else 50) * by, 0.1), "write": (others * depth * by, 0.1)}
+            text = make.fio_text(parts, bs="4k", rw="randrw", iodepth=depth)
+            options = {"rw": "randrw", "bs": "4k", "iodepth": depth, option: level}
+            maker.add("s", "fio", options, text, axes=(option, "iodepth"))
     results = load([maker.write()])
 
     found = axis_effects.figure(results)
 
     assert found
     assert [row[2] for row in found.tables[0].rows] == ["iodepth"]
-    assert " Direct chooses what is accessed: no level is the better one." in found.sub
-    assert "the last: read 80.0 kIOPS" in " ".join(show.summary(results))
+    assert " chooses what is accessed: no level is the better one." in found.sub
+    assert "the last: " in " ".join(show.summary(results))
 
 
 def test_a_sweep_called_as_its_number_is_named_once(make: Any, tmp_path: Path) -> None:
