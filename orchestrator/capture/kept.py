@@ -318,7 +318,7 @@ def _cells(
 
 
 def _by_headings(items: Sequence[_Item], notes: dict[str, int]) -> list[_Item]:
-    """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands.
+    """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands; those of a repeat by their names.
 
     Where the commands differ in nothing but where they ran, that is the part's place.
     """
@@ -328,12 +328,11 @@ def _by_headings(items: Sequence[_Item], notes: dict[str, int]) -> list[_Item]:
     named: dict[str, _Item] = {}
     for (file, _), parts in groups.items():
         commands = [item.argv for item in parts]
-        for names in ([item.heading for item in parts], text_of.differing(commands)):
+        in_file = [item.label[len(file) :].strip(", ") for item in parts if item.repeat is not None]
+        for names in ([item.heading for item in parts], text_of.differing(commands), in_file):
             if len(parts) > 1 and all(names) and len(set(names)) == len(parts):
                 axis = "place" if parts[0].place is None and text_of.same_but_place(commands) else "source"
-                notes[
-                    f"{len(parts)} parts of {file} are told apart by what stands above them: {axis}={', '.join(names)}"
-                ] = 1
+                notes[f"{len(parts)} parts of {file} are told apart: {axis}={', '.join(names)}"] = 1
                 for item, name in zip(parts, names, strict=True):
                     source = " ".join(filter(None, (item.options.get("source"), name)))  # of a host, its part
                     named[item.digest] = replace(

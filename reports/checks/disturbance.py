@@ -71,7 +71,7 @@ def repeated(results: Results) -> Iterator[Fault]:
     told = {run.slot for run in results.disturbed}
     for run in itertools.chain.from_iterable(attempts.values()):
         if run.slot not in told:
-            then = "" if run.slot in good else ", which failed"
+            then = "" if run.slot in good else ", then without a number"
             yield _fault(
                 "info", run, f"attempt {run.record.attempt} disturbed and repeated{then}: {run.disturbance}"
             )

@@ -109,6 +109,21 @@ def test_repeats_go_on_counting(pinsweep: Cli, logs: Path, tmp_path: Path) -> No
     assert cells(tmp_path / "a.db") == [("threads=1", 1), ("threads=1", 2)]
 
 
+def test_each_part_of_a_text_has_the_repeats_of_its_own(called: Cli, tmp_path: Path) -> None:
+    """The parts of run1.txt and of run2.txt were cells of one run each."""
+    line = "-" * 61 + "\n"
+    for n in (1, 2):
+        (tmp_path / f"run{n}.txt").write_text(
+            "".join(line + stream(1, rate + n) + line for rate in (900, 950))
+        )
+
+    called("parse", "run1.txt", "run2.txt", "-o", "a.db", "--axis", "repeat=run([0-9]+)")
+
+    assert sorted(cells(tmp_path / "a.db")) == [
+        (f"source=part {k} threads=1", n) for k in (1, 2) for n in (1, 2)
+    ]
+
+
 def test_the_same_bytes_from_two_nodes_are_two_runs(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
     for node in ("n001", "n002"):
         (logs / node / "same.txt").write_text(stream(8, 8000.0))

@@ -117,7 +117,7 @@ def test_a_disturbed_attempt_before_one_that_failed_is_told(make: Any, tmp_path:
             "s", "stream", {}, "", repeat=1, attempt=attempt, status=status, reason=reason, counters=SEEN
         )
     (line,) = found(load([maker.write()]), "D2").cells
-    assert line[1] == f"attempt 1 disturbed and repeated, which failed: {BUSY}"
+    assert line[1] == f"attempt 1 disturbed and repeated, then without a number: {BUSY}"
 
 
 def test_show_marks_them(maker: Any) -> None:

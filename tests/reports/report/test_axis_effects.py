@@ -75,11 +75,14 @@ def test_a_rate_that_was_asked_for_is_no_effect(make: Any, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("option", "others"), [("direct", 0.0), ("rwmixread", 1e3)])
 def test_what_fio_accesses_has_no_better_level(option: str, others: float, make: Any, tmp_path: Path) -> None:
-    """"IOPS: 1.88 × better by rwmixread" was of the reads alone, of which a mix has more."""
+    """ "IOPS: 1.88 × better by rwmixread" was of the reads alone, of which a mix has more."""
     maker = make.Maker(tmp_path / "r.db")
     for level, depth in itertools.product((0, 1), (1, 8)):
         for by in (0.99, 1, 1.01):
-            parts = {"read": (1e4 * depth * (1 if level else 50) * by, 0.1), "write": (others * depth * by, 0.1)}
+            parts = {
+                "read": (1e4 * depth * (1 if level else 50) * by, 0.1),
+                "write": (others * depth * by, 0.1),
+            }
             text = make.fio_text(parts, bs="4k", rw="randrw", iodepth=depth)
             options = {"rw": "randrw", "bs": "4k", "iodepth": depth, option: level}
             maker.add("s", "fio", options, text, axes=(option, "iodepth"))
