@@ -202,7 +202,7 @@ def refuse_foreign(folder: Path, *names: str) -> None:
             raise UserError(str(path), f"belongs to the user {owner}", hint)
         if stat.S_ISLNK(about.st_mode):
             raise UserError(str(path), "is a link", "begin a new sweep with -o")
-        if writer := safe_files.other_writer(about):
+        if writer := safe_files.other_writer(path, about):
             raise UserError(
                 str(path),
                 f"can be written by {writer}, and jobs are started from it",

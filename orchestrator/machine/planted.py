@@ -70,7 +70,7 @@ def reason(found: str) -> str:
             return f"{path} belongs to the user {user_name(about.st_uid)}"
         if stat.S_ISLNK(about.st_mode) or (about.st_mode & stat.S_ISVTX and path not in near):
             continue
-        if other := other_writer(about):
+        if other := other_writer(path, about):
             return f"{other} may write {path}"
     return ""
 

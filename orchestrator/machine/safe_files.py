@@ -40,7 +40,7 @@ def other_writers(folder: Path) -> str:
             return f"{path} is a link"
         if is_root and about.st_uid not in trusted:
             return f"{path} belongs to the user {user_name(about.st_uid)}"
-        if not about.st_mode & stat.S_ISVTX and (writer := other_writer(about, groups=is_root)):
+        if not about.st_mode & stat.S_ISVTX and (writer := other_writer(path, about, groups=is_root)):
             return f"{writer} may write {path}"
     return ""
 
@@ -52,7 +52,7 @@ def refuse_foreign(folder: Path) -> None:
         why = "is not a folder"
     elif about.st_uid != os.geteuid():
         why = f"belongs to the user {user_name(about.st_uid)}"
-    elif writer := other_writer(about):
+    elif writer := other_writer(folder, about):
         why = f"can be written by {writer}"
     else:
         return
@@ -223,11 +223,16 @@ def user_name(uid: int) -> str:
         return str(uid)
 
 
-def other_writer(about: os.stat_result, *, groups: bool = True) -> str:
+def other_writer(path: Path, about: os.stat_result, *, groups: bool = True) -> str:
     """Return "everybody" or "the group staff", if others than root and this user may write; a private group is not others."""
     if about.st_mode & stat.S_IWOTH:
         return "everybody"
-    if groups and about.st_mode & stat.S_IWGRP and _has_others(about.st_gid):
+    if not groups or not about.st_mode & stat.S_IWGRP:
+        return ""
+    with contextlib.suppress(OSError):  # a file system without extended attributes
+        if "system.posix_acl_access" in os.listxattr(path):  # then the bits of the group are a mask
+            return "an access control list"
+    if _has_others(about.st_gid):
         with contextlib.suppress(KeyError):
             return f"the group {grp.getgrgid(about.st_gid).gr_name}"
         return f"the group {about.st_gid}"

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from orchestrator.machine.safe_files import follow, open_anew, other_writers, read_named, replacement
+from orchestrator.machine.safe_files import (
+    follow,
+    open_anew,
+    other_writer,
+    other_writers,
+    read_named,
+    replacement,
+)
 
 EVE = 12345
 
@@ -152,3 +160,14 @@ def test_who_else_may_exchange_what_a_folder_holds(
     assert bool(other_writers(tmp_path / "a/b")) is refused
     (tmp_path / open_to_all).chmod(0o1777)
     assert other_writers(tmp_path / "a/b") == ""
+
+
+def test_an_access_control_list_lets_others_write(tmp_path: Path) -> None:
+    """The group of the file is private, and user 12345 may write."""
+    entries = ((1, 7, -1), (2, 7, EVE), (4, 5, -1), (16, 7, -1), (32, 5, -1))  # tag, rights, user
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(tmp_path, "system.posix_acl_access", acl)
+    except OSError:
+        pytest.skip("a file system without access control lists")
+    assert other_writer(tmp_path, tmp_path.stat())
