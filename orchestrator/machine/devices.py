@@ -6,6 +6,7 @@ Devices are told apart by their numbers ("8:1", major:minor): any node under any
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -97,6 +98,14 @@ def file_key(device: int, inode: int) -> str:
     return f"{device}#{inode}"
 
 
+def is_same_file(key: str, other: str) -> bool:
+    """Tell whether two keys may be of one file. overlayfs and btrfs show it under several numbers without a device, and with one inode."""
+    (device, _, inode), (other_device, _, other_inode) = key.partition("#"), other.partition("#")
+    if not inode or inode != other_inode:
+        return False
+    return device == other_device or 0 in map(os.major, (int(device), int(other_device)))
+
+
 def namespace_of(name: str) -> str:
     """Return the block device of an NVMe namespace's character device: "nvme0n1" for "ng0n1"; "" for all others."""
     match = _NVME_NAMESPACE.fullmatch(name)
@@ -168,9 +177,9 @@ def _claims_of_file(number: str, system: System) -> Iterator[str]:
     if not data or data in system.blocks:
         return
     for mount in system.mounts:  # EROFS mounts files
-        if system.nodes.get(mount.source) == data:
+        if is_same_file(system.nodes.get(mount.source, ""), data):
             yield f"the file of {_name(number, system)} is mounted at {mount.point}"
-    if data in system.swaps:
+    if any(is_same_file(data, swap) for swap in system.swaps):
         yield f"the file of {_name(number, system)} is swap space"
     if UNKNOWN in (*system.swaps, *(block.data for block in system.blocks.values())):
         yield f"a loop device or a swap file that cannot be examined may be on the file of {_name(number, system)}"
@@ -209,7 +218,7 @@ def _same_data(number: str, system: System) -> tuple[str, ...]:
     data = system.blocks[number].data
     if not data or data in system.blocks:
         return (data,) if data else ()
-    return tuple(other for other, block in system.blocks.items() if block.data == data)
+    return tuple(other for other, block in system.blocks.items() if is_same_file(block.data, data))
 
 
 def _closure(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> list[str]:

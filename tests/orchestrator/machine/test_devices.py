@@ -178,6 +178,15 @@ def test_a_file_that_may_be_anothers_is_in_use() -> None:
         assert [bool(devices.uses(each, system)) for each in ("7:0", "8:0")] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("2049#7", "2049#7", True), ("2049#7", "2050#7", False), ("2049#7", "45#7", True), ("2049#7", "45#8", False), ("2049#7", "7:1", False)],
+)  # fmt: skip
+def test_a_file_of_overlayfs_is_known_by_its_inode(one: str, other: str, same: bool) -> None:
+    """2049 and 2050 are disks; 45 has no device."""
+    assert devices.is_same_file(one, other) is devices.is_same_file(other, one) is same
+
+
 def test_sysfs_that_runs_in_circles_is_walked_once() -> None:
     circle = System(
         blocks={
