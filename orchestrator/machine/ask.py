@@ -15,6 +15,7 @@ from typing import IO
 
 from orchestrator.machine import planted
 from orchestrator.machine.process_tree import ends_within
+from orchestrator.machine.safe_files import open_file
 
 _DEAD_AFTER_S = 1.0
 """What SIGKILL gets; who does not obey it (a device that hangs) is not waited for."""
@@ -77,7 +78,7 @@ def in_memory() -> IO[bytes]:
 def checksum(path: str) -> str:
     """Return the SHA-256 of a file, in hexadecimal; empty if it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
+        with open_file(Path(path), links=True) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""

@@ -18,13 +18,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.machine.safe_files import replacement
+from orchestrator.machine.safe_files import read_named, replacement
 from orchestrator.machine.user_folders import data_folder
 from orchestrator.model import PlannedRun
 from orchestrator.plan.plan import PastTimings
 
 KEPT_CELLS = 5000
 KEPT_OVERHEADS = 50
+_MAX_BYTES: Final = 4 << 20
 _CPUINFO = Path("/proc/cpuinfo")
 _MODEL: Final = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "CPU implementer", "CPU part", "CPU variant", "cpu", "machine",
@@ -77,7 +78,7 @@ def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> No
 def _read() -> tuple[dict[str, float], dict[str, list[float]]]:
     """Return wall seconds by cell, and what tools took beyond their estimates."""
     try:
-        raw: Any = json.loads(_path().read_text("utf-8"))
+        raw: Any = json.loads(read_named(_path(), _MAX_BYTES))
         cells = {str(key): _finite(wall) for key, wall in raw.get("points", {}).items()}
         overhead = {str(tool): [_finite(v) for v in own] for tool, own in raw.get("overhead", {}).items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):

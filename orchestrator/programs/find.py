@@ -19,6 +19,7 @@ from typing import Any
 
 from orchestrator.machine import planted
 from orchestrator.machine.ask import ask, checksum
+from orchestrator.machine.safe_files import open_file
 from orchestrator.machine.user_folders import config_folder
 from orchestrator.tools import Ask, Probed, Program, get_tool
 from parsers.errors import PinsweepError, UserError
@@ -106,7 +107,8 @@ def _candidates(names: Iterable[str]) -> Iterable[str]:
 def _holds(path: str, signature: bytes) -> bool:
     """Tell whether a file holds some bytes, in whatever case."""
     try:
-        return signature.lower() in Path(path).read_bytes().lower()
+        with open_file(Path(path), links=True) as file:
+            return signature.lower() in file.read().lower()
     except OSError:
         return False
 
@@ -114,7 +116,7 @@ def _holds(path: str, signature: bytes) -> bool:
 def _first_line(path: str) -> str:
     """Return the first line of a script; something else for an executable, "" if it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
+        with open_file(Path(path), links=True) as file:
             return file.readline(200).decode("utf-8", "replace").strip()
     except OSError:
         return ""
@@ -139,7 +141,8 @@ def _version(tool: str, path: str, env: Mapping[str, str] | None = None) -> str:
 def _texts(path: str) -> str:
     """Return the texts in an executable, of those that cannot be asked for their version; empty if it cannot be read."""
     try:
-        return "\n".join(text.decode() for text in re.findall(rb"[ -~]{4,}", Path(path).read_bytes()))
+        with open_file(Path(path), links=True) as file:
+            return "\n".join(text.decode() for text in re.findall(rb"[ -~]{4,}", file.read()))
     except OSError:
         return ""
 

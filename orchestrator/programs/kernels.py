@@ -16,9 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from orchestrator.machine import planted
+from orchestrator.machine import planted, safe_files
 from orchestrator.machine.ask import ask
-from orchestrator.machine.safe_files import replacement
 from orchestrator.machine.user_folders import cache_folder
 from parsers.errors import UserError
 
@@ -82,7 +81,7 @@ def build(name: str, cache: Path | None = None) -> Path:
 def _noted(note: Path, cache: Path) -> Path | None:
     """Return the program that a note names, if it is there."""
     try:
-        key = note.read_text("ascii").strip()
+        key = safe_files.head(note).decode("ascii").strip()
     except (OSError, UnicodeDecodeError):
         return None
     program = cache / key / note.suffix.removeprefix(".")
@@ -97,7 +96,7 @@ def _take_note(note: Path, program: Path) -> None:
     key = program.parent.name
     with contextlib.suppress(OSError):
         if not note.exists() or note.read_text("ascii", "replace") != key:
-            with replacement(note) as file:
+            with safe_files.replacement(note) as file:
                 file.write(key.encode())
 
 

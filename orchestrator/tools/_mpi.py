@@ -17,6 +17,7 @@ from typing import Final
 
 from orchestrator.machine import planted
 from orchestrator.machine.ask import ask
+from orchestrator.machine.safe_files import open_file
 from parsers.errors import UserError
 
 OPEN_MPI: Final = "Open MPI"
@@ -196,7 +197,10 @@ def _executable(name: str, folder: str | None = None) -> str:
 
 def _holds(path: str, text: bytes) -> bool:
     try:
-        with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        with (
+            open_file(Path(path), links=True) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
             return content.find(text) >= 0
     except (OSError, ValueError):
         return False

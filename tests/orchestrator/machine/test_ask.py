@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.machine.ask import Said, ask
+from orchestrator.machine.ask import Said, ask, checksum
 from tests.waits import PATIENCE_S, ended, until
 
 
@@ -36,6 +36,11 @@ def test_the_environment_is_the_given_one_in_the_locale_c(monkeypatch: pytest.Mo
 
 def test_what_is_not_there_does_not_answer(tmp_path: Path) -> None:
     assert ask([str(tmp_path / "tool")], timeout_s=PATIENCE_S) is None
+
+
+def test_what_is_not_a_file_has_no_checksum(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert [checksum(str(path)) for path in (tmp_path / "fifo", "/dev/zero", tmp_path)] == ["", "", ""]
 
 
 def test_what_it_leaves_in_the_background_is_not_waited_for(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -49,6 +50,14 @@ def test_each_kind_of_cpu_has_its_own(folder: Path, tmp_path: Path, monkeypatch:
     assert timings.load().cells == {known.cell.point_id: 20.0}
     assert timings.load().overhead == {"command": 10.0}
     assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_what_is_not_a_file_is_not_read(folder: Path, kind: str) -> None:
+    folder.mkdir(parents=True)
+    path = folder / f"{timings._cpu()}.json"
+    os.mkfifo(path) if kind == "fifo" else path.symlink_to("/dev/zero")
+    assert timings.load() == PastTimings()
 
 
 def test_many_hosts_write_at_once_and_leave_one_whole_file(

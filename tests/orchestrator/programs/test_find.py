@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -59,6 +60,11 @@ def test_a_configured_program_that_is_not_there_is_the_users_mistake(
 
     with pytest.raises(UserError, match="nowhere is not an executable file"):
         find.find_programs(["mlc"])
+
+
+def test_a_fifo_is_not_waited_for(path: Path) -> None:
+    os.mkfifo(path / "a" / "fio", 0o755)
+    assert "does not say that it is fio" in str(find.find_programs(["fio"])["fio"])
 
 
 def test_the_configuration_file_names_programs(path: Path) -> None:
