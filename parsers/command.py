@@ -96,6 +96,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     if not specs:
         hint = "in an experiment: `fixed: {command: cat FILE, metrics: {name: {regex: …, unit: …}}}`"
         raise ParseError("the program's output", "nothing says which metrics to look for", hint)
+    if not isinstance(specs, Mapping):
+        raise UserError("metrics", "is not a mapping of metrics", "write them into an experiment")
     if wrong := problems(specs):
         raise UserError(f"metrics.{wrong[0][0]}", wrong[0][1])
     cleaned = texts.clean(text)

@@ -42,8 +42,8 @@ def _too_many(text: str) -> UserError:
 
 def _size_of(text: str) -> float:
     """Return how many hosts a node set names at most, before they are made; NaN for numbers that are too large. Pure."""
-    parts = re.split(r",(?![^\[]*\])|\s", text)
-    return sum(math.prod(map(_size, re.findall(r"\[([^\]]*)\]", part))) for part in parts)
+    parts = re.findall(r"(?:\[[^\[\]]*\]|[^,\s])+", text)
+    return sum(math.prod(map(_size, re.findall(r"\[([^\[\]]*)\]", part))) for part in parts)
 
 
 def _size(ranges: str) -> float:

@@ -44,7 +44,7 @@ _SLOWER: Final = "10%"
     help=f"Less worse than this is not slower. [default: {_SLOWER.removesuffix('%')} %]",
 )  # fmt: skip
 @click.option(
-    "--within", type=click.FloatRange(min=1), metavar="SECONDS",
+    "--within", type=click.IntRange(1, 10**6), metavar="SECONDS",
     help="Give up after so many seconds, and say what was running. [default: 55, 300 and 1200 of the levels]",
 )  # fmt: skip
 @click.option(
@@ -59,7 +59,7 @@ def command(
     level: int,
     baseline: str | None,
     threshold: float,
-    within: float | None,
+    within: int | None,
     output: Path | None,
     scratch: Path | None,
     allow_disturbed: bool,

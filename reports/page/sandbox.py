@@ -59,6 +59,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
+_MAX_BYTES: Final = 16 << 20
+
+
 class FolderLoader(jinja2.FileSystemLoader):
     """Loads templates of a folder, none by a link that leads out of it."""
 
@@ -72,7 +75,9 @@ class FolderLoader(jinja2.FileSystemLoader):
 
 
 def within(folder: Path, path: Path) -> Path:
-    """Return the path. Raises UserError if a symbolic link leads out of the folder."""
+    """Return the path. Raises UserError if a symbolic link leads out of the folder, or the file is larger than _MAX_BYTES."""
+    if path.exists() and path.stat().st_size > _MAX_BYTES:
+        raise UserError(str(path), f"larger than {_MAX_BYTES >> 20} MiB", "use a smaller file")
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise UserError(str(path), "leads out of the template folder", "copy the file into it")
     return path

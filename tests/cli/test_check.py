@@ -254,6 +254,7 @@ def test_mistakes_are_the_users(pinsweep: Cli, number: Path) -> None:
         (("none.yaml",), "no such file"),
         (("check.yaml", "--baseline", "none"), "no such baseline"),
         (("check.yaml", "--baseline", "/dev/zero"), "is not a result file"),
+        (("--within", "nan"), "is not a valid integer"),
         (("--level", "4"), "4 is not in the range"),
     ):
         done = pinsweep("check", *words)

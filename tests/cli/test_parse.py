@@ -289,6 +289,7 @@ def test_a_table_with_named_columns(pinsweep: Cli, tmp_path: Path) -> None:
         (["t.txt", "-o", "t.db", "--axis", "n=(a)(b)"], "has 2 groups"),
         (["t.txt", "-o", "t.db", "--set", "repeat=1"], "all files cannot be the same repeat"),
         (["t.txt", "--axis", "n=(.)"], "name it with -o"),
+        (["t.txt", "--tool", "command", "--set", "metrics=x"], "metrics: is not a mapping"),
         (["table", "t.txt", "--tool", "stream"], "a table needs its columns"),
         (["table", "t.txt", "--columns", "threads, bandwidth[MB/s]"], "does not say whose numbers"),
         (["t.txt", "--columns", "threads"], "--tool says whose: pinsweep parse FILE --tool TOOL"),

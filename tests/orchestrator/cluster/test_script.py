@@ -284,6 +284,11 @@ def test_what_no_host_can_be_called_goes_no_further(name: str) -> None:
         nodeset.checked([name])
 
 
+@pytest.mark.parametrize("text", ["[" * 200_000, ",".join(["n"] * 200_000)], ids=["brackets", "commas"])
+def test_the_size_of_a_long_node_set_takes_no_time(text: str) -> None:
+    assert nodeset._size_of(text) in (1, 200_000)
+
+
 @pytest.mark.parametrize(
     "text", ["n[1-100000000]", "n[1-200]m[1-200]", "n[1-19999],m[1-2]", f"n[1-{'9' * 400}]"]
 )

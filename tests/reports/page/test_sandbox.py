@@ -100,6 +100,16 @@ def test_a_style_sheet_and_a_page_that_lead_out_are_refused(tmp_path: Path) -> N
             read()
 
 
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    for name in ("extra.css", PAGE):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(1 << 40)
+
+    for read in (Templates(tmp_path).style, lambda: Templates(tmp_path).render(PAGE, {})):
+        with pytest.raises(UserError, match="larger than"):
+            read()
+
+
 def test_links_within_the_folder_are_followed(tmp_path: Path) -> None:
     (tmp_path / "own").write_text("fine")
     (tmp_path / "link").symlink_to("own")
