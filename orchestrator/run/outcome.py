@@ -148,13 +148,14 @@ def words(*texts: str) -> str:
     """
     text = next((text for text in texts if any(sign.isalnum() for sign in text)), "")
     lines = [line.strip() for line in text.splitlines() if any(sign.isalnum() for sign in line)]
+    lines = [line for line in lines if line[0] not in _JSON] or lines
     lines = [*([] if error_lines(text) else lines), *error_lines(*texts)]
     return "; ".join(lines if len(lines) <= 3 else [lines[0], "…", lines[-1]])[:400] or "it printed nothing"
 
 
 _ERROR: Final = re.compile(
-    r"error|fail|unable|can(?:no|')t|could ?n[o']t|denied|not (?:permitted|support|found|exist)|n't support|unsupported|unrecogni|invalid"
-    r"|no such|no space|abort|killed|signal|fault|refused|exception|bad_alloc|out of (?:range|memory)|too (?:large|small|many)",
+    r"error|fail|fatal|panic:|unable|can(?:no|')t|could ?n[o']t|denied|not (?:permitted|support|found|exist|enough|loadable)|needs? to be|n't support|unsupported|unrecogni|invalid"
+    r"|no such|no space|\boom\b|abort|killed|signal|(?<!de)fault|refused|exception|bad_alloc|out of (?:range|memory)|too (?:large|small|many)",
     re.IGNORECASE,
 )
 _PROCESS: Final = re.compile(r"\bpid[ =]\d+,? ?", re.IGNORECASE)
@@ -165,11 +166,32 @@ _KILLED: Final = re.compile(r"signal:? 9\b", re.IGNORECASE)
 """A launcher kills the other ranks when one has failed, and reports them all, in any order."""
 
 
+_LONGEST: Final = 190
+_MOST_CHARACTERS: Final = 1 << 18
+"""At each end of a text: tools print what stopped them first or last."""
+
+
+def _ends(text: str) -> str:
+    return (
+        text
+        if len(text) <= 2 * _MOST_CHARACTERS
+        else f"{text[:_MOST_CHARACTERS]}\n{text[-_MOST_CHARACTERS:]}"
+    )
+
+
+_JSON: Final = '"{}'
+"""Lines of JSON begin so."""
+
+
 def error_lines(*texts: str) -> list[str]:
     """Return the different lines of a tool's output that look like an error; JSON is no such line."""
-    text = _RANK_END.sub(r"\1: \2", "\n".join(texts))
-    lines = (line.strip() for line in text.splitlines() if _ERROR.search(line))
-    found = list(dict.fromkeys(_PROCESS.sub("", line)[:190] for line in lines if line[0] not in '"{'))
+    text = _RANK_END.sub(r"\1: \2", "\n".join(map(_ends, texts)))
+    lines = [line.strip() for line in text.splitlines()]
+    matches = [
+        (line, match) for line in lines if line and line[0] not in _JSON and (match := _ERROR.search(line))
+    ]
+    shown = (line if match.end() < _LONGEST else line[match.start() - 90 :] for line, match in matches)
+    found = list(dict.fromkeys(_PROCESS.sub("", line)[:_LONGEST] for line in shown))
     return [line for line in found if not _KILLED.search(line)] or found
 
 

@@ -174,6 +174,18 @@ def test_a_failure_has_the_words_of_the_tool(
         (("---\n\n",), "it printed nothing"),
         (("panic\n", "v 1\n0 errors\n"), "panic; 0 errors"),
         (("", 'fio: pid=7, err=1, error=x\n{\n"error" : 1\n}\n'), "fio: err=1, error=x"),
+        (("x" * 999_999 + " error: bad\n",), "x" * 89 + " error: bad"),
+        (("warning: invalid\n" * 3 + "fatal: locked\n",), "warning: invalid; fatal: locked"),
+        (
+            ('There are not enough slots for the 8\n\n1. "slots=N" (defaults if not provided)\n2. x\n',),
+            "There are not enough slots for the 8",
+        ),
+        (("", 'fio: file hash not empty on exit\n{\n"error" : 0\n}\n'), "fio: file hash not empty on exit"),
+        (
+            ("smalloc: OOM\nsize = 3\nfio: engine libaio not loadable\n",),
+            "smalloc: OOM; fio: engine libaio not loadable",
+        ),
+        (("MLC v3.11\n* Hugepages need to be allocated\necho 4000\n",), "* Hugepages need to be allocated"),
         (("", BOXES), "RANK 1: KILLED BY SIGNAL: 7 (Bus error)"),
         (
             ("Abort(7): Fatal error\n", "=   RANK 0 PID 5 RUNNING AT a\n=   KILLED BY SIGNAL: 9 (Killed)\n"),
