@@ -5,7 +5,7 @@
 
 - every PU that a thread of the tool may use belongs to the placement, and to the group of its own rank
 - as many threads as requested, at one look at least
-- no crowd: where there are as many threads as PUs, all PUs are in use
+- no crowd: where there are as many threads as PUs, in a process or in all of them, all PUs are in use
 - the memory policy is the one that numactl was asked to set, and the cpuset still allows its nodes
 
 Launchers (mpirun and its proxies) start before numactl does and are left out.
@@ -114,7 +114,8 @@ def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]
     found: list[Mismatch] = []
     workers = tool_processes(processes)
     if len(asked.groups) == 1:
-        return [mismatch for worker in workers for mismatch in _against(asked.groups[0], worker)]
+        found = [mismatch for worker in workers for mismatch in _against(asked.groups[0], worker)]
+        return found or [*_crowded(asked.groups[0], workers)]
     for number, worker in enumerate(sorted(workers, key=lambda p: (p.rank is None, p.rank, p.pid))):
         rank = number if worker.rank is None else worker.rank
         if rank < len(asked.groups):
@@ -123,6 +124,14 @@ def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]
         else:
             found.append(Mismatch("rank", f"rank {rank} was not asked for ({worker.name})"))
     return found
+
+
+def _crowded(group: Group, processes: Sequence[Process]) -> Iterator[Mismatch]:
+    wanted, used = frozenset(group.cpus), frozenset().union(*(process.cpus for process in processes))
+    threads = sum(len(process.threads) for process in processes)
+    if processes and threads >= len(wanted) and used != wanted:
+        text = f"{threads} threads of {len(processes)} processes are crowded on PUs {format_cpulist(used)}, asked for {format_cpulist(wanted)}"
+        yield Mismatch("crowd", text)
 
 
 def _against(group: Group, process: Process) -> Iterator[Mismatch]:

@@ -154,7 +154,7 @@ def words(*texts: str) -> str:
 
 
 _ERROR: Final = re.compile(
-    r"error|fail|fatal|panic:|unable|can(?:no|')t|could ?n[o']t|denied|not (?:permitted|support|found|exist|enough|loadable)|needs? to be|n't support|unsupported|unrecogni|invalid"
+    r"error(?! less than)|fail|fatal|panic:|unable|can(?:no|')t|could ?n[o']t|denied|not (?:permitted|support|found|exist|enough|loadable)|needs? to be|n't support|unsupported|unrecogni|invalid"
     r"|no such|no space|\boom\b|abort|killed|signal|(?<!de)fault|refused|exception|bad_alloc|out of (?:range|memory)|too (?:large|small|many)",
     re.IGNORECASE,
 )

@@ -238,6 +238,9 @@ TWO = Placement(name="two", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(
         (ONE, [process("stream", {0, 1})], []),
         (ONE, [process("stream", {0}, {1})], []),
         (ONE, [process("memlat", {0})], []),  # one thread may pin itself inside
+        (ONE, [process("a", {0}), process("a", {1})], []),
+        (ONE, [process("sh", {0, 1}), process("a", {0}), process("a", {0})], []),  # the shell may do the work
+        (ONE, [process("a", {0}), process("a", {0})], ["2 threads of 2 processes are crowded on PUs 0, asked for 0-1"]),
         (ONE, [process("stream", {0}, {0})], ["2 threads are crowded on PUs 0, asked for 0-1"]),
         (ONE, [process("stream", {0, 2})], ["it may run on PUs 2, asked for 0-1"]),
         (ONE, [process("stream", {0}, {3})], ["1 of 2 threads may run on PUs 3, asked for 0-1"]),

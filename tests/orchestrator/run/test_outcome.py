@@ -175,6 +175,7 @@ def test_a_failure_has_the_words_of_the_tool(
         (("panic\n", "v 1\n0 errors\n"), "panic; 0 errors"),
         (("", 'fio: pid=7, err=1, error=x\n{\n"error" : 1\n}\n'), "fio: err=1, error=x"),
         (("x" * 999_999 + " error: bad\n",), "x" * 89 + " error: bad"),
+        (("Solution Validates: avg error less than 1e-13\n" * 2 + "cannot go on\n",), "cannot go on"),
         (("warning: invalid\n" * 3 + "fatal: locked\n",), "warning: invalid; fatal: locked"),
         (
             ('There are not enough slots for the 8\n\n1. "slots=N" (defaults if not provided)\n2. x\n',),
