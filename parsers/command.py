@@ -124,15 +124,13 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             hint = "name less of the text, or let the program sum it up"
             raise ParseError(f"metrics.{name}", f"more than {MOST} numbers in one output", hint)
         values = [_number(word) for word in words]
-        finite = [value for value in values if value is not None and value - value == 0]
-        if scaled := [out for value in finite if (out := value * factor) - out == 0]:
-            series.append((name, metrics[name].unit, scaled))
+        pairs = zip(words, values, strict=True)
+        finite = [
+            (word, out) for word, value in pairs if value is not None and (out := value * factor) - out == 0
+        ]
         if finite:
-            pairs = zip(words, values, strict=True)
-            digit = min(
-                _last_digit(word) for word, value in pairs if value is not None and value - value == 0
-            )
-            printed.append((name, 10.0**digit * factor))
+            series.append((name, metrics[name].unit, [value for _, value in finite]))
+            printed.append((name, 10.0 ** min(_last_digit(word) for word, _ in finite) * factor))
         if unread := [word for word, value in zip(words, values, strict=True) if value is None]:
             flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_no_number(unread[0])}"))
         if len(finite) + len(unread) < len(words):
@@ -148,7 +146,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         if not finite:
             flags.append(Flag(id=f"missing:{name}", text=f"{name} is not in the output ({_sought(spec)})"))
     if not series:
-        if unread_flags := [flag for flag in flags if flag.id.startswith("not_a_number:")]:
+        if unread_flags := [flag for flag in flags if flag.id.startswith("not_")]:
             raise ParseError("the program's output", unread_flags[0].text)
         sought = "; ".join(f"{name}: {_sought(spec)}" for name, spec in specs.items())
         raise ParseError(

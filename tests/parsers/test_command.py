@@ -191,6 +191,11 @@ def test_numbers_beyond_all_sizes_are_left_out() -> None:
 
     assert [row[-1] for row in parsed.measurements.rows] == [1.0]
     assert [flag.id for flag in parsed.flags] == ["not_finite"]
+    specs = {"a": {"regex": r"a=(\S+)", "unit": "us"}, "b": {"regex": r"b=(\S+)"}}
+    assert [flag.id for flag in command.parse("a=1e308 b=2", {"metrics": specs}).flags] == ["not_finite", "missing:a"]  # fmt: skip
+    for word in ("1e308", "inf", "nan"):
+        with pytest.raises(ParseError, match="a: inf or nan"):
+            command.parse(f"a={word}", {"metrics": specs})
     with pytest.raises(ParseError, match="no metric was found"):
         rows("1" * 5000, a={"json": "[*]"})
 
