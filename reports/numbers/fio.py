@@ -365,8 +365,10 @@ _IN_FLIGHT: Final = 0.05
 
 
 def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-    """Return the IOPS of the direction that moves most."""
-    return [("1/s", of.iops) for of in _busiest(repeats)] or _others.leaders(repeats)
+    """Return the IOPS of the direction that moves most; of a text without IOPS its first number with a unit, and no count of I/Os."""
+    return [("1/s", of.iops) for of in _busiest(repeats)] or [
+        one for one in _others.leaders(repeats) if one[0] != "1"
+    ]
 
 
 # --- what a run asked for, and what it costs ---------------------------------------------------------------

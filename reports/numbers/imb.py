@@ -47,8 +47,7 @@ def numbers(run: Run) -> Iterator[Number]:
                 step=row.time_step if name == "time" else imb.PRINTED.get(name),
             )
     for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
-        if len(_times(curve)) >= 4:
-            yield from _pingpong(part, curve)
+        yield from _pingpong(part, curve)
 
 
 _TWO: Final = (("nprocs", 2),)

@@ -107,11 +107,19 @@ def test_what_leads_a_cell_is_one_number_in_every_repeat(tool: str, path: Path) 
     runs = [repeat_of(tool, parsed, seed) for seed in range(1, 5)]
     told = record._leading(runs)
 
-    if told and told["number"]:
+    if told:
         same = [own for own in record._numbers(runs, {}) if own["number"] == told["number"]]
         ends = {name: told[name] for name in ("median", "low", "high")}
         assert [{name: own[name] for name in ends} for own in same] == [ends]
         assert told["low"] < told["high"]
+
+
+def test_a_pingpong_of_two_sizes_has_the_peak_that_leads_it(make: Any) -> None:
+    parsed = get_parser("imb").parse(make.imb_text({8: 1.0, 16: 1.25}))
+    told = record._leading([repeat_of("imb", parsed, seed) for seed in (1, 2, 3)])
+
+    assert told
+    assert (told["number"], told["unit"]) == ("peak bandwidth", "B/s")
 
 
 @pytest.mark.parametrize(
