@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, NoReturn, TypeGuard
 
 from parsers._bounds import Parts, check_json, check_parts
 from parsers._fio_report import (
@@ -40,7 +40,15 @@ _HEAD = re.compile(r'"(fio version|time)"\s*:\s*"([^"\n]*)"')
 _TIMESTAMP = re.compile(r'"timestamp"\s*:\s*(\d{1,18})\b')
 _UNREADABLE: Final = (ValueError, RecursionError)  # ValueError: also an integer of 5000 digits
 _NEVER: Final = 2**63
-_DECODER = json.JSONDecoder(strict=False)  # not strict: fio does not escape tabs in descriptions
+
+
+def _not_finite(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+_DECODER = json.JSONDecoder(
+    strict=False, parse_constant=_not_finite
+)  # not strict: fio does not escape tabs in descriptions
 
 _DIRECTIONS: Final = ("read", "write", "trim", "mixed", "sync")
 _LATENCIES: Final = (

@@ -49,7 +49,7 @@ _VERBOSE_CELL = re.compile(
     r"^\W*Numa node\s+(\d{1,18})\s+\(core\s+\d+\)\s+measuring latency to memory on numa node\s+(\d{1,18})", _I
 )
 _LABELLED = re.compile(
-    r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)(?:\s*+:)?\s++([^\s\"'<(#*]+)(?=[\s\"'<(#*]|$)"
+    r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)(?:\s*+:)?\s++([^\s\"'<(#*]+)(?=[\s\"<(#*]|'(?!\d)|$)"
     r"[\"']*(?:\s*(?:[^\d\s].*)?)$",
     _I,
 )

@@ -281,7 +281,7 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
     for message in messages:
         if found := _SIGNAL.search(message):
             yield Flag(id="interrupted", text=f"fio was {found[0]}")
-        elif ", err=" in message or "disconnected" in message:
+        elif any(part in message for part in (", err=", "disconnected", "got signal=", "hasn't exited")):
             yield Flag(id="fio_message", text=message)
 
 

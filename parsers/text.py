@@ -38,7 +38,7 @@ _TASK = re.compile(r"^ *\d{1,9}: ?", re.MULTILINE)
 _MARKS = re.compile(r"[\x1b\x9b\r]|^(?:\[\d| *\d+: )")
 _ROW_MARKS: Final = " \t>*\"'`“”"
 _AROUND: Final = f"{_ROW_MARKS}*_~`‘’{{}}<"
-_NOTE_MARK = re.compile(r"(?<=\d)(?=[<(#*←!;\"'`“”]|[-=]{1,3}>|//)")  # "12.5<- low"
+_NOTE_MARK = re.compile(r"(?<=\d)(?=[<(#*←!;]|[\"'`“”](?!\d)|[-=]{1,3}>|//)")  # "12.5<- low"
 _DECIMALS = re.compile(r"\d[.,]\d|^[.,]\d")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:0|\d+),(?:\d{1,2}|\d{4,})|[+-]?(?:0|\d{4,}),\d{3}")

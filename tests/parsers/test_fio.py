@@ -516,9 +516,12 @@ def test_priorities_are_directions_of_their_own() -> None:
 # --- JSON in bad company --------------------------------------------------------------------------
 
 
-def test_nan_in_json_is_a_missing_number() -> None:
+@pytest.mark.parametrize(
+    "nan", ["-nan", "NaN", "Infinity"]
+)  # of fio, and of a program that wrote its JSON again
+def test_nan_in_json_is_a_missing_number(nan: str) -> None:
     text = report({"jobname": "a", "error": 0, "usr_cpu": "NAN", "sys_cpu": 1.5, "read": direction()})
-    parsed = fio.parse("noise {\n" + text.replace('"NAN"', "-nan") + "fio: done\n")
+    parsed = fio.parse("noise {\n" + text.replace('"NAN"', nan) + "fio: done\n")
 
     assert parsed.has("not_finite")
     assert values(parsed, metric="usr_cpu") == []

@@ -57,6 +57,14 @@ def test_mlc_with_grouped_thousands() -> None:
     assert values(parsed, "bandwidth") == [145200.4e6, 144200.4e6]
 
 
+def test_a_bandwidth_of_mlc_with_apostrophes_is_unread() -> None:
+    text = "Intel(R) Memory Latency Checker - v3.10\n\nMeasuring Peak Injection Memory Bandwidths for the system\nALL Reads        :\t93'339.7\n3:1 Reads-Writes :\t12345.6\n"
+    parsed = parse(text, "mlc")
+
+    assert values(parsed, "bandwidth") == [12345.6e6]
+    assert "unread" in flags(parsed)
+
+
 @pytest.mark.parametrize("row", [" 00000\t203.58\t *********", " 00000\t203.58\t 145.200,4", "[10:22:33]  00000\t203.58\t 145200.4"])  # fmt: skip
 def test_a_row_of_mlc_that_cannot_be_read_is_unread_and_no_end_of_the_text(row: str) -> None:
     parsed = parse(LOADED.replace("-W3", "-W3 -d0").replace(" 00000\t203.58\t 145200.4", row), "mlc")
