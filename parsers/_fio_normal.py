@@ -148,11 +148,11 @@ class _Reader:
             self.report.truncated = f"the figures of job {self.job.name!r} end early"
         self.job = None
 
-    def _next_report(self, version: str | None) -> None:
+    def _next_report(self, version: str | None, *, is_new_run: bool = True) -> None:
         self._close_job()
         if self.report.jobs:
             self.reports.append(self.report)
-            self.report = Report(form="normal")
+            self.report = Report(form="normal", is_new_run=is_new_run)
         self.report.version = version
         self.closed = False
 
@@ -206,7 +206,7 @@ class _Reader:
         name, group = match["name"], int(match["group"])
         is_sum = name == ALL_CLIENTS and int(match["pid"]) == 0
         if self.closed and not is_sum:
-            self._next_report(self.report.version)
+            self._next_report(self.report.version, is_new_run=False)
         self._close_job()
         options = self.options.get((name, group)) or next(
             (o for (n, _), o in self.options.items() if n == name), {}

@@ -93,6 +93,7 @@ class Report:
 
     form: str  # "json" | "json+" | "normal" | "terse"
     version: str | None = None
+    is_new_run: bool = True  # False: normal text in which fio does not begin again before it
     jobs: list[Job] = field(default_factory=list)
     disks: list[Disk] = field(default_factory=list)
     groups: list[tuple[int | None, str, Row]] = field(default_factory=list)  # group, name, row

@@ -192,7 +192,8 @@ def _of_group(runs: Sequence[Sequence[Report]], document: int, group: int) -> li
 def _continues(before: Report, after: Report) -> bool:
     """Is `after` a later look at the same run: the same jobs, begun at the same time, with more behind them?"""
     if before.form == after.form == "normal" and (processes := _processes(before)):
-        return processes <= _processes(after)  # more, where a later group has begun
+        # more, where a later group has begun; in containers the processes of every run have the same numbers
+        return not after.is_new_run and processes <= _processes(after)
     pairs = list(zip(before.jobs, after.jobs, strict=False))
     if not pairs or before.form != after.form or len(before.jobs) != len(after.jobs):
         return False

@@ -478,9 +478,13 @@ def test_a_group_that_begins_between_two_reports_is_of_the_same_run() -> None:
     group = "\nRun status group 0 (all jobs):\n   READ: bw=1KiB/s (1kB/s), 1KiB/s-1KiB/s (1kB/s-1kB/s), io=1KiB (1kB), run=1-1msec\n"
     first, a, b = job.format("a", 0, 7, 1000), job.format("a", 0, 7, 2000), job.format("b", 1, 8, 500)
 
-    parsed = fio.parse(f"fio-3.33\n{first}{group}{a}{b}{group}")
+    for between, documents, jobs in (
+        ("", 1, 2),
+        ("fio-3.33\nStarting 1 process\n", 2, 3),
+    ):  # another run has a head of its own
+        facts = fio.parse(f"fio-3.33\n{first}{group}{between}{a}{b}{group}").facts
 
-    assert (parsed.facts["documents"], parsed.facts["jobs"], parsed.facts["reports"]) == (1, 2, 2)
+        assert (facts["documents"], facts["jobs"], facts["reports"]) == (documents, jobs, 2)
 
 
 def test_what_a_newer_fio_measures_is_kept_under_its_own_name() -> None:
