@@ -121,9 +121,9 @@ def _known_to(value: Spread) -> str:
 
 
 def within_repeats(best: Spread, others: Iterable[Spread]) -> str:
-    """Return "; 7 within its repeats" of a best cell: any of these may be the best one; "" where none is."""
+    """Return "; repeats of 7 overlap" of a best cell: any of these may be the best one; "" where none is."""
     n = formulas.overlapping(best, others)
-    return f"; {fmt.count(n)} within its repeats" if n else ""
+    return f"; repeats of {fmt.count(n)} overlap" if n else ""
 
 
 def exact(value: Spread, unit: str) -> str:

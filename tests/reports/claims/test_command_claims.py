@@ -193,7 +193,7 @@ def test_the_best_says_how_many_are_within_its_repeats_and_has_no_ring_then(
     keys = {one.name: one.context for one in build.build(load([path])).key_numbers}
     found = figure(path, "command")
 
-    assert keys == {"rate": "n 8; best of 4 cells", "lat": "n 2; best of 4 cells; 2 within its repeats"}
+    assert keys == {"rate": "n 8; best of 4 cells", "lat": "n 2; best of 4 cells; repeats of 2 overlap"}
     assert [len(panel.wide["datasets"]["rings"]) for panel in found.panels] == [1, 0]
 
 

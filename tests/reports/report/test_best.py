@@ -49,7 +49,7 @@ def summary(of: Page) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize(
     ("metric", "cell", "first"),
-    [("rate", "threads=4; 1 within its repeats", "400.5"), ("lat", "threads=1", "100"), ("n", "–", "–")],
+    [("rate", "threads=4; repeats of 1 overlap", "400.5"), ("lat", "threads=1", "100"), ("n", "–", "–")],
 )
 def test_each_sweep_has_its_best_cell_as_its_metric_says(
     make: Any, tmp_path: Path, metric: str, cell: str, first: str
@@ -96,7 +96,7 @@ def test_what_two_files_of_a_host_measured_has_no_median_of_both(make: Any, tmp_
         "–",
     )
     assert first["Cells"] == "5"
-    assert second["Best cell"] == "threads=4; 1 within its repeats"
+    assert second["Best cell"] == "threads=4; repeats of 1 overlap"
     a, b = (side(name, name, load([tmp_path / f"{name}.db"])) for name in "ab")
     assert summary(build.build(results, delta(compare(a, b)))) == []  # its table has both sides
 
