@@ -121,7 +121,7 @@ NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
     ),
     "place": (
         "a place of each run, on whose CPUs other work is looked for,",
-        lambda run: run.placed or not run.record.counters,
+        lambda run: run.placed or not run.record.counters or run.disturbance,
     ),
     "length": ("a run time of 0.3 s × √CPUs", lambda run: not run.is_too_short),
 }

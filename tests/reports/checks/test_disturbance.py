@@ -152,6 +152,7 @@ def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
     page = build.build(results)
     assert "D1" in next(iter(page.key_numbers)).doubt
     assert page.sentence == "The one planned run on node07 gave numbers (1 disturbed, as was allowed)."
+    assert "D1 could not" not in " ".join(c.subject for c in page.checks)
     assert "1 of 1 run gave numbers (1 disturbed, as was allowed)" in show.show_result(tmp_path / "a.db")
 
 
