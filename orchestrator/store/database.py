@@ -21,6 +21,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from orchestrator.machine.safe_files import open_file
 from parsers.errors import PinsweepError, UserError
 
 SCHEMA_VERSION = 2
@@ -155,7 +156,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise UserError(str(path), "is not a file", _OURS)
-    with path.open("rb") as stream:
+    with open_file(path, links=True) as stream:
         uses_wal = stream.read(20)[18:] == b"\2\2"
         has_locks = _has_locks(stream)
     if uses_wal or not has_locks or _refuse_foreign(path):
@@ -203,8 +204,8 @@ def _refuse_foreign(path: Path) -> bool:
 
 def _ends_with_magic(journal: Path) -> bool:
     """Tell whether a journal ends with the name of a file, which SQLite deletes."""
-    with journal.open("rb") as stream:
-        stream.seek(max(0, journal.stat().st_size - len(_JOURNAL_MAGIC)))
+    with open_file(journal) as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
         return stream.read(len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC
 
 
@@ -220,6 +221,7 @@ def _copy(path: Path, *, uses_wal: bool) -> sqlite3.Connection:
                 with contextlib.suppress(FileNotFoundError):  # a commit has ended
                     for suffix in before:
                         shutil.copyfile(real + suffix, f"{copy}{suffix}")
+                _refuse_foreign(copy)  # the journal may have been exchanged meanwhile
                 if _state(real) == before:
                     break
                 for suffix in _SUFFIXES:

@@ -304,7 +304,8 @@ class ResultFile:
 
         Their commits wait meanwhile: so the target is not synced here. Raises sqlite3.Error where it cannot be written.
         """
-        with closing(sqlite3.connect(target)) as new:
+        # nobody else knows the target, and its file system may lack locks
+        with closing(sqlite3.connect(f"{target.absolute().as_uri()}?nolock=1", uri=True)) as new:
             new.execute("PRAGMA synchronous = OFF")
             new.execute("PRAGMA journal_mode = OFF")
             self._db.backup(new)

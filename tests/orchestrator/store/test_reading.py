@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import sqlite3
+import struct
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -106,6 +108,32 @@ def test_a_journal_that_names_another_file_is_not_rolled_back(path: Path) -> Non
             take(path)  # type: ignore[operator]
 
     assert contents(path.parent) == before
+
+
+def test_a_journal_that_is_exchanged_while_it_is_copied_deletes_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = name_a_file(path)
+    evil = Path(f"{path}-journal").replace(path.with_name("evil"))
+    cut_commit(path)
+    copy = shutil.copyfile
+    monkeypatch.setattr(
+        database.shutil, "copyfile", lambda a, b: copy(evil if a.endswith("-journal") else a, b)
+    )
+
+    with pytest.raises(UserError, match="journal of several databases"):
+        open_result(path)
+    assert named.exists()
+
+
+def test_a_copy_needs_no_locks(path: Path, tmp_path: Path) -> None:
+    """All bytes that SQLite would lock are taken."""
+    with open_result(path) as result, (tmp_path / "copy.db").open("wb") as target:
+        fcntl.fcntl(
+            target, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 1 << 30, 1024, 0)
+        )
+        result.copy(tmp_path / "copy.db")
+    assert wall_s(tmp_path / "copy.db") == {0.5}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
