@@ -100,11 +100,9 @@ def draw(figure: Figure) -> str:
             "viewBox": f"0 0 {placed.width:g} {placed.height:g}", "font-family": svg.FONT, "font-size": "12",
         },
     )  # fmt: skip
-    ET.SubElement(root, "title").text = plain(figure.title)
-    ET.SubElement(root, "desc").text = plain(figure.description)
-    ET.SubElement(root, "metadata").text = plain(
-        "\n".join(f"{name}: {value}" for name, value in figure.trace)
-    )
+    ET.SubElement(root, "title").text = figure.title
+    ET.SubElement(root, "desc").text = figure.description
+    ET.SubElement(root, "metadata").text = "\n".join(f"{name}: {value}" for name, value in figure.trace)
     ET.SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": "#FFFFFF"})
     for key, x, y in placed.keys:
         root.extend(_key(key, x, y))
@@ -113,11 +111,11 @@ def draw(figure: Figure) -> str:
             title = ET.SubElement(
                 root, "text", {"x": f"{cell.x:g}", "y": f"{cell.y - 8:g}", "fill": _INK, "font-weight": "600"}
             )
-            title.text = plain(cell.panel.title)
+            title.text = cell.panel.title
         picture = ET.fromstring(vega.draw(cell.spec, f"{figure.label}-{i}", plain(cell.panel.description)))
         inner = ET.SubElement(root, "g", {"transform": f"translate({cell.x:g},{cell.y:g})"})
         inner.extend(_unqualified(child) for child in picture if not child.tag.endswith("}desc"))
-    return ET.tostring(root, encoding="unicode") + "\n"
+    return plain(ET.tostring(root, encoding="unicode")) + "\n"
 
 
 def _key(key: Key, x: float, y: float) -> Iterator[ET.Element]:
