@@ -130,13 +130,19 @@ def _newest(results: Results) -> dict[tuple[str, str, str], str]:
     return {cell: max(runs, key=began).file for cell, runs in cells.items()}
 
 
+_UNREADABLE = "unreadable"
+
+
+def _ended(run: Run) -> str:
+    if run.state == _UNREADABLE:
+        return run.state
+    # an allowed disturbance leaves the status ok
+    return "disturbed" if run.record.status == "ok" and run.disturbance else str(run.record.status)
+
+
 def _about(results: Results) -> Iterable[Family]:
     """How the runs ended, and when the last one began: what an alert on the rest needs to know."""
-    ended = Counter(
-        # an allowed disturbance leaves the status ok
-        (run.host, "disturbed" if run.record.status == "ok" and run.disturbance else str(run.record.status))
-        for run in results.runs
-    )
+    ended = Counter((run.host, _ended(run)) for run in results.runs)
     hosts = dict.fromkeys(run.host for run in results.runs)
     yield Family(
         name="pinsweep_runs",
@@ -145,7 +151,7 @@ def _about(results: Results) -> Iterable[Family]:
         samples=tuple(
             ((("host", host), ("status", status)), float(ended[host, status]))
             for host in hosts
-            for status in STATUSES
+            for status in (*STATUSES, _UNREADABLE)
         ),
     )
     yield Family(

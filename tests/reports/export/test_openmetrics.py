@@ -59,6 +59,7 @@ def test_values_are_medians_in_seconds_and_bytes(make: Any, tmp_path: Path) -> N
     maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 8: 0.5, 2**20: 99.0}))
     busy = {"reasons": [{"id": "foreign", "text": "other processes"}]}
     maker.add("q", "imb", {"benchmark": "PingPong"}, make.imb_text({4: 0.5}), counters=busy)
+    maker.add("r", "imb", {"benchmark": "PingPong"}, "no table")
     got = read(openmetrics.text(load([maker.write()])))
 
     name = "pinsweep_stream_bandwidth_bytes_per_second"
@@ -70,6 +71,7 @@ def test_values_are_medians_in_seconds_and_bytes(make: Any, tmp_path: Path) -> N
     assert found(got, "pinsweep_runs", host="node07", status="ok") == 4
     assert found(got, "pinsweep_runs", host="node07", status="failed") == 0
     assert found(got, "pinsweep_runs", host="node07", status="disturbed") == 1
+    assert found(got, "pinsweep_runs", host="node07", status="unreadable") == 1
     # 2026-11-21T09:15:03Z, by `date -d … +%s`
     assert found(got, "pinsweep_last_run_timestamp_seconds", host="node07") == 1795252503
 
