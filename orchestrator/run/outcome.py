@@ -158,8 +158,11 @@ _ERROR: Final = re.compile(
     r"|no such|no space|\boom\b|abort|killed|signal|(?<!de)fault|refused|exception|bad_alloc|out of (?:range|memory)|too (?:large|small|many)",
     re.IGNORECASE,
 )
-_PROCESS: Final = re.compile(r"\bpid[ =]\d+,? ?", re.IGNORECASE)
-"""Another one in each run: equal reasons are equal texts."""
+_PROCESS: Final = re.compile(
+    r"\bpid[ =]\d+,? ?|(?<=\babort)\(\d+\) on node \d+ \(rank \d+ in comm \d+\)|\b0x[0-9a-f]{6,}",
+    re.IGNORECASE,
+)
+"""Others in each run and rank: equal reasons are equal texts."""
 
 _RANK_END: Final = re.compile(r"^=\s+(RANK \d+) .*\n=\s+(KILLED BY SIGNAL: .*)$", re.MULTILINE)
 _KILLED: Final = re.compile(r"signal:? 9\b", re.IGNORECASE)

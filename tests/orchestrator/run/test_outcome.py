@@ -176,6 +176,13 @@ def test_a_failure_has_the_words_of_the_tool(
         (("", 'fio: pid=7, err=1, error=x\n{\n"error" : 1\n}\n'), "fio: err=1, error=x"),
         (("x" * 999_999 + " error: bad\n",), "x" * 89 + " error: bad"),
         (("Solution Validates: avg error less than 1e-13\n" * 2 + "cannot go on\n",), "cannot go on"),
+        (
+            tuple(
+                f"Abort(7) on node {rank} (rank {rank} in comm 0): Fatal error\nInit(argc=0x7ffe0{rank}): failed\nfi_getinfo() failed\n"
+                for rank in "01"
+            ),
+            "Abort: Fatal error; Init(argc=): failed; fi_getinfo() failed",
+        ),
         (("warning: invalid\n" * 3 + "fatal: locked\n",), "warning: invalid; fatal: locked"),
         (
             ('There are not enough slots for the 8\n\n1. "slots=N" (defaults if not provided)\n2. x\n',),
