@@ -28,7 +28,7 @@ from orchestrator.experiment.quantities import (
 )
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Experiment, Place, Skipped, Sweep, canonical_json
-from orchestrator.tools import Option, ToolModule, get_tool
+from orchestrator.tools import Option, ToolModule, get_tool, meant
 from parsers import units
 from parsers.errors import UserError
 from parsers.units import number_value, size_bytes, size_value
@@ -115,14 +115,17 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
     if not named and sweep.include:
         product = []
     for entry in sweep.exclude:
-        wanted = {name: _wanted(values, name, raw) for name, raw in entry.items()}
+        wanted = {name: _wanted(sweep.tool, values, name, raw) for name, raw in entry.items()}
         product = [
             chosen
             for chosen in product
-            if not all(_among(chosen[name], texts) for name, texts in wanted.items())
+            if not all(key_of(sweep.tool, name, chosen[name]) in keys for name, keys in wanted.items())
         ]
     product = _include(
-        product, named, [{n: values(n, raw)[0] for n, raw in entry.items()} for entry in sweep.include]
+        sweep.tool,
+        product,
+        named,
+        [{n: values(n, raw)[0] for n, raw in entry.items()} for entry in sweep.include],
     )
     varying = tuple(dict.fromkeys(itertools.chain(named, *sweep.include)))
     found: dict[str, tuple[Cell, str]] = {}
@@ -146,7 +149,9 @@ def is_open(tool: ToolModule) -> bool:
     return bool(getattr(tool, "OPEN", False))
 
 
-def _include(product: list[Options], named: Sequence[str], entries: Sequence[Options]) -> list[Options]:
+def _include(
+    tool: str, product: list[Options], named: Sequence[str], entries: Sequence[Options]
+) -> list[Options]:
     """Add the include entries, one after the other. Cells that an entry made are not added to by later ones."""
     extended = [dict(cell) for cell in product]
     made: list[Options] = []
@@ -154,7 +159,11 @@ def _include(product: list[Options], named: Sequence[str], entries: Sequence[Opt
         fits = [
             new
             for cell, new in zip(product, extended, strict=True)
-            if all(text_of(cell[name]) == text_of(value) for name, value in entry.items() if name in named)
+            if all(
+                key_of(tool, name, cell[name]) == key_of(tool, name, value)
+                for name, value in entry.items()
+                if name in named
+            )
         ]
         for cell in fits:
             cell.update({name: value for name, value in entry.items() if name not in named})
@@ -272,16 +281,19 @@ def _values(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> 
         return [Missing(raw, f"{name}: {error}")]
 
 
-def _wanted(values: Any, name: str, raw: Any) -> set[str]:  # noqa: ANN401
-    """Return the texts of the values that an exclude entry takes away: a list is any of them."""
+def _wanted(tool: str, values: Any, name: str, raw: Any) -> set[str]:  # noqa: ANN401
+    """Return the keys of the values that an exclude entry takes away: a list is any of them."""
     items = raw if isinstance(raw, tuple) else (raw,)
     if name == "place":
         return set(items)
-    return {text_of(value) for item in items for value in values(name, item)}
+    return {key_of(tool, name, value) for item in items for value in values(name, item)}
 
 
-def _among(value: Any, texts: set[str]) -> bool:  # noqa: ANN401
-    return text_of(value) in texts
+def key_of(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
+    """Return what `exclude` and `include` find a value of an axis by: 4096 and 4k are one where the tool takes them for one."""
+    if isinstance(value, Place | Missing) or is_open(get_tool(tool)):
+        return text_of(value)
+    return canonical_json(dict(meant(tool, {name: value})))
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401

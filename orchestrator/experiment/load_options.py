@@ -209,8 +209,8 @@ class OptionReader:
         elif any(self._depends(name, r) for r in (raw, *axis)):
             return raw
         else:
-            there = {expand.text_of(v): str(v) for r in axis for v in self._resolved(name, r)}
-            wanted = {expand.text_of(v) for v in self._resolved(name, raw)}
+            there = {expand.key_of(self.name, name, v): str(v) for r in axis for v in self._resolved(name, r)}
+            wanted = {expand.key_of(self.name, name, v) for v in self._resolved(name, raw)}
         if not there.keys() & wanted:
             listed = f"it has {', '.join(sorted(there.values())[:MOST_LISTED])}"
             near = "" if isinstance(raw, int | float) else nearest(str(raw), there.values())

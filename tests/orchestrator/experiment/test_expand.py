@@ -204,6 +204,18 @@ def test_a_size_is_in_its_shortest_form_computed_or_written() -> None:
 
 
 @pytest.mark.parametrize(
+    ("axis", "first", "other"), [("bs", "4k", "4096"), ("size", "1M", "1024K"), ("runtime", "60", "1m")]
+)
+def test_exclude_and_include_find_what_fio_takes_for_one(axis: str, first: str, other: str) -> None:
+    matrix = f"tool: fio\nmatrix: {{{axis}: [{first}], direct: [on, off]}}"
+
+    assert len(cells(f"{matrix}\nexclude: [{{{axis}: {other}, direct: on}}]")) == 1
+    assert [
+        cell.options.get("iodepth") for cell in cells(f"{matrix}\ninclude: [{{{axis}: {other}, iodepth: 4}}]")
+    ] == [4, 4]
+
+
+@pytest.mark.parametrize(
     ("sweep", "axis", "spellings", "value"),
     [
         ("tool: fio", "iodepth", ["4", "'4'"], 4),
