@@ -333,10 +333,10 @@ def no_better(tool: str) -> frozenset[str]:
 
 
 def have_best(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> bool:
-    """May one of the cells of a sweep be its best? None where they differ in what is accessed or how much, of which the least is the fastest, in
-    the benchmark, or in which way is better. leaders: of each cell."""
+    """May one of the cells of a sweep be its best? None where they differ in an option of `no_better`, in the benchmark, or in which way is better.
+    leaders: of each cell."""
     unlike = {
-        str([run.options.get(name) for name in (*working_set(run.tool), *accessed(run.tool))])
+        str([run.options.get(name) for name in sorted(no_better(run.tool))])
         for own in cells
         for run in own[:1]
         if ranked(run)

@@ -41,7 +41,7 @@ def figure(results: Results, drawn: Sequence[Figure]) -> Figure | None:
     some = any(" of " in row[-1] for row, *_ in rows)
     return Figure(
         id="best-cells", title=_title([alone for *_, alone in rows]),
-        sub=f"By the number that stands for a run; the median of the repeats, and their range. Of cells whose repeats overlap any may be the best. Cells of which neither way is better have no best, nor has a cell that alone gave a number; a sweep of one cell, or over what is accessed or its size, is not here.{_OTHERS if some else ''}",
+        sub=f"By the number that stands for a run; the median of the repeats, and their range. Of cells whose repeats overlap any may be the best. Cells of which neither way is better have no best, nor has a cell that alone gave a number; a sweep of one cell, or over what is accessed, its size or a limit, is not here.{_OTHERS if some else ''}",
         tables=(
             Table(
                 columns=("Sweep", "Best cell", "Value", "Repeats", "By", "Cells"),

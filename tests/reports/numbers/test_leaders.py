@@ -123,17 +123,24 @@ def test_a_pingpong_of_two_sizes_has_the_peak_that_leads_it(make: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "levels"),
-    [("loop", ("empty", "sine")), ("file_size", ("4kB", "1MB")), ("target", ("memory", "file"))],
+    ("text", "option", "levels"),
+    [
+        ("poke/compute_sine.out", "loop", ("empty", "sine")),
+        ("poke/compute_sine.out", "file_size", ("4kB", "1MB")),
+        ("poke/compute_sine.out", "target", ("memory", "file")),
+        ("fio/terse_v5.out", "rate_iops", (1000, 2000)),
+        ("fio/terse_v5.out", "rwmixread", (10, 90)),
+    ],
 )
-def test_cells_that_do_different_work_have_no_best(option: str, levels: tuple[str, str]) -> None:
-    """An empty loop was "the best cell" beside a sine."""
-    parsed = get_parser("poke").parse((FIXTURES / "poke" / "compute_sine.out").read_text())
-    cells = [[repeat_of("poke", parsed, 1)] for _ in levels]
+def test_cells_that_do_different_work_have_no_best(text: str, option: str, levels: tuple[Any, Any]) -> None:
+    """An empty loop was "the best cell" beside a sine, and a limit of 2000 IOPS beside one of 1000."""
+    tool = text.partition("/")[0]
+    parsed = get_parser(tool).parse((FIXTURES / text).read_text())
+    cells = [[repeat_of(tool, parsed, 1)] for _ in levels]
     leaders = [numbers.leader(own) for own in cells]
     assert numbers.have_best(cells, leaders)
 
     for (run,), level in zip(cells, levels, strict=True):
-        object.__setattr__(run, "cell", Cell(sweep="s", tool="poke", options={option: level}))
+        object.__setattr__(run, "cell", Cell(sweep="s", tool=tool, options={option: level}))
 
     assert not numbers.have_best(cells, leaders)
