@@ -140,12 +140,12 @@ def command(
     from reports.numbers.series import what_helps
     from reports.results import baselines
     from reports.results.load import load
-    from reports.results.paths import no_result_files, result_files
+    from reports.results.paths import result_files
     from reports.results.write import refuse_output
     from reports.text.plain import printable
 
     also = _options.words("--fail-on", fail_on, outliers.ALSO)
-    paths = sorted({*result_files(results), *no_result_files(results)})
+    paths = sorted(result_files(results))
     good = [] if baseline is None else baselines.resolve_any(baseline)
     for target in filter(None, (output, metrics)):
         refuse_output(target, [*paths, *good, *([rules] if rules else [])])

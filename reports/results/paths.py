@@ -17,9 +17,8 @@ _ID_AT = 68  # of a database's first 100 bytes: https://www.sqlite.org/fileforma
 def result_files(names: Iterable[str | Path]) -> list[Path]:
     """Return the files that the names stand for, each once, in the order given; of folders and globs by their names.
 
-    A folder gives the result files in it and below it, told by their first bytes; what else lies there, and what is
-    hidden, is passed over. A file that is named is taken as it is: whoever opens it says if it is none. Raises
-    UserError for a folder or a glob that gives no file.
+    A folder gives the result files in it and below it, known by their first bytes or by their name (`.db`: it may be
+    damaged). Other files, and hidden ones, are left out. A file that is named is not looked at. Raises UserError for a folder or a glob that gives no file.
     """
     found: dict[str, Path] = {}
     for name in names:
@@ -47,20 +46,6 @@ def _hint(path: Path) -> str:
     return "`pinsweep run EXPERIMENT -o FILE` makes one"
 
 
-def no_result_files(names: Iterable[str | Path]) -> list[Path]:
-    """Return what lies in the folders among the names, is called like a result file (`.db`), and is none: empty, damaged, or not to be
-    read. `result_files` passes it over."""
-    found = (
-        Path(here, file)
-        for name in names
-        if Path(name).is_dir()
-        for here, _, files in os.walk(name)
-        for file in sorted(files)
-        if file.endswith(".db") and not file.startswith(".")
-    )
-    return [path for path in found if not is_result_file(path)]
-
-
 def is_result_file(path: Path) -> bool:
     """Return whether a file begins as a result file does."""
     try:
@@ -77,5 +62,7 @@ def _below(folder: str) -> Iterable[Path]:
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for file in files:
             path = Path(here, file)
-            if not file.startswith(".") and path.is_file() and is_result_file(path):
+            if not file.startswith(".") and (
+                file.endswith(".db") or (path.is_file() and is_result_file(path))
+            ):
                 yield path
