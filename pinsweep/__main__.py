@@ -144,6 +144,10 @@ def _run() -> int:
 
         place, message, hint = bug.describe_system_error(error)
         return _fail("system", place, message, hint)
+    except MemoryError:
+        from orchestrator.store.limits import memory_error
+
+        return _told(memory_error())
     except Exception as error:
         if mistake := _of_environment(error):
             return _told(mistake)
@@ -213,13 +217,6 @@ def _bug() -> int:
     # what a stranger made of a file, or a disk
     if isinstance(error := bug.of_a_file(sys.argv[1:]), PinsweepError):
         return _told(error)
-    if isinstance(sys.exception(), MemoryError):
-        return _fail(
-            "system",
-            "",
-            "not enough memory",
-            "raise the memory limit (ulimit -v, cgroup), or name fewer files",
-        )
     what, where = bug.told()
     return _fail("bug", "", what.removeprefix("error: "), where.removeprefix("hint: "))
 

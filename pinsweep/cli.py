@@ -23,6 +23,10 @@ def _names() -> frozenset[str]:
     return frozenset(name for name in found if not name.startswith("_"))
 
 
+_READERS = ("audit", "baseline", "compare", "export", "fleet", "history", "parse", "plan", "report", "show")
+"""Commands that read files of strangers and start no tools."""
+
+
 class _Group(Group):
     """Finds each command in the module of its name; nothing but click is imported for `--help`."""
 
@@ -45,8 +49,13 @@ class _Group(Group):
     epilog="Example: pinsweep run experiments/quickstart.yaml -o q.db && pinsweep report q.db -o q.html",
 )
 @click.version_option(__version__, prog_name="pinsweep")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Sweep fio, Intel MLC, STREAM and Intel MPI Benchmarks over this machine's topology, pinned and proven."""
+    if ctx.invoked_subcommand in _READERS:
+        from orchestrator.store.limits import limited
+
+        ctx.with_resource(limited())
     from pinsweep import extensions
     from pinsweep.terminal import say
 

@@ -29,10 +29,9 @@ from orchestrator.plan.warm_up import warm_ups
 from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
 from orchestrator.run.page_cache import KEPT
 from orchestrator.run.settle import Leading, unknown, with_begun
-from orchestrator.store.bounds import too_many_runs
 from orchestrator.tools import Program
 from parsers import extensions
-from parsers.errors import PinsweepError, UserError
+from parsers.errors import PinsweepError
 
 if TYPE_CHECKING:
     from orchestrator.run.exclusive import OnWait
@@ -170,7 +169,6 @@ def _left_to_do(
     prepared = _continued(prepared, result, options.as_new, rules, expected)
     todo, _, _ = pending(prepared.plan, result.attempts(), rules)
     todo += further(prepared.plan, result, prepared.sweeps, rules, leading).runs
-    _refuse_too_many(str(result.path), result.runs_there(), len(todo))
     prepared = _with_warm_ups(prepared, todo, options)
     if todo and (mixed := _mixed(result, rules)):
         plan = dataclasses.replace(prepared.plan, warnings=(*prepared.plan.warnings, mixed))
@@ -318,9 +316,7 @@ def plan_experiments(
         seed = _seed_of(options.output) or 0
     prepared = prepare(paths, options, seed=seed)
     begun = _begun(options.output)
-    name = str(options.output or ", ".join(map(str, paths)))
     if begun is None:
-        _refuse_too_many(name, 0, len(prepared.plan.runs))
         return _with_warm_ups(prepared, prepared.plan.runs, options), 0
     with begun as known:
         if options.topology is None:
@@ -329,7 +325,6 @@ def plan_experiments(
         from orchestrator.run.rounds import further
 
         later = further(prepared.plan, known, prepared.sweeps, rules, leading)
-        _refuse_too_many(name, known.runs_there(), len(todo) + len(later.runs))
     left = dict.fromkeys(run.cell.point_id for run in todo)
     more = {cell: number for cell, number in prepared.plan.more.items() if cell in left}
     plan = dataclasses.replace(prepared.plan, runs=(*todo, *later.runs), more={**more, **later.more})
@@ -337,13 +332,6 @@ def plan_experiments(
     plan = dataclasses.replace(plan, cells=tuple(p for p in plan.cells if p.point_id in left))
     prepared = dataclasses.replace(prepared, plan=plan)
     return _with_warm_ups(prepared, plan.runs, options), done + failed
-
-
-def _refuse_too_many(name: str, there: int, coming: int) -> None:
-    """Refuse more runs than could be read of their file afterwards. Raises UserError."""
-    if what := too_many_runs(there, coming):
-        hint = "run a part of it with --only, --cells or --repeats, and the rest into another file (-o)"
-        raise UserError(name, what, hint)
 
 
 def _with_warm_ups(prepared: Prepared, todo: Sequence[PlannedRun], options: PlanOptions) -> Prepared:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.store import database
-from orchestrator.store.rows import MOST_PARSED, Strange
+from orchestrator.store.rows import Strange
 from parsers._bounds import MOST_ROWS, PRINT_LESS
 from parsers.errors import ParseError
 from parsers.measurement import Blocks, Counted, Flag, Heads, Numbered, Parsed, Scalar, Table
@@ -56,23 +56,14 @@ def _is_small(table: Table) -> bool:
 
 
 def _packed(pieces: Iterator[str]) -> bytes:
-    packer, values, size = zlib.compressobj(6), 0, 0
+    packer, size = zlib.compressobj(6), 0
     packed: list[bytes] = []
     for piece in pieces:
-        data = piece.encode()
-        values, size = values + _values(piece), size + len(data)
-        if values > MOST_PARSED or size > database.LONGEST_PARSED:
-            what = (
-                f"more than {MOST_PARSED:,} values" if values > MOST_PARSED else "more tables than are kept"
-            )
-            raise ParseError("output", f"{what} in one text are not read", PRINT_LESS)
-        packed.append(packer.compress(data))
-    return database.not_thin(b"".join([*packed, packer.flush()]), size)
-
-
-def _values(text: str) -> int:
-    """Return how much JSON holds, as MOST_PARSED counts it."""
-    return text.count(",") + 3 * text.count("[") + 4 * text.count('":')
+        size += len(piece)  # JSON is ASCII
+        if size > database.LONGEST_PARSED:
+            raise ParseError("output", "more tables than are kept in one text are not read", PRINT_LESS)
+        packed.append(packer.compress(piece.encode()))
+    return b"".join([*packed, packer.flush()])
 
 
 def _main(parsed: Parsed, now: Mapping[str, Table]) -> Iterator[str]:
@@ -261,11 +252,9 @@ def _checked_table(raw: Any, name: str) -> Table:  # noqa: ANN401 (anything JSON
 def _json(packed: bytes, name: str) -> Any:  # noqa: ANN401 (anything JSON holds)
     try:
         # as ASCII, for so it is written: a single other character would make all of it four times as large
-        text = str(database.inflate(packed, database.most_of(packed, database.LONGEST_PARSED)), "ascii")
+        text = str(database.inflate(packed, database.LONGEST_PARSED), "ascii")
     except ValueError as error:  # UnicodeDecodeError is one
         raise Strange(f"{name}: {error}") from error
-    if _values(text) > MOST_PARSED:
-        raise Strange(f"{name} holds more than {MOST_PARSED} values")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from orchestrator.machine.safe_files import open_file
+from orchestrator.store import limits
 from parsers.errors import PinsweepError, UserError
 
 SCHEMA_VERSION = 2
@@ -94,15 +95,8 @@ LONGEST_PARSED: Final = 96 << 20
 LONGEST_OUTPUT: Final = 256 << 20
 """Bytes of an output, as it was printed and as it is kept: pinsweep kept no more of any run."""
 
-MOST_LEFT_OUT: Final = 300_000
-"""Cells that a file may name as skipped, or as others: those of three of the largest sweeps. 490 000 others are 605 MiB."""
-
 _STEPS: Final = 100_000
 """SQLite's own steps between two looks at how a query goes: about a millisecond."""
-_SECONDS: Final = 500
-"""Looks after which a query has lasted for about a second: only then a stop that is asked for ends it."""
-_MOST_LOOKS: Final = 20_000
-"""Looks after which a query is ended: 2 000 000 000 steps, a thousand times what 100 000 runs need."""
 
 
 class Damaged(PinsweepError):
@@ -326,21 +320,12 @@ def create(database: sqlite3.Connection) -> None:
 
 
 def check_pages(path: Path, database: sqlite3.Connection) -> None:
-    """Let SQLite look at each page of the file. Raises Damaged for what it finds first."""
+    """Let SQLite look at each page of the file. Raises Damaged for what it finds first, MemoryError."""
+    bytearray(32 << 20)  # SQLite calls a page damaged for which it has no memory
     with texts_up_to(database, LONGEST_OUTPUT + LONGEST_TEXT):
         (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise Damaged(path, verdict)
-
-
-def refuse_many(path: Path, database: sqlite3.Connection, table: str) -> None:
-    """Refuse a table of more than MOST_LEFT_OUT rows. Raises Damaged."""
-    try:
-        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
-    except sqlite3.DatabaseError as error:
-        raise trouble(path, error) from error
-    if count > MOST_LEFT_OUT:
-        raise Damaged(path, f"{table} has {count} rows, and pinsweep writes {MOST_LEFT_OUT} at most")
 
 
 def check(path: Path, database: sqlite3.Connection) -> None:
@@ -414,17 +399,15 @@ _MOST_GOOD: Final = 16
 
 
 @contextmanager
-def watched(path: Path, database: sqlite3.Connection, stopped: Callable[[], bool]) -> Iterator[None]:
-    """Let queries be ended: by Ctrl-C (KeyboardInterrupt), by `stopped` if they last, and where they find no end (Damaged).
+def watched(database: sqlite3.Connection, stopped: Callable[[], bool]) -> Iterator[None]:
+    """Let queries be ended: by Ctrl-C and by `stopped` where they last (KeyboardInterrupt), and by a limit of CPU time.
 
-    SQLite does not see signals. What it calls from time to time lets Python see them; an exception there ends the query.
+    SQLite does not see signals. What it calls from time to time lets Python see them; an exception there ends the query, and is lost.
     """
-    looks = 0
+    ends = time.monotonic() + 1.0
 
     def look() -> bool:
-        nonlocal looks
-        looks += 1
-        return looks > _MOST_LOOKS or (looks > _SECONDS and stopped())
+        return time.monotonic() > ends and stopped()
 
     database.set_progress_handler(look, _STEPS)
     try:
@@ -432,8 +415,7 @@ def watched(path: Path, database: sqlite3.Connection, stopped: Callable[[], bool
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
             raise
-        if looks > _MOST_LOOKS:
-            raise Damaged(path, "a question to it finds no end") from error
+        limits.check()
         raise KeyboardInterrupt from error
     finally:
         database.set_progress_handler(None, 0)
@@ -447,23 +429,6 @@ def texts_up_to(database: sqlite3.Connection, size_bytes: int) -> Iterator[None]
         yield
     finally:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
-
-
-THIN: Final = 24
-"""How many times its packed size a cache may be, beyond some KB: what pinsweep keeps is some 15 times as large at most, and 30 KB that
-stand for 30 MB are a second of who reads them."""
-
-
-def most_of(packed: bytes, most_bytes: int) -> int:
-    """Return how many bytes a packed cache may hold."""
-    return min(most_bytes, 4096 + THIN * len(packed))
-
-
-def not_thin(packed: bytes, size_bytes: int) -> bytes:
-    """Return what zlib packed of so many bytes so that `most_of` holds: as it is, or not compressed (a million equal numbers)."""
-    if size_bytes <= most_of(packed, size_bytes):
-        return packed
-    return zlib.compress(inflate(packed, size_bytes), 0)
 
 
 def inflate(packed: bytes, most_bytes: int) -> bytes:

@@ -34,7 +34,7 @@ class Progress:
 def read(path: Path) -> Progress | None:
     """Return how far a result file is; None if there is none. Raises UserError if it is something else, Damaged."""
     try:
-        with closing(database.connect_to_read(path)) as db, database.watched(path, db, lambda: False):
+        with closing(database.connect_to_read(path)) as db, database.watched(db, lambda: False):
             database.check(path, db)
             database.check_pages(path, db)
             _check_outputs(path, db)

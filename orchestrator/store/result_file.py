@@ -23,7 +23,6 @@ import itertools
 import json
 import os
 import sqlite3
-import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -45,8 +44,7 @@ from orchestrator.model import (
     Tried,
     canonical_json,
 )
-from orchestrator.store import bounds, cache, claims, database, folders, rows
-from orchestrator.store.bounds import Bounds, Rows, TooMuch
+from orchestrator.store import cache, claims, database, folders, limits, rows
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
 from parsers import Parser, extensions, get_parser, parse_text, parser_names, reads_stderr, text_to_parse
@@ -79,8 +77,6 @@ class ResultFile:
         self._tried: dict[tuple[str, int], Tried] | None = None
         self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
         self._unsaved_bytes = 0
-        self._bounds = Bounds(self._rows, time.thread_time)
-        self._held = Rows(_resident_bytes)
 
     def __enter__(self) -> Self:
         return self
@@ -96,6 +92,7 @@ class ResultFile:
         claim, self._claim = self._claim, None
         unused = claim is not None and claim.made and self._is_unused()
         self._db.close()
+        limits.closed(self.path)
         if claim is not None:
             claim.end(unused=unused)
 
@@ -315,30 +312,21 @@ class ResultFile:
     def _rows(self, query: str, *values: object) -> list[Any]:
         """Return what a query finds. Raises Damaged where the file is, KeyboardInterrupt where a query that lasts is stopped."""
         try:
-            with database.watched(self.path, self._db, self.stopped):
+            with database.watched(self._db, self.stopped):
                 return self._db.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise database.trouble(self.path, error) from error
 
     def _read(self, made: Callable[[Sequence[Any]], T], query: str) -> tuple[T, ...]:
-        """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write, UserError where all
-        of them take too much memory."""
+        """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write."""
         try:
-            with database.watched(self.path, self._db, self.stopped):
+            with database.watched(self._db, self.stopped):
                 # one after the other: all of them are large
-                return tuple(map(made, self._held.counted(self._db.execute(query))))
-        except TooMuch:
-            raise self._too_many(
-                f"its rows take more than {bounds.MOST_ROWS_BYTES >> 20} MiB of memory"
-            ) from None
+                return tuple(map(made, self._db.execute(query)))
         except rows.Strange as error:
             raise database.Damaged(self.path, error) from error
         except sqlite3.DatabaseError as error:
             raise database.trouble(self.path, error) from error
-
-    def _too_many(self, what: str) -> UserError:
-        hint = "a sweep of several hundred thousand runs goes into several files"
-        return UserError(str(self.path), f"{what}, and no more is read of one file", hint)
 
     def _since_2(self, table: str) -> str:
         """Return what to select of a table for its column of schema 2: files of schema 1 are read as they are."""
@@ -386,7 +374,6 @@ class ResultFile:
         return frozenset(row[0] for row in rows)
 
     def skipped(self) -> tuple[Skipped, ...]:
-        database.refuse_many(self.path, self._db, "skipped")
         return self._read(
             rows.skipped, f"SELECT {', '.join(rows.SKIPPED)} FROM skipped ORDER BY sweep, point"
         )
@@ -395,16 +382,13 @@ class ResultFile:
         """Return the cells that were others under another name; of files of before 0.2 none are known."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'alias'") is None:
             return ()
-        database.refuse_many(self.path, self._db, "alias")
         return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
 
     def runs(
         self, shortened: Callable[[RunRecord], RunRecord] = lambda record: record
     ) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started. `shortened`: takes each run as it was read,
-        returns what is held of it. Raises UserError for more than MOST_RUNS."""
-        if self.runs_there() > bounds.MOST_RUNS:
-            raise self._too_many(f"it has more than {bounds.MOST_RUNS:,} runs")
+        returns what is held of it."""
         lost = self._first(
             "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
             " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"
@@ -482,7 +466,6 @@ class ResultFile:
         """
         name, _ = _how(record, cell)
         parser, damaged = self._parser(name, record), functools.partial(Damaged, self.path)
-        self._bounds.refuse(record.run_id)
         if record.run_id in self._unsaved:
             self._save_parsed()
         of = "WHERE run_id = ? AND version = ?"
@@ -505,13 +488,11 @@ class ResultFile:
         """Return what a run's output says, whatever is cached of it. Raises ParseError if it cannot be read."""
         name, context = _how(record, cell)
         self._parser(name, record)
-        self._bounds.refuse(record.run_id)
         logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
         there = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
         streams = (self._to_parse(record.run_id, of) if read else b"" for of, read in there.items())
         text = text_to_parse(cell.tool, *streams)
-        with self._bounds.timed(len(text)):
-            return parse_text(name, text, context)
+        return parse_text(name, text, context)
 
     def _parser(self, name: str, record: RunRecord) -> Parser:
         """Return what reads a run's output. Raises ParseError where nothing here does: its extension is not installed."""
@@ -564,10 +545,6 @@ class ResultFile:
             pass  # the disk is full: a cache may be missing
         self._unsaved.clear()
         self._unsaved_bytes = 0
-
-
-def _resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:
@@ -683,7 +660,7 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
         connection = database.connect(claim.path)
         if database.is_blank(claim.path, connection):
             database.create(connection)
-        with database.watched(path, connection, stopped):
+        with database.watched(connection, stopped):
             database.check(path, connection)
         connection.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log: ADR 2
         # the cells of a file that was overwritten meanwhile are not ours: no run of ours goes into it
@@ -702,16 +679,19 @@ def _opened(path: Path, *, known: bool = False) -> ResultFile | None:
     """Open a file that is there, for reading; None if nothing is in it."""
     connection = None
     try:
+        if not known:
+            limits.opened(path)
         connection = database.connect_to_read(path)
         blank = database.is_blank(path, connection)
         if not blank:
-            with database.watched(path, connection, lambda: False):
+            with database.watched(connection, lambda: False):
                 database.check(path, connection)
                 if not known:
                     database.check_pages(path, connection)
-    except (OSError, sqlite3.Error, PinsweepError, KeyboardInterrupt) as error:
+    except BaseException as error:
         if connection is not None:
             connection.close()
+        limits.closed(path)
         if isinstance(error, OSError):
             raise UserError(str(path), f"cannot be read: {error.strerror}") from error
         if isinstance(error, sqlite3.Error):
@@ -719,6 +699,7 @@ def _opened(path: Path, *, known: bool = False) -> ResultFile | None:
         raise
     if blank:
         connection.close()
+        limits.closed(path)
         return None
     return ResultFile(path, connection, None)
 

@@ -35,14 +35,6 @@ from parsers.measurement import Scalar
 
 LONGEST_JSON: Final = 4 << 20
 """Characters of a value that is JSON."""
-MOST_VALUES: Final = 200_000
-"""Values in it: each takes some 60 bytes of memory, and 3 characters of text."""
-MOST_OF_A_RUN: Final = 20_000
-"""Values that were counted of a run, which are looked through again by each who asks: of a machine some dozen, and ten for
-each disk that was watched."""
-MOST_PARSED: Final = 6_000_000
-"""Values in the tables of one run, a list counted as three and a name as four more (`cache`): 350 000 rows of nine columns are as
-much. A list is 60 bytes of memory, a name that nothing else has 160: so none of them is 300 MB."""
 DEEPEST: Final = 12
 LONGEST_WORD: Final = 1 << 20
 """Characters of a name, a title, a reason."""
@@ -124,14 +116,12 @@ def _strange(what: str) -> Any:  # noqa: ANN401 (never returns)
     raise Strange(what)
 
 
-def _json(text: object, name: str, most: int = MOST_VALUES) -> Any:  # noqa: ANN401 (anything JSON holds)
-    """Return what a text of JSON holds: plain values, not many, not deep, numbers that are finite, texts that can be written."""
+def _json(text: object, name: str) -> Any:  # noqa: ANN401 (anything JSON holds)
+    """Return what a text of JSON holds: plain values, not deep, numbers that are finite, texts that can be written."""
     if not isinstance(text, str):
         raise Strange(f"{name} is not a text")
     if len(text) > LONGEST_JSON:
         raise Strange(f"{name} has {len(text)} characters")
-    if len(text) > most and text.count(",") + text.count("[") + text.count("{") > most:
-        raise Strange(f"{name} holds more than {most} values")
     try:
         value = _decoded(text)
         if "\\u" in text:  # half of a surrogate pair is no character
@@ -174,9 +164,9 @@ def _plain(value: object, name: str, depth: int = DEEPEST) -> Any:  # noqa: ANN4
     return value
 
 
-def _looked_at(text: object, name: str, most: int = MOST_VALUES) -> dict[str, Any]:
+def _looked_at(text: object, name: str) -> dict[str, Any]:
     """Return a JSON object of plain values, to be looked at and let go."""
-    value = _plain(_json(text, name, most), name)
+    value = _plain(_json(text, name), name)
     if not isinstance(value, dict):
         raise Strange(f"{name} is not a JSON object")
     return value
@@ -211,9 +201,9 @@ class Packed(Mapping[str, Any]):
         return self._text != "{}" and len(self) > 0
 
 
-def _flat(text: object, name: str, most: int = MOST_VALUES) -> dict[str, Scalar]:
+def _flat(text: object, name: str) -> dict[str, Scalar]:
     """Return a JSON object whose values are texts, numbers, truth values or null."""
-    value = _looked_at(text, name, most)
+    value = _looked_at(text, name)
     for key, item in value.items():
         if isinstance(item, dict | list):
             raise Strange(f"{name}, {key!r:.40} is not one value")
@@ -236,7 +226,7 @@ _environment = functools.lru_cache(maxsize=1 << 10)(lambda text: _named_texts(te
 
 def _numbers(text: object, name: str) -> Packed:
     """Return a JSON object of numbers."""
-    value = _flat(text, name, MOST_OF_A_RUN)
+    value = _flat(text, name)
     if not all(type(item) in (int, float) for item in value.values()):
         raise Strange(f"{name} is not an object of numbers")
     return Packed(str(text))
@@ -518,7 +508,7 @@ def _capture(seen: Mapping[str, Any], name: str) -> Capture:
 
 def _counters(text: object, name: str) -> Packed:
     """Return what was counted: numbers, `disks` with theirs, and `reasons`, each with its `id` and `text`."""
-    counters = _looked_at(text, name, MOST_OF_A_RUN)
+    counters = _looked_at(text, name)
     for key, value in counters.items():
         if key == "reasons":
             fine = isinstance(value, list) and all(

@@ -155,8 +155,10 @@ def command(
         first = found = compare(given.a, given.b, ask, by=given.by)
     if again:
         from orchestrator.run.outcome import Rules
+        from orchestrator.store.limits import lift
         from reports.compare.confirm import confirm
 
+        lift()
         found = confirm(
             found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write,
             rules=Rules(allow_disturbed=allow_disturbed), version=__version__, argv=sys.argv[1:],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
 from orchestrator.store import in_short
+from orchestrator.store.limits import memory_error
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed
@@ -35,13 +35,6 @@ CAPTURED = 200_000
 tables (the commands above them) is looked at by the checks."""
 
 
-MOST_HELD: Final = 750_000
-"""What the runs of one file that are held may weigh together (`Parsed.weight`): some 300 MB. What is beyond is not read: 24 runs of a
-million numbers are."""
-
-MOST_PLANNED: Final = 1_000_000
-"""Repeats that the cells of one file may ask for: each is 200 bytes until its run is found."""
-
 MOST_NAMED: Final = 20_000_000
 """Different options of the cells of a file, times its runs: what varies is looked for name by name in all of them. 100 000 runs of fio
 have 40 options."""
@@ -49,15 +42,6 @@ MOST_COMPARED: Final = 50_000_000
 """Different axes of the cells of a file, times the options of all its runs: what else a run has in common with others is looked at axis
 by axis."""
 
-MOST_CAPTURED: Final = 64 << 20
-"""Bytes that the captured texts of a file may take in memory; of those behind it the first and last _FEW characters are kept."""
-_FEW: Final = 2000
-
-MOST_PRINTED: Final = 256 << 20
-"""Bytes of outputs that are unpacked to show beginning and end of each: a second of CPU time."""
-_NOT_SHOWN: Final = (
-    "(the outputs of the runs before it are too large for all to be shown: `pinsweep show FILE RUN --raw`)"
-)
 _WHOLE: Final = 1 << 20
 """Bytes of an output that are read as one text, to show some of it."""
 
@@ -143,26 +127,13 @@ def load(
 def printed(results: Results, runs: Iterable[Run], limit: int) -> dict[Run, tuple[str, str]]:
     """Return run → (standard output, standard error), beginning and end of each, `limit` characters at most. Reads their files again.
 
-    Of runs behind MOST_PRINTED bytes nothing is read. Raises UserError for a file that is no longer there, Damaged.
+    Raises UserError for a file that is no longer there, Damaged.
     """
     found = {}
-    read = 0
-
-    def counted(pieces: Iterator[bytes]) -> Iterator[bytes]:
-        nonlocal read
-        for piece in pieces:
-            read += len(piece)
-            yield piece
-
     for file, own in group_by(runs, lambda run: run.file).items():
         with open_result(results.paths[file], known=True) as result:
             for run in own:
-                if read > MOST_PRINTED:
-                    found[run] = _NOT_SHOWN, ""
-                    continue
-                out, err = (
-                    _text(result, run.record, stream, limit, counted) for stream in ("stdout", "stderr")
-                )
+                out, err = (_text(result, run.record, stream, limit) for stream in ("stdout", "stderr"))
                 found[run] = out, err
     return found
 
@@ -173,9 +144,10 @@ def _files(named: Iterable[tuple[Path, str]], unreadable: list[tuple[str, str]] 
     for path, name in named:
         try:
             file = _read(path, name)
-        except PinsweepError as error:
+        except (PinsweepError, MemoryError) as raised:
             if unreadable is None:
                 raise
+            error = raised if isinstance(raised, PinsweepError) else memory_error()
             first = first or error
             unreadable.append((name, error.cause))
             continue
@@ -240,11 +212,7 @@ def _read(path: Path, name: str) -> _File:
 
 
 def _refuse_many(path: Path, cells: Sequence[StoredCell], runs: int) -> None:
-    """Refuse a file whose cells ask for more than is looked through. Raises UserError."""
-    asked = sum(stored.repeats for stored in cells)
-    if asked > MOST_PLANNED:
-        what = f"its cells ask for {asked:,} runs, and {MOST_PLANNED:,} are read of one file"
-        raise UserError(str(path), what, "a sweep of so many goes into several files")
+    """Refuse a file whose cells have more options than are looked through. Raises UserError."""
     each = max(runs / max(1, len(cells)), 1)  # runs of a cell
     options = sum(len(stored.cell.options) for stored in cells)
     axes = {name for stored in cells for name in stored.cell.axes}
@@ -262,8 +230,6 @@ class _Texts:
         # a text that is not in the cache would be parsed again for each table
         large = result.runs_there() >= in_short.MANY > result.uncached()
         self.in_short = in_short.Told(result.path) if large else None
-        self._left = MOST_HELD
-        self._captured = MOST_CAPTURED
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run; in a large file without the long columns of its row, which are read when somebody asks."""
@@ -271,28 +237,12 @@ class _Texts:
 
     def parsed(self, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
         """Return what a run's text says, or why it cannot be read."""
-        if not self._left:
-            return None, _BEYOND if record.status == "ok" else ""
         lazy = self.in_short if not record.capture else None  # more is asked of captured texts
         found = _parsed(self.result, record, cell, to_hold=lazy is None)
         if lazy is None:
-            return self._within(record, *found)
+            return found
         lazy.add(record, *found)
         return lazy.parsed(record, cell)
-
-    def _within(self, record: RunRecord, parsed: Parsed | None, unreadable: str) -> tuple[Parsed | None, str]:
-        """Return what was read of a run, to be held; where that would be more than may be, nothing of it, nor of those behind it."""
-        self._left = max(0, self._left - (parsed.weight if parsed else 0))
-        return (parsed, unreadable) if self._left else (None, _BEYOND if record.status == "ok" else "")
-
-    def captured(self, record: RunRecord, stream: str) -> str:
-        """Return beginning and end of a text that was taken in, for as long as those of its file take little memory together."""
-        text = _text(self.result, record, stream, CAPTURED if self._captured > 0 else _FEW)
-        self._captured -= sys.getsizeof(text)
-        return text
-
-
-_BEYOND: Final = "it and the runs before it hold more numbers than are read of one file at once"
 
 
 def _parsed(result: ResultFile, record: RunRecord, cell: Cell, *, to_hold: bool) -> tuple[Parsed | None, str]:
@@ -308,7 +258,8 @@ def _run(texts: _Texts, file: str, session: Session, stored: StoredCell, record:
     """Return a run with what its parser reads, or why it reads nothing."""
     parsed, unreadable = texts.parsed(record, stored.cell)
     stdout, stderr = (
-        texts.captured(record, stream) if record.capture else "" for stream in ("stdout", "stderr")
+        _text(texts.result, record, stream, CAPTURED) if record.capture else ""
+        for stream in ("stdout", "stderr")
     )
     return Run(
         file=file, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,
@@ -424,15 +375,9 @@ def _cell(run: Run) -> tuple[str, str]:
     return run.file, run.record.point_id
 
 
-def _text(
-    result: ResultFile,
-    record: RunRecord,
-    stream: str,
-    limit: int,
-    through: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
-) -> str:
+def _text(result: ResultFile, record: RunRecord, stream: str, limit: int) -> str:
     try:
-        return _excerpt(through(result.output_pieces(record.run_id, stream)), limit)
+        return _excerpt(result.output_pieces(record.run_id, stream), limit)
     except UserError:  # nothing was kept of it
         return ""
 

@@ -342,6 +342,22 @@ def test_a_refusal_names_the_option_that_the_command_has(called: Cli) -> None:
     assert "hint: name another file with --copy" in called("export", "a.db", "--copy", "a.db").stderr
 
 
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("name", "value", "status"), [("MEMORY", "16M", 1), ("CPU", "never", 2), ("MEMORY", "0", 2)]
+)
+def test_a_file_beyond_a_limit_is_refused(
+    called: Cli, monkeypatch: pytest.MonkeyPatch, name: str, value: str, status: int
+) -> None:
+    monkeypatch.setattr("orchestrator.store.database.check_pages", lambda *_: bytearray(1 << 30))
+    monkeypatch.setenv(f"PINSWEEP_READ_{name}", value)
+
+    done = called("show", "a.db")
+
+    assert (done.returncode, done.stdout) == (status, "")
+    assert f"PINSWEEP_READ_{name}" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_page_is_drawn_under_the_advised_limit(here: Path) -> None:
     """docs/promises.md advises `ulimit -d` for files of strangers."""

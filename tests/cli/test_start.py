@@ -81,7 +81,7 @@ def test_a_plan_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> None:
     assert not modules & {f"orchestrator.run.{name}" for name in ("execute", "process", "resume", "watchdog")}
     assert not modules & {f"orchestrator.machine.{name}" for name in ("devices", "facts", "synthetic")}
     stores = {name for name in modules if name.startswith("orchestrator.store")}
-    assert stores == {"orchestrator.store", "orchestrator.store.bounds"}  # how many runs a file may hold
+    assert stores == {"orchestrator.store", "orchestrator.store.limits"}
 
 
 def _started(*words: str, at: Path) -> tuple[str, set[str]]:

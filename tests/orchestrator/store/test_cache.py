@@ -10,8 +10,7 @@ import pytest
 from orchestrator.store import cache
 from orchestrator.store.rows import Strange
 from parsers import get_parser
-from parsers.errors import ParseError
-from parsers.measurement import Counted, Numbered, Parsed, Table
+from parsers.measurement import Numbered, Parsed, Table
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
@@ -58,26 +57,6 @@ def test_a_histogram_is_read_when_somebody_asks() -> None:
     assert cache._later.cache_info().misses == 0
     assert read.tables["histogram"] == parsed.tables["histogram"]
     assert cache._later.cache_info().misses == 1
-
-
-def test_numbers_that_are_all_the_same_are_kept_so_that_they_are_read() -> None:
-    """What packs to next to nothing is refused: it is kept as it is."""
-    table = Table(columns=("index", "metric", "unit", "value"), rows=Counted([("v", "ns", [2.5] * 20_000)]))
-    parsed = Parsed(tables={"measurements": table, "options": Table(columns=("a",), rows=((1,),) * 9000)})
-
-    assert kept(parsed) == parsed
-    assert len(cache.dump_parsed(parsed)) > 20_000 * len("2.5,")
-
-
-def test_more_than_is_read_again_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run whose text was read would be called damaged when it is read out of the cache."""
-    data = cache.dump_parsed(fio())
-    monkeypatch.setattr(cache, "MOST_PARSED", 100)
-    with pytest.raises(Strange, match="holds more than 100 values"):
-        cache.load_parsed(data, "run 1", ValueError)
-
-    with pytest.raises(ParseError, match="more than 100 values in one text are not read"):
-        cache.dump_parsed(fio())
 
 
 @pytest.mark.parametrize(

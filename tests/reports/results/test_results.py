@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import sqlite3
 import sys
@@ -19,7 +18,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reports.results.load as loading
-from orchestrator.store.result_file import ResultFile
 from parsers import get_parser
 from parsers.errors import UserError
 from reports import numbers, show
@@ -98,39 +96,9 @@ def test_an_output_that_cannot_be_read_is_a_failed_run_with_its_cause(make: Any,
     assert [run.unreadable for run in results.failed] != [""]
 
 
-def of_four_runs(make: Any, path: Path) -> tuple[Path, str]:
-    text = (Path(__file__).parents[2] / "fixtures" / "stream" / "stream_omp2.out").read_text()
-    maker = make.Maker(path)
-    for repeat in range(1, 5):
-        maker.add("s", "stream", {}, text, repeat=repeat)
-    maker.write()
-    return path, text
-
-
-def test_of_runs_that_hold_too_much_together_the_first_are_read(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """48 runs of a file of 2 MB held 5 GB of tables."""
-    path, _ = of_four_runs(make, tmp_path / "a.db")
-    (weight,) = {run.parsed.weight for run in load([path]).runs if run.parsed}
-    monkeypatch.setattr("reports.results.load.MOST_HELD", 2 * weight + 1)
-    read = []
-    parsed = ResultFile.parsed
-    monkeypatch.setattr(ResultFile, "parsed", lambda *of, **how: read.append(1) or parsed(*of, **how))
-
-    results = load([path])
-
-    assert len(results.good("stream")) == 2
-    assert {run.unreadable for run in results.failed} == {
-        "it and the runs before it hold more numbers than are read of one file at once"
-    }
-    assert len(read) == 3  # behind the one that is too much nothing is
-
-
 @pytest.mark.parametrize(
     ("bound", "most", "what"),
     [
-        ("MOST_PLANNED", 3, "its cells ask for 4 runs, and 3 are read of one file"),
         ("MOST_NAMED", 7, "its 4 cells have 2 different options, too many to be compared"),
         ("MOST_COMPARED", 7, "its 4 cells have 2 different options, too many to be compared"),
     ],
@@ -138,7 +106,7 @@ def test_of_runs_that_hold_too_much_together_the_first_are_read(
 def test_a_file_of_cells_without_number_is_refused(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, what: str
 ) -> None:
-    """3000 cells that ask for 1000 repeats each are 0.3 MB, and were 650 MiB; 100 cells of 200 axes each took minutes."""
+    """100 cells of 200 axes each took minutes."""
     maker = make.Maker(tmp_path / "a.db")
     for threads in (1, 2, 4, 8):
         options = {"threads": threads, "ntimes": 10}
@@ -149,58 +117,6 @@ def test_a_file_of_cells_without_number_is_refused(
 
     with pytest.raises(UserError, match=what):
         load([path])
-
-
-def test_of_many_captured_texts_beginning_and_end_are_held(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """900 texts of 200 000 characters each are 4 MB, and were 700 MiB."""
-    path, _ = of_four_runs(make, tmp_path / "a.db")
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE run SET seen = ?", (json.dumps({"file": "a.txt", "digest": "ab", "reading": {}}),))
-    whole = [run.stdout for run in load([path]).runs]
-    monkeypatch.setattr("reports.results.load.MOST_CAPTURED", 1)
-    monkeypatch.setattr("reports.results.load._FEW", 200)
-
-    first, *others = (run.stdout for run in load([path]).runs)
-
-    assert first == whole[0]
-    assert len(whole[1]) > 600
-    assert {len(text) < 300 for text in others} == {True}
-
-
-def test_of_texts_that_unpack_to_far_more_than_their_file_the_first_are_read(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """30 KB may stand for 32 MiB, and each of them is 0.6 s of CPU time and more."""
-    path, text = of_four_runs(make, tmp_path / "a.db")
-    assert len(load([path]).good("stream")) == 4  # real ones are far from it; and now they lie in the cache
-    monkeypatch.setattr("orchestrator.store.bounds.FREE", 2 * len(text.encode()) + 1)
-    monkeypatch.setattr("orchestrator.store.bounds.RATIO", 0)
-
-    results = load([path])
-
-    assert [run.record.repeat for run in results.good("stream")] == [1, 2]
-    (why,) = {run.unreadable for run in results.failed}
-    assert why.startswith("its text and those of the runs before it unpack to more than")
-
-
-def test_behind_texts_that_take_far_too_long_none_is_read(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An expression in a file may backtrack for 5 s a text, in thousands of runs."""
-    path, _ = of_four_runs(make, tmp_path / "a.db")
-    seconds = itertools.count(0, 5)
-    monkeypatch.setattr(
-        "orchestrator.store.result_file.time", SimpleNamespace(thread_time=lambda: next(seconds))
-    )
-
-    results = load([path])
-
-    assert len(results.good("stream")) == 2  # 5 s each, and 1 s is usual
-    assert {run.unreadable for run in results.failed} == {
-        "the runs before it took far too long to read: not read"
-    }
 
 
 @pytest.mark.parametrize("text", ["ab\n" * 5000, "é€😀\n" * 2000, "😀" * 5000, "a\n" + "é" * 9000 + "\nzz\n"])
@@ -214,19 +130,6 @@ def test_a_large_output_is_cut_as_a_small_one_and_not_held(
     pieces = (data[at : at + piece] for at in range(0, len(data), piece))
 
     assert loading._excerpt(pieces, 600) == model.excerpt(text, 600)
-
-
-def test_behind_very_large_outputs_none_is_read_to_be_shown(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, text = of_four_runs(make, tmp_path / "a.db")
-    results = load([path])
-    monkeypatch.setattr(loading, "MOST_PRINTED", len(text.encode()))
-
-    shown = [out for out, _ in printed(results, results.runs, 3000).values()]
-
-    assert "show FILE RUN --raw" in shown[2]
-    assert shown[2] == shown[3] != shown[1] == shown[0]
 
 
 def test_wide_keeps_rows_whose_labels_are_not_all_there(full_result: Path) -> None:
