@@ -345,8 +345,12 @@ def check(path: Path, database: sqlite3.Connection) -> None:
     _check_schema(path, database)
 
 
+Column = tuple[str, str, bool, int]
+"""Name, type, NOT NULL, place in the primary key."""
+
+
 @functools.cache
-def _columns() -> Mapping[str, frozenset[str]]:
+def _columns() -> Mapping[str, frozenset[Column]]:
     """Return the columns of each table, as SCHEMA has them."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(f"{SCHEMA}; {ALIAS}")
@@ -355,10 +359,13 @@ def _columns() -> Mapping[str, frozenset[str]]:
         )
 
 
-def _columns_of(database: sqlite3.Connection, tables: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the columns of each table that hold what was written into them."""
-    kept = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"
-    return {name: frozenset(column for (column,) in database.execute(kept, (name,))) for name in tables}
+def _columns_of(database: sqlite3.Connection, tables: Iterable[str]) -> dict[str, frozenset[Column]]:
+    """Return the columns of each STRICT table that hold what was written into them: `check_pages` sees that it is of their types."""
+    kept = (
+        'SELECT c.name, c.type, c."notnull" = 1, c.pk FROM pragma_table_xinfo(?1) AS c'
+        " JOIN pragma_table_list(?1) AS t WHERE hidden = 0 AND strict AND t.schema = 'main'"
+    )
+    return {name: frozenset(database.execute(kept, (name,))) for name in tables}
 
 
 def _check_schema(path: Path, database: sqlite3.Connection) -> None:
@@ -386,9 +393,9 @@ def _check_schema(path: Path, database: sqlite3.Connection) -> None:
             if table == "alias":  # files of before have none
                 continue
             raise Damaged(path, f"it has no table {table}")
-        later = {SINCE_2.get(table, "")} if version < 2 else set()
-        if missing := sorted(columns - there[table] - later):
-            raise Damaged(path, f"its table {table} has no column {', '.join(missing)}")
+        later = SINCE_2.get(table, "") if version < 2 else ""
+        if missing := sorted({column for column, *_ in columns - there[table]} - {later}):
+            raise Damaged(path, f"its table {table} has no column {', '.join(missing)} as pinsweep makes it")
     if len(_GOOD) < _MOST_GOOD:
         _GOOD.add(schema)
 

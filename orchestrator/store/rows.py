@@ -246,19 +246,6 @@ def _indexes(value: object, name: str) -> tuple[int, ...]:
     return tuple(value)
 
 
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "text": (str,), "text?": (str, type(None)), "whole": (int,), "whole?": (int, type(None)), "number": (float, int),
-}  # fmt: skip
-"""What SQLite may hand over for a column."""
-
-
-def _checked(row: Sequence[Any], columns: Mapping[str, str], name: str) -> None:
-    """Refuse a row whose columns are of other types than they were made with; tables that are not STRICT hold anything."""
-    for value, (column, kind) in zip(row, columns.items(), strict=True):
-        if type(value) not in _TYPES[kind]:
-            raise Strange(f"{name}, {column} is not a {kind.rstrip('?')}{' value' * (kind == 'whole')}")
-
-
 def _word(value: str, name: str) -> str:
     return value if len(value) <= LONGEST_WORD else _strange(f"{name} has {len(value)} characters")
 
@@ -278,31 +265,35 @@ def _moment(value: str, name: str) -> str:
 
 # --- rows --------------------------------------------------------------------------------------------------
 
-SESSION: Final = {
-    "session": "whole", "started_utc": "text", "ended_utc": "text?", "pinsweep_version": "text", "argv": "text",
-    "seed": "whole", "host": "text", "facts": "text", "topology": "text", "programs": "text",
-}  # fmt: skip
-"""The columns of a session and what they hold, in the order in which `session` takes them; the same of the others below."""
+SESSION: Final = (
+    "session", "started_utc", "ended_utc", "pinsweep_version", "argv", "seed", "host", "facts", "topology", "programs",
+)  # fmt: skip
+"""The columns of a session, in the order in which `session` takes them; the same of the others below. SQLite holds their types."""
 
-EXPERIMENT: Final = {"sha256": "text", "path": "text", "title": "text", "text": "text", "about": "text"}
-CELL: Final = {
-    "point_id": "text", "sweep": "text", "sweep_title": "text", "tool": "text", "options": "text", "place": "text?", "axes": "text",
-    "repeats": "whole", "experiment": "text", "most_repeats": "whole",
-}  # fmt: skip
-CONDITIONS: Final = {"point_id": "text", "session": "whole", "placement": "text?", "argv": "text"}
-SKIPPED: Final = {"sweep": "text", "point": "text", "reason": "text"}
-ALIAS: Final = {"sweep": "text", "point": "text", "of": "text"}
-RUN: Final = {
-    "run_id": "whole", "point_id": "text", "repeat": "whole", "attempt": "whole", "status": "text", "reason": "text",
-    "argv": "text", "env": "text", "placement": "text?", "seen": "text?", "program": "text", "order_index": "whole",
-    "started_utc": "text", "wall_s": "number", "exit_code": "whole?", "signal": "whole?", "usage": "text",
-    "session": "whole", "counters": "text", "warm_up": "whole",
-}  # fmt: skip
+EXPERIMENT: Final = ("sha256", "path", "title", "text", "about")
+CELL: Final = (
+    "point_id",
+    "sweep",
+    "sweep_title",
+    "tool",
+    "options",
+    "place",
+    "axes",
+    "repeats",
+    "experiment",
+    "most_repeats",
+)
+CONDITIONS: Final = ("point_id", "session", "placement", "argv")
+SKIPPED: Final = ("sweep", "point", "reason")
+ALIAS: Final = ("sweep", "point", "of")
+RUN: Final = (
+    "run_id", "point_id", "repeat", "attempt", "status", "reason", "argv", "env", "placement", "seen", "program", "order_index",
+    "started_utc", "wall_s", "exit_code", "signal", "usage", "session", "counters", "warm_up",
+)  # fmt: skip
 
 
 def session(row: Sequence[Any]) -> Session:
     name = f"session {row[0]}"
-    _checked(row, SESSION, name)
     return Session(
         session=row[0], started_utc=_word(row[1], f"{name}, started_utc"), ended_utc=row[2], pinsweep_version=_word(row[3], name),
         argv=_words(row[4], f"{name}, argv"), seed=row[5], host=_host(row[6], f"{name}, host"), facts=_facts(row[7], f"{name}, facts"),
@@ -368,7 +359,6 @@ def programs(text: object, name: str) -> dict[str, dict[str, Any]]:
 
 
 def experiment(row: Sequence[Any]) -> StoredExperiment:
-    _checked(row, EXPERIMENT, "an experiment")
     for value, column in zip((row[0], row[1], row[2]), EXPERIMENT, strict=False):
         _word(value, f"an experiment, {column}")
     return StoredExperiment(sha256=row[0], path=row[1], title=row[2], text=row[3], about=row[4])
@@ -377,7 +367,6 @@ def experiment(row: Sequence[Any]) -> StoredExperiment:
 def cell(row: Sequence[Any]) -> StoredCell:
     """Return a cell. Its `point_id` is a hash of what it is: runs of another one would stand under its name."""
     name = f"point {row[0]!r:.40}"
-    _checked(row, CELL, name)
     place = None if row[5] is None else _named_texts(row[5], f"{name}, place")
     if place is not None and (
         "name" not in place or not place.keys() <= {"name", "cpus", "memory", "spread"}
@@ -429,7 +418,6 @@ def _placed(text: str | None, name: str) -> Placement | None:
 
 def conditions(row: Sequence[Any]) -> Conditions:
     name = f"a run of the point {row[0]!r:.40}"
-    _checked(row, CONDITIONS, name)
     placement = _placed(row[2], name)
     return Conditions(
         point_id=row[0], session=row[1], placement=placement, argv=_words(row[3], f"{name}, argv")
@@ -437,12 +425,10 @@ def conditions(row: Sequence[Any]) -> Conditions:
 
 
 def skipped(row: Sequence[Any]) -> Skipped:
-    _checked(row, SKIPPED, "a skipped cell")
     return Skipped(sweep=sys.intern(_word(row[0], "a skipped cell, sweep")), cell=_flat(row[1], "a skipped cell, point"), reason=_word(row[2], "a skipped cell, reason"))  # fmt: skip
 
 
 def alias(row: Sequence[Any]) -> Alias:
-    _checked(row, ALIAS, "an alias")
     return Alias(sweep=_word(row[0], "an alias, sweep"), cell=_flat(row[1], "an alias, point"), of=_flat(row[2], "an alias, of"))  # fmt: skip
 
 
@@ -455,7 +441,6 @@ Rest = tuple[Mapping[str, Any] | None, Mapping[str, float], Mapping[str, Any]]
 
 def rest(row: Sequence[Any], name: str) -> Rest:
     """Return the long columns of a run that pinsweep started."""
-    _checked(row, {column: RUN[column] for column in REST}, name)
     seen = _looked_at(row[0], f"{name}, seen") if row[0] not in _UNSEEN else None
     return (
         None if seen is None else Packed(row[0]),
@@ -472,7 +457,6 @@ _STATUSES: Final[Mapping[str, Status]] = {status: status for status in get_args(
 def run(row: Sequence[Any]) -> RunRecord:
     """Return a run."""
     name = f"run {row[0]}"
-    _checked(row, RUN, name)
     status = _STATUSES.get(row[4])
     if status is None:
         raise Strange(f"{name}, status is {row[4]!r:.40}")
