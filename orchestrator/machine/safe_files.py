@@ -140,7 +140,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
     import tempfile  # `plan` writes nothing
 
     real = follow(path)
-    if (stream := _stream(path)) is not None:
+    if (stream := _open_channel(path)) is not None:
         with stream:
             yield stream
         return
@@ -183,7 +183,7 @@ def _open_folder(path: Path) -> int:
     return folder
 
 
-def _stream(path: Path) -> BinaryIO | None:
+def _open_channel(path: Path) -> BinaryIO | None:
     """Open a pipe or a terminal; None for a file, or where there is nothing. Raises OSError for a device and another user's pipe."""
     try:
         about = path.stat()
@@ -193,16 +193,16 @@ def _stream(path: Path) -> BinaryIO | None:
         return None
     if stat.S_ISDIR(about.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not _is_stream(about):
+    if not _is_channel(about):
         raise PermissionError(errno.EPERM, "it is a device, or another user's pipe")
     stream = path.open("wb")
-    if _is_stream(os.fstat(stream.fileno())):
+    if _is_channel(os.fstat(stream.fileno())):
         return stream
     stream.close()
     raise PermissionError(errno.EPERM, "it is not what it was")
 
 
-def _is_stream(about: os.stat_result) -> bool:
+def _is_channel(about: os.stat_result) -> bool:
     """Tell whether something is a terminal, /dev/null, a pipe of a trusted user or standard output."""
     return (
         (stat.S_ISCHR(about.st_mode) and (os.major(about.st_rdev) in _TERMINALS or about.st_rdev in _SINKS))

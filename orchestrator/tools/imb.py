@@ -87,7 +87,7 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
     if "msglog" in options and not re.fullmatch(r"[0-9]{1,2}(:[0-9]{1,2})?", str(options["msglog"])):
         found.append(("msglog", f"{options['msglog']!r} is not MAX or MIN:MAX, powers of two"))
-    if "iter" in options and not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9}){0,2}", str(options["iter"])):
+    if "iter" in options and not re.fullmatch(r"[0-9]{1,10}(,[0-9]{1,10}){0,2}", str(options["iter"])):
         found.append(("iter", f"{options['iter']!r} is not N, N,MB or N,MB,N"))
     if "off_cache" in options and not re.fullmatch(
         r"-1|[0-9]{1,9}(\.[0-9]{1,9})?(,[0-9]{1,9})?", str(options["off_cache"])
