@@ -31,7 +31,6 @@ from orchestrator.model import (
     Status,
 )
 from parsers.errors import UserError
-from parsers.measurement import Scalar
 
 LONGEST_JSON: Final = 4 << 20
 """Characters of a value that is JSON."""
@@ -164,17 +163,65 @@ def _plain(value: object, name: str, depth: int = DEEPEST) -> Any:  # noqa: ANN4
     return value
 
 
-def _looked_at(text: object, name: str) -> dict[str, Any]:
-    """Return a JSON object of plain values, to be looked at and let go."""
+_SCALAR: Final = (str, int, float, bool, type(None))
+_NUMBER: Final = (int, float)
+_OBJECT: Final = {"*": object}
+_WORDS: Final = [str]
+_FLAT: Final = {"*": _SCALAR}
+_FACTS: Final = {
+    "dimms?": (*_SCALAR, [{"size_bytes": int, "type?": str, "rate_mts?": (int, type(None)), "slot?": str}]),
+    "numa_distances?": (*_SCALAR, [[_NUMBER, _NUMBER, _NUMBER]]),  # node, node, distance
+    "memory_bytes?": (*_NUMBER, type(None)), "memory_available_bytes?": (*_NUMBER, type(None)), "uptime_s?": (*_NUMBER, type(None)),
+    "load_1min?": (*_NUMBER, type(None)), "swap_bytes?": (*_NUMBER, type(None)), "swap_free_bytes?": (*_NUMBER, type(None)),
+    "*": _SCALAR,
+}  # fmt: skip
+_PROGRAMS: Final = {"*": {"files?": {"*": {"*": str}}, "*": _SCALAR}}
+_PLACE: Final = {"name": str, "cpus?": str, "memory?": str, "spread?": str}
+_GROUPS: Final = [{"cpus": [int], "membind?": [int], "interleave?": [int]}]
+_PLACEMENT: Final = {"name": str, "groups?": _GROUPS, "relation?": str, "*": object}
+_CAPTURE: Final = {"file": str, "digest": str, "reading?": _OBJECT}
+_COUNTERS: Final = {
+    "reasons?": [{"id": str, "text": str, "*": object}], "disks?": {"*": _OBJECT}, "*": _NUMBER,
+}  # fmt: skip
+
+
+def _fits(value: object, shape: Any) -> bool:  # noqa: ANN401 (as the next line says)
+    """Tell whether a value of JSON is of a shape: a type; one of several (tuple); a list of one shape, or of as many items; an object, in
+    which names with "?" may lack and "*", the last, is for any other."""
+    if isinstance(shape, tuple):
+        return type(value) in shape or any(_fits(value, one) for one in shape if not isinstance(one, type))
+    if isinstance(shape, list):
+        if not isinstance(value, list) or len(shape) not in (1, len(value)):
+            return False
+        return all(_fits(item, shape[i % len(shape)]) for i, item in enumerate(value))
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return False
+        rest = dict(value)
+        for name, one in shape.items():
+            key = name.removesuffix("?")
+            if key == "*":  # the last
+                kinds = one if isinstance(one, tuple) else ()
+                return one is object or all(type(item) in kinds or _fits(item, one) for item in rest.values())
+            if key not in rest and key == name:
+                return False
+            if key in rest and not _fits(rest.pop(key), one):
+                return False
+        return not rest
+    return shape is object or type(value) is shape
+
+
+def _shaped(text: object, name: str, shape: Any = _OBJECT) -> Any:  # noqa: ANN401 (as the shape says)
+    """Return what a text of JSON holds. Raises Strange where that is of another shape."""
     value = _plain(_json(text, name), name)
-    if not isinstance(value, dict):
-        raise Strange(f"{name} is not a JSON object")
+    if not _fits(value, shape):
+        raise Strange(f"{name} is not what pinsweep writes")
     return value
 
 
-def _object(text: object, name: str) -> dict[str, Any]:
-    """Return a JSON object of plain values, its keys shared with others."""
-    return {sys.intern(key): item for key, item in _looked_at(text, name).items()}
+def _object(text: object, name: str, shape: Any = _OBJECT) -> dict[str, Any]:  # noqa: ANN401 (see `_fits`)
+    """Return a JSON object, its keys shared with others."""
+    return {sys.intern(key): item for key, item in _shaped(text, name, shape).items()}
 
 
 class Packed(Mapping[str, Any]):
@@ -201,21 +248,8 @@ class Packed(Mapping[str, Any]):
         return self._text != "{}" and len(self) > 0
 
 
-def _flat(text: object, name: str) -> dict[str, Scalar]:
-    """Return a JSON object whose values are texts, numbers, truth values or null."""
-    value = _looked_at(text, name)
-    for key, item in value.items():
-        if isinstance(item, dict | list):
-            raise Strange(f"{name}, {key!r:.40} is not one value")
-    return value
-
-
 def _words(text: object, name: str) -> tuple[str, ...]:
-    """Return a JSON list of texts."""
-    value = _json(text, name)
-    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise Strange(f"{name} is not a list of texts")
-    return tuple(map(sys.intern, value))
+    return tuple(map(sys.intern, _shaped(text, name, _WORDS)))
 
 
 _command = functools.lru_cache(maxsize=1 << 15)(lambda text: _words(text, "argv"))
@@ -224,30 +258,17 @@ _command = functools.lru_cache(maxsize=1 << 15)(lambda text: _words(text, "argv"
 _environment = functools.lru_cache(maxsize=1 << 10)(lambda text: _named_texts(text, "env"))
 
 
-def _numbers(text: object, name: str) -> Packed:
-    """Return a JSON object of numbers."""
-    value = _flat(text, name)
-    if not all(type(item) in (int, float) for item in value.values()):
-        raise Strange(f"{name} is not an object of numbers")
-    return Packed(str(text))
-
-
 def _named_texts(text: object, name: str) -> dict[str, str]:
-    value = _flat(text, name)
-    if not all(isinstance(item, str) for item in value.values()):
-        raise Strange(f"{name} is not an object of texts")
-    return {key: sys.intern(str(item)) for key, item in value.items()}
+    return {key: sys.intern(item) for key, item in _object(text, name, {"*": str}).items()}
 
 
-def _indexes(value: object, name: str) -> tuple[int, ...]:
-    """Return the numbers of PUs or NUMA nodes that a JSON list holds."""
-    if not isinstance(value, list) or not all(type(n) is int and 0 <= n < 1 << 20 for n in value):
-        raise Strange(f"{name} is not a list of CPUs or nodes")
-    return tuple(value)
+def _packed(text: str, name: str, shape: Any) -> Packed:  # noqa: ANN401 (see `_fits`)
+    _shaped(text, name, shape)
+    return Packed(text)
 
 
-def _word(value: str, name: str) -> str:
-    return value if len(value) <= LONGEST_WORD else _strange(f"{name} has {len(value)} characters")
+def _word(value: str, name: str, most: int = LONGEST_WORD) -> str:
+    return value if len(value) <= most else _strange(f"{name} has {len(value)} characters")
 
 
 def _count(value: int, name: str, most: int = 10**9) -> int:
@@ -296,66 +317,14 @@ def session(row: Sequence[Any]) -> Session:
     name = f"session {row[0]}"
     return Session(
         session=row[0], started_utc=_word(row[1], f"{name}, started_utc"), ended_utc=row[2], pinsweep_version=_word(row[3], name),
-        argv=_words(row[4], f"{name}, argv"), seed=row[5], host=_host(row[6], f"{name}, host"), facts=_facts(row[7], f"{name}, facts"),
+        argv=_words(row[4], f"{name}, argv"), seed=row[5], host=_word(row[6], f"{name}, host", 1000), facts=_object(row[7], f"{name}, facts", _FACTS),
         topology_text=row[8], programs=programs(row[9], f"{name}, programs"),
     )  # fmt: skip
 
 
-def _host(text: str, name: str) -> str:
-    return text if len(text) <= 1000 else _strange(f"{name} has {len(text)} characters")
-
-
-_NUMBERS: Final = (
-    "memory_bytes",
-    "memory_available_bytes",
-    "uptime_s",
-    "load_1min",
-    "swap_bytes",
-    "swap_free_bytes",
-)
-_MODULE: Final = {"size_bytes": (int,), "type": (str,), "rate_mts": (int, type(None)), "slot": (str,)}
-
-
-def _facts(text: object, name: str) -> dict[str, Any]:
-    """Return what a session recorded of its machine: one value a fact, but for the memory modules and the distances of nodes."""
-    facts = _object(text, name)
-    for key, value in facts.items():
-        if key == "dimms" and isinstance(value, list):
-            for module in value:
-                if not isinstance(module, dict) or "size_bytes" not in module:
-                    raise Strange(f"{name}, dimms is not a list of memory modules")
-                for what, item in module.items():
-                    if type(item) not in _MODULE.get(what, ()):
-                        raise Strange(f"{name}, dimms: {what!r:.40} is not what a memory module has")
-        elif key == "numa_distances" and isinstance(value, list):
-            if not all(
-                isinstance(three, list) and len(three) == 3 and {type(n) for n in three} <= {int, float}
-                for three in value
-            ):
-                raise Strange(f"{name}, numa_distances is not a list of (node, node, distance)")
-        elif isinstance(value, dict | list):
-            raise Strange(f"{name}, {key!r:.40} is not one value")
-        elif key in _NUMBERS and value is not None and (type(value) not in (int, float) or value < 0):
-            raise Strange(f"{name}, {key} is not a number of 0 or more")
-    return facts
-
-
 def programs(text: object, name: str) -> dict[str, dict[str, Any]]:
-    """Return tool → what is recorded of its program: texts, but for `files`, name → path and sum, and notes of one value."""
-    found = _object(text, name)
-    for tool, own in found.items():
-        if not isinstance(own, dict):
-            raise Strange(f"{name}, {tool!r:.40} is not a JSON object")
-        for key, value in own.items():
-            files = value if key == "files" else {}
-            if not isinstance(files, dict) or not all(
-                isinstance(file, dict) and all(isinstance(item, str) for item in file.values())
-                for file in files.values()
-            ):
-                raise Strange(f"{name}, {tool!r:.40}: files is not name → path and sum")
-            if key != "files" and isinstance(value, dict | list):
-                raise Strange(f"{name}, {tool!r:.40}: {key!r:.40} is not one value")
-    return found
+    """Return tool → what is recorded of its program."""
+    return _object(text, name, _PROGRAMS)
 
 
 def experiment(row: Sequence[Any]) -> StoredExperiment:
@@ -367,14 +336,10 @@ def experiment(row: Sequence[Any]) -> StoredExperiment:
 def cell(row: Sequence[Any]) -> StoredCell:
     """Return a cell. Its `point_id` is a hash of what it is: runs of another one would stand under its name."""
     name = f"point {row[0]!r:.40}"
-    place = None if row[5] is None else _named_texts(row[5], f"{name}, place")
-    if place is not None and (
-        "name" not in place or not place.keys() <= {"name", "cpus", "memory", "spread"}
-    ):
-        raise Strange(f"{name}, place is not a place")
+    place = None if row[5] is None else _object(row[5], f"{name}, place", _PLACE)
     found = Cell(
         sweep=_word(row[1], f"{name}, sweep"), tool=_word(row[3], f"{name}, tool"), options=_tuples(_object(row[4], f"{name}, options")),
-        place=None if place is None else Place(**place),  # type: ignore[arg-type]  # `spread` is one of two words, or is shown as it is
+        place=None if place is None else Place(**place),
         axes=_words(row[6], f"{name}, axes"),
     )  # fmt: skip
     if found.point_id != row[0]:
@@ -394,19 +359,12 @@ def _placement(text: str | None) -> Placement | None:
     """Return a placement; what an older file does not say is empty."""
     if not text:
         return None
-    raw = _object(text, "placement")
-    groups, name, relation = raw.get("groups", []), raw.get("name"), raw.get("relation", "")
-    if not isinstance(name, str) or not isinstance(relation, str) or not isinstance(groups, list):
-        raise Strange("placement is not a placement")
-    found = []
-    for group in groups:
-        if not isinstance(group, dict) or "cpus" not in group or not group.keys() <= _GROUP:
-            raise Strange("placement is not a placement")
-        found.append(Group(**{key: _indexes(value, f"placement, {key}") for key, value in group.items()}))
-    return Placement(name=name, groups=tuple(found), relation=relation)
-
-
-_GROUP: Final = {"cpus", "membind", "interleave"}
+    raw = _object(text, "placement", _PLACEMENT)
+    groups = raw.get("groups", [])
+    if not all(0 <= n < 1 << 20 for group in groups for indexes in group.values() for n in indexes):
+        raise Strange("placement is not on CPUs or nodes")
+    found = [Group(**{key: tuple(value) for key, value in group.items()}) for group in groups]
+    return Placement(name=raw["name"], groups=tuple(found), relation=raw.get("relation", ""))
 
 
 def _placed(text: str | None, name: str) -> Placement | None:
@@ -425,11 +383,11 @@ def conditions(row: Sequence[Any]) -> Conditions:
 
 
 def skipped(row: Sequence[Any]) -> Skipped:
-    return Skipped(sweep=sys.intern(_word(row[0], "a skipped cell, sweep")), cell=_flat(row[1], "a skipped cell, point"), reason=_word(row[2], "a skipped cell, reason"))  # fmt: skip
+    return Skipped(sweep=sys.intern(_word(row[0], "a skipped cell, sweep")), cell=_shaped(row[1], "a skipped cell, point", _FLAT), reason=_word(row[2], "a skipped cell, reason"))  # fmt: skip
 
 
 def alias(row: Sequence[Any]) -> Alias:
-    return Alias(sweep=_word(row[0], "an alias, sweep"), cell=_flat(row[1], "an alias, point"), of=_flat(row[2], "an alias, of"))  # fmt: skip
+    return Alias(sweep=_word(row[0], "an alias, sweep"), cell=_shaped(row[1], "an alias, point", _FLAT), of=_shaped(row[2], "an alias, of", _FLAT))  # fmt: skip
 
 
 REST: Final = ("seen", "usage", "counters")
@@ -441,11 +399,10 @@ Rest = tuple[Mapping[str, Any] | None, Mapping[str, float], Mapping[str, Any]]
 
 def rest(row: Sequence[Any], name: str) -> Rest:
     """Return the long columns of a run that pinsweep started."""
-    seen = _looked_at(row[0], f"{name}, seen") if row[0] not in _UNSEEN else None
     return (
-        None if seen is None else Packed(row[0]),
-        _numbers(row[1], f"{name}, usage"),
-        _counters(row[2], f"{name}, counters"),
+        None if row[0] in _UNSEEN else _packed(row[0], f"{name}, seen", _OBJECT),
+        _packed(row[1], f"{name}, usage", {"*": _NUMBER}),
+        _packed(row[2], f"{name}, counters", _COUNTERS),
     )
 
 
@@ -462,10 +419,11 @@ def run(row: Sequence[Any]) -> RunRecord:
         raise Strange(f"{name}, status is {row[4]!r:.40}")
     if not 0 <= row[13] < LARGEST:  # false for nan, too
         raise Strange(f"{name}, wall_s is {row[13]}")
-    found = _looked_at(row[9], f"{name}, seen") if row[9] not in _UNSEEN else None
-    capture = _capture(found, f"{name}, seen") if found and "file" in found else None
-    seen = None if capture or found is None else Packed(row[9])
-    usage, counters = _numbers(row[16], f"{name}, usage"), _counters(row[18], f"{name}, counters")
+    found = None if row[9] in _UNSEEN else _shaped(row[9], f"{name}, seen")
+    captured = found is not None and "file" in found
+    capture = Capture(**{"reading": {}, **_shaped(row[9], f"{name}, seen", _CAPTURE)}) if captured else None
+    seen = None if captured or found is None else Packed(row[9])
+    _, usage, counters = rest((None, row[16], row[18]), name)
     try:
         argv, env = _command(row[6]), _environment(row[7])
     except Strange as error:
@@ -479,30 +437,3 @@ def run(row: Sequence[Any]) -> RunRecord:
         usage=usage, session=row[17], counters=counters,
         warm_up=bool(row[19]),
     )  # fmt: skip
-
-
-def _capture(seen: Mapping[str, Any], name: str) -> Capture:
-    file, digest, reading = seen["file"], seen.get("digest"), seen.get("reading", {})
-    if not isinstance(file, str) or not isinstance(digest, str) or not isinstance(reading, dict):
-        raise Strange(f"{name} is not where a text came from")
-    if not seen.keys() <= {"file", "digest", "reading"}:
-        raise Strange(f"{name} is not where a text came from")
-    return Capture(file=file, digest=digest, reading=reading)
-
-
-def _counters(text: object, name: str) -> Packed:
-    """Return what was counted: numbers, `disks` with theirs, and `reasons`, each with its `id` and `text`."""
-    counters = _looked_at(text, name)
-    for key, value in counters.items():
-        if key == "reasons":
-            fine = isinstance(value, list) and all(
-                isinstance(r, dict) and isinstance(r.get("id"), str) and isinstance(r.get("text"), str)
-                for r in value
-            )
-        elif key == "disks":
-            fine = isinstance(value, dict) and all(isinstance(disk, dict) for disk in value.values())
-        else:
-            fine = type(value) in (int, float)
-        if not fine:
-            raise Strange(f"{name}, {key!r:.40} is not what pinsweep counts")
-    return Packed(str(text))
