@@ -23,6 +23,7 @@ from jinja2.loaders import split_template_path
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from orchestrator.store.limits import data_bytes
 from parsers.errors import UserError
 
 CPU_S: Final = 30.0
@@ -100,7 +101,7 @@ def limits(folder: Path, cpu_s: float) -> Iterator[None]:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    most = _data_bytes() + MEMORY_BYTES
+    most = data_bytes() + MEMORY_BYTES
     before = signal.signal(signal.SIGPROF, too_long)
     try:
         if soft == resource.RLIM_INFINITY or most < soft:
@@ -117,12 +118,6 @@ def limits(folder: Path, cpu_s: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def _data_bytes() -> int:
-    """Return what RLIMIT_DATA counts of this process: VmData of /proc/self/status, in kB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmData:"))
 
 
 def rendered(template: jinja2.Template, values: dict[str, Any], folder: Path) -> str:
