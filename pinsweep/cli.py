@@ -23,7 +23,7 @@ def _names() -> frozenset[str]:
     return frozenset(name for name in found if not name.startswith("_"))
 
 
-_READERS = ("audit", "baseline", "compare", "export", "fleet", "history", "parse", "plan", "report", "show")
+_READERS = ("audit", "baseline", "compare", "export", "fleet", "history", "plan", "report", "show")
 """Commands that read files of strangers and start no tools."""
 
 
