@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.store import database
+from orchestrator.store import database, limits
 from parsers.errors import UserError
 
 
@@ -32,15 +32,22 @@ class Progress:
 
 
 def read(path: Path) -> Progress | None:
-    """Return how far a result file is; None if there is none. Raises UserError if it is something else, Damaged."""
+    """Return how far a result file is; None if there is none.
+
+    Raises UserError if it is something else, Damaged, and PinsweepError if reading takes too much memory or CPU time.
+    """
     try:
-        with closing(database.connect_to_read(path)) as db, database.watched(db, lambda: False):
-            database.check(path, db)
-            database.check_pages(path, db)
-            _check_outputs(path, db)
-            return _progress(path, db)
+        with limits.limited():
+            limits.opened(path)
+            with closing(database.connect_to_read(path)) as db, database.watched(db, lambda: False):
+                database.check(path, db)
+                database.check_pages(path, db)
+                _check_outputs(path, db)
+                return _progress(path, db)
     except FileNotFoundError:
         return None
+    except MemoryError:
+        raise limits.memory_error() from None
     except OSError as error:
         raise UserError(str(path), f"cannot be read: {error.strerror}") from error
     except sqlite3.Error as error:

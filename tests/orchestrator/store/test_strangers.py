@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
-from orchestrator.store import cache, database, limits
+from orchestrator.store import cache, database, limits, progress
 from orchestrator.store.database import Damaged
 from orchestrator.store.result_file import (
     ResultFile,
@@ -279,6 +279,19 @@ def test_a_limit_of_cpu_time_ends_a_query(path: Path, monkeypatch: pytest.Monkey
 
     assert (error.value.exit_status, error.value.place) == (1, str(path))
     assert "PINSWEEP_READ_CPU" in error.value.hint
+
+
+@pytest.mark.slow
+def test_a_limit_of_cpu_time_ends_a_look_at_the_progress(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    monkeypatch.setenv("PINSWEEP_READ_CPU", "1")
+    monkeypatch.setattr(
+        progress, "_check_outputs", lambda _, db: db.execute(f"{ENDLESS} max(i) FROM n").fetchall()
+    )
+    with pytest.raises(PinsweepError, match="takes more than 1 s of CPU time"):
+        progress.read(path)
+
+    assert resource.getrlimit(resource.RLIMIT_CPU) == before
 
 
 def test_a_limit_of_memory_ends_the_reading(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
