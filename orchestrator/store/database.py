@@ -321,7 +321,8 @@ def create(database: sqlite3.Connection) -> None:
 
 def check_pages(path: Path, database: sqlite3.Connection) -> None:
     """Let SQLite look at each page of the file. Raises Damaged for what it finds first, MemoryError."""
-    bytearray(32 << 20)  # SQLite calls a page damaged for which it has no memory
+    if not limits.has_room(32 << 20):  # SQLite calls a page damaged for which it has no memory
+        raise MemoryError
     with texts_up_to(database, LONGEST_OUTPUT + LONGEST_TEXT):
         (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":

@@ -139,6 +139,12 @@ def memory_error() -> PinsweepError:
     return _last.memory_error()
 
 
+def has_room(size: int) -> bool:
+    """Return whether the limit of memory leaves so many bytes."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return soft == resource.RLIM_INFINITY or soft - data_bytes() > size
+
+
 def data_bytes() -> int:
     """Return what RLIMIT_DATA counts of this process: VmData of /proc/self/status, in kB."""
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -496,6 +496,7 @@ def test_two_hosts_are_set_against_each_other(make: Any, tmp_path: Path) -> None
     assert figure.tables[0].rows == (
         ("s: add bandwidth", "20.20", "16.16", "GB/s", "25 %"),
         ("p: PingPong time at 0 B", "500", "500", "ns", "0 %"),
+        ("p: peak bandwidth", "106.7", "106.7", "MB/s", "0 %"),
     )
     assert "pinsweep compare --by host FILE…" in figure.sub
 
