@@ -96,8 +96,14 @@ _last: Limits | None = None
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Limit what is done within. Raises PinsweepError where CPU time is used up, UserError for a limit in the environment that is none."""
+    """Limit what is done within; inside another `limited`, that one holds.
+
+    Raises PinsweepError where CPU time is used up, UserError for a limit in the environment that is none.
+    """
     global _active, _last
+    if _active is not None:
+        yield
+        return
     _active = _last = Limits()
     try:
         yield

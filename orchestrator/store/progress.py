@@ -43,7 +43,9 @@ def read(path: Path) -> Progress | None:
                 database.check(path, db)
                 database.check_pages(path, db)
                 _check_outputs(path, db)
-                return _progress(path, db)
+                found = _progress(path, db)
+            limits.closed(path)
+            return found
     except FileNotFoundError:
         return None
     except MemoryError:

@@ -295,6 +295,16 @@ def test_a_limit_of_cpu_time_ends_a_look_at_the_progress(path: Path, monkeypatch
     assert resource.getrlimit(resource.RLIMIT_CPU) == before
 
 
+def test_a_look_within_other_limits_leaves_none_behind(path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA), resource.getrlimit(resource.RLIMIT_CPU)
+    with limits.limited():
+        within = resource.getrlimit(resource.RLIMIT_DATA)
+        progress.read(path)
+        assert resource.getrlimit(resource.RLIMIT_DATA)[0] >= within[0] > 0
+
+    assert (resource.getrlimit(resource.RLIMIT_DATA), resource.getrlimit(resource.RLIMIT_CPU)) == before
+
+
 def test_a_limit_of_memory_ends_the_reading(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = resource.getrlimit(resource.RLIMIT_DATA)
     monkeypatch.setenv("PINSWEEP_READ_MEMORY", "16M")
