@@ -64,6 +64,11 @@ def last_digit(numbers: Iterable[Number]) -> float:
     """Return the last digit of a metric of an unknown program: what all values share; of few the finest that was printed, else
     the smallest difference between them; 0 of equal ones."""
     listed = list(numbers)
-    values = sorted({n.value for n in listed})
-    steps = [n.step for n in listed if n.step]
-    return common_step(values) or min(steps or (b - a for a, b in itertools.pairwise(values)), default=0.0)
+    return step_of([n.value for n in listed], [n.step for n in listed if n.step])
+
+
+def step_of(values: Iterable[float], steps: Iterable[float]) -> float:
+    """Return the same of values, and of the last digits that are known of some."""
+    ordered = sorted({*values})
+    smallest = [*steps] or [b - a for a, b in itertools.pairwise(ordered)]
+    return common_step(ordered) or min(smallest, default=0.0)

@@ -1,0 +1,83 @@
+"""A chart, declared: which rows of the frame, what over what, what tells lines and panels apart. `reports.render.vega` lays it out.
+
+The rows of a chart are those of `Measurements.tidy(tool)` for which all of `where` holds; a chart that needs other rows (a matrix, a
+distribution, a derived curve) makes them in `rows`. The engine groups them by panels, colour and x, draws the median of the repeats as a
+line with the range of the repeats, a row with flags unfilled, and writes the same as the figure's table. Values are in base units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["line", "points", "steps", "bars", "heat", "forest", "strip"]
+"""line: y over x through medians. points: rows of names with values. steps: a distribution. bars: a histogram. heat: y by x, colour is the value.
+forest: changes with intervals, one row each. strip: one dot per host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A reference line at x or y, in the base unit, with a short label: "p99 = 1 ms"."""
+
+    label: str
+    x: float | None = None
+    y: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A shaded part of the x axis with a short label: a cache."""
+
+    label: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A ring around a point of a line: a knee, a best depth."""
+
+    x: float
+    y: float
+    label: str
+    panel: Mapping[str, Any] = field(default_factory=dict)  # panel column → value; {}: in all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Title:
+    """A template of a figure's title, and its condition. `values` returns the template's values for some rows, None if it does not hold.
+
+    A title never rests on rows with flags alone.
+    """
+
+    template: str  # "Triad saturates at {threads} threads: {bandwidth}"
+    values: Callable[[pd.DataFrame], Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """One figure per sweep. Columns of `panels` and `color` that have one value only are left out."""
+
+    id: str
+    title: str  # what is plotted: "Bandwidth by threads"
+    x: str
+    y: str = "value"
+    where: Mapping[str, Any] = field(default_factory=dict)  # column → value, or a tuple of values
+    rows: Callable[[pd.DataFrame], pd.DataFrame] | None = None  # applied behind `where`
+    kind: Kind = "line"
+    color: str = ""  # "": every axis that is no x and no panel, joined
+    panels: tuple[str, ...] = ("host",)
+    log_x: bool = False
+    log_y: bool = False
+    x_title: str = ""
+    y_title: str = ""
+    titles: tuple[Title, ...] = ()  # the first that holds; else `title`
+    rules: Callable[[pd.DataFrame], list[Rule]] | None = None
+    bands: Callable[[pd.DataFrame], list[Band]] | None = None
+    rings: Callable[[pd.DataFrame], list[Point]] | None = None
+    caption: str = ""  # two lines at most
+    about: str = ""

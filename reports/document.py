@@ -1,0 +1,139 @@
+"""What a command answers: a document of headings, texts, tables and figures. Plain values; `reports.render` makes a medium of it.
+
+A table holds values, not texts: numbers in base units, and `Quantity` where the rows of a column have different units. Only a renderer
+scales and rounds. Nothing here needs pandas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MARK = "⚠"
+
+Tone = Literal["", "warning", "next", "quiet"]
+"""warning: a caveat; next: a command to give now; quiet: said in small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A value in a base unit. `step`: the last digit that its program prints, in the unit."""
+
+    value: float | None
+    unit: str
+    step: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From `low` to `high`, in a base unit; as a part of 1 with the unit "%"."""
+
+    low: float
+    high: float
+    unit: str
+
+
+Value = str | int | float | bool | Quantity | Interval | None
+"""A cell; None is nothing to say, and drawn as a dash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table. `name` is its key in JSON, `title` its heading ("": the name)."""
+
+    name: str
+    title: str = ""
+    unit: str = ""  # of plain numbers: a base unit; "%" of a part of 1
+    step: float | None = None
+    signed: bool = False  # a change: "+4.2 %"
+
+    @property
+    def heading(self) -> str:
+        return self.title or self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of values under columns. `flags`: of each row the ids of its checks, "" if none; () where no row has any."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    title: str = ""
+    id: str = ""
+    flags: tuple[str, ...] = ()
+    most: int = 20
+    """Rows that a terminal shows; a page shows ten times as many. What is left out is counted."""
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *columns: Column, **others: Any) -> Self:  # noqa: ANN401 (its own fields)
+        """Return a table of some columns of a frame; of all, if none is named. A column `flags` becomes its flags."""
+        shown = columns or tuple(Column(name=str(name)) for name in frame.columns if name != "flags")
+        plain = frame.astype(object).where(frame.notna(), None)
+        rows = zip(*(plain[column.name] for column in shown), strict=True) if len(frame) else ()
+        flags = tuple(frame["flags"].fillna("")) if "flags" in frame else ()
+        return cls(columns=shown, rows=tuple(rows), flags=flags if any(flags) else (), **others)
+
+    def records(self) -> list[dict[str, Value]]:
+        """Return one dictionary per row."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    text: str
+    level: int = 2
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A chart with its numbers. `spec` is Vega-Lite with its data in it; a medium without pictures shows the table."""
+
+    id: str
+    title: str
+    spec: Mapping[str, Any] = field(repr=False)
+    table: Table
+    caption: str = ""  # two lines at most: what was plotted, and how to read it
+    about: str = ""  # how its numbers are made: in a fold
+    flags: str = ""  # checks that found some of its numbers: "F1, G11"
+    description: str = ""  # for who does not see it
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What a reader opens: details below a title. A terminal leaves it out."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Heading | Text | Table | Figure | Fold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    title: str
+    blocks: tuple[Block, ...]
+
+    def figures(self) -> Iterable[Figure]:
+        """Give all figures, those in folds, too."""
+        return _figures(self.blocks)
+
+
+def _figures(blocks: Iterable[Block]) -> Iterable[Figure]:
+    for block in blocks:
+        if isinstance(block, Figure):
+            yield block
+        elif isinstance(block, Fold):
+            yield from _figures(block.blocks)

@@ -1,0 +1,221 @@
+"""Result files to frames: every number that is judged, with its run, its cell and its flags. Pure.
+
+    values      a row is one number of one run: run, series, value, step, flags
+    series      what the numbers are, one row per metric, statistic and labels: index of `values.series`
+    runs        every attempt: how it was started, where, and how it ended: index of `values.run`
+    sessions    the machines, one row per `pinsweep run`: index of `runs.session`
+
+`frame` joins them. Values are in base units (ns, B, B/s, 1/s); a number that is missing is a missing row. `step` is the last digit
+that the program prints, NaN where nobody knows it. `flags` are the ids of the checks that found the number's cell, "F1, F7"; "" if none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from orchestrator.model import canonical_json
+from parsers import get_parser
+from reports import numbers
+from reports.checks.audit import Finding, audit, convicted
+from reports.numbers import Name, Number
+from reports.numbers.conditions import way
+from reports.numbers.last_digit import step_of
+from reports.results import hardware, naming
+from reports.results.cells import flat
+from reports.results.convicted import doubting
+from reports.results.model import Results, Run
+from reports.results.sessions import timeline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN_COLUMNS: Final = (
+    "run", "file", "host", "where", "session", "tool", "program", "program_name", "program_version", "stand_in", "captured",
+    "sweep", "sweep_title", "point_id", "cell", "axes", "options", "place", "relation", "pus", "memory_nodes", "thread_count",
+    "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "counts",
+)  # fmt: skip
+"""Of `runs`. `run` counts from 0; `where` is the host, with the file where several files come from one host; `program` is the kind that must
+not be mixed with another; `cell` its axes in words, `axes` and `options` the same as JSON objects; `pus`, `memory_nodes` and `thread_count` where
+it ran, as text; `disturbance` what disturbed it, also where that is allowed; `counts`: does it stand for its cell?"""
+
+SERIES_COLUMNS: Final = (
+    "series", "tool", "metric", "statistic", "quantity", "kind", "labels", "unit", "better", "derived", "name", "title", "row",
+)  # fmt: skip
+"""Of `series`. `labels` is a JSON object; `name` the number's name in words, `title` that of its table, `row` its row there."""
+
+SESSION_COLUMNS: Final = (
+    "session", "file", "session_number", "host", "time", "evidence", "clock", "hardware", "pinsweep", "os_kernel",
+)  # fmt: skip
+"""Of `sessions`. `time`: seconds since 1970, 0 if unknown; `evidence`: the first session of its boot within an hour, the same for all that are
+one piece of evidence; `clock`: why its wall clock is wrong, "" if it is right; `hardware`: the kind of machine, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurements:
+    """The frames of some result files."""
+
+    values: pd.DataFrame
+    series: pd.DataFrame
+    runs: pd.DataFrame
+    sessions: pd.DataFrame
+    findings: tuple[Finding, ...] = ()
+
+    def frame(self, *columns: str) -> pd.DataFrame:
+        """Return `values` with these columns of `runs`, `series` and `sessions` beside them, all of runs and series if none is named.
+
+        Columns of sessions that runs have, too, are of the run.
+        """
+        runs = self.runs.join(self.sessions.drop(columns=["file", "host"]), on="session")
+        if columns:
+            runs = runs[[name for name in columns if name in runs]]
+            series = self.series[[name for name in columns if name in self.series and name not in runs]]
+        else:
+            series = self.series.drop(columns=["tool"])
+        return self.values.join(runs, on="run").join(series, on="series")
+
+    def tidy(self, tool: str) -> pd.DataFrame:
+        """Return `frame` of one tool with a column per axis of its cells and per label of its numbers, in place of the JSON objects.
+
+        A label that has the name of another column gets it with an underscore behind it.
+        """
+        frame = self.frame()
+        return _spread(_spread(frame[frame["tool"] == tool], "axes"), "labels")
+
+
+def measure(
+    results: Results, findings: Sequence[Finding] | None = None, *, undirected: bool = False
+) -> Measurements:
+    """Return the frames of some results.
+
+    findings: those of their audit, if it was made already. undirected: with the numbers of which neither direction is better.
+    A number that only some repeats of a cell have stands for no cell, and is left out.
+    """
+    from parsers.frames import pd
+
+    findings = audit(results) if findings is None else tuple(findings)
+    good = {run for tool in results.tools for run in results.good(tool)}
+    order = [*results.runs, *results.warm_ups]
+    place = {run: index for index, run in enumerate(order)}
+    sessions, keys = _sessions(results)
+    runs = pd.DataFrame.from_records(
+        [(place[run], *_run(run, keys), run in good) for run in order], columns=list(RUN_COLUMNS)
+    )
+    series: dict[tuple[str, Name], int] = {}
+    rows = list(_values(results, convicted(findings), place, series, undirected=undirected))
+    values = pd.DataFrame.from_records(rows, columns=["run", "series", "value", "step", "flags"])
+    names = {index: key for key, index in series.items()}
+    named = [(index, tool, *_series(name)) for (tool, name), index in series.items()]
+    return Measurements(
+        values=_with_steps(values, runs.set_index("run"), names),
+        series=pd.DataFrame.from_records(named, columns=list(SERIES_COLUMNS)).set_index("series"),
+        runs=runs.set_index("run"),
+        sessions=sessions,
+        findings=findings,
+    )
+
+
+def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a frame with a column per key of the JSON objects in a column, in its place."""
+    from parsers.frames import pd
+
+    objects = {text: json.loads(text) for text in frame[column].unique()}
+    keys = dict.fromkeys(
+        key for each in objects.values() for key in each if key != "place"
+    )  # a column already
+    rest = frame.drop(columns=[column])
+    new = {
+        f"{key}_" if key in rest else key: frame[column].map(
+            {text: each.get(key) for text, each in objects.items()}
+        )
+        for key in keys
+    }
+    return pd.concat([rest, pd.DataFrame(new, index=frame.index)], axis="columns")
+
+
+def _values(
+    results: Results,
+    guilty: Mapping[tuple[object, ...], str],
+    place: Mapping[Run, int],
+    series: dict[tuple[str, Name], int],
+    *,
+    undirected: bool,
+) -> Iterable[tuple[int, int, float, float, str]]:
+    cells: dict[Hashable, list[Run]] = {}
+    for tool in results.tools:
+        for run in results.good(tool):
+            if not run.void:
+                key = run.file, tool, naming.program_kind(run), run.cell.sweep, run.record.point_id
+                cells.setdefault(key, []).append(run)
+    for repeats in cells.values():
+        tool, cell = repeats[0].tool, (repeats[0].file, repeats[0].record.point_id)
+        by_name: dict[Name, list[tuple[Run, Number]]] = {}
+        for run in repeats:
+            for number in numbers.each_number(run):
+                by_name.setdefault(number.name, []).append((run, number))
+        for name, own in by_name.items():
+            if len(own) < len(repeats) or (name.better == "neither" and not undirected):
+                continue
+            index = series.setdefault((tool, name), len(series))
+            flags = doubting(guilty, cell, name.tells_of)
+            for run, number in own:
+                yield place[run], index, number.value, number.step or math.nan, flags
+
+
+def _with_steps(
+    values: pd.DataFrame, runs: pd.DataFrame, series: Mapping[int, tuple[str, Name]]
+) -> pd.DataFrame:
+    """Fill in the last digit of programs whose format nobody knows: what all rows of a table share."""
+    free = {
+        index: name.family
+        for index, (tool, name) in series.items()
+        if get_parser(tool).PRINTED is None and not name.derived
+    }
+    rows = values[values["series"].isin(list(free))]
+    table = [
+        values.loc[rows.index, "series"].map(free),
+        rows["run"].map(runs["program"]),
+        rows["run"].map(runs["sweep"]),
+    ]
+    for _, own in rows.groupby(table, sort=False):
+        values.loc[own.index, "step"] = step_of(own["value"], own["step"].dropna()) or math.nan
+    return values
+
+
+def _series(name: Name) -> tuple[Any, ...]:
+    return (
+        name.metric, name.statistic, name.quantity, name.kind, json.dumps(dict(name.part), ensure_ascii=False), name.unit, name.better,
+        name.derived, name.words, name.title, name.row,
+    )  # fmt: skip
+
+
+def _run(run: Run, sessions: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
+    record, where = run.record, way(run).words
+    return (
+        run.file, run.host, run.where, sessions[run.file, run.session.session], run.tool, naming.program_kind(run), naming.program_name(run),
+        run.version, run.stand_in, run.captured, run.cell.sweep, run.sweep_title, record.point_id, run.cell.describe(),
+        canonical_json(run.cell.labels()), canonical_json(dict(flat(run.cell))), run.place, run.relation,
+        where["PUs"], where["memory nodes"], where["threads"], record.run_id, record.repeat, record.attempt, record.warm_up, run.state,
+        record.reason or run.unreadable, run.disturbance, record.started_utc, record.wall_s,
+    )  # fmt: skip
+
+
+def _sessions(results: Results) -> tuple[pd.DataFrame, dict[tuple[str, int], int]]:
+    from parsers.frames import pd
+
+    machines = results.machines
+    when = timeline(machines)
+    kinds = hardware.kinds(machine.session for machine in machines)
+    keys = {(machine.file, machine.session.session): index for index, machine in enumerate(machines)}
+    rows = [
+        (
+            keys[key], machine.file, machine.session.session, machine.host, when[key].at, keys[when[key].evidence], when[key].stepped,
+            kind.name, machine.session.pinsweep_version, str(machine.session.facts.get("kernel") or ""),
+        )
+        for machine, kind in zip(machines, kinds, strict=True)
+        for key in [(machine.file, machine.session.session)]
+    ]  # fmt: skip
+    return pd.DataFrame.from_records(rows, columns=list(SESSION_COLUMNS)).set_index("session"), keys
