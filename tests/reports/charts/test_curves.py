@@ -20,7 +20,7 @@ from reports.draw.vega import Frame
 from reports.numbers import formulas
 from reports.report import build
 from reports.results.load import load
-from tests.reports.claims.test_ladder import text as ladder_text
+from tests.reports.texts import ladder_text
 
 METRICS = {"v": {"regex": r"v ([0-9.]+)", "unit": "ms", "better": "lower"}, "w": {"regex": r"w (\d+)"}}
 IBCAST = Path(__file__).parents[2] / "fixtures/osu/ibcast.out"

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from orchestrator.machine.descriptions import topology_from_text
 from pinsweep.cli import cli
 from tests.reports.charts.test_over_time import each, log
-from tests.reports.claims.test_core_pairs import TIMES, c2c_text, caches, near
+from tests.reports.texts import MACHINE, TIMES, c2c_text, near
 from tests.waits import PATIENCE_S, until
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
@@ -93,14 +93,18 @@ def access_times(make: Any, folder: Path) -> Path:
 
 def core_pairs(make: Any, folder: Path) -> Path:
     """A map of 16 cores as a table, and one of 64 as a picture."""
-    caches(make, folder / "few.db")
-    many = "pack:2 [numa] l3:4(size=32MiB) core:8 pu:1"
-    maker = make.Maker(folder / "many.db", host="n002")
-    maker.topology = many
-    machine = topology_from_text(many)
-    cpus = sorted(core.cpus[0] for core in machine.cores)
-    maker.add("caches", "mlc", {"mode": "c2c_latency", "a": True}, c2c_text(cpus, lambda a, b: TIMES[near(machine, a, b)]))  # fmt: skip
-    maker.write()
+    for name, description, cores in (
+        ("few", MACHINE, 8),
+        ("many", "pack:2 [numa] l3:4(size=32MiB) core:8 pu:1", 64),
+    ):
+        maker = make.Maker(folder / f"{name}.db", host=name)
+        maker.topology = description
+        machine = topology_from_text(description)
+        cpus = [core.cpus[0] for core in machine.cores]
+        assert len(cpus) == cores
+        times = c2c_text(cpus, lambda a, b, of=machine: TIMES[near(of, a, b)])  # type: ignore[misc]
+        maker.add("caches", "mlc", {"mode": "c2c_latency", "a": True}, times)
+        maker.write()
     return folder
 
 

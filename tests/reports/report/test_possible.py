@@ -14,7 +14,7 @@ from reports.page.model import KeyNumber, Page
 from reports.report import build
 from reports.report.render import render_report
 from reports.results.load import load
-from tests.reports.claims.test_load_curves import add, rows, two_nodes
+from tests.reports.texts import add, rows, two_nodes
 
 
 def page(maker: Any) -> Page:
