@@ -114,9 +114,6 @@ def _run() -> int:
     from parsers.errors import PinsweepError, UserError, error_record
     from pinsweep.cli import cli
 
-    if "_PINSWEEP_COMPLETE" in os.environ:
-        from pinsweep import shells  # noqa: F401 (click finds them)
-
     try:
         if sys.flags.optimize > 1:
             raise UserError("PYTHONOPTIMIZE", "2 removes texts that pinsweep needs", "unset PYTHONOPTIMIZE")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from orchestrator.model import Cell, Experiment
 
 _PLAIN: Final = re.compile(r"[\w./@%+,=-]+")
-"""A path that a shell takes as it is; what is offered is not quoted."""
+"""A word that a shell takes as it is: what is offered is not quoted."""
 
 
 def experiments(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -34,16 +34,9 @@ def sweeps(ctx: click.Context, _param: click.Parameter, begun: str) -> list[Comp
 
 
 def cells(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the axes of the experiments that stand on the line, `iodepth=`; behind one its values, as `--cells` takes them: `iodepth=1,8`."""
-    axis, sign, rest = begun.partition("=")
-    if not sign:
-        sweeps = [sweep for experiment in _named(ctx) for sweep in experiment.sweeps]
-        axes = dict.fromkeys(axis for sweep in sweeps for axis in (*sweep.matrix, *sweep.zip))
-        return _of((f"{axis}=" for axis in axes), begun)
-    values = _values(ctx, axis)
-    before, comma, _ = rest.rpartition(",")
-    others = (f"{before},{value}" for value in values if value not in before.split(",")) if comma else ()
-    return _of(dict.fromkeys(f"{axis}={text}" for text in (*values, *others)), begun)
+    """Offer the axes of the experiments that stand on the line: `iodepth=`."""
+    sweeps = [sweep for experiment in _named(ctx) for sweep in experiment.sweeps]
+    return _of(dict.fromkeys(f"{axis}=" for sweep in sweeps for axis in (*sweep.matrix, *sweep.zip)), begun)
 
 
 def starters(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -97,7 +90,7 @@ def words_of(known: Iterable[str]) -> Callable[[click.Context, click.Parameter, 
 def _of(words: Iterable[str], begun: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem  # nobody who types no Tab waits for it
 
-    return [CompletionItem(word) for word in words if word.startswith(begun)]
+    return [CompletionItem(word) for word in words if word.startswith(begun) and _PLAIN.fullmatch(word)]
 
 
 def _files(begun: str) -> list[CompletionItem]:
@@ -124,26 +117,6 @@ def _named(ctx: click.Context) -> list[Experiment]:
     return found
 
 
-def _values(ctx: click.Context, axis: str) -> list[str]:
-    """Return the values that an axis has in the experiments on the line, on this machine or that of `--topology`."""
-    from orchestrator.experiment.expand import expand
-    from orchestrator.machine.probe import load_topology, read_topology
-    from parsers.errors import PinsweepError
-
-    try:
-        named = ctx.params.get("topology")
-        topology = load_topology(named) if named else read_topology()
-        expanded = [expand(experiment, topology) for experiment in _named(ctx)]
-    except (PinsweepError, OSError):
-        return []
-    labels = [
-        own
-        for cells, skipped in expanded
-        for own in (*(c.labels() for c in cells), *(s.cell for s in skipped))
-    ]
-    return list(dict.fromkeys(str(own[axis]) for own in labels if axis in own))
-
-
 def _result_files(begun: str) -> list[str]:
     """Return NAME.db and FOLDER/ that hold some, each with the folder that stands before it on the line."""
     head, slash, _ = begun.rpartition("/")
@@ -153,7 +126,7 @@ def _result_files(begun: str) -> list[str]:
         found += [f"{path.name}/" for path in there if path.is_dir() and any(path.glob("*.db"))]
     except OSError:
         return []
-    return [f"{head}{slash}{name}" for name in found if _PLAIN.fullmatch(f"{head}{slash}{name}")]
+    return [f"{head}{slash}{name}" for name in found]
 
 
 def _measured(ctx: click.Context) -> Iterator[Cell]:

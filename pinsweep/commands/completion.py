@@ -8,20 +8,21 @@ from pinsweep.terminal import data
 
 
 @click.command(
-    short_help="Print what makes Tab complete in bash, zsh or fish.",
+    short_help="Print the script for Tab completion in bash, zsh or fish.",
     epilog='Example: eval "$(pinsweep completion bash)"',
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print what makes Tab complete commands, options, experiments, result files, sweeps, axes with their values, and baselines in SHELL.
+    """Print what makes Tab complete commands, options, experiments, result files, sweeps, axes, and baselines in SHELL.
 
     \b
     bash  eval "$(pinsweep completion bash)" in ~/.bashrc
     zsh   eval "$(pinsweep completion zsh)" in ~/.zshrc, below compinit
     fish  pinsweep completion fish > ~/.config/fish/completions/pinsweep.fish
     """
-    from pinsweep import shells
+    from click.shell_completion import BashComplete, FishComplete, ZshComplete
+
     from pinsweep.cli import cli
 
-    kind = {"bash": shells.Bash, "zsh": shells.Zsh, "fish": shells.Fish}[shell]
+    kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
     data(kind(cli, {}, "pinsweep", "_PINSWEEP_COMPLETE").source(), nl=True)
