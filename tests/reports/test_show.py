@@ -179,9 +179,6 @@ def test_of_sizes_the_smallest_is_no_best(make: Any, tmp_path: Path) -> None:
         ("imb", "nbc", "Ibcast 1 B in 700 ns (with computation) and 18 more"),
         ("imb", "rma", "Unidir_put 4 B in 587 ns and 67 more"),
         ("imb", "multi0_np4", "Multi-PingPong 1 B in 780 ns (slowest rank) and 14 more"),
-        ("osu", "latency", "mean latency 200 ns at 0 B and 23 more"),
-        ("osu", "barrier", "mean latency 350 ns"),
-        ("likwid_bench", "copy_two_threads", "copy 43.4 GB/s"),
     ],
 )
 def test_a_headline_says_whose_time_it_is_and_leads_with_what_counts(

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from parsers.measurement import Counted, Parsed, Table
 from reports.numbers import headline, leaders
-from reports.numbers._repeats import together
 
 COLUMNS = ("index", "metric", "unit", "value")
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=4)
@@ -33,9 +32,7 @@ def test_counted_numbers_say_what_their_rows_do(texts: list[dict[str, list[float
     short = [counted(text) for text in texts]
     long = [one_by_one(parsed) for parsed in short]
 
-    assert tuple(together(short).measurements.rows) == tuple(together(long).measurements.rows)
     assert leaders("command", *short) == leaders("command", *long)
-    assert headline("command", *short) == headline("command", *long)
 
 
 def test_what_leads_is_said_without_a_row_of_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
