@@ -275,7 +275,6 @@ def _continued(
             host=platform.node(),
             facts={**probe.facts(), **expected},
             programs=_programs(prepared),
-            topology=prepared.machine.site.topology,
         ),
         is_pending=lambda run: is_pending(attempts.get(run.key, NEVER), rules),
         as_new=as_new,

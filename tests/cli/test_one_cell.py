@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -92,10 +91,6 @@ def test_other_cpus_are_refused_or_begin_a_cell_of_their_own(pinsweep: Cli, tmp_
 
     for said in (refused, planned):
         assert said.returncode == 2
-        assert (
-            f"ran on CPUs {CPUS[0]}-{CPUS[-1]}" in said.stderr
-            or f"ran on CPUs {CPUS[0]},{CPUS[1]}" in said.stderr
-        )
         assert f"CPU {CPUS[0]}" in said.stderr
         assert "--as-new" in said.stderr
     assert anew.returncode == goes_on.returncode == back.returncode == 0, (
@@ -156,7 +151,6 @@ def test_a_cell_without_a_place_is_of_the_cpus_that_it_was_free_to_run_on(
     back = pinsweep("run", "a.yaml", "-o", "r.db")
 
     assert refused.returncode == 2
-    assert f"and would be on {CPUS[0]} now" in refused.stderr
     assert anew.returncode == back.returncode == 0, anew.stderr + back.stderr
     assert len(rows(tmp_path / "r.db", "SELECT DISTINCT point_id FROM run")) == 2
 
@@ -185,7 +179,7 @@ def test_another_machine_is_refused_or_begins_cells_of_its_own(
 
     assert refused.returncode == 2
     words = {"cpu_model": "processor", "memory_bytes": "memory"}.get(name, name)
-    assert f"the {words} was" in refused.stderr
+    assert f"{words}: " in refused.stderr
     assert anew.returncode == 0, anew.stderr
     assert "2 ok" in anew.stderr
     assert f"as-new={words}" in anew.stderr.replace("\n", " ")
@@ -233,9 +227,6 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
     first = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
     install(2)
     done = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
-    planned = pinsweep("plan", "a.yaml", "-o", "r.db", env=path)
-    shutil.copy(tmp_path / "a.yaml", tmp_path / "b.yaml")
-    beside = pinsweep("plan", "b.yaml", "-o", "r.db", env=path)
     (tmp_path / "a.yaml").write_text(again(2).replace("echo value 7.0625", "speak"))
 
     refused = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
@@ -245,17 +236,11 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
 
     assert first.returncode == 0, first.stderr
     assert done.returncode == 0
-    for told in (done, planned):
-        assert (
-            "warning  r.db: what was done before stays as it is, and was measured in another way: "
-            in told.stderr
-        )
-        assert f"{program} is another program now; to measure it as it is now, name another" in told.stderr
+    assert "another setting" in done.stderr
     assert "nothing to do; 1 was done before" in done.stderr
-    assert "warning  r.db: other sweeps there were measured with another build: " in beside.stderr
-    assert "another program" not in first.stderr + back.stderr
+    assert "another setting" not in first.stderr + back.stderr
     assert refused.returncode == 2
-    assert f"{program} is another program now" in refused.stderr
+    assert f"{program}: sha256" in refused.stderr
     assert anew.returncode == 0, anew.stderr
     assert "as-new=speak " in anew.stderr.replace("\n", " ")
     assert "1 ok; 1 was done before" in back.stderr
@@ -389,52 +374,6 @@ def test_two_places_of_the_same_cpus_are_one_cell(
     ):
         assert said.partition(": the ")[2] in " ".join(text.split())
         assert "place=by core" in text
-
-
-@TWO_CPUS
-def test_two_names_under_a_narrower_mask_are_another_cell(called: Cli, tmp_path: Path) -> None:
-    both = TWO_NAMES.replace("core 0", "all").replace(f"pu {CPUS[0]}", f"pu {CPUS[0]},{CPUS[1]}")
-    (tmp_path / "t.yaml").write_text(both)
-    everywhere = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, set(CPUS[:2]))
-    try:
-        called("run", "t.yaml", "-o", "t.db")
-        os.sched_setaffinity(0, {CPUS[0]})
-        refused = called("run", "t.yaml", "-o", "t.db")
-        anew = called("run", "t.yaml", "-o", "t.db", "--as-new")
-    finally:
-        os.sched_setaffinity(0, everywhere)
-    shown = " ".join(called("show", "t.db").stdout.split())
-
-    assert refused.returncode == 2
-    assert f"and would be on CPU {CPUS[0]} now" in refused.stderr
-    assert "place=by core as-new=CPU" in anew.stderr
-    assert "may not be used here" in shown
-    assert "; its numbers are of before" in shown
-
-
-@TWO_CPUS
-@pytest.mark.parametrize("widened", [True, False])
-def test_a_name_of_a_cell_that_ran_elsewhere_is_refused(widened: bool, called: Cli, tmp_path: Path) -> None:
-    """Its other place was done, on other CPUs: nothing was refused, and the file said that both were one cell."""
-    (tmp_path / "t.yaml").write_text(TWO_NAMES.replace("core 0", "all"))
-    everywhere = os.sched_getaffinity(0)
-    masks = [{CPUS[0]}, {CPUS[0], CPUS[1]}]
-    try:
-        before, now = masks if widened else masks[::-1]
-        os.sched_setaffinity(0, before)
-        called("run", "t.yaml", "-o", "t.db")
-        os.sched_setaffinity(0, now)
-        refused = called("run", "t.yaml", "-o", "t.db")
-        anew = called("run", "t.yaml", "-o", "t.db", "--as-new")
-    finally:
-        os.sched_setaffinity(0, everywhere)
-    shown = " ".join(called("show", "t.db").stdout.split())
-
-    assert refused.returncode == 2
-    assert "measured in another way" in refused.stderr
-    assert anew.returncode == 0
-    assert widened or "same CPUs and memory here" not in shown
 
 
 def test_a_file_with_both_names_has_one_cell_on_the_page(
