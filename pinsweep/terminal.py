@@ -1,6 +1,7 @@
 """All that pinsweep prints goes through here. I/O.
 
     say      what a person reads: the answer on stdout; with `err` what is said beside it, on stderr
+    answer   the answer of a command, a document: on a terminal as wide as it is, in a pipe without limit
     tell     the answer of a command in lines for its `screen`: on a terminal no longer than it is wide, verdicts coloured; else as `say`
     data     what a program reads (JSON, CSV …): in a pipe or a file as it is, on a terminal as `say`
     redraw   the last line of a terminal, in the place of what it was
@@ -28,6 +29,7 @@ from reports.text.plain import plain, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reports.document import Document
     from reports.text.screen import Screen
     from reports.text.tones import Tone
 
@@ -69,6 +71,13 @@ def _console(*, err: bool = False) -> Console:
     from rich.console import Console
 
     return Console(file=sys.stderr if err else sys.stdout)
+
+
+def answer(document: Document) -> None:
+    """Print an answer. Raises PinsweepError if it cannot be written."""
+    from reports.render import terminal
+
+    _answer(terminal.render(document, screen()), nl=True, color=True)
 
 
 def tell(text: str, where: Screen) -> None:

@@ -1,0 +1,131 @@
+"""A document as text for a terminal, a pipe or a log. Pure.
+
+Tables are drawn by `rich`. Nothing in a text is markup, and control characters are replaced. In a pipe a line is as long as it must be. Figures
+are their tables, folds are left out.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Final
+
+import rich.console
+import rich.padding
+import rich.table
+import rich.text
+
+from reports.document import MARK, Block, Document, Figure, Fold, Heading, Table, Text, Tone
+from reports.render.grid import grid
+from reports.text.format import NO_BREAK
+from reports.text.plain import printable
+from reports.text.screen import PLAIN, Screen
+
+_UNLIMITED: Final = 100_000
+_LEAST_WORD: Final = 14
+_INDENT: Final = 2
+_DIGITS: Final = "0123456789−+–"
+_STYLES: Final[dict[Tone, str]] = {"warning": "yellow", "next": "", "quiet": "dim"}
+_WORDS: Final = {
+    **dict.fromkeys(("broken", "slow", "regressed", "worse", "error", "failed", "timeout", "crashed", "killed", "unreadable"), "bold #D7722C"),
+    **dict.fromkeys(("suspicious", "warn", "warning", "disturbed", "incomplete", "misplaced"), "#C58A1B"),
+    **dict.fromkeys(("improved", "better", "fast"), "bold #3A8DDB"),
+    **dict.fromkeys(("same", "inconclusive", "info", "note"), "dim"),
+}  # fmt: skip
+"""Words of verdicts that have a colour where a cell is one of them. Orange and blue are readable on light and dark."""
+
+
+def render(document: Document, screen: Screen = PLAIN) -> str:
+    """Return a document as lines, without a line end behind the last."""
+    parts = [_line(Text(document.title), screen)] if document.title else []
+    parts += [part for block in document.blocks if (part := _block(block, screen))]
+    return "\n".join(parts).strip("\n")
+
+
+def _block(block: Block, screen: Screen) -> str:
+    match block:
+        case Fold():
+            return ""
+        case Heading():
+            return f"\n{_line(Text(block.text), screen, style='bold')}"
+        case Text():
+            return _line(block, screen, style=_STYLES.get(block.tone, ""))
+        case Figure():
+            return "\n".join(
+                [f"\n{_line(Text(block.title), screen, style='bold')}", _table(block.table, screen)]
+            )
+        case Table():
+            return _table(block, screen)
+
+
+def _line(block: Text, screen: Screen, *, style: str = "") -> str:
+    """Return a text; on a terminal its lines are broken between words, and go on below the first letter behind its blanks."""
+    text = f"{MARK} {block.text}" if block.tone == "warning" else block.text
+    return "\n".join(_wrapped(line, screen, style) for line in text.split("\n"))
+
+
+def _wrapped(line: str, screen: Screen, style: str) -> str:
+    line = printable(line)
+    indent = len(line) - len(line.lstrip(" "))
+    padded = rich.padding.Padding(rich.text.Text(line[indent:], style=style), (0, 0, 0, indent), expand=False)
+    return _printed(padded, screen)
+
+
+def _table(table: Table, screen: Screen) -> str:
+    shown = grid(table, table.most)
+    columns = [list(texts) for texts in zip(shown.headings, *shown.rows, strict=True)]
+    numeric = list(shown.numeric)
+    if shown.flags:
+        columns.insert(shown.marked, ["", *(MARK if flags else "" for flags in shown.flags)])
+        numeric.insert(shown.marked, False)
+        columns.append(["", *shown.flags])
+        numeric.append(False)
+    drawn = rich.table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for column, right, width in zip(columns, numeric, _widths(columns, numeric, screen), strict=True):
+        drawn.add_column(
+            _cell(column[0], right), justify="right" if right else "left", overflow="fold", width=width
+        )
+    for row in list(zip(*columns, strict=True))[1:]:
+        drawn.add_row(*map(_cell, row, numeric))
+    title = [_line(Text(table.title), screen, style="bold")] if table.title else []
+    more = [f"  and {shown.more} more"] if shown.more else []
+    body = (
+        _printed(rich.padding.Padding(drawn, (0, 0, 0, _INDENT), expand=False), screen, cut=False)
+        if table.rows
+        else ""
+    )
+    return "\n".join(filter(None, [*title, body, *more]))
+
+
+def _cell(text: str, numeric: bool) -> rich.text.Text:
+    """Return the text of a cell; a number does not break before its unit."""
+    style = "yellow" if text == MARK else _WORDS.get(text, "")
+    return rich.text.Text(
+        text.replace(" ", NO_BREAK) if numeric and text[:1] in _DIGITS else text, style=style
+    )
+
+
+def _widths(columns: list[list[str]], numeric: list[bool], screen: Screen) -> list[int]:
+    """Return widths that fit the screen, if they can: no number is cut, and no short word."""
+    widths = [max(map(len, column)) for column in columns]
+    least = [
+        max(len(text) if right and n else min(len(word), _LEAST_WORD) for n, text in enumerate(column) for word in text.split() or [""])
+        for column, right in zip(columns, numeric, strict=True)
+    ]  # fmt: skip
+    while screen.terminal and sum(widths) + 2 * len(widths) > screen.width:
+        widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
+        if widths[widest] <= least[widest]:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _printed(drawn: rich.console.RenderableType, screen: Screen, *, cut: bool = True) -> str:
+    """Return what `rich` draws; `cut`: no wider than a terminal is."""
+    out = io.StringIO()
+    console = rich.console.Console(
+        file=out, width=screen.width if screen.terminal and cut else _UNLIMITED, force_terminal=screen.colours,
+        color_system="auto" if screen.colours else None, no_color=not screen.colours,
+    )  # fmt: skip
+    console.print(drawn)
+    lines = out.getvalue().replace(NO_BREAK, " ").removesuffix("\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines)
