@@ -15,9 +15,11 @@ import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.model import canonical_json
+from orchestrator.store.result_file import Session
 from parsers import get_parser
 from reports import numbers
 from reports.checks.audit import Finding, audit, convicted
@@ -27,6 +29,8 @@ from reports.numbers.last_digit import step_of
 from reports.results import hardware, naming
 from reports.results.cells import flat
 from reports.results.convicted import doubting
+from reports.results.grouping import group_by
+from reports.results.hardware import Hardware
 from reports.results.model import Results, Run
 from reports.results.sessions import timeline
 
@@ -36,11 +40,12 @@ if TYPE_CHECKING:
 RUN_COLUMNS: Final = (
     "run", "file", "host", "where", "session", "tool", "program", "program_name", "program_version", "stand_in", "captured",
     "sweep", "sweep_title", "point_id", "cell", "axes", "options", "place", "relation", "pus", "memory_nodes", "thread_count",
-    "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "counts",
+    "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "valid", "checksum", "counts",
 )  # fmt: skip
 """Of `runs`. `run` counts from 0; `where` is the host, with the file where several files come from one host; `program` is the kind that must
 not be mixed with another; `cell` its axes in words, `axes` and `options` the same as JSON objects; `pus`, `memory_nodes` and `thread_count` where
-it ran, as text; `disturbance` what disturbed it, also where that is allowed; `counts`: does it stand for its cell?"""
+it ran, as text; `disturbance` what disturbed it, also where that is allowed; `valid`: its program did not call its own result wrong;
+`checksum` of its program and of the files that it runs, as text; `counts`: does it stand for its cell?"""
 
 SERIES_COLUMNS: Final = (
     "series", "tool", "metric", "statistic", "quantity", "kind", "labels", "unit", "better", "derived", "name", "title", "row",
@@ -48,9 +53,9 @@ SERIES_COLUMNS: Final = (
 """Of `series`. `labels` is a JSON object; `name` the number's name in words, `title` that of its table, `row` its row there."""
 
 SESSION_COLUMNS: Final = (
-    "session", "file", "session_number", "host", "time", "evidence", "clock", "hardware", "pinsweep", "os_kernel",
+    "session", "file", "session_number", "host", "machine", "time", "evidence", "clock", "hardware", "pinsweep", "os_kernel",
 )  # fmt: skip
-"""Of `sessions`. `time`: seconds since 1970, 0 if unknown; `evidence`: the first session of its boot within an hour, the same for all that are
+"""Of `sessions`. `machine`: the host; if several machines have its name, with what differs; `time`: seconds since 1970, 0 if unknown; `evidence`: the first session of its boot within an hour, the same for all that are
 one piece of evidence; `clock`: why its wall clock is wrong, "" if it is right; `hardware`: the kind of machine, in words."""
 
 
@@ -116,6 +121,12 @@ def measure(
         sessions=sessions,
         findings=findings,
     )
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return one dictionary per row, with its index if that has a name."""
+    rows = frame.reset_index() if frame.index.name is not None else frame
+    return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
 
 
 def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -200,7 +211,28 @@ def _run(run: Run, sessions: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
         canonical_json(run.cell.labels()), canonical_json(dict(flat(run.cell))), run.place, run.relation,
         where["PUs"], where["memory nodes"], where["threads"], record.run_id, record.repeat, record.attempt, record.warm_up, run.state,
         record.reason or run.unreadable, run.disturbance, record.started_utc, record.wall_s,
+        not run.void, _checksum(run),
     )  # fmt: skip
+
+
+def _checksum(run: Run) -> str:
+    """Return "3f2a9c01d4e5", of a command's files with their names: "bench.sh 3f2a9c01d4e5"; "" if none is known."""
+    files = {"": run.program, **run.program.get("files", {})}
+    sums = {name: str(file.get("sha256") or "")[:12] for name, file in files.items()}
+    return ", ".join(f"{PurePath(name).name} {digest}".strip() for name, digest in sums.items() if digest)
+
+
+def _machine_names(sessions: Sequence[tuple[Session, Hardware]]) -> list[str]:
+    """Return what the machine of each session is called; `sessions`: in the order of time."""
+    names = [session.host for session, _ in sessions]
+    for host, indexes in group_by(range(len(names)), names.__getitem__).items():
+        same = [sessions[i] for i in indexes]
+        machines = hardware.machines([session for session, _ in same], [kind for _, kind in same])
+        different = list(dict.fromkeys(machines))
+        if len(different) > 1:
+            for i, machine in zip(indexes, machines, strict=True):
+                names[i] = f"{host} ({machine.beside(different)})"
+    return names
 
 
 def _sessions(results: Results) -> tuple[pd.DataFrame, dict[tuple[str, int], int]]:
@@ -210,9 +242,11 @@ def _sessions(results: Results) -> tuple[pd.DataFrame, dict[tuple[str, int], int
     when = timeline(machines)
     kinds = hardware.kinds(machine.session for machine in machines)
     keys = {(machine.file, machine.session.session): index for index, machine in enumerate(machines)}
+    names = _machine_names([(machines[keys[key]].session, kinds[keys[key]]) for key in when])
+    named = dict(zip(when, names, strict=True))
     rows = [
         (
-            keys[key], machine.file, machine.session.session, machine.host, when[key].at, keys[when[key].evidence], when[key].stepped,
+            keys[key], machine.file, machine.session.session, machine.host, named[key], when[key].at, keys[when[key].evidence], when[key].stepped,
             kind.name, machine.session.pinsweep_version, str(machine.session.facts.get("kernel") or ""),
         )
         for machine, kind in zip(machines, kinds, strict=True)
