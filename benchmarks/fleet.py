@@ -65,7 +65,7 @@ def session(pool: Path, out: Path, host: Host, *, runs: int, chance: random.Rand
             "UPDATE session SET host = ?, facts = ?, argv = ?",
             (host.name, json.dumps({**facts, "hostname": host.name, "boot_id": out.stem}), argv),
         )
-        db.execute("DELETE FROM parsed")
+        db.execute("UPDATE reading SET version = 0")
         for point_id, sweep, tool in db.execute("SELECT point_id, sweep, tool FROM point").fetchall():
             good = [
                 r[0]

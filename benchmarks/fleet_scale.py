@@ -92,7 +92,7 @@ def _host(
             own = dict.fromkeys(("hostname", "boot_id", "machine_id"), out.stem)
             changed = json.dumps({**json.loads(facts), **own})
             db.execute("UPDATE session SET host = ?, facts = ? WHERE session = ?", (out.stem, changed, session))  # fmt: skip
-        db.execute("DELETE FROM parsed")
+        db.execute("UPDATE reading SET version = 0")
         for run_id, text in texts.items():
             data = jittered(text, change, chance).encode()
             db.execute(

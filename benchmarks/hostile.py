@@ -121,7 +121,7 @@ def made(folder: Path, sound: Path, shape: str) -> Path:
         shutil.copyfile(sound, new)
         with closing(sqlite3.connect(new)) as db, db:
             db.execute("PRAGMA synchronous = OFF")
-            db.execute("DELETE FROM parsed")
+            db.execute("UPDATE reading SET version = 0")
             db.create_function("packed", 1, lambda text: zlib.compress(text.encode()))
             db.execute(
                 "UPDATE session SET seed = seed + 1"

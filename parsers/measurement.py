@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -111,24 +112,20 @@ class Blocks(_Rows):
             yield from zip(*map(repeat, shared), *columns, strict=False)
 
 
+class Series(NamedTuple):
+    """What a number is, but for its value."""
+
+    metric: str
+    unit: str
+    labels: Mapping[str, Scalar]  # without those that are missing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Heads:
-    """What stands before the last column of a table's rows, kept once for all texts in which it is the same."""
+    """What the rows of `measurements` are, the same for all texts that print the same table with other numbers."""
 
-    __slots__ = ("_labelled", "columns", "rows")
-
-    def __init__(self, columns: tuple[str, ...], rows: tuple[tuple[Scalar, ...], ...]) -> None:
-        self.columns = columns  # of the whole table
-        self.rows = rows
-        self._labelled: tuple[tuple[str, str, Mapping[str, Scalar]], ...] | None = None
-
-    def labelled(self) -> tuple[tuple[str, str, Mapping[str, Scalar]], ...]:
-        """Return of measurements (metric, unit, labels without those that are missing) a row."""
-        if self._labelled is None:
-            records = [
-                {c: v for c, v in zip(self.columns, row, strict=False) if v is not None} for row in self.rows
-            ]
-            self._labelled = tuple((str(r.pop("metric")), str(r.pop("unit")), r) for r in records)
-        return self._labelled
+    columns: tuple[str, ...]  # of the whole table
+    series: tuple[Series, ...]  # of each row
 
 
 class Numbered(_Rows):
@@ -144,16 +141,9 @@ class Numbered(_Rows):
         return len(self.values)
 
     def __iter__(self) -> Iterator[tuple[Scalar, ...]]:
-        return ((*head, value) for head, value in zip(self.heads.rows, self.values, strict=True))
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[Scalar, ...]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[Scalar, ...]]: ...
-    def __getitem__(self, index: int | slice) -> tuple[Scalar, ...] | Sequence[tuple[Scalar, ...]]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        return (*self.heads.rows[index], self.values[index])
+        names = self.heads.columns[:-3]
+        for (metric, unit, labels), value in zip(self.heads.series, self.values, strict=True):
+            yield (*map(labels.get, names), metric, unit, value)
 
 
 class Counted(_Rows):
@@ -191,12 +181,6 @@ class Table:
     def records(self) -> list[dict[str, Scalar]]:
         """Return one dictionary per row, without the missing labels."""
         return [{c: v for c, v in zip(self.columns, row, strict=True) if v is not None} for row in self.rows]
-
-
-class LazyTables(Mapping[str, Table]):
-    """Tables that are read from their file each time somebody asks, and not held."""
-
-    __slots__ = ()
 
 
 class Measurement(NamedTuple):
@@ -282,13 +266,14 @@ def unread(lines: Sequence[str], where: str = "") -> Flag:
     return Flag(id="unread", text=f"{where}{': ' if where else ''}{said} {lines[0][:60]!r}")
 
 
-_IN_ONE: Final[Mapping[type, int]] = {Counted: 32, Numbered: 4}
-"""How many rows of a kind weigh as much as one that has all of its labels for itself."""
+_MOST_READ: Final = 10_000
+"""Texts of which the readings are held: a hundred thousand are more than the memory holds."""
+_read: deque[Parsed] = deque()
 
 
 @dataclass(slots=True, kw_only=True)
 class Parsed:
-    """What one text says. Not frozen: what was worked out of it, and its tables, are let go by who has taken the numbers.
+    """What one text says. Not frozen, because of `once`.
 
     tables["measurements"] has the parser's LABELS, then `metric`, `unit`, `value` (float, base unit, finite).
     Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`). Where a parser's
@@ -309,8 +294,8 @@ class Parsed:
         """Give the rows of `measurements`, typed; their labels are not to be changed."""
         rows = self.measurements.rows
         if isinstance(rows, Numbered):
-            for (name, of, labels), found in zip(rows.heads.labelled(), rows.values, strict=True):
-                yield Measurement(name, of, number(found), labels)
+            for (name, of, labels), found in zip(rows.heads.series, rows.values, strict=True):
+                yield Measurement(name, of, found, labels)
             return
         if isinstance(rows, Counted):
             for name, of, values in rows.series:
@@ -324,37 +309,23 @@ class Parsed:
             labels = {name: row[i] for i, name in own if row[i] is not None}
             yield Measurement(str(row[metric]), str(row[unit]), number(row[value]), labels)
 
-    @property
-    def weight(self) -> int:
-        """How much it holds, as readers of many texts count it: facts, and rows of measurements; of rows that are numbers alone fewer."""
-        rows = self.measurements.rows
-        return len(self.facts) + len(rows) // _IN_ONE.get(type(rows), 1)
-
     def printed(self) -> dict[str, float]:
         """Return metric → the finest digit that the text prints of it, where the table `printed` tells."""
         rows = self.tables["printed"].rows if "printed" in self.tables else ()
         return {str(metric): number(step) for metric, step in rows}
 
     def once(self, read: Callable[[Parsed], T]) -> T:
-        """Return what `read` makes of this text, which is worked out the first time only."""
+        """Return what `read` makes of this text, which is worked out the first time only, or again after many other texts."""
         if self._once is None:  # of most texts nothing is kept
             self._once = {}
+            _read.append(self)
+            if len(_read) > _MOST_READ:
+                _read.popleft()._once = None
         kept = self._once
         if read not in kept:
             kept[read] = read(self)
         found: T = kept[read]
         return found
-
-    def let_go(self, *but: Callable[[Parsed], object]) -> None:
-        """Forget what `once` keeps, or all of it but what some functions made: of a hundred thousand texts it is more than the memory holds."""
-        kept = self._once or {}
-        self._once = {read: kept[read] for read in but if read in kept} or None
-
-    def let_go_tables(self) -> None:
-        """Forget what `once` keeps, and all tables that are held but the measurements: for who has taken its numbers and asks no more."""
-        self.let_go()
-        if not isinstance(self.tables, LazyTables):
-            self.tables = {"measurements": self.tables["measurements"]}
 
     def has(self, flag_id: str) -> bool:
         for flag in self.flags:  # noqa: SIM110 (asked dozens of times a run: a generator takes three times as long)

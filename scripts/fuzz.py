@@ -40,6 +40,8 @@ FOUND = ROOT / "tests" / "fuzz_inputs"
 MEMORY = 512 << 20  # of address space, beyond what Python and its libraries have when the first input comes
 CPU_S = 10.0
 PATIENCE_S = 900.0  # for an answer, however busy the machine is: 10 s of CPU time may take ten minutes
+READINGS = ("series", "reading", "measurement", "reading_table")
+WITHOUT_ROWID = ("output", "measurement", "reading_table")
 KINDS = ("experiment", "parse", "topology", "result", "command", "run")
 
 COMMANDS = (
@@ -150,14 +152,15 @@ def _changed_rows(data: bytes, order: random.Random, folder: Path) -> bytes:
     path.write_bytes(data)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         for _ in range(order.randrange(1, 4)):
-            table = order.choice(("session", "experiment", "point", "run", "run", "output", "parsed"))
+            table = order.choice(("session", "experiment", "point", "run", "run", "output", *READINGS))
             column = order.choice([row[1] for row in db.execute(f"PRAGMA table_info({table})")])
             (row, value) = order.choice(
                 db.execute(
-                    f"SELECT {'run_id' if table == 'output' else 'rowid'}, {column} FROM {table}"
+                    f"SELECT {'run_id' if table in WITHOUT_ROWID else 'rowid'}, {column} FROM {table}"
                 ).fetchall()
+                or [(0, 0)]
             )
-            key = "run_id" if table == "output" else "rowid"
+            key = "run_id" if table in WITHOUT_ROWID else "rowid"
             with contextlib.suppress(sqlite3.Error):  # a constraint: then it stays
                 db.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (_other(value, order), row))
     return path.read_bytes()

@@ -21,7 +21,7 @@ from typing import Any, Final
 from orchestrator.capture import cut as text_of
 from orchestrator.capture.intake import MACHINE, Captured, IntakeOptions, Left, in_words, of_tool, table_cells
 from orchestrator.model import UNRECORDED_HOST, Capture, Cell, Place, PlannedRun, RunRecord
-from orchestrator.store.cache import dump_parsed
+from orchestrator.store.readings import compact
 from orchestrator.store.result_file import (
     ResultFile,
     StoredCell,
@@ -60,7 +60,7 @@ class _Item:
     label: str  # the file, and which part of it
     tool: str
     packed: bytes
-    dumped: bytes
+    parsed: Parsed
     program: str
     version: str
     stand_in: bool
@@ -236,7 +236,7 @@ def _item(
         () if item.tables else text_of.command_of(item.tool, above, parsed)
     )
     return _Item(
-        file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
+        file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), parsed=compact(parsed, Path(item.name)),
         program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
         stand_in=parsed.has("stand_in"), argv=argv, options=_kept({**given, **options}), place=place, repeat=repeat,
         added=(*(("place",) if place else ()), *(("source",) if item.host else ()), *given), reading=reading,
@@ -409,7 +409,7 @@ def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Cell, in
     result.add_plan(session, experiment, stored, [])
     first = len(result.runs())
     result.add_captured(
-        (*_record(item, cell, repeat, session, now, first + i), zlib.decompress(item.packed), item.dumped)
+        (*_record(item, cell, repeat, session, now, first + i), zlib.decompress(item.packed), item.parsed)
         for i, (item, cell, repeat) in enumerate(cells)
     )
     result.end_session(session, now)

@@ -25,7 +25,7 @@ from orchestrator.machine.safe_files import open_file
 from orchestrator.store import limits
 from parsers.errors import PinsweepError, UserError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
 MAGIC = b"SQLite format 3\0"
 """What every SQLite database begins with."""
@@ -76,11 +76,31 @@ CREATE TABLE skipped (
     sweep TEXT NOT NULL, point TEXT NOT NULL, reason TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session,
     PRIMARY KEY (sweep, point)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE parsed (
-    run_id INTEGER PRIMARY KEY REFERENCES run, version INTEGER NOT NULL, zlib BLOB NOT NULL
-) STRICT;
 """
 
+READINGS = """
+CREATE TABLE series (
+    series INTEGER PRIMARY KEY, tool TEXT NOT NULL, metric TEXT NOT NULL,
+    statistic TEXT NOT NULL,                           -- "mean", "p99"; '': the tool gives one value
+    unit TEXT NOT NULL, direction TEXT NOT NULL,       -- what is better: higher, lower, neither
+    labels TEXT NOT NULL,                              -- JSON
+    UNIQUE (tool, metric, statistic, unit, direction, labels)
+) STRICT;
+CREATE TABLE reading (
+    run_id INTEGER PRIMARY KEY REFERENCES run, parser TEXT NOT NULL, version INTEGER NOT NULL,
+    facts TEXT NOT NULL, flags TEXT NOT NULL,                       -- JSON
+    columns TEXT NOT NULL,                             -- JSON: those of the parser's table of measurements
+    unreadable TEXT NOT NULL                           -- why the output cannot be read; '': it can
+) STRICT;
+CREATE TABLE measurement (
+    run_id INTEGER NOT NULL REFERENCES reading, position INTEGER NOT NULL, series INTEGER NOT NULL REFERENCES series,
+    value REAL NOT NULL, PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE reading_table (
+    run_id INTEGER NOT NULL REFERENCES reading, name TEXT NOT NULL, zlib BLOB NOT NULL, PRIMARY KEY (run_id, name)
+) STRICT, WITHOUT ROWID;
+"""
+"""What parsers read (`orchestrator.store.readings`), since schema 3."""
 
 SINCE_2 = {"point": "most_repeats", "run": "warm_up"}
 """Table → the column that files of schema 1 lack; in all their rows it would be 0."""
@@ -91,7 +111,7 @@ ALIAS = "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT N
 LONGEST_TEXT: Final = 16 << 20
 """Bytes of a text in a row: the largest that there is, an XML of hwloc, has some of them."""
 LONGEST_PARSED: Final = 96 << 20
-"""Bytes of what a parser returned of one run: a million numbers with their labels."""
+"""Characters of a further table that a parser returned of one run."""
 LONGEST_OUTPUT: Final = 256 << 20
 """Bytes of an output, as it was printed and as it is kept: pinsweep kept no more of any run."""
 
@@ -316,7 +336,7 @@ def unusable(path: Path, error: sqlite3.Error) -> PinsweepError:
 def create(database: sqlite3.Connection) -> None:
     """Make the tables, all of them or none."""
     ours = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
-    database.executescript(f"BEGIN; {SCHEMA} {ours} COMMIT;")
+    database.executescript(f"BEGIN; {SCHEMA} {READINGS} {ours} COMMIT;")
 
 
 def check_pages(path: Path, database: sqlite3.Connection) -> None:
@@ -354,7 +374,7 @@ Column = tuple[str, str, bool, int]
 def _columns() -> Mapping[str, frozenset[Column]]:
     """Return the columns of each table, as SCHEMA has them."""
     with closing(sqlite3.connect(":memory:")) as empty:
-        empty.executescript(f"{SCHEMA}; {ALIAS}")
+        empty.executescript(f"{SCHEMA} {READINGS} {ALIAS}")
         return _columns_of(
             empty, [name for (name,) in empty.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         )
@@ -391,7 +411,9 @@ def _check_schema(path: Path, database: sqlite3.Connection) -> None:
     there = _columns_of(database, found)
     for table, columns in wanted.items():
         if table not in found:
-            if table == "alias":  # files of before have none
+            if table == "alias" or (
+                version < 3 and f"CREATE TABLE {table} " in READINGS
+            ):  # files of before have none
                 continue
             raise Damaged(path, f"it has no table {table}")
         later = SINCE_2.get(table, "") if version < 2 else ""
@@ -486,10 +508,15 @@ def output_pieces(
 
 
 def bring_up(database: sqlite3.Connection) -> None:
-    """Give a file of schema 1 that is continued the columns of this one, in a transaction that the caller ends."""
+    """Give a file of an earlier schema that is continued the tables of this one, in a transaction that the caller ends."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version < 2:
-        database.execute("BEGIN")
-        for table, column in SINCE_2.items():
-            database.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
-        database.execute("PRAGMA user_version = 2")
+    if version == SCHEMA_VERSION:
+        return
+    database.execute("BEGIN")
+    for table, column in SINCE_2.items() if version < 2 else ():
+        database.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+    for statement in filter(str.strip, READINGS.split(";\n")):
+        database.execute(statement)
+    for cache in ("parsed", "kept_answer"):  # of earlier schemas
+        database.execute(f"DROP TABLE IF EXISTS {cache}")
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -9,14 +9,13 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
     output      stdout and stderr of a run, compressed, never rewritten
     skipped     cells that this machine could not host
     alias       cells that are others on this machine, under another name
-    parsed      cache of the parsed tables, per parser version; may be emptied at any time
+    reading     what its parser reads of a run's output, with its numbers in `measurement` and `series` (`readings`)
 
 `datasette` and `pandas.read_sql` open it as it is.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import functools
 import itertools
@@ -44,7 +43,7 @@ from orchestrator.model import (
     Tried,
     canonical_json,
 )
-from orchestrator.store import cache, claims, database, folders, limits, rows
+from orchestrator.store import claims, database, folders, limits, readings, rows
 from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
 from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
 from parsers import Parser, extensions, get_parser, parse_text, parser_names, reads_stderr, text_to_parse
@@ -56,8 +55,11 @@ T = TypeVar("T")
 _NEVER = Tried(attempts=0, status="")
 _GOOD = ("ok", "disturbed", "misplaced")
 
-_PARSED_AT_ONCE = 500  # rows of the cache in one commit; few enough that a sweep that runs waits for none
-_PARSED_BYTES_AT_ONCE = 4 << 20
+_READ = ("ok", "disturbed")
+"""Statuses of runs whose output is read."""
+
+_RUNS_AT_ONCE = 200
+"""Runs whose outputs are read in one transaction, when a file of an earlier schema or parser is continued."""
 
 
 class ResultFile:
@@ -75,8 +77,6 @@ class ResultFile:
         self._db = connection
         self._claim = claim  # None: it is only read
         self._tried: dict[tuple[str, int], Tried] | None = None
-        self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
-        self._unsaved_bytes = 0
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +88,6 @@ class ResultFile:
 
     def close(self) -> None:
         """Close it; one that was made and in which nothing was begun is removed again."""
-        self._save_parsed()
         claim, self._claim = self._claim, None
         unused = claim is not None and claim.made and self._is_unused()
         self._db.close()
@@ -161,9 +160,11 @@ class ResultFile:
         topology: str,
         programs: Mapping[str, Mapping[str, Any]],
     ) -> int:
-        """Record who runs where with what; return the session's number."""
+        """Record who runs where with what; return the session's number. A file of an earlier schema or parser is brought up before."""
         with self._transaction() as db:
             database.bring_up(db)
+        self._read_again()
+        with self._transaction() as db:
             cursor = db.execute(
                 "INSERT INTO session (started_utc, pinsweep_version, argv, seed, host, facts, topology, programs) VALUES (?,?,?,?,?,?,?,?)",
                 (
@@ -270,29 +271,32 @@ class ResultFile:
         outputs: Mapping[str, bytes],
         parsed: Parsed | None = None,
     ) -> int:
-        """Commit one ended run with its raw output; return its number. Either all of it is kept or nothing.
+        """Commit one ended run with its raw output and what that says; return its number. Either all of it is kept or nothing.
 
-        `parsed`: what its output says, if that is known; it goes into the cache later.
+        `parsed`: what its output says, if that is known.
         """
         self._tried = None
+        name, context = _how(record, run.cell)
+        found: Parsed | ParseError | None = None
+        if record.status in _READ and name in parser_names():
+            found = parsed or _attempt(lambda: parse_text(name, _text(run.cell, outputs), context))
         with self._transaction() as db:
             run_id = _insert_run(db, run, record, outputs)
-        if parsed is not None:
-            with contextlib.suppress(ParseError):  # more than is read: who reads it says so
-                self._remember(run_id, _how(record, run.cell)[0], cache.dump_parsed(parsed))
+            if found is not None:
+                readings.write(db, run_id, run.cell, name, found)
         return run_id
 
-    def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, bytes]]) -> int:
-        """Commit runs that were captured elsewhere, all in one: run, record, what it printed, `dump_parsed` of what that says.
+    def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, Parsed]]) -> int:
+        """Commit runs that were captured elsewhere, all in one: run, record, what it printed, what that says.
 
         Returns how many there were.
         """
         count = 0
         self._tried = None
         with self._transaction() as db:
-            for run, record, text, dumped in runs:
+            for run, record, text, parsed in runs:
                 run_id = _insert_run(db, run, record, {"stdout": text, "stderr": b""})
-                _insert_parsed(db, run_id, _how(record, run.cell)[0], dumped)
+                readings.write(db, run_id, run.cell, _how(record, run.cell)[0], parsed)
                 count += 1
         return count
 
@@ -384,11 +388,8 @@ class ResultFile:
             return ()
         return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
 
-    def runs(
-        self, shortened: Callable[[RunRecord], RunRecord] = lambda record: record
-    ) -> tuple[RunRecord, ...]:
-        """Return every run, attempts included, in the order in which they were started. `shortened`: takes each run as it was read,
-        returns what is held of it."""
+    def runs(self) -> tuple[RunRecord, ...]:
+        """Return every run, attempts included, in the order in which they were started."""
         lost = self._first(
             "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
             " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"
@@ -396,16 +397,7 @@ class ResultFile:
         if lost:
             raise database.Damaged(self.path, f"run {lost[0]} is of a {lost[1]} that is not there")
         columns = ", ".join(name for name in rows.RUN if name != "warm_up")
-        query = f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id"
-        return self._read(lambda row: shortened(rows.run(row)), query)
-
-    def rest(self, run_id: int) -> rows.Rest:
-        """Return the long columns of a run's row. Raises Damaged, also where there is no such run."""
-        found = self._first(f"SELECT {', '.join(rows.REST)} FROM run WHERE run_id = ?", run_id)
-        try:
-            return rows.rest(found or ("", "", ""), f"run {run_id}")
-        except rows.Strange as error:
-            raise database.Damaged(self.path, error) from error
+        return self._read(rows.run, f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id")
 
     def attempts(self) -> dict[tuple[str, int], Tried]:
         """Return (point_id, repeat) → what was tried so far; a file that only this process writes is asked once between its runs."""
@@ -454,34 +446,48 @@ class ResultFile:
         packed, size = row
         yield from database.output_pieces(self.path, f"run {run_id}, {stream}", packed, size, piece_bytes)
 
-    def parsed(self, record: RunRecord, cell: Cell, *, to_hold: bool = True) -> Parsed:
-        """Return what a run's output says, from the cache where it was read by the same parser version. `to_hold`: of several runs,
-        so that what they have in common is there once.
+    def parsed(self, record: RunRecord, cell: Cell) -> Parsed:
+        """Return what a run's output says. Raises ParseError if it cannot be read, Damaged."""
+        stored = self._stored(record.run_id).get(record.run_id)
+        found = self._current(record, cell, stored)
+        if isinstance(found, ParseError):
+            raise found
+        return found
 
-        Raises ParseError if it cannot be read. A file that is open for runs caches it.
-        """
+    def parsed_runs(
+        self, records: Iterable[RunRecord], cells: Mapping[str, Cell]
+    ) -> dict[int, Parsed | ParseError]:
+        """Return what the outputs of the runs with numbers say, or why they cannot be read. cells: those of the runs, by point_id."""
+        stored = self._stored()
+        return {
+            record.run_id: self._current(record, cells[record.point_id], stored.pop(record.run_id, None))
+            for record in records
+            if record.status in _READ
+        }
+
+    def _stored(self, run_id: int | None = None) -> dict[int, readings.Reading]:
+        (version,) = self._first("PRAGMA user_version")
+        if version < 3:
+            return {}
+        try:
+            with database.watched(self._db, self.stopped):
+                return readings.read(self._db, self.path, run_id)
+        except sqlite3.DatabaseError as error:
+            raise database.trouble(self.path, error) from error
+
+    def _current(self, record: RunRecord, cell: Cell, stored: readings.Reading | None) -> Parsed | ParseError:
+        """Return what is stored of a run if the present parser read it, else what that reads."""
         name, _ = _how(record, cell)
-        parser, damaged = self._parser(name, record), functools.partial(Damaged, self.path)
-        if record.run_id in self._unsaved:
-            self._save_parsed()
-        of = "WHERE run_id = ? AND version = ?"
-        row = self._first(f"SELECT zlib FROM parsed {of}", record.run_id, cache.FORM + parser.VERSION)
-        if row is not None:
-            name = f"run {record.run_id}, parsed"
-            if type(row[0]) is not bytes:
-                raise database.Damaged(self.path, f"{name} is not what a parser returns")
-            try:
-                return cache.load_parsed(row[0], name, damaged)
-            except rows.Strange as error:
-                raise damaged(error) from error
-        parsed = self.parsed_anew(record, cell)
-        dumped = cache.dump_parsed(parsed)
-        if self._claim is not None:
-            self._remember(record.run_id, name, dumped)
-        return cache.load_parsed(dumped, name, damaged) if to_hold else parsed
+        if (
+            stored
+            and name in parser_names()
+            and (stored.parser, stored.version) == (name, get_parser(name).VERSION)
+        ):
+            return stored.parsed
+        return _attempt(lambda: readings.compact(self.parsed_anew(record, cell), self.path))
 
     def parsed_anew(self, record: RunRecord, cell: Cell) -> Parsed:
-        """Return what a run's output says, whatever is cached of it. Raises ParseError if it cannot be read."""
+        """Return what a run's output says, whatever is stored of it. Raises ParseError if it cannot be read."""
         name, context = _how(record, cell)
         self._parser(name, record)
         logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
@@ -489,6 +495,36 @@ class ResultFile:
         streams = (self._to_parse(record.run_id, of) if read else b"" for of, read in there.items())
         text = text_to_parse(cell.tool, *streams)
         return parse_text(name, text, context)
+
+    def _read_again(self) -> None:
+        """Store what the outputs say of runs of which an older pinsweep stored nothing, or what an older parser read."""
+        parsers = self._rows("SELECT DISTINCT parser, version FROM reading")
+        older = [
+            (name, version)
+            for name, version in parsers
+            if name in parser_names() and version != get_parser(name).VERSION
+        ]
+        stale = ",".join(["(NULL, NULL)", *("(?, ?)" for _ in older)])
+        query = (
+            "SELECT run_id FROM run LEFT JOIN reading USING (run_id) WHERE status IN (?, ?)"
+            f" AND (parser IS NULL OR (parser, version) IN (VALUES {stale}))"
+        )
+        lacking = {run_id for (run_id,) in self._rows(query, *_READ, *itertools.chain(*older))}
+        if not lacking:
+            return
+        cells = {stored.cell.point_id: stored.cell for stored in self.cells()}
+        records = [
+            record
+            for record in self.runs()
+            if record.run_id in lacking and _how(record, cells[record.point_id])[0] in parser_names()
+        ]
+        for begin in range(0, len(records), _RUNS_AT_ONCE):
+            with self._transaction() as db:
+                for record in records[begin : begin + _RUNS_AT_ONCE]:
+                    cell = cells[record.point_id]
+                    found = self._current(record, cell, None)
+                    readings.remove(db, record.run_id)
+                    readings.write(db, record.run_id, cell, _how(record, cell)[0], found)
 
     def _parser(self, name: str, record: RunRecord) -> Parser:
         """Return what reads a run's output. Raises ParseError where nothing here does: its extension is not installed."""
@@ -513,34 +549,19 @@ class ResultFile:
         (count,) = self._first("SELECT count(*) FROM run")
         return int(count)
 
-    def uncached(self) -> int:
-        """Return how many runs with numbers would have to be parsed to be read."""
-        versions = self._rows(
-            "SELECT tool, version, count(*) FROM run JOIN point USING (point_id) LEFT JOIN parsed USING (run_id)"
-            " WHERE status IN ('ok', 'disturbed') GROUP BY tool, version"
-        )
-        return sum(
-            count
-            for tool, version, count in versions
-            if tool not in parser_names() or version != cache.FORM + get_parser(tool).VERSION
-        )
 
-    def _remember(self, run_id: int, parser: str, dumped: bytes) -> None:
-        self._unsaved[run_id] = parser, dumped
-        self._unsaved_bytes += len(dumped)
-        if len(self._unsaved) >= _PARSED_AT_ONCE or self._unsaved_bytes >= _PARSED_BYTES_AT_ONCE:
-            self._save_parsed()
+def _attempt(read: Callable[[], Parsed]) -> Parsed | ParseError:
+    """Return what is read, or why it cannot be."""
+    try:
+        return read()
+    except ParseError as error:
+        return error
+    except UserError as error:  # the metrics of its cell are wrong
+        return ParseError(error.place, error.cause, error.hint)
 
-    def _save_parsed(self) -> None:
-        """Write what was parsed into the cache: a commit a run would cost more than the parsing."""
-        try:
-            with self._db:
-                for run_id, (parser, dumped) in self._unsaved.items():
-                    _insert_parsed(self._db, run_id, parser, dumped)
-        except sqlite3.Error:
-            pass  # the disk is full: a cache may be missing
-        self._unsaved.clear()
-        self._unsaved_bytes = 0
+
+def _text(cell: Cell, outputs: Mapping[str, bytes]) -> str:
+    return text_to_parse(cell.tool, *(outputs.get(stream, b"") for stream in ("stdout", "stderr", "logs")))
 
 
 def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:
@@ -581,15 +602,6 @@ def _insert_run(
             [(run_id, stream, len(data), zlib.compress(data, 6)) for stream, data in outputs.items()],
         )
     return run_id
-
-
-def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, dumped: bytes) -> None:
-    if len(dumped) > database.LONGEST_TEXT // 2:  # a cache: the text is read again
-        return
-    db.execute(
-        "INSERT OR REPLACE INTO parsed (run_id, version, zlib) VALUES (?,?,?)",
-        (run_id, cache.FORM + get_parser(parser).VERSION, dumped),
-    )
 
 
 def open_result(path: Path, *, known: bool = False) -> ResultFile:

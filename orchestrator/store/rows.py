@@ -390,22 +390,6 @@ def alias(row: Sequence[Any]) -> Alias:
     return Alias(sweep=_word(row[0], "an alias, sweep"), cell=_shaped(row[1], "an alias, point", _FLAT), of=_shaped(row[2], "an alias, of", _FLAT))  # fmt: skip
 
 
-REST: Final = ("seen", "usage", "counters")
-"""The long columns of a run, which few readers want."""
-
-Rest = tuple[Mapping[str, Any] | None, Mapping[str, float], Mapping[str, Any]]
-"""What they hold."""
-
-
-def rest(row: Sequence[Any], name: str) -> Rest:
-    """Return the long columns of a run that pinsweep started."""
-    return (
-        None if row[0] in _UNSEEN else _packed(row[0], f"{name}, seen", _OBJECT),
-        _packed(row[1], f"{name}, usage", {"*": _NUMBER}),
-        _packed(row[2], f"{name}, counters", _COUNTERS),
-    )
-
-
 _UNSEEN: Final = (None, "", "null")
 _STATUSES: Final[Mapping[str, Status]] = {status: status for status in get_args(Status)}
 """The text of a row is one of its own: of a hundred thousand, so many."""
@@ -423,7 +407,6 @@ def run(row: Sequence[Any]) -> RunRecord:
     captured = found is not None and "file" in found
     capture = Capture(**{"reading": {}, **_shaped(row[9], f"{name}, seen", _CAPTURE)}) if captured else None
     seen = None if captured or found is None else Packed(row[9])
-    _, usage, counters = rest((None, row[16], row[18]), name)
     try:
         argv, env = _command(row[6]), _environment(row[7])
     except Strange as error:
@@ -434,6 +417,6 @@ def run(row: Sequence[Any]) -> RunRecord:
         seen=seen, capture=capture,
         program=sys.intern(_word(row[10], f"{name}, program")), order_index=row[11],
         started_utc=_moment(row[12], f"{name}, started_utc"), wall_s=row[13], exit_code=row[14], signal=row[15],
-        usage=usage, session=row[17], counters=counters,
+        usage=_packed(row[16], f"{name}, usage", {"*": _NUMBER}), session=row[17], counters=_packed(row[18], f"{name}, counters", _COUNTERS),
         warm_up=bool(row[19]),
     )  # fmt: skip

@@ -161,7 +161,6 @@ def command(
     loaded = load(paths, watched=progress.files, unreadable=unreadable)
     with progress.doing("judging the hosts"):
         report = judged(loaded, wanted=wanted, unreadable=unreadable)
-    loaded.let_go()  # text and page are made of the verdicts
     before = _before(paths, judged)
     report = _with_site(report, due, places)
     sweep = swept.sweep_of(results)

@@ -11,7 +11,6 @@ from parsers.measurement import whole
 from parsers.units import size_bytes
 from reports.charts import curve_rows, facets
 from reports.draw import vega
-from reports.numbers import let_go
 from reports.numbers.fio import (
     WORDS,
     asked,
@@ -96,7 +95,7 @@ def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
     def of_each(told: Callable[[Run, str], T]) -> list[T]:
         return list(map(functools.cache(told), alike, direction))
 
-    found = found.assign(
+    return found.assign(
         iodepth=pd.array(of_each(depth_of), dtype="Int64"), processes=alike.map(functools.cache(job_count)).astype("Int64"), size=of_each(_size),
         kind=of_each(_kind), verify=pd.array(of_each(is_verify), dtype="bool"),
         cpu=run.map(cpu_per_io).astype(float), asked=alike.map(functools.cache(asked)).astype(float), in_flight=run.map(in_flight).astype(float),
@@ -104,10 +103,6 @@ def _read(runs: Sequence[Run], alone: Container[Run]) -> pd.DataFrame:
         disks=run.map({one: frozenset(disk.name for disk in disks(one)) for one in run}),
         busy=run.map({one: utilisation(one) if one in alone else None for one in run}).astype(float),
     )  # fmt: skip
-    if len(runs) == _AT_ONCE:
-        for cell in group_by(runs, lambda one: (one.where, one.record.point_id)).values():
-            let_go(cell)
-    return found
 
 
 def _options_of(run: Run) -> object:

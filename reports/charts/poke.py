@@ -15,7 +15,7 @@ from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
 from reports.draw import vega
 from reports.draw.figure import MOST_ROWS, Figure, Key, Table, row_of
-from reports.numbers import Buckets, Number, Part, formulas, let_go, scatter
+from reports.numbers import Buckets, Number, Part, formulas, scatter
 from reports.numbers.clock import step as values_apart
 from reports.numbers.formulas import Sampled
 from reports.numbers.poke import histograms, latencies, sampled, step_of, totals, turns_of
@@ -93,8 +93,6 @@ def _read(runs: Sequence[Run]) -> _Read:
                 timers.append(time)
             if told := list(totals(run)):
                 sums[run] = told
-        if len(runs) > _MANY:
-            let_go(repeats)
     named = [(_name(run, d.target, d.op, turns, len(blocks.get(d.target, ())) > 1), d.runs[0]) for d, run, turns in found]  # fmt: skip
     return _Read(
         distributions=[replace(d, name=name) for name, (d, *_) in zip(facets.names_apart(named), found, strict=True)],
@@ -106,9 +104,6 @@ def _read(runs: Sequence[Run]) -> _Read:
 
 _HANDFUL = 10
 """Samples of all repeats together; of so few there is no distribution beside their total."""
-
-_MANY = 1000
-"""Runs; of more, what was read of them is let go."""
 
 
 def _distributions(repeats: Sequence[Run], *, shown: bool) -> Iterator[tuple[Distribution, Run, int | None]]:

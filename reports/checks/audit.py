@@ -82,22 +82,9 @@ def audit(results: Results) -> tuple[Finding, ...]:
         texts={cell: own.pop() for cell, own in texts.items() if len(own) == 1},
     )
     found: list[Finding] = []
-    for tool, own in itertools.groupby(checks(), key=lambda check: check.tool):
-        for check in own:
-            found += _findings(check, list(check.find(results)), repeats, names)
-            if (
-                not tool and results.large
-            ):  # of many runs: the next check reads again what it asks, from what is kept of them
-                _let_go(results, results.tools)
-        if results.large:
-            _let_go(results, (tool,))
+    for check in checks():
+        found += _findings(check, list(check.find(results)), repeats, names)
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
-
-
-def _let_go(results: Results, tools: Iterable[str]) -> None:
-    for run in itertools.chain.from_iterable(map(results.good, tools)):
-        if run.parsed:
-            run.parsed.let_go()
 
 
 def _sweep(run: Run) -> CellKey:

@@ -272,9 +272,6 @@ def clock(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
         for runs in by_cell(results.good(tool)).values():
             yield from _coarse(runs)
-            for run in runs if results.large else ():  # the rows of a hundred thousand runs are 250 MB
-                if run.parsed:
-                    run.parsed.let_go()
         for run in () if has_part(tool, "clock") else results.good(tool):
             for whose, mean, deviation in wide(run):
                 yield Fault(level="info", run=run, own=True, text=f"{braced(whose)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")), todo=QUOTE_THE_TAIL)  # fmt: skip

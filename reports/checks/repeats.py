@@ -74,9 +74,6 @@ def far_apart(results: Results) -> Iterator[Fault]:
         own = list(_standing_apart(runs))
         yield from own
         yield from _others_apart(runs, {of for fault in own for of in (fault.metric, *fault.also)})
-        for run in runs if results.large else ():  # as of G6
-            if run.parsed:
-                run.parsed.let_go()
 
 
 def _standing_apart(runs: Sequence[Run]) -> Iterator[Fault]:

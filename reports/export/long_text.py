@@ -192,7 +192,7 @@ class _Part:
                 metric,
                 unit,
             ]
-            for metric, unit, labels in heads.labelled()
+            for metric, unit, labels in heads.series
         ]
 
 

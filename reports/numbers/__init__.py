@@ -246,20 +246,13 @@ def mixed(run: Run) -> bool:
     return run.parsed is not None and hasattr(module, "mixed") and bool(run.parsed.once(module.mixed))
 
 
-_MANY = 1000
-"""Runs from which on what was read of a run for its one number is let go."""
-
-
 def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[str, float]]]]:
     """Return the `leader` of each cell and the `leaders` of its runs, in one look at them; of cells whose I/Os or files have different
     sizes the bandwidths (`moved`): of small blocks the IOPS are always more, and less is always written sooner."""
-    many = sum(map(len, cells)) > _MANY
     told, moves = [], []
     for own in cells:
         told.append((leader(own), leaders(own[0].tool, *(run.parsed for run in own))))
         moves.append(bytes_moved(own))
-        if many:
-            let_go(own)
     bandwidths = _of_sizes(moves)
     if bandwidths is None:
         return told
@@ -267,23 +260,6 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
         (one._replace(words=f"{one.whose} bandwidth".strip(), better="higher", unit="B/s", name=None), [("B/s", v) for v in own])
         for (one, _), own in zip(told, bandwidths, strict=True)
     ]  # fmt: skip
-
-
-def let_go(cell: Sequence[Run]) -> None:
-    """Forget what was read of the repeats of a cell but what stands for them, which is worked out before: of very many runs it is asked for
-    later, and they would be read again."""
-    leader(cell)
-    for run in cell:
-        if run.parsed is not None:
-            module = _module(run.tool)
-            standing = [
-                getattr(module, name)
-                for name in ("rates", "times_of", "resolved", "mixed")
-                if hasattr(module, name)
-            ]
-            for read in standing:
-                run.parsed.once(read)
-            run.parsed.let_go(*standing, _LeaderOf(tuple(cell)))
 
 
 def moved(cells: Sequence[Sequence[Run]]) -> list[list[float]] | None:

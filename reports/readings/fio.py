@@ -128,7 +128,7 @@ def _values(parsed: Parsed) -> tuple[_Names, dict[tuple[_Entry, Scalar], _Values
 @functools.lru_cache(maxsize=64)
 def _places_of(heads: Heads) -> tuple[_Names, _Places]:
     """Return the same for all texts that print the same table with other numbers."""
-    return _places((metric, labels) for metric, _, labels in heads.labelled())
+    return _places((metric, labels) for metric, _, labels in heads.series)
 
 
 def _places(rows: Iterable[tuple[str, Mapping[str, Scalar]]]) -> tuple[_Names, _Places]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from reports.compare.section import Delta
 from reports.page.html import html
 from reports.page.model import Block, Page
 from reports.report import all_runs, build
-from reports.results import apart
 from reports.results.load import Watched, load, printed
 from reports.results.model import Run
 from reports.results.write import write_whole
@@ -37,18 +35,11 @@ def render_report(
     Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
     templates, and where vl-convert is not installed.
     """
-    paths = list(paths)
-
-    def built(watched: Watched = iter) -> Page:
-        results = load(paths, watched=watched)
-        results = results.only(wanted) if wanted else results
-        texts = printed(results, all_runs.with_output(results), all_runs.EXCERPT)
-        return _without_runs(build.build(results, comparison, texts))
-
-    large = comparison is None and apart.are_large(paths)
-    page = apart.apart(built) if large else built(watched)
-    if large:
-        deque(watched([(path, path.name) for path in paths]), maxlen=0)  # read by now
+    results = load(paths, watched=watched)
+    results = results.only(wanted) if wanted else results
+    texts = printed(results, all_runs.with_output(results), all_runs.EXCERPT)
+    page = _without_runs(build.build(results, comparison, texts))
+    del results, texts  # drawing takes memory, too
     write_whole(out, html(page, static=static, template=template))
     return out
 

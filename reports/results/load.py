@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
-from orchestrator.store import in_short
 from orchestrator.store.limits import memory_error
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -35,13 +34,6 @@ CAPTURED = 200_000
 tables (the commands above them) is looked at by the checks."""
 
 
-MOST_NAMED: Final = 20_000_000
-"""Different options of the cells of a file, times its runs: what varies is looked for name by name in all of them. 100 000 runs of fio
-have 40 options."""
-MOST_COMPARED: Final = 50_000_000
-"""Different axes of the cells of a file, times the options of all its runs: what else a run has in common with others is looked at axis
-by axis."""
-
 _WHOLE: Final = 1 << 20
 """Bytes of an output that are read as one text, to show some of it."""
 
@@ -54,7 +46,6 @@ class _File:
     """What one result file holds."""
 
     name: str
-    large: bool  # its runs were read in short
     host: str  # of its last session
     machines: list[Machine]
     experiments: dict[str, StoredExperiment]
@@ -116,7 +107,6 @@ def load(
         unasked=sum(file.unasked for file in files),
         cells=sum(file.known for file in files),
         planned=sum(file.planned for file in files),
-        large=any(file.large for file in files),
         paths=dict(zip(names, listed, strict=True)),
         levels=levels,
         _order=order,
@@ -162,9 +152,8 @@ def _read(path: Path, name: str) -> _File:
         sessions = {session.session: session for session in result.sessions()}
         by_id = {stored.cell.point_id: stored for stored in result.cells()}
         superseded = result.superseded()
-        texts = _Texts(result)
-        every = texts.runs()
-        _refuse_many(path, [stored for key, stored in by_id.items() if key not in superseded], len(every))
+        every = result.runs()
+        parsed = result.parsed_runs(every, {key: stored.cell for key, stored in by_id.items()})
         slots = {
             (key, repeat): stored
             for key, stored in by_id.items()
@@ -180,7 +169,14 @@ def _read(path: Path, name: str) -> _File:
         runs: list[Run] = []
         warm_ups: list[Run] = []
         for record in every:
-            run = _run(texts, name, sessions[record.session], by_id[record.point_id], record)
+            run = _run(
+                result,
+                name,
+                sessions[record.session],
+                by_id[record.point_id],
+                record,
+                parsed.get(record.run_id),
+            )
             (warm_ups if record.warm_up else runs).append(run)
             if not record.warm_up and (run.parsed is not None or record.status in LEFT_OUT):
                 slots.pop((record.point_id, record.repeat), None)
@@ -189,7 +185,6 @@ def _read(path: Path, name: str) -> _File:
         merged, aliases = cells.merged(runs, by_id)
         return _File(
             name=name,
-            large=texts.in_short is not None,
             host=next((s.host for s in reversed(sessions.values())), path.stem),
             machines=[Machine(file=name, session=session) for session in sessions.values()],
             experiments={e.sha256: e for e in result.experiments()},
@@ -211,56 +206,15 @@ def _read(path: Path, name: str) -> _File:
         )
 
 
-def _refuse_many(path: Path, cells: Sequence[StoredCell], runs: int) -> None:
-    """Refuse a file whose cells have more options than are looked through. Raises UserError."""
-    each = max(runs / max(1, len(cells)), 1)  # runs of a cell
-    options = sum(len(stored.cell.options) for stored in cells)
-    axes = {name for stored in cells for name in stored.cell.axes}
-    named = len(axes.union(*(stored.cell.options for stored in cells)))
-    if named * len(cells) * each > MOST_NAMED or len(axes) * options * each > MOST_COMPARED:
-        what = f"its {len(cells):,} cells have {named:,} different options, too many to be compared with each other"
-        raise UserError(str(path), what, "name a file of fewer cells")
-
-
-class _Texts:
-    """What the texts of a file say. With many runs in the cache their tables are read when somebody asks (`in_short`)."""
-
-    def __init__(self, result: ResultFile) -> None:
-        self.result = result
-        # a text that is not in the cache would be parsed again for each table
-        large = result.runs_there() >= in_short.MANY > result.uncached()
-        self.in_short = in_short.Told(result.path) if large else None
-
-    def runs(self) -> tuple[RunRecord, ...]:
-        """Return every run; in a large file without the long columns of its row, which are read when somebody asks."""
-        return self.result.runs(self.in_short.shortened) if self.in_short else self.result.runs()
-
-    def parsed(self, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
-        """Return what a run's text says, or why it cannot be read."""
-        lazy = self.in_short if not record.capture else None  # more is asked of captured texts
-        found = _parsed(self.result, record, cell, to_hold=lazy is None)
-        if lazy is None:
-            return found
-        lazy.add(record, *found)
-        return lazy.parsed(record, cell)
-
-
-def _parsed(result: ResultFile, record: RunRecord, cell: Cell, *, to_hold: bool) -> tuple[Parsed | None, str]:
-    if record.status in ("ok", "disturbed"):
-        try:
-            return result.parsed(record, cell, to_hold=to_hold), ""
-        except (ParseError, UserError) as error:  # UserError: a tool that this pinsweep has no parser for
-            return None, error.cause if record.status == "ok" else ""
-    return None, ""
-
-
-def _run(texts: _Texts, file: str, session: Session, stored: StoredCell, record: RunRecord) -> Run:
+def _run(
+    result: ResultFile, file: str, session: Session, stored: StoredCell, record: RunRecord, found: Parsed | ParseError | None
+) -> Run:  # fmt: skip
     """Return a run with what its parser reads, or why it reads nothing."""
-    parsed, unreadable = texts.parsed(record, stored.cell)
     stdout, stderr = (
-        _text(texts.result, record, stream, CAPTURED) if record.capture else ""
-        for stream in ("stdout", "stderr")
+        _text(result, record, stream, CAPTURED) if record.capture else "" for stream in ("stdout", "stderr")
     )
+    parsed = found if isinstance(found, Parsed) else None
+    unreadable = found.cause if isinstance(found, ParseError) and record.status == "ok" else ""
     return Run(
         file=file, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,
         parsed=parsed if record.status == "ok" else None, aside=parsed if record.status == "disturbed" else None, unreadable=unreadable, stdout=stdout, stderr=stderr, most_repeats=stored.most_repeats,

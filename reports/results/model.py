@@ -311,7 +311,6 @@ class Results:
     unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
     cells: int = 0  # of a plan, these among them
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
-    large: bool = False  # tables of runs are read when they are asked for
     levels: Levels = field(default_factory=Levels)  # the order of those of each axis
     _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
@@ -355,13 +354,6 @@ class Results:
         """Return runs by their sweeps, these in the order in which they were first planned, whatever order they ran in."""
         found = group_by(runs, lambda run: run.cell.sweep)
         return dict(sorted(found.items(), key=lambda of: int(self._order(of[1][0])[1])))
-
-    def let_go(self) -> None:
-        """Forget the tables of the texts but their measurements, and what was worked out of them: of a thousand hosts that is 300 MB. For who
-        has taken the numbers and asks no more."""
-        for run in self.runs:
-            if run.parsed is not None:
-                run.parsed.let_go_tables()
 
     def good(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count, one per cell and repeat."""

@@ -1,6 +1,6 @@
 """What a result file holds that no run of pinsweep's puts there, looked for where something could not be made of it. I/O.
 
-`orchestrator.store.rows` takes what may have been written; here it is asked whether it was: whether what is cached is what the text
+`orchestrator.store.rows` takes what may have been written; here it is asked whether it was: whether what is stored is what the text
 says, and whether the numbers and options are some that a tool has. That takes as long as reading all texts anew.
 """
 
@@ -69,7 +69,7 @@ def _of_run(file: ResultFile, record: RunRecord, cell: Cell) -> Iterator[str]:
     except (ParseError, UserError):
         kept = None
     if kept is not None and (said is None or not _is_same(kept, said)):
-        yield "parsed is not what its text says"
+        yield "its reading is not what its text says"
     if said is not None:
         yield from _of_numbers(said, signed=cell.tool == "command")
 
@@ -78,7 +78,7 @@ def _is_same(a: Parsed, b: Parsed) -> bool:
     return (
         {**a.facts} == {**b.facts}
         and a.flags == b.flags
-        and [*a.tables] == [*b.tables]
+        and {*a.tables} == {*b.tables}
         and all(
             table.columns == b.tables[name].columns and table.rows == b.tables[name].rows
             for name, table in a.tables.items()

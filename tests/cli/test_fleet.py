@@ -51,7 +51,7 @@ def hosts(one: Path, tmp_path: Path) -> Callable[..., None]:
         shutil.copy(one, path)
         with sqlite3.connect(path) as db:
             db.execute("UPDATE session SET host = ?, started_utc = ?", (host, f"2026-03-{day:02}T03:00:00+00:00"))  # fmt: skip
-            db.execute("DELETE FROM parsed")
+            db.execute("UPDATE reading SET version = 0")
             for (run_id,) in db.execute("SELECT run_id FROM run").fetchall():
                 text = f"rate {rate * (1 + chance.gauss(0, 0.004)):.3f} MB/s\n".encode()
                 db.execute("UPDATE output SET zlib = ?, size_bytes = ? WHERE run_id = ? AND stream = 'stdout'", (zlib.compress(text), len(text), run_id))  # fmt: skip

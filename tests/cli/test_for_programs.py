@@ -86,7 +86,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, starter: Cli) -> Path:
 def _renamed(path: Path, host: str, day: int, *, slow: bool) -> None:
     with sqlite3.connect(path) as db:
         db.execute("UPDATE session SET host = ?, started_utc = ?", (host, f"2026-03-{day:02}T03:00:00+00:00"))
-        db.execute("DELETE FROM parsed")
+        db.execute("UPDATE reading SET version = 0")
         for (run,) in db.execute("SELECT run_id FROM run").fetchall():
             text = f"rate {100 * (1 + run % 3 / 1000) * (0.8 if slow else 1):.3f} MB/s\n".encode()
             changed = (zlib.compress(text), len(text), run)

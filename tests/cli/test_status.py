@@ -77,7 +77,8 @@ def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
     sweep.result("n11").symlink_to("n11.db")  # cannot be read, not even by root
     with sqlite3.connect(sweep.result("n12")) as db:  # gathered half-way
         db.execute("DELETE FROM output WHERE run_id = 2")
-        db.execute("DELETE FROM parsed WHERE run_id = 2")
+        for table in ("measurement", "reading_table", "reading"):
+            db.execute(f"DELETE FROM {table} WHERE run_id = 2")
         db.execute("DELETE FROM run WHERE run_id = 2")
         db.execute("UPDATE session SET ended_utc = NULL")
     sweep.result("n13").unlink()  # and of n14 there was nothing ever

@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import os
+import sqlite3
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from orchestrator.store import cache
+from orchestrator.model import Cell
+from orchestrator.store import database, readings
 from parsers import get_parser, guess_parser
 from parsers.measurement import Table
 from parsers.text import decode
@@ -50,7 +53,14 @@ def test_a_captured_output_gives_the_same_rows_as_ever(case: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_what_is_kept_of_a_text_is_what_was_read(case: Path) -> None:
-    parsed = get_parser(case.parent.name).parse(decode(case.with_suffix(".out").read_bytes()), {})
+def test_what_is_stored_of_a_text_is_what_was_read(case: Path, tmp_path: Path) -> None:
+    tool = case.parent.name
+    parsed = get_parser(tool).parse(decode(case.with_suffix(".out").read_bytes()), {})
+    with closing(sqlite3.connect(":memory:")) as db:
+        database.create(db)
+        readings.write(db, 1, Cell(sweep="s", tool=tool, options={}), tool, parsed)
+        db.commit()
+        stored = readings.read(db, tmp_path)
 
-    assert cache.load_parsed(cache.dump_parsed(parsed), "", ValueError) == parsed
+    assert stored == {1: (tool, get_parser(tool).VERSION, parsed)}
+    assert readings.compact(parsed, tmp_path) == parsed

@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.store import cache
+from orchestrator.store import readings
 from parsers import command, get_parser, guess_parser
 from parsers.errors import ParseError, UserError
 from parsers.measurement import Counted
@@ -267,8 +268,7 @@ def test_what_many_numbers_say_is_kept_as_numbers_and_read_back() -> None:
     text = "\n".join(f"{value / 4:.2f}" for value in range(2000))
 
     parsed = command.parse(text, {"metrics": {"n": {"regex": "(.+)", "unit": "us"}}})
-    dumped = cache.dump_parsed(parsed)
-    again = cache.load_parsed(dumped, "run 1", ValueError)
+    again = readings.compact(parsed, Path("r.db"))
 
     assert [type(found.measurements.rows) for found in (parsed, again)] == [Counted, Counted]
     assert again == parsed

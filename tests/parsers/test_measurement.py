@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,12 @@ from parsers import measurement
 from parsers.errors import ParseError
 from parsers.measurement import (
     Blocks,
-    Counted,
     Heads,
     Metric,
     Numbered,
     Parsed,
     Scalar,
+    Series,
     Table,
     measurements,
     numbers,
@@ -75,15 +76,33 @@ def test_measurements_are_given_one_after_the_other() -> None:
     assert next(Parsed(tables={"measurements": table}).measured()) == ("time", "ns", 2.0, {"size": 1})
 
 
-def test_a_text_weighs_what_is_held_of_it() -> None:
-    def weight(rows: Sequence[tuple[Scalar, ...]]) -> int:
-        table = Table(columns=("index", "metric", "unit", "value"), rows=rows)
-        return Parsed(tables={"measurements": table}, facts={"version": "1"}).weight
+def test_numbers_that_share_their_heads_are_the_rows_that_they_stand_for() -> None:
+    columns = ("size", "op", "metric", "unit", "value")
+    rows = ((1, "get", "time", "ns", 2.0), (2, None, "time", "ns", 3.0))
+    heads = Heads(
+        columns, (Series("time", "ns", {"size": 1, "op": "get"}), Series("time", "ns", {"size": 2}))
+    )
+    shared, plain = (Table(columns=columns, rows=own) for own in (Numbered(heads, [2.0, 3.0]), rows))
 
-    heads = Heads(("index", "metric", "unit", "value"), ((0, "time", "ns"),) * 64)
-    assert weight(((0, "time", "ns", 2.0),) * 64) == 65
-    assert weight(Numbered(heads, [2.0] * 64)) == 17
-    assert weight(Counted([("time", "ns", [2.0] * 64)])) == 3
+    assert shared == plain
+    assert shared.rows[1] == rows[1]
+    assert [*Parsed(tables={"measurements": shared}).measured()] == [
+        *Parsed(tables={"measurements": plain}).measured()
+    ]
+
+
+def test_what_is_worked_out_of_a_text_is_held_until_many_others_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(measurement, "_MOST_READ", 2)
+    monkeypatch.setattr(measurement, "_read", deque())
+    read: list[Parsed] = []
+    texts = [Parsed(tables={}) for _ in range(3)]
+
+    for parsed in (texts[0], texts[0], texts[1], texts[1], texts[2], texts[0]):
+        parsed.once(read.append)
+
+    assert [texts.index(parsed) for parsed in read] == [0, 0, 0, 0] or len(read) == 4
 
 
 def test_the_numbers_of_a_column_are_those_of_its_cells() -> None:

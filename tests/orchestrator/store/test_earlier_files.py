@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store.database import SCHEMA_VERSION
-from orchestrator.store.result_file import create_result, open_result
+from orchestrator.store.result_file import ResultFile, create_result, open_result
+from parsers.errors import ParseError
+from parsers.measurement import Parsed
 from tests.conftest import Cli
 
 KEPT = sorted((Path(__file__).parents[2] / "fixtures" / "result_files").glob("*.db.gz"))
@@ -26,6 +28,10 @@ def layout(path: Path) -> tuple[int, frozenset[tuple[str, str]]]:
             " UNION SELECT 'index', name FROM sqlite_master WHERE type = 'index'"
         )
         return int(version), frozenset((table, column) for table, column in columns)
+
+
+def numbers(file: ResultFile) -> dict[int, Parsed | ParseError]:
+    return file.parsed_runs(file.runs(), {stored.cell.point_id: stored.cell for stored in file.cells()})
 
 
 @pytest.fixture(params=KEPT, ids=NAMES)
@@ -56,6 +62,7 @@ def test_it_is_continued_with_all_that_it_holds(earlier: Path) -> None:
     with open_result(earlier) as file:
         before = [(file.runs(), file.cells(), file.sessions(), file.aliases())]
         outputs = [file.output(run.run_id) for run in file.runs()]
+        says = numbers(file)
     with create_result(earlier) as file:
         after = [(file.runs(), file.cells(), file.sessions(), file.aliases())]
         assert [file.output(run.run_id) for run in file.runs()] == outputs
@@ -63,7 +70,14 @@ def test_it_is_continued_with_all_that_it_holds(earlier: Path) -> None:
         file.begin_session(
             started_utc="2026-01-01T00:00:00+00:00", version="0", argv=[], seed=1, host="h", facts={}, topology="", programs={}
         )  # fmt: skip
+    with open_result(earlier) as file:
+        assert numbers(file) == says
+    with closing(sqlite3.connect(earlier)) as db:
+        stored = db.execute(
+            "SELECT value FROM measurement JOIN run USING (run_id) WHERE status = 'ok' AND NOT warm_up ORDER BY value"
+        ).fetchall()
 
+    assert stored == [(1.5e6,), (1.5e6,), (2.5e6,), (2.5e6,)]
     assert after == before
     assert before_run == layout_before
     assert layout(earlier)[0] == SCHEMA_VERSION

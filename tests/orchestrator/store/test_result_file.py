@@ -28,8 +28,8 @@ from orchestrator.store.result_file import (
     open_result,
 )
 from parsers import command
-from parsers.errors import PinsweepError, UserError
-from parsers.measurement import Parsed
+from parsers.errors import ParseError, PinsweepError, UserError
+from parsers.measurement import Parsed, Table
 
 METRICS = {"reply": {"regex": "reply ([0-9.]+)", "unit": "ms", "better": "lower"}}
 POINT = Cell(
@@ -146,51 +146,63 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         assert result.output(run_id, "stderr") == b"\xff\x00"
 
 
-def test_figures_are_parsed_on_read_and_cached_by_parser_version(
+def stored(path: Path) -> list[tuple[object, ...]]:
+    """Return what a file stores of each number."""
+    query = (
+        "SELECT run_id, tool, metric, statistic, unit, direction, labels, value FROM measurement JOIN series USING (series)"
+        " ORDER BY run_id, position"
+    )
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()
+
+
+def test_numbers_are_stored_when_their_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.db"
+    with create_result(path) as result:
+        session = begin(result)
+        add(result, session, b"reply 2.5\n", parsed=command.parse("reply 2.5\n", POINT.options))
+        add(result, session, b"reply 1\nreply 3\n", repeat=2)
+        add(result, session, b"killed\n", repeat=3)
+        add(result, session, b"reply 4\n", repeat=4, status="failed")
+    monkeypatch.setattr("parsers.command.parse", lambda *_: pytest.fail("it is parsed again"))
+
+    assert stored(path) == [
+        (1, "command", "reply", "", "ns", "lower", "{}", 2.5e6),
+        (2, "command", "reply", "", "ns", "lower", "{}", 1e6),
+        (2, "command", "reply", "", "ns", "lower", "{}", 3e6),
+    ]
+    with open_result(path) as result:
+        records = result.runs()
+        found = result.parsed_runs(records, {POINT.point_id: POINT})
+        assert [[m.value for m in result.parsed(record, POINT).measured()] for record in records[:2]] == [
+            [2.5e6],
+            [1e6, 3e6],
+        ]
+        assert [isinstance(found[run_id], ParseError) for run_id in (1, 2, 3)] == [False, False, True]
+        assert [m.labels for m in found[2].measured()] == [{"index": 0}, {"index": 1}]  # type: ignore[union-attr]
+        assert 4 not in found
+
+
+def test_what_an_older_parser_read_is_read_again_and_stored_with_the_next_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with create_result(tmp_path / "r.db") as result:
+    path = tmp_path / "r.db"
+    with create_result(path) as result:
         add(result, begin(result), b"reply 2.5\n")
-        (record,) = result.runs()
-        first = result.parsed(record, POINT)
-    with open_result(tmp_path / "r.db") as result:
-        monkeypatch.setattr("parsers.command.parse", lambda *_: pytest.fail("the cache was not used"))
-        again = result.parsed(record, POINT)
+    monkeypatch.setattr("parsers.command.VERSION", 999)
+    monkeypatch.setattr(
+        "parsers.command.parse",
+        lambda *_: Parsed(
+            tables={"measurements": Table(columns=("metric", "unit", "value"), rows=(("reply", "ns", 7.0),))}
+        ),
+    )
 
-        assert [row["value"] for row in first.measurements.records()] == [2.5e6]  # ns
-        assert again == first
-        monkeypatch.setattr("parsers.command.VERSION", 999)
-        with pytest.raises(pytest.fail.Exception):
-            result.parsed(record, POINT)
-
-
-def test_what_was_parsed_when_a_run_ended_is_not_parsed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = command.parse("reply 2.5\n", POINT.options)
-    with create_result(tmp_path / "r.db") as result:
-        session = begin(result)
-        add(result, session, b"reply 2.5\n", parsed=known)
-        add(result, session, b"reply 2.5\n", repeat=2, parsed=known)
-        result.parsed(result.runs()[0], POINT)  # asked for while it is on its way
-    monkeypatch.setattr("parsers.command.parse", lambda *_: pytest.fail("it was parsed again"))
-
-    with open_result(tmp_path / "r.db") as result:
-        assert [result.parsed(record, POINT) for record in result.runs()] == [known, known]
-
-
-def test_what_was_parsed_goes_into_the_file_before_it_takes_much_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("orchestrator.store.result_file._PARSED_BYTES_AT_ONCE", 300)
-    known = command.parse("reply 2.5\n", POINT.options)
-    with create_result(tmp_path / "r.db") as result:
-        session = begin(result)
-        for repeat in range(1, 10):
-            add(result, session, b"reply 2.5\n", repeat=repeat, parsed=known)
-        with closing(sqlite3.connect(tmp_path / "r.db")) as db:
-            (there,) = db.execute("SELECT count(*) FROM parsed").fetchone()
-        assert 0 < there < 9
+    with open_result(path) as result:
+        assert [m.value for m in result.parsed(result.runs()[0], POINT).measured()] == [7.0]
+    assert [row[-1] for row in stored(path)] == [2.5e6]
+    with create_result(path) as result:
+        begin(result)
+    assert [row[-1] for row in stored(path)] == [7.0]
 
 
 def test_a_file_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
@@ -529,26 +541,6 @@ def test_a_file_of_a_newer_pinsweep_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="newer pinsweep"):
         open_result(tmp_path / "r.db")
-
-
-def test_a_file_of_schema_1_is_read_as_it_is_and_brought_up_where_it_is_continued(tmp_path: Path) -> None:
-    path = tmp_path / "r.db"
-    with create_result(path) as result:
-        add(result, begin(result), b"")
-    with sqlite3.connect(path) as db:
-        db.execute("ALTER TABLE point DROP COLUMN most_repeats")
-        db.execute("ALTER TABLE run DROP COLUMN warm_up")
-        db.execute("PRAGMA user_version = 1")
-
-    with open_result(path) as old:
-        assert [stored.most_repeats for stored in old.cells()] == [0]
-        before = old.runs()
-    with create_result(path) as result:
-        add(result, begin(result), b"", repeat=2)
-        assert result.runs()[:1] == before
-    with sqlite3.connect(path) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
-        assert db.execute("SELECT warm_up FROM run").fetchall() == [(0,), (0,)]
 
 
 def test_a_schema_that_is_no_text_is_damage(tmp_path: Path) -> None:

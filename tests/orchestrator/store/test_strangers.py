@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
-from orchestrator.store import cache, database, limits, progress
+from orchestrator.store import database, limits, progress
 from orchestrator.store.database import Damaged
 from orchestrator.store.result_file import (
     ResultFile,
@@ -67,7 +67,6 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 def path(tmp_path: Path) -> Path:
     with create_result(tmp_path / "r.db") as result:
         run_into(result)
-        result.parsed(result.runs()[0], result.cells()[0].cell)  # into the cache
     return tmp_path / "r.db"
 
 
@@ -90,7 +89,7 @@ def read(result: ResultFile) -> None:
     for record in result.runs():
         result.output(record.run_id)
         result.output(record.run_id, "stderr")
-        result.parsed(record, cells[record.point_id])
+        result.parsed(record, cells[record.point_id]).printed()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def read(result: ResultFile) -> None:
         (["DROP TABLE skipped", "CREATE VIRTUAL TABLE skipped USING fts5(sweep, point, reason, session)"], "skipped is a virtual table"),
         (["CREATE TRIGGER t AFTER INSERT ON run BEGIN UPDATE run SET status = 'failed'; END"], "t is a trigger on the table run"),
         (["DROP TABLE output"], "no table output"),
-        (["DROP TABLE parsed"], "no table parsed"),
+        (["DROP TABLE measurement"], "no table measurement"),
         (["ALTER TABLE run DROP COLUMN usage"], "its table run has no column usage"),
         (["ALTER TABLE run DROP COLUMN usage", "ALTER TABLE run ADD COLUMN usage TEXT AS (argv || argv)"], "no column usage"),
         (["ALTER TABLE skipped RENAME TO old", "CREATE TABLE skipped (sweep TEXT, point TEXT, reason TEXT, session INTEGER)"], "its table skipped has no column"),
@@ -136,13 +135,10 @@ def test_what_a_user_adds_is_left_alone(path: Path) -> None:
         assert db.execute("SELECT sweep FROM mine").fetchall() == [("s",), ("s",)]
 
 
-def parsed_of(json: bytes) -> bytes:
-    """Return what the cache would hold of a run, if pinsweep had written this JSON."""
-    packed = zlib.compress(json)
-    return len(packed).to_bytes(4, "little") + packed
+def packed(json: bytes) -> bytes:
+    return zlib.compress(json)
 
 
-MEASURED = b'{"flags": [], "facts": {}, "order": ["measurements"], "tables": {"measurements": {"columns": ["index", "value"], "rows": [%s]}}}'
 DEEP = "[" * 100_000
 STRANGE = [
     ("session", "facts", "[]", "session 1, facts is not what pinsweep writes"),
@@ -183,11 +179,17 @@ STRANGE = [
     ("output", "zlib", zlib.compress(bytes(1 << 20)), "run 1, std(out|err): it holds more than"),
     ("output", "size_bytes", 11, "run 1, std(out|err) has .* bytes, and says 11"),
     ("output", "size_bytes", 1 << 40, "run 1, std(out|err) is not an output"),
-    ("parsed", "zlib", b"x", "run 1, parsed is cut"),
-    ("parsed", "zlib", b"\1\0\0\0x", "run 1, parsed: "),
-    ("parsed", "zlib", parsed_of(b"{}"), "run 1, parsed is not what a parser returns"),
-    ("parsed", "zlib", parsed_of(b'["\xc3\xa9"]'), "run 1, parsed: 'ascii'"),
-    ("parsed", "zlib", parsed_of(MEASURED % b"[0, 2.5]"), "run 1, parsed has measurements without a metric"),
+    ("reading", "facts", '{"a": []}', "readings are not what a parser returns"),
+    ("reading", "flags", "[1]", "readings are not what a parser returns"),
+    ("reading", "columns", '["index", "value"]', "readings are not what a parser returns"),
+    ("reading", "columns", "{", "readings are not what a parser returns"),
+    ("series", "labels", "[]", "readings are not what a parser returns"),
+    ("series", "labels", DEEP, "readings are not what a parser returns"),
+    ("measurement", "series", 7, "readings are not what a parser returns"),
+    ("measurement", "value", 9e999, "readings are not what a parser returns"),
+    ("reading_table", "zlib", b"x", "a table 'printed' is not what a parser returns"),
+    ("reading_table", "zlib", packed(b"{}"), "a table 'printed' is not what a parser returns"),
+    ("reading_table", "zlib", packed(b'{"columns": ["metric"], "rows": [["reply", 1]]}'), "a table 'printed' is not what a parser returns"),
 ]  # fmt: skip
 
 
@@ -227,33 +229,12 @@ def test_an_output_that_is_too_large_to_be_parsed_is_not_unpacked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """48 runs of 256 MB each, which take a KB each in a file, are 0.5 s of CPU time a run."""
-    change(path, f"UPDATE output SET size_bytes = {LARGEST + 1}", "DELETE FROM parsed")
+    change(path, f"UPDATE output SET size_bytes = {LARGEST + 1}", "UPDATE reading SET version = 0")
     monkeypatch.setattr(database, "inflated", lambda *_, **__: pytest.fail("it is unpacked"))
     with open_result(path) as result:
         record, cell = result.runs()[0], result.cells()[0].cell
         with pytest.raises(ParseError, match="a text of more than 32 MiB is not read"):
             result.parsed(record, cell)
-
-
-def test_more_measurements_than_are_read_of_a_text_are_not_held(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two million rows of one run pack to 100 KB, and were 1.5 GB of who shows them."""
-    monkeypatch.setattr(cache, "MOST_ROWS", 1)
-    for rows in (
-        b'"series": [["reply", "ns", [2.5, 2.5]]]',
-        b'"rows": [[0, "reply", "ns", 2.5], [1, "reply", "ns", 2.5]]',
-    ):
-        columns = b'"columns": ["index", "metric", "unit", "value"], ' + rows
-        text = MEASURED.replace(b'"columns": ["index", "value"], "rows": [%s]', columns)
-        with sqlite3.connect(path) as db:
-            db.execute("UPDATE parsed SET zlib = ?", (parsed_of(text),))
-        if b"series" in rows:  # numbers that are only counted are eight bytes each
-            with open_result(path) as result:
-                read(result)
-
-    with open_result(path) as result, pytest.raises(Damaged, match="run 1, parsed holds more than 1 measure"):
-        read(result)
 
 
 @pytest.mark.parametrize("end", ["-journal", "-wal"])

@@ -50,9 +50,6 @@ def results(make: Any, tmp_path: Any) -> Results:
 
 
 def chapter(results: Results, tool: str) -> Chapter:
-    for run in results.good(tool):
-        assert run.parsed
-        run.parsed.let_go()
     return chart_module(tool).chapter(results, tool)
 
 
@@ -70,7 +67,6 @@ def test_what_is_shown_of_many_cells_is_what_is_shown_of_few(
         monkeypatch.setattr(f"reports.charts.{module}.MOST_ROWS", 2)
     monkeypatch.setattr("reports.draw.figure.MOST_ROWS", 2)
     monkeypatch.setattr("reports.charts._fio_cells._AT_ONCE", 4)
-    monkeypatch.setattr("reports.charts.poke._MANY", 4)
 
     many = chapter(results, tool)
 

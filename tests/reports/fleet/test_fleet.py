@@ -312,19 +312,6 @@ def test_more_rows_than_are_drawn_are_counted_in_words(make: Any, tmp_path: Path
     assert drawn(4).endswith("fast.")
 
 
-def test_what_was_worked_out_of_the_texts_is_let_go_before_a_page_is_drawn(some: Fleet) -> None:
-    results = load(some.hosts(range(1, 10)).files)
-    report = outliers.build(results)
-    before = html.html(fleet_page.build(report, title="t", links={}), static=True)
-    assert any(run.parsed._once for run in results.runs if run.parsed)
-
-    results.let_go()
-
-    assert html.html(fleet_page.build(report, title="t", links={}), static=True) == before
-    assert not any(run.parsed._once for run in results.runs if run.parsed)
-    assert {table for run in results.runs if run.parsed for table in run.parsed.tables} == {"measurements"}
-
-
 def test_a_host_s_worst_number_is_no_noise(make: Any, tmp_path: Path) -> None:
     """A rate that scatters by 15 % from host to host is 25 % below the median; its bandwidth 13 %, where the others agree to 0.1 %."""
     files = []

@@ -96,29 +96,6 @@ def test_an_output_that_cannot_be_read_is_a_failed_run_with_its_cause(make: Any,
     assert [run.unreadable for run in results.failed] != [""]
 
 
-@pytest.mark.parametrize(
-    ("bound", "most", "what"),
-    [
-        ("MOST_NAMED", 7, "its 4 cells have 2 different options, too many to be compared"),
-        ("MOST_COMPARED", 7, "its 4 cells have 2 different options, too many to be compared"),
-    ],
-)
-def test_a_file_of_cells_without_number_is_refused(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, what: str
-) -> None:
-    """100 cells of 200 axes each took minutes."""
-    maker = make.Maker(tmp_path / "a.db")
-    for threads in (1, 2, 4, 8):
-        options = {"threads": threads, "ntimes": 10}
-        maker.add("s", "stream", options, make.stream_text(9000, threads), axes=["threads"])
-    path = maker.write()
-    load([path])
-    monkeypatch.setattr(f"reports.results.load.{bound}", most)
-
-    with pytest.raises(UserError, match=what):
-        load([path])
-
-
 @pytest.mark.parametrize("text", ["ab\n" * 5000, "é€😀\n" * 2000, "😀" * 5000, "a\n" + "é" * 9000 + "\nzz\n"])
 @pytest.mark.parametrize("piece", [7, 1000])
 def test_a_large_output_is_cut_as_a_small_one_and_not_held(

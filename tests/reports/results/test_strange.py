@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import zlib
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store.result_file import create_result
 from reports.results.load import load
 from reports.results.strange import damage
 
@@ -26,40 +24,24 @@ def file(make: Any, tmp_path: Path) -> Path:
         text = make.fio_text({"read": (iops, 90.0)}, bs="4k", rw="randread", iodepth=1)
         maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": 1}, text, axes=["bs"])
     path: Path = maker.write()
-    with create_result(path) as result:
-        cells = {stored.cell.point_id: stored.cell for stored in result.cells()}
-        for record in result.runs():
-            result.parsed(record, cells[record.point_id])  # into the cache
     return path
 
 
-def forge(path: Path, changed: Callable[[Any], Any]) -> None:
-    """Change what is cached of each run."""
+def forge(path: Path, statement: str, *values: object) -> None:
+    """Change what is stored of each run."""
     with sqlite3.connect(path) as db:
-        for run_id, data in db.execute("SELECT run_id, zlib FROM parsed").fetchall():
-            length = int.from_bytes(data[:4], "little")
-            raw = changed(json.loads(zlib.decompress(data[4 : 4 + length])))
-            main = zlib.compress(json.dumps(raw).encode())
-            whole = len(main).to_bytes(4, "little") + main + data[4 + length :]
-            db.execute("UPDATE parsed SET zlib = ? WHERE run_id = ?", (whole, run_id))
+        db.execute(statement, values)
     db.close()
 
 
-def without_options(raw: Any) -> Any:
-    texts = raw["tables"]
-    names = [name for name in texts if name != "measurements"]
-    return raw | {"tables": texts | dict.fromkeys(names, json.dumps({"columns": ["a"], "rows": [[1]]}))}
-
-
-def slower(raw: Any) -> Any:
-    raw["tables"]["measurements"]["values"][0] *= 2
-    return raw
+def without_options(path: Path) -> None:
+    forge(path, "UPDATE reading_table SET zlib = ?", zlib.compress(b'{"columns": ["a"], "rows": [[1]]}'))
 
 
 def say(path: Path, old: bytes, new: bytes) -> None:
     """Change what each run printed."""
     with sqlite3.connect(path) as db:
-        db.execute("DELETE FROM parsed")
+        db.execute("UPDATE reading SET version = 0")
         rows = db.execute("SELECT run_id, zlib FROM output WHERE stream = 'stdout'").fetchall()
         for run_id, data in rows:
             text = zlib.decompress(data).replace(old, new)
@@ -81,8 +63,8 @@ def test_in_what_pinsweep_wrote_nothing_is_strange(full_result: Path, file: Path
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda path: forge(path, slower), "run 1, parsed is not what its text says"),
-        (lambda path: forge(path, without_options), "run 1, parsed is not what its text says"),
+        (lambda path: forge(path, "UPDATE measurement SET value = 2 * value WHERE position = 0"), "run 1, its reading is not what its text says"),
+        (without_options, "run 1, its reading is not what its text says"),
         (lambda path: say(path, b'"iops": 10', b'"iops": -10'), "run 1, its text says -10.*negative"),
     ],
 )  # fmt: skip
@@ -109,10 +91,10 @@ def test_an_option_that_its_tool_does_not_take_is_named(make: Any, tmp_path: Pat
 
 
 def test_a_forged_file_ends_as_damaged_and_not_as_a_bug(pinsweep: Cli, file: Path) -> None:
-    forge(file, without_options)
+    without_options(file)
 
     done = pinsweep("show", file)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"error: {file}: is damaged: run 1, parsed is not what its text says" in done.stderr
+    assert f"error: {file}: is damaged: run 1, its reading is not what its text says" in done.stderr
     assert "bug" not in done.stderr

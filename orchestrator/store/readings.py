@@ -1,0 +1,320 @@
+"""What parsers read of the runs: the tables `reading`, `series`, `measurement` and `reading_table`. I/O on an open database.
+
+A number is a row of `measurement`: its run, its place in the run's table, its series, its value in the base unit. What is no number stays with
+the run: facts and flags as JSON in `reading`, and each further table of its parser, compressed, in `reading_table`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import sqlite3
+import sys
+import zlib
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from orchestrator.model import Cell
+from orchestrator.store import database
+from orchestrator.store.database import Damaged
+from parsers import command, get_parser, parser_names
+from parsers._bounds import PRINT_LESS
+from parsers.errors import ParseError
+from parsers.measurement import Blocks, Counted, Flag, Heads, Metric, Numbered, Parsed, Scalar, Series, Table
+
+_SMALL: Final = 4096
+"""Bytes of a compressed table of which many runs may have the same, as the options of a job."""
+
+
+class Reading(NamedTuple):
+    """What a parser read of one run."""
+
+    parser: str
+    version: int
+    parsed: Parsed | ParseError
+
+
+class Tables(Mapping[str, Table]):
+    """The tables of a run. All but the measurements stay compressed until somebody asks, and after that."""
+
+    __slots__ = ("_measurements", "_path", "packed")
+
+    def __init__(self, measurements: Table, packed: Mapping[str, bytes], path: Path) -> None:
+        self._measurements, self._path = measurements, path
+        self.packed = packed
+
+    def __getitem__(self, key: str) -> Table:
+        if key == "measurements":
+            return self._measurements
+        data = self.packed[key]
+        try:
+            return _small_table(data) if len(data) <= _SMALL else _unpack(data)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise Damaged(self._path, f"a table {key!r:.40} is not what a parser returns") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return itertools.chain(("measurements",), self.packed)
+
+    def __len__(self) -> int:
+        return 1 + len(self.packed)
+
+
+def compact(parsed: Parsed, path: Path) -> Parsed:
+    """Return the same in little memory, as it is read from a file. Raises ParseError for more than is stored."""
+    table = parsed.measurements
+    if not isinstance(table.rows, Counted):
+        heads = json.dumps([row[:-1] for row in table.rows])
+        rows = Numbered(_heads(table.columns, heads), array("d", (row[-1] for row in table.rows)))  # type: ignore[misc]
+        table = Table(columns=table.columns, rows=rows)
+    tables = Tables(table, _pack(parsed), path)
+    return Parsed(tables=tables, flags=parsed.flags, facts=_facts(json.dumps(dict(parsed.facts))))
+
+
+@functools.lru_cache(maxsize=512)
+def _heads(columns: tuple[str, ...], text: str) -> Heads:
+    names = columns[:-3]
+    series = (
+        Series(
+            metric, unit, {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
+        )
+        for *cells, metric, unit in json.loads(text)
+    )
+    return Heads(columns, tuple(series))
+
+
+# --- out ---------------------------------------------------------------------------------------------------
+
+
+def write(db: sqlite3.Connection, run_id: int, cell: Cell, parser: str, parsed: Parsed | ParseError) -> None:
+    """Write what a parser read of a run, or why it cannot, within the transaction of the caller."""
+    found, unreadable, packed = _NOTHING, "", _NO_TABLES
+    try:
+        if isinstance(parsed, ParseError):
+            raise parsed
+        found, packed = parsed, _pack(parsed)
+    except ParseError as error:
+        found, unreadable = _NOTHING, error.cause
+    version = get_parser(parser).VERSION
+    columns = found.measurements.columns
+    flags = [(flag.id, flag.text) for flag in found.flags]
+    db.execute(
+        "INSERT INTO reading (run_id, parser, version, facts, flags, columns, unreadable) VALUES (?,?,?,?,?,?,?)",
+        (run_id, parser, version, json.dumps(dict(found.facts)), json.dumps(flags), json.dumps(columns), unreadable),
+    )  # fmt: skip
+    db.executemany(
+        "INSERT INTO measurement (run_id, position, series, value) VALUES (?,?,?,?)",
+        ((run_id, position, series, value) for position, (series, value) in enumerate(_numbers(db, cell, found))),
+    )  # fmt: skip
+    db.executemany(
+        "INSERT INTO reading_table (run_id, name, zlib) VALUES (?,?,?)",
+        ((run_id, name, data) for name, data in packed.items()),
+    )
+
+
+def remove(db: sqlite3.Connection, run_id: int) -> None:
+    """Remove what an older parser read of a run."""
+    for table in ("measurement", "reading_table", "reading"):
+        db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
+
+
+_NO_TABLES: Final[Mapping[str, bytes]] = {}
+_NOTHING: Final = Parsed(tables={"measurements": Table(columns=("metric", "unit", "value"), rows=())})
+
+
+def _numbers(db: sqlite3.Connection, cell: Cell, parsed: Parsed) -> Iterator[tuple[int, float]]:
+    """Yield (series, value) of each measurement. An index that only counts is not part of a series: a million numbers are one."""
+    metrics = get_parser(cell.tool).METRICS if cell.tool in parser_names() else {}
+    metrics = metrics or command.metrics_of(cell.options)
+    rows = parsed.measurements.rows
+    if isinstance(rows, Counted):
+        for metric, unit, values in rows.series:
+            series = _series(db, cell.tool, metrics, metric, unit, {})
+            yield from zip(itertools.repeat(series), values)
+        return
+    for metric, unit, value, labels in parsed.measured():
+        yield _series(db, cell.tool, metrics, metric, unit, labels), value
+
+
+def _series(
+    db: sqlite3.Connection, tool: str, metrics: Mapping[str, Metric], metric: str, unit: str, labels: Mapping[str, Scalar]
+) -> int:  # fmt: skip
+    """Return the number of a series, which is made if it is not there."""
+    statistic = labels.get("statistic")
+    if isinstance(statistic, str):
+        labels = {name: value for name, value in labels.items() if name != "statistic"}
+    direction = metrics[metric].better if metric in metrics else "neither"
+    key = (
+        tool,
+        metric,
+        statistic if isinstance(statistic, str) else "",
+        unit,
+        direction,
+        json.dumps(dict(labels)),
+    )
+    row = db.execute(
+        "SELECT series FROM series WHERE (tool, metric, statistic, unit, direction, labels) = (?,?,?,?,?,?)",
+        key,
+    ).fetchone()
+    if row is None:
+        insert = "INSERT INTO series (tool, metric, statistic, unit, direction, labels) VALUES (?,?,?,?,?,?)"
+        return int(db.execute(insert, key).lastrowid or 0)
+    return int(row[0])
+
+
+def _pack(parsed: Parsed) -> Mapping[str, bytes]:
+    """Return the tables but the measurements, compressed. Raises ParseError for more than is read again."""
+    if isinstance(parsed.tables, Tables):
+        return parsed.tables.packed
+    return {name: _packed(table) for name, table in parsed.tables.items() if name != "measurements"}
+
+
+def _packed(table: Table) -> bytes:
+    rows = {"blocks": table.rows.blocks} if isinstance(table.rows, Blocks) else {"rows": list(table.rows)}
+    text = json.dumps({"columns": table.columns, **rows})
+    data = zlib.compress(text.encode(), 6)
+    if len(text) > database.LONGEST_PARSED or len(data) > database.LONGEST_TEXT // 2:
+        raise ParseError("output", "more tables than are kept in one text are not read", PRINT_LESS)
+    return data
+
+
+# --- in ----------------------------------------------------------------------------------------------------
+
+
+def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[int, Reading]:
+    """Return what is stored of each run, or of one. Raises Damaged for what no pinsweep writes."""
+    db.execute("BEGIN")  # all of it as of one moment: a run may be committed meanwhile
+    try:
+        return dict(_readings(db, path, "" if run_id is None else f" WHERE run_id = {run_id:d}"))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise Damaged(path, f"its readings are not what a parser returns: {error!r:.80}") from error
+    finally:
+        db.rollback()
+
+
+def _readings(db: sqlite3.Connection, path: Path, where: str) -> Iterator[tuple[int, Reading]]:
+    same: dict[bytes, bytes] = {}  # the repeats of a cell have the same options
+    packed: dict[int, dict[str, bytes]] = {}
+    for run, name, data in db.execute(
+        f"SELECT run_id, name, zlib FROM reading_table{where} ORDER BY run_id, name"
+    ):
+        packed.setdefault(run, {})[sys.intern(name)] = same.setdefault(data, data)
+    series = {
+        number: _one_series(*row)
+        for number, *row in db.execute("SELECT series, metric, statistic, unit, labels FROM series")
+    }
+    numbers = {run: (ids, values) for run, ids, values in _numbers_of_runs(db, where)}
+    heads: dict[tuple[str, bytes], Heads] = {}
+    rows = db.execute(
+        f"SELECT run_id, parser, version, facts, flags, columns, unreadable FROM reading{where}"
+    )
+    for run, parser, version, facts, flags, columns, unreadable in rows:
+        if unreadable:
+            yield run, Reading(parser, version, ParseError("", unreadable))
+            continue
+        ids, values = numbers.get(run, (array("q"), array("d")))
+        if (table := _counted(_columns(columns), ids, values, series)) is None:
+            key = columns, ids.tobytes()
+            if key not in heads:
+                heads[key] = Heads(_columns(columns), tuple(series[number] for number in ids))
+            table = Table(columns=heads[key].columns, rows=Numbered(heads[key], values))
+        tables = Tables(table, packed.get(run, {}), path)
+        yield run, Reading(parser, version, Parsed(tables=tables, flags=_flags(flags), facts=_facts(facts)))
+
+
+def _numbers_of_runs(db: sqlite3.Connection, where: str) -> Iterator[tuple[int, array[int], array[float]]]:
+    """Yield (run, the series of its numbers, the numbers). Raises ValueError for a number that is not finite."""
+    runs, ids, values = array("q"), array("q"), array("d")
+    rows = db.execute(f"SELECT run_id, series, value FROM measurement{where} ORDER BY run_id, position")
+    while some := rows.fetchmany(10_000):
+        of_runs, of_series, of_values = zip(*some, strict=True)
+        runs.extend(of_runs)
+        ids.extend(of_series)
+        values.extend(of_values)
+    if not all(map(math.isfinite, values)):
+        raise ValueError("a number is not finite")
+    begin = 0
+    for run, own in itertools.groupby(runs):
+        end = begin + sum(1 for _ in own)
+        yield run, ids[begin:end], values[begin:end]
+        begin = end
+
+
+def _counted(
+    columns: tuple[str, ...], ids: array[int], values: array[float], series: Mapping[int, Series]
+) -> Table | None:
+    """Return the table of numbers whose only label counts them; None of others."""
+    if columns != ("index", "metric", "unit", "value") or any(
+        "index" in series[number].labels for number in {*ids}
+    ):
+        return None
+    own: dict[int, array[float]] = {}
+    for number, value in zip(ids, values, strict=True):
+        own.setdefault(number, array("d")).append(value)
+    rows = Counted((series[number].metric, series[number].unit, found) for number, found in own.items())
+    return Table(columns=columns, rows=rows)
+
+
+def _one_series(metric: str, statistic: str, unit: str, labels: str) -> Series:
+    found = {
+        sys.intern(name): sys.intern(value) if isinstance(value, str) else value
+        for name, value in _flat(labels).items()
+    }
+    return Series(
+        sys.intern(metric),
+        sys.intern(unit),
+        found | ({"statistic": sys.intern(statistic)} if statistic else {}),
+    )
+
+
+def _flat(text: str) -> dict[str, Scalar]:
+    """Return a JSON object of plain values. Raises ValueError for other JSON."""
+    value = json.loads(text)
+    if not isinstance(value, dict) or any(isinstance(item, dict | list) for item in value.values()):
+        raise ValueError("not an object of plain values")
+    return value
+
+
+_facts = functools.lru_cache(maxsize=1 << 12)(_flat)
+"""One mapping for all runs that have the same facts, as the repeats of a cell do."""
+
+
+@functools.lru_cache(maxsize=512)
+def _flags(text: str) -> tuple[Flag, ...]:
+    return tuple(Flag(id=_text(name), text=_text(words)) for name, words in json.loads(text))
+
+
+@functools.lru_cache(maxsize=512)
+def _columns(text: str) -> tuple[str, ...]:
+    columns = tuple(sys.intern(_text(name)) for name in json.loads(text))
+    if columns[-3:] != ("metric", "unit", "value"):
+        raise ValueError("measurements without a metric, a unit or a value")
+    return columns
+
+
+def _unpack(data: bytes) -> Table:
+    raw = json.loads(database.inflate(data, database.LONGEST_PARSED))
+    columns = tuple(map(_text, raw["columns"]))
+    if "blocks" in raw:
+        blocks = [(tuple(shared), tuple(own)) for shared, own in raw["blocks"]]
+        if not all(
+            len(shared) + len(own) == len(columns) and len({*map(len, own)}) == 1 for shared, own in blocks
+        ):
+            raise ValueError("rows of several widths")
+        return Table(columns=columns, rows=Blocks(blocks))
+    rows = tuple(map(tuple, raw["rows"]))
+    if {*map(len, rows)} - {len(columns)}:
+        raise ValueError("rows of several widths")
+    return Table(columns=columns, rows=rows)
+
+
+_small_table = functools.lru_cache(maxsize=256)(_unpack)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a text")
+    return value
