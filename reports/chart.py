@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["line", "points", "steps", "bars", "heat", "forest", "strip"]
-"""line: y over x through medians. points: rows of names with values. steps: a distribution. bars: a histogram. heat: y by x, colour is the value.
-forest: changes with intervals, one row each. strip: one dot per host."""
+"""line: y over x through medians. steps: a distribution, y is the share above x. bars: a histogram, from x to the column `x2`.
+heat: a cell is y by x, its shade the column `value`. points: x over names y. forest: the same with intervals, columns `low` and `high`.
+strip: the same with a dot per host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +71,12 @@ class Chart:
     rows: Callable[[pd.DataFrame], pd.DataFrame] | None = None  # applied behind `where`
     kind: Kind = "line"
     color: str = ""  # "": every axis that is no x and no panel, joined
-    panels: tuple[str, ...] = ("host",)
+    panels: tuple[str, ...] = ("where",)  # the host, with the file where several come from one
+    order: str = ""  # a column that orders the points of a line; "": by x
     log_x: bool = False
     log_y: bool = False
+    x_unit: str = ""  # base unit of x; of y that of the rows, or `y_unit`
+    y_unit: str = ""
     x_title: str = ""
     y_title: str = ""
     titles: tuple[Title, ...] = ()  # the first that holds; else `title`

@@ -58,9 +58,9 @@ def fragment(blocks: Iterable[Block], how: Drawing) -> Markup:
 
 
 def _vega(figure: Figure) -> str:
-    from reports.render import vega  # type: ignore[attr-defined]
+    from reports.render import vega
 
-    return str(vega.svg(figure))
+    return vega.svg(figure)
 
 
 @functools.cache

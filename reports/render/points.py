@@ -1,0 +1,236 @@
+"""The rows of a chart to the points of its figure, and the words and numbers that stand by them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from reports.chart import Chart
+from reports.document import Column, Interval, Table
+from reports.render import grid
+from reports.text import format as fmt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MANY: Final = 12
+"""Points of a line from which on its ranges are a band."""
+
+_BY_VALUE: Final = frozenset(
+    {"where", "host", "place", "program", "program_name", "kernel", "rw", "kind", "benchmark", "name"}
+)
+"""Columns whose values say what they are; others are named: "bs 4k"."""  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """What a figure shows: one row per point.
+
+        panel, series  str    its panel and its line, in words
+        x, y                  of a row of names: y is the name
+        median, low, high, n  of the repeats
+        flags          str    of any of them
+        segment        int    a part of a line: none crosses a value of x that others have and the line lacks
+
+    and the columns `panels` and `color`, which tell panels and lines apart.
+    """
+
+    frame: pd.DataFrame
+    panels: list[str]
+    color: list[str]
+    unit: str
+
+    @property
+    def many(self) -> bool:
+        return bool(self.frame.groupby(["panel", "series"])["x"].size().max() > MANY)
+
+
+def select(chart: Chart, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a chart: those for which all of `where` holds, as `rows` of the chart makes them."""
+    for column, value in chart.where.items():
+        if column not in rows:
+            return rows[:0]
+        rows = rows[
+            rows[column].isin(value if isinstance(value, tuple | list | set | frozenset) else [value])
+        ]
+    if chart.rows and len(rows):
+        rows = chart.rows(rows)
+    return rows.dropna(subset=[chart.x, chart.y]) if len(rows) and {chart.x, chart.y} <= {*rows.columns} else rows[:0]  # fmt: skip
+
+
+def title(chart: Chart, rows: pd.DataFrame) -> str:
+    """Return the first title that holds for the rows without flags, else what is plotted."""
+    usable = rows[rows["flags"] == ""] if "flags" in rows else rows
+    for template in chart.titles if len(usable) else ():
+        values = template.values(usable)
+        if values is not None:
+            return template.template.format(**{key: grid.text(value) for key, value in values.items()})
+    return chart.title
+
+
+def group(chart: Chart, rows: pd.DataFrame, keys: Sequence[str] = (), tested: Sequence[float] = ()) -> Points:
+    """Return the points of some rows. keys: columns in which rows that are joined may not differ. tested: values of x that were tried."""
+    position = {"heat": ["x", "y"], "line": ["x"], "steps": ["x"], "bars": ["x"]}.get(chart.kind, ["y"])
+    value = {"heat": "value", "line": "y", "steps": "y", "bars": "y"}.get(chart.kind, "x")
+    if "flags" not in rows:
+        rows = rows.assign(flags="")
+    rows = rows.assign(x=rows[chart.x], y=rows[chart.y])
+    panels = [name for name in chart.panels if _varies(rows, name)]
+    color = [chart.color] if chart.color and chart.kind != "heat" and _varies(rows, chart.color) else []
+    at = [*position, *(["where"] if chart.kind == "strip" else [])]
+    fixed = (*panels, *color, *at, chart.x, chart.y)
+    (panels if chart.kind == "heat" else color).extend(
+        _splitting(rows, [*at, *panels, *color], [key for key in keys if key not in fixed])
+    )
+    extra = [name for name in ("x2", chart.order) if name in rows and name not in (*panels, *color, *at)]
+    out = rows.groupby([*panels, *color, *at], sort=False, dropna=False, as_index=False).agg(
+        median=(value, "median"), low=("low" if "low" in rows else value, "min"), high=("high" if "high" in rows else value, "max"),
+        n=(value, "size"), flags=("flags", union), **{name: (name, "median") for name in extra},
+    )  # fmt: skip
+    if value != "value":
+        out[value] = out["median"]
+    if chart.log_y and value == "y":
+        out = out[out["median"] > 0]
+    out["panel"] = [_words(panels, row) for row in _tuples(out, panels)]
+    out["series"] = [_words(color, row) for row in _tuples(out, color)]
+    order = chart.order or ("x" if position == ["x"] else "")
+    out = (out.sort_values(order, kind="stable") if order else out).reset_index(drop=True)
+    out["segment"] = _segments(out, tested) if chart.kind == "line" and not chart.order else 0
+    unit = chart.y_unit or (str(rows["unit"].iloc[0]) if "unit" in rows and chart.kind != "steps" else "")
+    return Points(frame=out, panels=panels, color=color, unit=unit)
+
+
+def union(flags: Iterable[str]) -> str:
+    """Return the ids of several cells of flags, each once."""
+    return ", ".join(sorted({key for text in set(flags) for key in text.split(", ") if key}))
+
+
+def _varies(rows: pd.DataFrame, column: str) -> bool:
+    return column in rows and rows[column].nunique(dropna=False) > 1
+
+
+def _splitting(rows: pd.DataFrame, by: list[str], keys: Sequence[str]) -> list[str]:
+    """Return the columns of `keys` that split groups of `by`; others are the same in all, or follow from these."""
+    out: list[str] = []
+    count = rows.groupby(by, dropna=False).ngroups
+    for key in keys:
+        if _varies(rows, key) and (split := rows.groupby([*by, *out, key], dropna=False).ngroups) > count:
+            out.append(key)
+            count = split
+    return out
+
+
+def _tuples(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(frame[name] for name in columns), strict=True) if columns else iter([()] * len(frame))
+
+
+def _words(columns: Sequence[str], row: Sequence[Any]) -> str:
+    """Return what tells a line or panel apart: "bs 4k, n01"; a value that is missing has no word."""
+    words = []
+    for name, value in zip(columns, row, strict=True):
+        missing = value is None or value != value
+        text = "" if missing else f"{value:g}" if isinstance(value, float) and abs(value) < 1e6 else grid.text(value)  # fmt: skip
+        words.append(text if name in _BY_VALUE or not text else f"{name.replace('_', ' ')} {text}")
+    return ", ".join(filter(None, words))
+
+
+def _segments(points: pd.DataFrame, tested: Sequence[float]) -> pd.Series[int]:
+    """Return the part of its line that each point is in. points: in the order of x."""
+    at = points["x"].copy()
+    for _, panel in points.groupby("panel", sort=False):
+        ranks = {x: i for i, x in enumerate(sorted({*panel["x"], *tested}))}
+        at[panel.index] = panel["x"].map(ranks)
+    gaps = at.groupby([points["panel"], points["series"]]).diff().fillna(1) != 1
+    return gaps.groupby([points["panel"], points["series"]]).cumsum().astype(int)
+
+
+def heading(chart: Chart, axis: str) -> str:
+    """Return the title of an axis, without its unit."""
+    column = chart.x if axis == "x" else chart.y
+    named = "" if column in ("value", "name", "where") else column.replace("_", " ")
+    return (chart.x_title if axis == "x" else chart.y_title) or named
+
+
+def table(chart: Chart, points: Points) -> Table:
+    """Return the numbers of a figure: a row per point."""
+    by_name = chart.kind in ("points", "forest", "strip")
+    at = ["x", "y"] if chart.kind == "heat" else ["y"] if by_name else ["x"]
+    keys = [*points.panels, *points.color, *(["where"] if chart.kind == "strip" else [])]
+    repeated = bool((points.frame["n"] > 1).any()) or chart.kind == "forest"
+    measured = "" if chart.kind == "heat" else heading(chart, "x" if by_name else "y")
+    columns = [Column(name=name, title=name.replace("_", " ")) for name in keys]
+    for axis in at:
+        unit = chart.x_unit if axis == "x" else ""
+        columns.append(Column(name=getattr(chart, axis), title=heading(chart, axis), unit=unit))
+    columns.append(Column(name="median", title=measured or "value", unit=points.unit))
+    columns += [Column(name="range"), Column(name="repeats")] if repeated else []
+    rows = []
+    for row in points.frame.to_dict("records"):
+        cells = [None if value != value else value for value in (row[name] for name in (*keys, *at, "median"))]  # fmt: skip
+        if repeated:
+            cells += [Interval(row["low"], row["high"], points.unit) if row["low"] < row["high"] else None, int(row["n"])]  # fmt: skip
+        rows.append(tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in cells))
+    flags = tuple(points.frame["flags"])
+    return Table(columns=tuple(columns), rows=tuple(rows), id=f"{chart.id}-numbers", flags=flags if any(flags) else ())  # fmt: skip
+
+
+def caption(chart: Chart, points: Points) -> str:
+    """Return what the marks are, and the chart's own line."""
+    most, least = int(points.frame["n"].max()), int(points.frame["n"].min())
+    repeats = f"{'' if most == least else 'up to '}{fmt.plural(most, 'repeat')}"
+    median = f"median of {repeats}" if most > 1 else ""
+    marks = ""
+    if chart.kind == "heat":
+        marks = (
+            f"{', '.join(filter(None, (fmt.scale_for(points.frame['median'], points.unit).unit, median)))}."
+        )
+    elif median and chart.kind in ("line", "points"):
+        name, ranges = {"line": ("Lines", "Bands" if points.many else "Bars"), "points": ("Points", "Bars")}[
+            chart.kind
+        ]
+        marks = f"{name}: {median}. {ranges}: their range."
+    flagged = bool((points.frame["flags"] != "").any()) and chart.kind not in ("heat", "bars", "steps")
+    return " ".join(filter(None, (marks, chart.caption, "Open points: flagged." if flagged else "")))
+
+
+def description(chart: Chart, points: Points) -> str:
+    """Return the picture in words: its subject, and the first and last value of each line."""
+    parts = []
+    for (panel, series), line in points.frame.groupby(["panel", "series"], sort=False):
+        if chart.kind == "line" and len(line) > 1:
+            ends = (f"{grid.text(line['median'].iloc[i], points.unit)} at {_level(line['x'].iloc[i], chart.x_unit)}" for i in (0, -1))  # fmt: skip
+            text = " to ".join(ends)
+        else:
+            text = fmt.plural(len(line), "value")
+        parts.append(": ".join(filter(None, (_joined(str(panel), str(series)), text))))
+    return f"{chart.title}. {'; '.join(parts[:8])}."
+
+
+def tips(chart: Chart, points: Points) -> list[str]:
+    """Return what is shown at each point when it is pointed at: "local: 4 · 43.9 GB/s (43.4 to 44.3 GB/s) · ⚠ S3"."""
+    out = []
+    for row in points.frame.to_dict("records"):
+        name = _joined(row["panel"], row["series"], str(row["where"]) if chart.kind == "strip" else "")
+        at = _level(row["x"], chart.x_unit) if chart.kind in ("line", "steps", "bars") else f"{row['y']}"
+        value = grid.text(
+            row["median"],
+            points.unit or (chart.x_unit if chart.kind not in ("line", "steps", "bars") else ""),
+        )
+        spread = (
+            f" ({grid.text(Interval(row['low'], row['high'], points.unit))})"
+            if row["low"] < row["high"]
+            else ""
+        )
+        flags = f" · ⚠ {row['flags']}" if row["flags"] else ""
+        out.append(f"{name}{': ' if name else ''}{at} · {value}{spread}{flags}")
+    return out
+
+
+def _level(value: float, unit: str) -> str:
+    """Return a value of an axis as it was chosen."""
+    return grid.text(int(value) if float(value).is_integer() else value, unit)
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
