@@ -26,6 +26,7 @@ from reports.checks.audit import Finding, audit, convicted
 from reports.numbers import Name, Number
 from reports.numbers.conditions import way
 from reports.numbers.last_digit import step_of
+from reports.numbers.possible import memory_peak
 from reports.results import hardware, naming
 from reports.results.cells import flat
 from reports.results.convicted import doubting
@@ -40,12 +41,13 @@ if TYPE_CHECKING:
 RUN_COLUMNS: Final = (
     "run", "file", "host", "where", "session", "tool", "program", "program_name", "program_version", "stand_in", "captured",
     "sweep", "sweep_title", "point_id", "cell", "axes", "options", "place", "relation", "pus", "memory_nodes", "thread_count",
-    "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "valid", "checksum", "counts",
+    "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "caches", "memory_peak", "valid", "checksum", "counts",
 )  # fmt: skip
 """Of `runs`. `run` counts from 0; `where` is the host, with the file where several files come from one host; `program` is the kind that must
 not be mixed with another; `cell` its axes in words, `axes` and `options` the same as JSON objects; `pus`, `memory_nodes` and `thread_count` where
 it ran, as text; `disturbance` what disturbed it, also where that is allowed; `valid`: its program did not call its own result wrong;
-`checksum` of its program and of the files that it runs, as text; `counts`: does it stand for its cell?"""
+`checksum` of its program and of the files that it runs, as text; `caches` those above its first CPU, smallest first, as JSON:
+[[level, bytes], …]; `memory_peak` what the modules of its memory can move (B/s), NaN if unknown; `counts`: does it stand for its cell?"""
 
 SERIES_COLUMNS: Final = (
     "series", "tool", "metric", "statistic", "quantity", "kind", "labels", "unit", "better", "derived", "name", "title", "row",
@@ -204,13 +206,14 @@ def _series(name: Name) -> tuple[Any, ...]:
 
 
 def _run(run: Run, sessions: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
-    record, where = run.record, way(run).words
+    record, where, peak = run.record, way(run).words, memory_peak(run)
     return (
         run.file, run.host, run.where, sessions[run.file, run.session.session], run.tool, naming.program_kind(run), naming.program_name(run),
         run.version, run.stand_in, run.captured, run.cell.sweep, run.sweep_title, record.point_id, run.cell.describe(),
         canonical_json(run.cell.labels()), canonical_json(dict(flat(run.cell))), run.place, run.relation,
         where["PUs"], where["memory nodes"], where["threads"], record.run_id, record.repeat, record.attempt, record.warm_up, run.state,
-        record.reason or run.unreadable, run.disturbance, record.started_utc, record.wall_s,
+        record.reason or run.unreadable, run.disturbance, record.started_utc, record.wall_s, json.dumps(hardware.caches_above(run)),
+        peak.rate if peak else math.nan,
         not run.void, _checksum(run),
     )  # fmt: skip
 
