@@ -72,7 +72,9 @@ class Chart:
     kind: Kind = "line"
     color: str = ""  # "": every axis that is no x and no panel, joined
     panels: tuple[str, ...] = ("where",)  # the host, with the file where several come from one
-    order: str = ""  # a column that orders the points of a line; "": by x
+    order: str = (
+        ""  # a column whose values are the points of a line, in its order, each at its median x; "": x
+    )
     log_x: bool = False
     log_y: bool = False
     x_unit: str = ""  # base unit of x; of y that of the rows, or `y_unit`

@@ -105,6 +105,7 @@ class Figure:
     spec: Mapping[str, Any] = field(repr=False)
     table: Table
     caption: str = ""  # two lines at most: what was plotted, and how to read it
+    summary: Table | None = None  # what a reader takes from the picture: below it
     about: str = ""  # how its numbers are made: in a fold
     flags: str = ""  # checks that found some of its numbers: "F1, G11"
     description: str = ""  # for who does not see it

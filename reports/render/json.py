@@ -44,7 +44,7 @@ def _tables(blocks: Iterable[Block]) -> Iterable[Table]:
             case Table():
                 yield block
             case Figure():
-                yield block.table
+                yield from filter(None, (block.table, block.summary))
             case Fold():
                 yield from _tables(block.blocks)
             case _:

@@ -46,6 +46,8 @@ def _figure(figure: Figure, number: int, path: str) -> Iterable[str]:
     else:
         yield caption
         yield table(figure.table)
+    if figure.summary:
+        yield table(figure.summary)
 
 
 def table(block: Table) -> str:

@@ -18,7 +18,22 @@ MANY: Final = 12
 """Points of a line from which on its ranges are a band."""
 
 _BY_VALUE: Final = frozenset(
-    {"where", "host", "place", "program", "program_name", "kernel", "rw", "kind", "benchmark", "name"}
+    {
+        "where",
+        "host",
+        "place",
+        "program",
+        "program_name",
+        "kernel",
+        "rw",
+        "kind",
+        "benchmark",
+        "name",
+        "traffic",
+        "transfer",
+        "pages",
+        "statistic",
+    }
 )
 """Columns whose values say what they are; others are named: "bs 4k"."""  # fmt: skip
 
@@ -78,12 +93,12 @@ def group(chart: Chart, rows: pd.DataFrame, keys: Sequence[str] = (), tested: Se
     rows = rows.assign(x=rows[chart.x], y=rows[chart.y])
     panels = [name for name in chart.panels if _varies(rows, name)]
     color = [chart.color] if chart.color and chart.kind != "heat" and _varies(rows, chart.color) else []
-    at = [*position, *(["where"] if chart.kind == "strip" else [])]
+    at = [chart.order] if chart.order in rows else [*position, *(["where"] if chart.kind == "strip" else [])]
     fixed = (*panels, *color, *at, chart.x, chart.y)
     (panels if chart.kind == "heat" else color).extend(
         _splitting(rows, [*at, *panels, *color], [key for key in keys if key not in fixed])
     )
-    extra = [name for name in ("x2", chart.order) if name in rows and name not in (*panels, *color, *at)]
+    extra = [name for name in ("x2", "x") if name in rows and name not in (*panels, *color, *at, value)]
     out = rows.groupby([*panels, *color, *at], sort=False, dropna=False, as_index=False).agg(
         median=(value, "median"), low=("low" if "low" in rows else value, "min"), high=("high" if "high" in rows else value, "max"),
         n=(value, "size"), flags=("flags", union), **{name: (name, "median") for name in extra},

@@ -120,3 +120,11 @@ def test_zero_on_a_logarithmic_axis_is_a_step_below_its_lowest_value() -> None:
     assert [row["x"] for row in figure.spec["data"]["values"]] == [4, 8, 16]
     assert vega.figure(Chart(id="f", title="t", x="size"), rows[:0]) is None
     assert vega.figure(Chart(id="f", title="t", x="depth"), rows) is None
+
+
+def test_points_of_an_order_are_joined_by_it_and_lie_at_their_median_x() -> None:
+    rows = pd.DataFrame({"delay": [0, 0, 9, 9], "bandwidth": [30.0, 32.0, 10.0, 12.0], "value": [200.0, 204.0, 80.0, 82.0]})  # fmt: skip
+
+    found = points.group(Chart(id="c", title="", x="bandwidth", order="delay"), rows).frame
+
+    assert [*found[["x", "y", "n"]].itertuples(index=False, name=None)] == [(31.0, 202.0, 2), (11.0, 81.0, 2)]
