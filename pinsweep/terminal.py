@@ -73,11 +73,16 @@ def _console(*, err: bool = False) -> Console:
     return Console(file=sys.stderr if err else sys.stdout)
 
 
-def answer(document: Document) -> None:
-    """Print an answer. Raises PinsweepError if it cannot be written."""
+def answer(document: Document, *, err: bool = False) -> None:
+    """Print an answer, with `err` what is said beside one. Raises PinsweepError if an answer cannot be written."""
     from reports.render import terminal
 
-    _answer(terminal.render(document, screen()), nl=True, color=True)
+    text = terminal.render(document, screen(err=err))
+    if not err:
+        _answer(text, nl=True, color=True)
+    elif text:
+        with contextlib.suppress(OSError):
+            click.echo(text, err=True, color=True)
 
 
 def tell(text: str, where: Screen) -> None:

@@ -251,7 +251,7 @@ def _read_result(data: bytes, folder: Path) -> None:
     path.write_bytes(data)
     audit(load([path]))
     show_runs(path)
-    show_result(path, bars=False)
+    show_result(path)
 
 
 def _command(data: bytes, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -290,15 +290,6 @@ def percent(text: str) -> float:
     if share is None:
         raise click.BadParameter(f"{text!r} is not a percentage above 0 and below 100, like 3%")
     return share
-
-
-def draws(stream: TextIO) -> bool:
-    """Can bars be drawn there? A terminal whose encoding has them; a pipe and a log get plain text."""
-    try:
-        "█▏▁".encode(stream.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return stream.isatty()
 
 
 def words(option: str, text: str | None, known: Sequence[str]) -> frozenset[str]:

@@ -17,7 +17,7 @@ from pinsweep import __version__
 from pinsweep.commands import _cluster, _loaded, _options
 from pinsweep.events import Events, emitted
 from pinsweep.progress import SweepProgress
-from pinsweep.terminal import data, say
+from pinsweep.terminal import answer, data, say
 
 if TYPE_CHECKING:
     from orchestrator.plan.prepare import Prepared
@@ -359,9 +359,12 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
 
     results = load([finished.path])
     findings = audit.audit(results)
-    for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
-        say(line, err=True)
-    for line in audit.brief(findings, f"pinsweep audit {named}", {run.cell.sweep for run in results.runs}):
-        say(line, fg="yellow", err=True)
+    answer(show.ending(results, findings), err=True)
     if not os.environ.get("PINSWEEP_NO_NEXT"):  # of quickstart.sh, which makes the page itself
-        say(f"next: pinsweep show {named}, or pinsweep report {named} -o report.html", err=True)
+        explain = ["explain   pinsweep audit " + named] if audit.flag_counts(findings) else []
+        for line in (
+            f"numbers   pinsweep show {named}",
+            f"report    pinsweep report {named} -o report.html",
+            *explain,
+        ):
+            say(line, err=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from pinsweep import complete, progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say, screen, tell
+from pinsweep.terminal import answer, data
 from pinsweep.terminal import raw as raw_bytes
 
 
@@ -33,7 +32,6 @@ def command(
     from orchestrator.store.result_file import open_result
     from reports import show
 
-    where = screen()
     raw = raw or stderr or logs
     if stderr and logs:
         raise click.UsageError("--stderr and --logs are two outputs: one at a time")
@@ -47,23 +45,16 @@ def command(
                 raw_bytes(piece)
         return
 
-    def asked_for() -> str:
-        if form == "json":
-            from reports.text.json_text import json_text
-
-            return json_text(show.record(result, run))
-        if run is not None:
-            return show.show_run(result, run)
-        if runs:
-            return show.show_runs(result, width=where.width)
-        bars = where.terminal and _options.draws(sys.stdout)
-        return show.show_result(result, bars=bars, width=where.width)
-
-    with progress.doing("reading"):
-        text = asked_for()
     if form == "json":
+        from reports.text.json_text import json_text
+
+        with progress.doing("reading"):
+            text = json_text(show.record(result, run))
         data(text)
-    elif run is not None:
-        say(text)
-    else:
-        tell(text, where)
+        return
+    with progress.doing("reading"):
+        if run is not None:
+            document = show.show_run(result, run)
+        else:
+            document = show.show_runs(result) if runs else show.show_result(result)
+    answer(document)

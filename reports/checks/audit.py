@@ -364,6 +364,18 @@ def counted(results: Results) -> str:
     return f"{fmt.plural(good, 'run')} with numbers{beside}{why}"
 
 
+def flag_counts(findings: Iterable[Finding]) -> str:
+    """Return "repeats differ widely (G11): 10 cells · timer too coarse (G6): 2" of errors and warnings; "" without any."""
+    grave = [finding for finding in findings if finding.level != "info"]
+    counts = {key: len({cell for f in same for cell in f.about}) for key, same in group_by(grave, lambda f: (f.check, f.id)).items()}  # fmt: skip
+    ordered = sorted(counts.items(), key=lambda one: -one[1])
+    said = [
+        f"{title} ({key}): {fmt.count(n) if i else fmt.plural(n, 'cell')}"
+        for i, ((title, key), n) in enumerate(ordered)
+    ]
+    return " · ".join(said)
+
+
 def as_json(findings: Sequence[Finding]) -> str:
     """Return {"findings": [Finding.as_json]}."""
     return json_text({"findings": [f.as_json() for f in findings]})

@@ -7,6 +7,7 @@ are their tables, folds are left out.
 from __future__ import annotations
 
 import io
+import re
 from typing import Final
 
 import rich.console
@@ -21,8 +22,9 @@ from reports.text.plain import printable
 from reports.text.screen import PLAIN, Screen
 
 _UNLIMITED: Final = 100_000
-_LEAST_WORD: Final = 14
+_LEAST_WORD: Final = 10
 _INDENT: Final = 2
+_TRAILING: Final = r" +(?=(?: |\x1b\[[\d;]*m)*$)"  # blanks, also those with a colour
 _DIGITS: Final = "0123456789−+–"
 _STYLES: Final[dict[Tone, str]] = {"warning": "yellow", "next": "", "quiet": "dim"}
 _WORDS: Final = {
@@ -37,37 +39,36 @@ _WORDS: Final = {
 def render(document: Document, screen: Screen = PLAIN) -> str:
     """Return a document as lines, without a line end behind the last."""
     parts = [_line(Text(document.title), screen)] if document.title else []
-    parts += [part for block in document.blocks if (part := _block(block, screen))]
-    return "\n".join(parts).strip("\n")
+    before: Block | None = None
+    for block in document.blocks:
+        part = _block(block, screen)
+        if part or isinstance(block, Text):
+            is_apart = isinstance(block, Heading | Figure | Table) or isinstance(before, Table)
+            parts.append(f"\n{part}" if parts and is_apart and not isinstance(before, Heading) else part)
+            before = block
+    return "\n".join(parts)
 
 
 def _block(block: Block, screen: Screen) -> str:
     match block:
-        case Fold():
-            return ""
         case Heading():
-            return f"\n{_line(Text(block.text), screen, style='bold')}"
+            return _line(Text(block.text), screen, style="bold")
         case Text():
             return _line(block, screen, style=_STYLES.get(block.tone, ""))
         case Figure():
-            return "\n".join(
-                [f"\n{_line(Text(block.title), screen, style='bold')}", _table(block.table, screen)]
-            )
+            title = _line(Text(block.title), screen, style="bold")
+            return "\n".join([title, _table(block.table, screen)])
         case Table():
             return _table(block, screen)
+        case Fold():
+            return ""
 
 
 def _line(block: Text, screen: Screen, *, style: str = "") -> str:
-    """Return a text; on a terminal its lines are broken between words, and go on below the first letter behind its blanks."""
-    text = f"{MARK} {block.text}" if block.tone == "warning" else block.text
-    return "\n".join(_wrapped(line, screen, style) for line in text.split("\n"))
-
-
-def _wrapped(line: str, screen: Screen, style: str) -> str:
-    line = printable(line)
+    """Return a text as one line; on a terminal it is broken between words, and goes on below its first letter."""
+    line = printable(f"{MARK} {block.text}" if block.tone == "warning" else block.text)
     indent = len(line) - len(line.lstrip(" "))
-    padded = rich.padding.Padding(rich.text.Text(line[indent:], style=style), (0, 0, 0, indent), expand=False)
-    return _printed(padded, screen)
+    return _printed(rich.padding.Padding(rich.text.Text(line[indent:], style=style), (0, 0, 0, indent), expand=False), screen)  # fmt: skip
 
 
 def _table(table: Table, screen: Screen) -> str:
@@ -128,4 +129,4 @@ def _printed(drawn: rich.console.RenderableType, screen: Screen, *, cut: bool = 
     )  # fmt: skip
     console.print(drawn)
     lines = out.getvalue().replace(NO_BREAK, " ").removesuffix("\n").split("\n")
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(re.sub(_TRAILING, "", line) for line in lines)

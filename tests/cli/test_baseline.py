@@ -33,7 +33,7 @@ def test_add_list_show_remove(pinsweep: Cli, called: Cli, tmp_path: Path) -> Non
     assert Path(kept["files"][0]).is_file()
     assert kept["files"][0] in called("baseline", "show", "quiet").stdout
     # what is kept is a result file like any other
-    assert "2 of 2 runs gave numbers" in called("show", kept["files"][0]).stdout
+    assert "2 of 2 runs ok" in called("show", kept["files"][0]).stdout
 
     assert called("baseline", "remove", "quiet").returncode == 0
     assert called("baseline", "list").stdout == ""

@@ -73,7 +73,7 @@ def test_a_folder_becomes_cells_with_the_axes_of_its_file_names(
         for repeat in (1, 2)
     ]
     shown = pinsweep("show", "old.db")
-    assert "triad" in shown.stdout
+    assert "GB/s" in shown.stdout
     table = pinsweep("export", "old.db", "--shape", "wide")
     assert "node" in table.stdout.split("\n")[0].split(",")
 
@@ -243,10 +243,8 @@ def test_of_a_captured_run_nothing_is_said_that_nobody_recorded(pinsweep: Cli, t
     shown = pinsweep("show", "s.db", "1").stdout
     (listed,) = pinsweep("show", "s.db", "--runs").stdout.splitlines()[1:]
 
-    assert re.search(
-        r"^taken in   \S+; when it ran, for how long and how it ended is not recorded$", shown, re.M
-    )
-    assert "\ncommand    not recorded\n" in shown
+    assert re.search(r"^imported     \S+$", shown, re.M)
+    assert "\ncommand      not recorded\n" in shown
     assert not re.search("took|exit", shown)
     assert listed.split()[:4] == ["1", "taken", "in", "–"]
 
@@ -273,8 +271,8 @@ def test_a_table_with_named_columns(pinsweep: Cli, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert cells(tmp_path / "t.db") == [(f"place=local threads={n}", 1) for n in (1, 2, 4)]
-    assert "4.90 GB/s" not in pinsweep("show", "t.db").stdout
-    assert "9.80 GB/s" in pinsweep("show", "t.db").stdout
+    assert "4.9 GB/s" not in pinsweep("show", "t.db").stdout
+    assert "9.8 GB/s" in pinsweep("show", "t.db").stdout
     printed = pinsweep(*words).stdout
     assert "t.txt place=local threads=2\n" in printed
     assert "9.8 GB/s" in printed
@@ -368,7 +366,7 @@ def test_commands_are_shown_as_they_were_typed(pinsweep: Cli, tmp_path: Path) ->
     (tmp_path / "t.txt").write_text(f"$ {typed}\n{printed}")
     pinsweep("parse", "t.txt", "-o", "t.db")
 
-    assert f"command    {typed}\n" in pinsweep("show", "t.db", "1").stdout
+    assert f"command      {typed}\n" in pinsweep("show", "t.db", "1").stdout
     (run,) = load([tmp_path / "t.db"]).runs
     assert run_row(run).command == typed
     assert of_run(run)["started_utc"] is None

@@ -47,6 +47,6 @@ def test_the_tree_is_replaced_by_the_first_run(tmp_path: Path, home: Mapping[str
     )  # fmt: skip
 
     assert "1 failed, 1 ok\n" in done.stderr
-    assert "next: pinsweep show e.db" in done.stderr
+    assert "pinsweep show e.db" in done.stderr
     assert "bug in pinsweep" not in done.stderr
     assert done.returncode == 1  # of the run that failed

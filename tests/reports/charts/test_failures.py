@@ -15,7 +15,6 @@ from reports.draw import vega
 from reports.draw.figure import Figure
 from reports.draw.label_placement import text_width
 from reports.results.load import load
-from reports.show import show_result
 
 METRICS = {
     "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
@@ -220,14 +219,6 @@ def test_the_ticks_are_what_was_tested(make: Any, tmp_path: Path) -> None:
 
     (panel, _) = figure(maker.write()).panels
     assert panel.wide["encoding"]["x"]["axis"]["values"] == [1, 4, 8]
-
-
-def test_show_has_a_line_a_reason(make: Any, tmp_path: Path) -> None:
-    said = show_result(swept(make, tmp_path / "r.db"))
-
-    assert "14 runs without numbers:" in said
-    assert "  10 runs failed  s case=crash threads=1 and 4 more cells: exit status 3" in said
-    assert "   4 runs failed  s case=half threads=8 and 1 more cell: timed out after 60 s" in said
 
 
 def test_no_cross_lies_on_a_value(make: Any, tmp_path: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reports import show
 from reports.checks.audit import Finding, audit, brief, convicted, counted, watched
 from reports.compare.comparison import compare
 from reports.compare.sides import side
@@ -120,20 +118,6 @@ def test_a_disturbed_attempt_before_one_that_failed_is_told(make: Any, tmp_path:
     assert line[1] == f"attempt 1 disturbed and repeated, then without a number: {BUSY}"
 
 
-def test_show_marks_them(maker: Any) -> None:
-    text = show.show_result(maker.write())
-    lines = {
-        line.split()[0]: line for line in text.splitlines() if line.strip()[:1] in "1234" and "GB/s" in line
-    }
-    assert "⚠ D1" in lines["4"]
-    assert "triad 90.0 GB/s" in lines["4"]
-    assert "⚠" not in lines["1"] + lines["2"] + lines["3"]
-    assert "5 of 8 runs gave undisturbed numbers" in text
-    assert "7 attempts disturbed, and repeated (D1, D2)" in text
-    assert "without numbers that another followed" not in text
-    assert re.search(rf"disturbed  scaling threads=\d+[^:]*: {BUSY[:20]}", text)
-
-
 def test_a_cell_that_was_never_quiet_gets_no_verdict(results: Results) -> None:
     compared = compare(side("A", "a.db", results), side("B", "b.db", results))
     assert {row.cell for row in compared.rows} - {""} == {"threads=1", "threads=2", "threads=3"}
@@ -153,7 +137,6 @@ def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
     assert "D1" in next(iter(page.key_numbers)).doubt
     assert page.sentence == "The one planned run on node07 gave numbers (1 disturbed, as was allowed)."
     assert "D1 could not" not in " ".join(c.subject for c in page.checks)
-    assert "1 of 1 run gave numbers (1 disturbed, as was allowed)" in show.show_result(tmp_path / "a.db")
 
 
 def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make: Any, tmp_path: Path) -> None:
@@ -194,7 +177,6 @@ def test_a_file_of_disturbed_runs_alone_has_no_number_and_says_what_they_found(
         == "Of docs/audit.md D1 and D2 alone judge runs that something else disturbed."
     )
     assert "triad 9.00 GB/s" in found(results, "D1").cells[0][1]
-    assert "⚠ D1" in show.show_result(maker.path)
 
 
 def test_a_finding_begins_with_an_option_as_it_is_written(results: Results) -> None:
@@ -294,9 +276,6 @@ def test_of_a_sweep_that_was_stopped_before_the_repeats_it_says_that(make: Any, 
     assert len(of_two) == 2  # the advice differs
     assert told["threads=1, repeat 1"].startswith(f"disturbed, and not repeated yet: {BUSY}")
     assert told["threads=2, repeat 1"].startswith(f"every attempt was disturbed: in the last one {BUSY}")
-    text = show.show_result(path)
-    assert "1 run disturbed, and not repeated yet:" in text
-    assert "1 run disturbed at every attempt:" in text
 
 
 def test_a_sweep_is_named_once_and_as_it_is_written(make: Any, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from parsers import imb
-from reports import show
 from reports.charts import imb as chart
 from reports.checks.imb import pingpong
 from reports.numbers import numbers
@@ -74,4 +73,3 @@ def test_export_gives_times_as_they_were_printed(make: Any, tmp_path: Path) -> N
     frame = results.tidy("imb")
 
     assert frame.loc[frame["metric"] == "time", "value"].tolist() == [190.0]
-    assert "peak 41.3 MB/s" in "\n".join(show.summary(results))

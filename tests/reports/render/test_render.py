@@ -84,8 +84,7 @@ def test_a_terminal_obeys_nothing_and_cuts_no_number(width: int) -> None:
     bare = re.sub("\x1b\\[[0-9;]*m", "", coloured)
 
     assert coloured != bare
-    plain = terminal.render(DOCUMENT, Screen(width=width, terminal=True))
-    assert plain.split("\n") == list(map(str.rstrip, bare.split("\n")))
+    assert terminal.render(DOCUMENT, Screen(width=width, terminal=True)) == bare
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", bare)
     for number in ("1.53 ms", "16.5 to 19.0", "−59 %", "G11", "threads"):
         assert number in bare

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from reports import show
 from reports.draw.figure import Figure
 from reports.lab import document
 from reports.report import axis_effects, build
@@ -93,7 +91,6 @@ def test_what_fio_accesses_has_no_better_level(option: str, others: float, make:
     assert found
     assert [row[2] for row in found.tables[0].rows] == ["iodepth"]
     assert " chooses what is accessed: no level is the better one." in found.sub
-    assert "the last: " in " ".join(show.summary(results))
 
 
 def test_a_sweep_called_as_its_number_is_named_once(make: Any, tmp_path: Path) -> None:
@@ -267,7 +264,6 @@ def test_nothing_that_is_accessed_is_better_than_another(
     assert found
     assert [row[2:6] for row in found.tables[0].rows] == [("op", "write", "read", "1.50")]
     assert why in found.sub
-    assert "; the last: " in " ".join(show.summary(results))
     (said,) = [figure.axes for figure in drawn if figure.axes]
     assert (
         said == f"Best to worst level of each axis, latency p50: 1.50 × better by op from write to read.{why}"
@@ -357,10 +353,6 @@ def test_cells_that_hold_curves_are_set_against_one_another_at_one_size(make: An
     (figure,) = _drawn(results)
 
     assert figure.title == "Bcast time max at 64 B: 2.00 × better by np (2), 1.50 × by place (local)"
-    said = " ".join(" ".join(show.summary(results)).split())
-    assert said.startswith("s lowest time max at 64 B of 4: Bcast 64 B in 20.0 µs")
-    listed = " ".join(show.show_result(tmp_path / "r.db").split())
-    assert re.findall("Bcast 4 B in [^;]*; at 64 B ([0-9.]+ µs)", listed) == ["40.0 µs", "60.0 µs"]
 
 
 def test_what_turns_with_the_message_size_is_no_title(make: Any, tmp_path: Path) -> None:
