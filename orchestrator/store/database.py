@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import functools
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -104,6 +105,12 @@ CREATE TABLE reading_table (
 
 SINCE_2 = {"point": "most_repeats", "run": "warm_up"}
 """Table → the column that files of schema 1 lack; in all their rows it would be 0."""
+
+
+def for_schema_1(query: str) -> str:
+    """Return a query without the columns that files of schema 1 lack."""
+    return re.sub(rf"\b({'|'.join(SINCE_2.values())})\b", "0", query)
+
 
 ALIAS = "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT NULL, of TEXT NOT NULL) STRICT"
 """Beside the schema: files that were made without it are of the same version, and who does not know it misses no number."""
@@ -363,7 +370,7 @@ def check(path: Path, database: sqlite3.Connection) -> None:
             f"made by a newer pinsweep (schema {version}, this one reads {SCHEMA_VERSION})",
             "update pinsweep",
         )
-    _check_schema(path, database)
+    _check_schema(path, database, version)
 
 
 Column = tuple[str, str, bool, int]
@@ -389,24 +396,20 @@ def _columns_of(database: sqlite3.Connection, tables: Iterable[str]) -> dict[str
     return {name: frozenset(database.execute(kept, (name,))) for name in tables}
 
 
-def _check_schema(path: Path, database: sqlite3.Connection) -> None:
+def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> None:
     """Refuse a file in which one of our tables is missing, is something else, or does something when it is written to."""
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    entries = database.execute(
-        "SELECT type, name, tbl_name, rootpage != 0, sql FROM sqlite_master"
-    ).fetchall()
-    schema = (version, *entries)
-    if schema in _GOOD:
-        return
     wanted = _columns()
     found = {}
-    for kind, name, table, root, _ in entries:
+    for kind, name, table, root in database.execute(
+        "SELECT type, name, tbl_name, rootpage != 0 FROM sqlite_master"
+    ):
         if str(table).lower() in wanted and kind == "trigger":
             raise Damaged(path, f"{name} is a trigger on the table {table}, which no pinsweep makes")
         if str(name).lower() in wanted and kind in ("table", "view"):
             if kind == "view" or not root:
-                what = "a view" if kind == "view" else "a virtual table"
-                raise Damaged(path, f"{name} is {what}, not a table")
+                raise Damaged(
+                    path, f"{name} is a {'view' if kind == 'view' else 'virtual table'}, not a table"
+                )
             found[str(name).lower()] = str(name)
     there = _columns_of(database, found)
     for table, columns in wanted.items():
@@ -419,13 +422,6 @@ def _check_schema(path: Path, database: sqlite3.Connection) -> None:
         later = SINCE_2.get(table, "") if version < 2 else ""
         if missing := sorted({column for column, *_ in columns - there[table]} - {later}):
             raise Damaged(path, f"its table {table} has no column {', '.join(missing)} as pinsweep makes it")
-    if len(_GOOD) < _MOST_GOOD:
-        _GOOD.add(schema)
-
-
-_GOOD: Final[set[tuple[object, ...]]] = set()
-_MOST_GOOD: Final = 16
-"""Schemas that were checked and are good, word by word: those of a thousand files are two or three."""
 
 
 @contextmanager

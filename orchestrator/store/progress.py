@@ -70,11 +70,9 @@ def _progress(path: Path, db: sqlite3.Connection) -> Progress:
     found = db.execute("SELECT point_id, sweep, repeats FROM point")
     cells = {str(cell): (str(sweep), int(often)) for cell, sweep, often in found}
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    measured = " WHERE NOT warm_up" if version >= 2 else ""
+    query = "SELECT point_id, repeat, status, reason FROM run WHERE NOT warm_up ORDER BY run_id"
     last: dict[tuple[str, int], tuple[str, str]] = {}
-    for cell, repeat, status, reason in db.execute(
-        f"SELECT point_id, repeat, status, reason FROM run{measured} ORDER BY run_id"
-    ):
+    for cell, repeat, status, reason in db.execute(query if version > 1 else database.for_schema_1(query)):
         if cell not in cells:
             raise database.Damaged(path, "a run is of a point that is not there")
         if last.get((cell, repeat), ("", ""))[0] != "ok":

@@ -220,7 +220,7 @@ class ResultFile:
                 )  # fmt: skip
                 try:
                     rows.cell(row)  # what cannot be read later makes the whole file unreadable
-                except rows.Strange as error:
+                except (ValueError, TypeError, KeyError, RecursionError) as error:
                     raise UserError(experiment.path, f"{cell.describe():.60}: {error}") from None
                 db.execute(
                     "INSERT INTO point (point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment, most_repeats)"
@@ -326,23 +326,24 @@ class ResultFile:
         try:
             with database.watched(self._db, self.stopped):
                 # one after the other: all of them are large
-                return tuple(map(made, self._db.execute(query)))
-        except rows.Strange as error:
-            raise database.Damaged(self.path, error) from error
+                return tuple(
+                    map(made, self._db.execute(query if self._version > 1 else database.for_schema_1(query)))
+                )
         except sqlite3.DatabaseError as error:
             raise database.trouble(self.path, error) from error
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise database.Damaged(self.path, f"a row is not what pinsweep writes: {error!s:.80}") from error
 
-    def _since_2(self, table: str) -> str:
-        """Return what to select of a table for its column of schema 2: files of schema 1 are read as they are."""
-        (version,) = self._first("PRAGMA user_version")
-        return database.SINCE_2[table] if version >= 2 else "0"
+    @property
+    def _version(self) -> int:
+        return int(self._first("PRAGMA user_version")[0])
 
     def _first(self, query: str, *values: object) -> Any:  # noqa: ANN401 (a row, or None)
         return next(iter(self._rows(query, *values)), None)
 
     def sessions(self) -> tuple[Session, ...]:
         """Return all sessions, oldest first."""
-        return self._read(rows.session, f"SELECT {', '.join(rows.SESSION)} FROM session ORDER BY session")
+        return self._read(rows.session, f"SELECT {rows.SESSION} FROM session ORDER BY session")
 
     def last_session_of(self, experiments: Collection[str]) -> int | None:
         """Return the last session, where it was of all these experiments (SHA-256); else None."""
@@ -352,21 +353,18 @@ class ResultFile:
 
     def experiments(self) -> tuple[StoredExperiment, ...]:
         """Return every experiment text that was run on this file, in the order of their first run."""
-        return self._read(
-            rows.experiment, f"SELECT {', '.join(rows.EXPERIMENT)} FROM experiment ORDER BY rowid"
-        )
+        return self._read(rows.experiment, f"SELECT {rows.EXPERIMENT} FROM experiment ORDER BY rowid")
 
     def cells(self) -> tuple[StoredCell, ...]:
         """Return all cells, in the order in which they were first planned."""
-        columns = ", ".join(name for name in rows.CELL if name != "most_repeats")
-        return self._read(rows.cell, f"SELECT {columns}, {self._since_2('point')} FROM point ORDER BY rowid")
+        return self._read(rows.cell, f"SELECT {rows.CELL} FROM point ORDER BY rowid")
 
     def conditions(self) -> tuple[Conditions, ...]:
         """Return under which conditions the cells were measured, each once."""
         return self._read(
             rows.conditions,
-            f"SELECT DISTINCT {', '.join(rows.CONDITIONS)} FROM run"
-            f" WHERE status IN ('ok', 'disturbed', 'misplaced') AND NOT {self._since_2('run')} ORDER BY session",
+            f"SELECT DISTINCT {rows.CONDITIONS} FROM run"
+            " WHERE status IN ('ok', 'disturbed', 'misplaced') AND NOT warm_up ORDER BY session",
         )
 
     def superseded(self) -> frozenset[str]:
@@ -378,15 +376,13 @@ class ResultFile:
         return frozenset(row[0] for row in rows)
 
     def skipped(self) -> tuple[Skipped, ...]:
-        return self._read(
-            rows.skipped, f"SELECT {', '.join(rows.SKIPPED)} FROM skipped ORDER BY sweep, point"
-        )
+        return self._read(rows.skipped, f"SELECT {rows.SKIPPED} FROM skipped ORDER BY sweep, point")
 
     def aliases(self) -> tuple[Alias, ...]:
         """Return the cells that were others under another name; of files of before 0.2 none are known."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'alias'") is None:
             return ()
-        return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
+        return self._read(rows.alias, f"SELECT {rows.ALIAS} FROM alias ORDER BY rowid")
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started."""
@@ -396,8 +392,7 @@ class ResultFile:
         )
         if lost:
             raise database.Damaged(self.path, f"run {lost[0]} is of a {lost[1]} that is not there")
-        columns = ", ".join(name for name in rows.RUN if name != "warm_up")
-        return self._read(rows.run, f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id")
+        return self._read(rows.run, f"SELECT {rows.RUN} FROM run ORDER BY run_id")
 
     def attempts(self) -> dict[tuple[str, int], Tried]:
         """Return (point_id, repeat) → what was tried so far; a file that only this process writes is asked once between its runs."""
@@ -466,8 +461,7 @@ class ResultFile:
         }
 
     def _stored(self, run_id: int | None = None) -> dict[int, readings.Reading]:
-        (version,) = self._first("PRAGMA user_version")
-        if version < 3:
+        if self._version < 3:
             return {}
         try:
             with database.watched(self._db, self.stopped):
@@ -531,7 +525,7 @@ class ResultFile:
         if name in parser_names():
             return get_parser(name)
         (programs,) = self._first("SELECT programs FROM session WHERE session = ?", record.session)
-        recorded = rows.programs(programs, f"session {record.session}, programs").get(name, {})
+        recorded = rows.programs(programs).get(name, {})
         raise ParseError("", extensions.lacking(name, str(recorded.get("extension", ""))))
 
     def _to_parse(self, run_id: int, stream: str) -> bytes:

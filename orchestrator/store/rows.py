@@ -1,16 +1,16 @@
-"""What the rows of a result file hold: values that pinsweep may have written, or `Strange`. Pure.
+"""Rows of a result file to values. Pure.
 
-Anybody can write such a file, and a disk can turn its bits: each value is looked at here, once, and trusted by all who read it then.
-Words that the rows have in common are kept once (`sys.intern`): a hundred thousand runs have some hundred of them.
+Anybody can write such a file, and a disk can turn its bits. SQLite holds the types of columns; here each text of JSON is held against a shape.
+Each function raises ValueError, TypeError, KeyError, OverflowError or RecursionError for a row that pinsweep does not write. Words that rows have
+in common are kept once: a hundred thousand runs have some hundred of them.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, get_args
@@ -32,17 +32,8 @@ from orchestrator.model import (
 )
 from parsers.errors import UserError
 
-LONGEST_JSON: Final = 4 << 20
-"""Characters of a value that is JSON."""
-DEEPEST: Final = 12
-LONGEST_WORD: Final = 1 << 20
-"""Characters of a name, a title, a reason."""
 LARGEST: Final = 2**63
 """No number of ours is larger, but those with a point."""
-
-
-class Strange(ValueError):
-    """A value that pinsweep does not write. Says which of the row, and what it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,60 +99,7 @@ class StoredExperiment:
     about: str
 
 
-# --- values ------------------------------------------------------------------------------------------------
-
-
-def _strange(what: str) -> Any:  # noqa: ANN401 (never returns)
-    raise Strange(what)
-
-
-def _json(text: object, name: str) -> Any:  # noqa: ANN401 (anything JSON holds)
-    """Return what a text of JSON holds: plain values, not deep, numbers that are finite, texts that can be written."""
-    if not isinstance(text, str):
-        raise Strange(f"{name} is not a text")
-    if len(text) > LONGEST_JSON:
-        raise Strange(f"{name} has {len(text)} characters")
-    try:
-        value = _decoded(text)
-        if "\\u" in text:  # half of a surrogate pair is no character
-            json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        raise Strange(f"{name} is not JSON") from None
-    return value
-
-
-def _decoded(text: str) -> Any:  # noqa: ANN401
-    """Return what `json.loads` does, without its look for white space around what is written without."""
-    try:
-        value, end = _DECODER.raw_decode(text)
-    except ValueError:
-        value, end = None, -1
-    return value if end == len(text) else json.loads(text)
-
-
-_DECODER: Final = json.JSONDecoder()
-
-
-def _plain(value: object, name: str, depth: int = DEEPEST) -> Any:  # noqa: ANN401
-    """Return a value as it is, if JSON holds it and all its numbers are finite and not huge."""
-    items: Iterable[object] = (value,)
-    if isinstance(value, dict | list):
-        if depth == 0:
-            raise Strange(f"{name} is nested too deep")
-        items = value.values() if isinstance(value, dict) else value
-        depth -= 1
-    for item in items:  # a run has dozens: only what holds others is a call
-        kind = type(item)
-        if kind is float:
-            if not math.isfinite(item):  # type: ignore[arg-type]  # a float, by the line above
-                raise Strange(f"{name} holds a number that is not finite")
-        elif kind is int:
-            if not -LARGEST <= item < LARGEST:  # type: ignore[operator]  # an int, likewise
-                raise Strange(f"{name} holds a number that is too large")
-        elif kind is dict or kind is list:
-            _plain(item, name, depth)
-    return value
-
+# --- JSON --------------------------------------------------------------------------------------------------
 
 _SCALAR: Final = (str, int, float, bool, type(None))
 _NUMBER: Final = (int, float)
@@ -181,8 +119,10 @@ _GROUPS: Final = [{"cpus": [int], "membind?": [int], "interleave?": [int]}]
 _PLACEMENT: Final = {"name": str, "groups?": _GROUPS, "relation?": str, "*": object}
 _CAPTURE: Final = {"file": str, "digest": str, "reading?": _OBJECT}
 _COUNTERS: Final = {
-    "reasons?": [{"id": str, "text": str, "*": object}], "disks?": {"*": _OBJECT}, "*": _NUMBER,
-}  # fmt: skip
+    "reasons?": [{"id": str, "text": str, "*": object}],
+    "disks?": {"*": _OBJECT},
+    "*": _NUMBER,
+}
 
 
 def _fits(value: object, shape: Any) -> bool:  # noqa: ANN401 (as the next line says)
@@ -211,17 +151,46 @@ def _fits(value: object, shape: Any) -> bool:  # noqa: ANN401 (as the next line 
     return shape is object or type(value) is shape
 
 
-def _shaped(text: object, name: str, shape: Any = _OBJECT) -> Any:  # noqa: ANN401 (as the shape says)
-    """Return what a text of JSON holds. Raises Strange where that is of another shape."""
-    value = _plain(_json(text, name), name)
-    if not _fits(value, shape):
-        raise Strange(f"{name} is not what pinsweep writes")
+def _integer(digits: str) -> int:
+    value = int(digits)
+    if not -LARGEST <= value < LARGEST:
+        raise ValueError("a number is too large")
     return value
 
 
-def _object(text: object, name: str, shape: Any = _OBJECT) -> dict[str, Any]:  # noqa: ANN401 (see `_fits`)
+def _float(digits: str) -> float:
+    value = float(digits)
+    if value - value != 0:
+        raise ValueError("a number is not finite")
+    return value
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=_float)
+
+
+def _json(text: str, shape: Any = _OBJECT) -> Any:  # noqa: ANN401 (as the shape says)
+    """Return what a text of JSON holds."""
+    value = _DECODER.decode(text)
+    if "\\u" in text:  # half of a surrogate pair is no character
+        json.dumps(value, ensure_ascii=False).encode()
+    if not _fits(value, shape):
+        raise ValueError("JSON of another shape")
+    return value
+
+
+def _object(text: str, shape: Any = _OBJECT) -> dict[str, Any]:  # noqa: ANN401 (see `_fits`)
     """Return a JSON object, its keys shared with others."""
-    return {sys.intern(key): item for key, item in _shaped(text, name, shape).items()}
+    return {sys.intern(key): item for key, item in _json(text, shape).items()}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(map(sys.intern, _json(text, _WORDS)))
+
+
+_command = functools.lru_cache(maxsize=1 << 15)(_words)
+"""The words of a command line: the repeats of a cell have one."""
+
+_environment = functools.lru_cache(maxsize=1 << 10)(lambda text: _object(text, {"*": str}))
 
 
 class Packed(Mapping[str, Any]):
@@ -232,6 +201,12 @@ class Packed(Mapping[str, Any]):
 
     def __init__(self, text: str) -> None:
         self._text = text
+
+    @classmethod
+    def read(cls, text: str, shape: Any) -> Packed:  # noqa: ANN401 (see `_fits`)
+        """Return the object of a text. Raises as this module says."""
+        _json(text, shape)
+        return cls(text)
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 (anything JSON holds)
         if "\\" not in self._text and f'"{key}"' not in self._text:
@@ -248,110 +223,50 @@ class Packed(Mapping[str, Any]):
         return self._text != "{}" and len(self) > 0
 
 
-def _words(text: object, name: str) -> tuple[str, ...]:
-    return tuple(map(sys.intern, _shaped(text, name, _WORDS)))
-
-
-_command = functools.lru_cache(maxsize=1 << 15)(lambda text: _words(text, "argv"))
-"""The words of a command line: the repeats of a cell have one."""
-
-_environment = functools.lru_cache(maxsize=1 << 10)(lambda text: _named_texts(text, "env"))
-
-
-def _named_texts(text: object, name: str) -> dict[str, str]:
-    return {key: sys.intern(item) for key, item in _object(text, name, {"*": str}).items()}
-
-
-def _packed(text: str, name: str, shape: Any) -> Packed:  # noqa: ANN401 (see `_fits`)
-    _shaped(text, name, shape)
-    return Packed(text)
-
-
-def _word(value: str, name: str, most: int = LONGEST_WORD) -> str:
-    return value if len(value) <= most else _strange(f"{name} has {len(value)} characters")
-
-
-def _count(value: int, name: str, most: int = 10**9) -> int:
-    return value if 0 <= value <= most else _strange(f"{name} is {value}")
-
-
-def _moment(value: str, name: str) -> str:
-    """Return a time of ISO 8601."""
-    try:
-        datetime.fromisoformat(value).timestamp()
-    except (ValueError, OverflowError):
-        raise Strange(f"{name} is not a time") from None
-    return value
-
-
 # --- rows --------------------------------------------------------------------------------------------------
 
 SESSION: Final = (
-    "session", "started_utc", "ended_utc", "pinsweep_version", "argv", "seed", "host", "facts", "topology", "programs",
-)  # fmt: skip
-"""The columns of a session, in the order in which `session` takes them; the same of the others below. SQLite holds their types."""
-
-EXPERIMENT: Final = ("sha256", "path", "title", "text", "about")
-CELL: Final = (
-    "point_id",
-    "sweep",
-    "sweep_title",
-    "tool",
-    "options",
-    "place",
-    "axes",
-    "repeats",
-    "experiment",
-    "most_repeats",
+    "session, started_utc, ended_utc, pinsweep_version, argv, seed, host, facts, topology, programs"
 )
-CONDITIONS: Final = ("point_id", "session", "placement", "argv")
-SKIPPED: Final = ("sweep", "point", "reason")
-ALIAS: Final = ("sweep", "point", "of")
+"""The columns of a session, in the order in which `session` takes them; the same of the others below."""
+
+EXPERIMENT: Final = "sha256, path, title, text, about"
+CELL: Final = "point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment, most_repeats"
+CONDITIONS: Final = "point_id, session, placement, argv"
+SKIPPED: Final = "sweep, point, reason"
+ALIAS: Final = "sweep, point, of"
 RUN: Final = (
-    "run_id", "point_id", "repeat", "attempt", "status", "reason", "argv", "env", "placement", "seen", "program", "order_index",
-    "started_utc", "wall_s", "exit_code", "signal", "usage", "session", "counters", "warm_up",
-)  # fmt: skip
+    "run_id, point_id, repeat, attempt, status, reason, argv, env, placement, seen, program, order_index,"
+    " started_utc, wall_s, exit_code, signal, usage, session, counters, warm_up"
+)
 
 
 def session(row: Sequence[Any]) -> Session:
-    name = f"session {row[0]}"
     return Session(
-        session=row[0], started_utc=_word(row[1], f"{name}, started_utc"), ended_utc=row[2], pinsweep_version=_word(row[3], name),
-        argv=_words(row[4], f"{name}, argv"), seed=row[5], host=_word(row[6], f"{name}, host", 1000), facts=_object(row[7], f"{name}, facts", _FACTS),
-        topology_text=row[8], programs=programs(row[9], f"{name}, programs"),
+        session=row[0], started_utc=row[1], ended_utc=row[2], pinsweep_version=row[3], argv=_words(row[4]), seed=row[5], host=row[6],
+        facts=_object(row[7], _FACTS), topology_text=row[8], programs=programs(row[9]),
     )  # fmt: skip
 
 
-def programs(text: object, name: str) -> dict[str, dict[str, Any]]:
+def programs(text: str) -> dict[str, dict[str, Any]]:
     """Return tool → what is recorded of its program."""
-    return _object(text, name, _PROGRAMS)
+    return _object(text, _PROGRAMS)
 
 
 def experiment(row: Sequence[Any]) -> StoredExperiment:
-    for value, column in zip((row[0], row[1], row[2]), EXPERIMENT, strict=False):
-        _word(value, f"an experiment, {column}")
     return StoredExperiment(sha256=row[0], path=row[1], title=row[2], text=row[3], about=row[4])
 
 
 def cell(row: Sequence[Any]) -> StoredCell:
     """Return a cell. Its `point_id` is a hash of what it is: runs of another one would stand under its name."""
-    name = f"point {row[0]!r:.40}"
-    place = None if row[5] is None else _object(row[5], f"{name}, place", _PLACE)
-    found = Cell(
-        sweep=_word(row[1], f"{name}, sweep"), tool=_word(row[3], f"{name}, tool"), options=_tuples(_object(row[4], f"{name}, options")),
-        place=None if place is None else Place(**place),
-        axes=_words(row[6], f"{name}, axes"),
-    )  # fmt: skip
+    options = {name: tuple(of) if isinstance(of, list) else of for name, of in _object(row[4]).items()}
+    place = None if row[5] is None else Place(**_object(row[5], _PLACE))
+    found = Cell(sweep=row[1], tool=row[3], options=options, place=place, axes=_words(row[6]))
     if found.point_id != row[0]:
-        raise Strange(f"{name} is not the hash of its cell")
-    return StoredCell(
-        cell=found, sweep_title=_word(row[2], f"{name}, sweep_title"), repeats=_count(row[7], f"{name}, repeats", MOST_REPEATS),
-        experiment=row[8], most_repeats=_count(row[9], f"{name}, most_repeats", MOST_REPEATS),
-    )  # fmt: skip
-
-
-def _tuples(options: dict[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+        raise ValueError("a point_id is not the hash of its cell")
+    if not (0 <= row[7] <= MOST_REPEATS and 0 <= row[9] <= MOST_REPEATS):
+        raise ValueError("a cell has more repeats than there can be")
+    return StoredCell(cell=found, sweep_title=row[2], repeats=row[7], experiment=row[8], most_repeats=row[9])
 
 
 @functools.lru_cache(maxsize=256)
@@ -359,64 +274,40 @@ def _placement(text: str | None) -> Placement | None:
     """Return a placement; what an older file does not say is empty."""
     if not text:
         return None
-    raw = _object(text, "placement", _PLACEMENT)
+    raw = _object(text, _PLACEMENT)
     groups = raw.get("groups", [])
     if not all(0 <= n < 1 << 20 for group in groups for indexes in group.values() for n in indexes):
-        raise Strange("placement is not on CPUs or nodes")
+        raise ValueError("a placement is not on CPUs or nodes")
     found = [Group(**{key: tuple(value) for key, value in group.items()}) for group in groups]
     return Placement(name=raw["name"], groups=tuple(found), relation=raw.get("relation", ""))
 
 
-def _placed(text: str | None, name: str) -> Placement | None:
-    try:
-        return _placement(text)
-    except Strange as error:
-        raise Strange(f"{name}, {error}") from None
-
-
 def conditions(row: Sequence[Any]) -> Conditions:
-    name = f"a run of the point {row[0]!r:.40}"
-    placement = _placed(row[2], name)
-    return Conditions(
-        point_id=row[0], session=row[1], placement=placement, argv=_words(row[3], f"{name}, argv")
-    )
+    return Conditions(point_id=row[0], session=row[1], placement=_placement(row[2]), argv=_words(row[3]))
 
 
 def skipped(row: Sequence[Any]) -> Skipped:
-    return Skipped(sweep=sys.intern(_word(row[0], "a skipped cell, sweep")), cell=_shaped(row[1], "a skipped cell, point", _FLAT), reason=_word(row[2], "a skipped cell, reason"))  # fmt: skip
+    return Skipped(sweep=sys.intern(row[0]), cell=_json(row[1], _FLAT), reason=row[2])
 
 
 def alias(row: Sequence[Any]) -> Alias:
-    return Alias(sweep=_word(row[0], "an alias, sweep"), cell=_shaped(row[1], "an alias, point", _FLAT), of=_shaped(row[2], "an alias, of", _FLAT))  # fmt: skip
+    return Alias(sweep=row[0], cell=_json(row[1], _FLAT), of=_json(row[2], _FLAT))
 
 
-_UNSEEN: Final = (None, "", "null")
 _STATUSES: Final[Mapping[str, Status]] = {status: status for status in get_args(Status)}
-"""The text of a row is one of its own: of a hundred thousand, so many."""
 
 
 def run(row: Sequence[Any]) -> RunRecord:
-    """Return a run."""
-    name = f"run {row[0]}"
-    status = _STATUSES.get(row[4])
-    if status is None:
-        raise Strange(f"{name}, status is {row[4]!r:.40}")
-    if not 0 <= row[13] < LARGEST:  # false for nan, too
-        raise Strange(f"{name}, wall_s is {row[13]}")
-    found = None if row[9] in _UNSEEN else _shaped(row[9], f"{name}, seen")
-    captured = found is not None and "file" in found
-    capture = Capture(**{"reading": {}, **_shaped(row[9], f"{name}, seen", _CAPTURE)}) if captured else None
-    seen = None if captured or found is None else Packed(row[9])
-    try:
-        argv, env = _command(row[6]), _environment(row[7])
-    except Strange as error:
-        raise Strange(f"{name}, {error}") from None
+    seen: Packed | None = Packed.read(row[9], _OBJECT) if row[9] not in (None, "", "null") else None
+    capture = None
+    if seen is not None and "file" in seen:
+        seen, capture = None, Capture(**_json(row[9], _CAPTURE))
+    datetime.fromisoformat(row[12]).timestamp()
+    if not (0 <= row[13] < LARGEST and row[2] >= 0 and row[3] >= 0):
+        raise ValueError("a wall time, a repeat or an attempt that cannot be")
     return RunRecord(
-        run_id=row[0], point_id=sys.intern(row[1]), repeat=_count(row[2], f"{name}, repeat"), attempt=_count(row[3], f"{name}, attempt"),
-        status=status, reason=_word(row[5], f"{name}, reason"), argv=argv, env=env, placement=_placed(row[8], name),
-        seen=seen, capture=capture,
-        program=sys.intern(_word(row[10], f"{name}, program")), order_index=row[11],
-        started_utc=_moment(row[12], f"{name}, started_utc"), wall_s=row[13], exit_code=row[14], signal=row[15],
-        usage=_packed(row[16], f"{name}, usage", {"*": _NUMBER}), session=row[17], counters=_packed(row[18], f"{name}, counters", _COUNTERS),
-        warm_up=bool(row[19]),
+        run_id=row[0], point_id=sys.intern(row[1]), repeat=row[2], attempt=row[3], status=_STATUSES[row[4]], reason=row[5],
+        argv=_command(row[6]), env=_environment(row[7]), placement=_placement(row[8]), seen=seen, capture=capture,
+        program=sys.intern(row[10]), order_index=row[11], started_utc=row[12], wall_s=row[13], exit_code=row[14], signal=row[15],
+        usage=Packed.read(row[16], {"*": _NUMBER}), session=row[17], counters=Packed.read(row[18], _COUNTERS), warm_up=bool(row[19]),
     )  # fmt: skip
