@@ -11,6 +11,7 @@ that the program prints, NaN where nobody knows it. `flags` are the ids of the c
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -167,7 +168,8 @@ def _values(
         tool, cell = repeats[0].tool, (repeats[0].file, repeats[0].record.point_id)
         by_name: dict[Name, list[tuple[Run, Number]]] = {}
         for run in repeats:
-            for number in numbers.each_number(run):
+            more = numbers.undirected(run) if undirected else ()
+            for number in itertools.chain(numbers.each_number(run), more):
                 by_name.setdefault(number.name, []).append((run, number))
         for name, own in by_name.items():
             if len(own) < len(repeats) or (name.better == "neither" and not undirected):

@@ -178,14 +178,14 @@ def _doubts(a: Side, b: Side) -> Callable[[Sequence[Pair], str], tuple[str, str]
 
 def _undirected(pairs: Iterable[Pair]) -> tuple[str, ...]:
     """Return the metrics that both sides of a pair have, and whose better direction their experiment does not tell."""
-    return tuple(
-        dict.fromkeys(
-            name
-            for pair in pairs
-            for name in numbers.undirected(pair.a.runs[0])
-            if name in numbers.undirected(pair.b.runs[0])
+    metrics: dict[str, None] = {}
+    for pair in pairs:
+        a, b = (
+            {number.name.metric: None for number in numbers.undirected(side.runs[0])}
+            for side in (pair.a, pair.b)
         )
-    )
+        metrics |= {metric: None for metric in a if metric in b}
+    return tuple(metrics)
 
 
 def _why(

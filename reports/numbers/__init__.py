@@ -72,8 +72,8 @@ class NumbersModule(Protocol):
     LEADS: str
     """The metric that `leaders` are of where another number of the run has the same value."""
 
-    def undirected(self, run: Run) -> list[str]:
-        """Return the metrics of a run that are not compared, for its experiment does not say which direction is better."""
+    def undirected(self, run: Run) -> Iterator[Number]:
+        """Yield the numbers of metrics that are not compared, because the experiment does not say which direction is better."""
         ...
 
     def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
@@ -129,10 +129,10 @@ def each_number(run: Run) -> Iterator[Number]:
     return found
 
 
-def undirected(run: Run) -> list[str]:
-    """Return the metrics of a run that are not compared, for its experiment does not say which direction is better."""
+def undirected(run: Run) -> Iterator[Number]:
+    """Yield the numbers of metrics that are not compared, because the experiment does not say which direction is better."""
     module = _module(run.tool)
-    return module.undirected(run) if run.parsed and hasattr(module, "undirected") else []
+    return module.undirected(run) if run.parsed and hasattr(module, "undirected") else iter(())
 
 
 def beside(run: Run) -> Mapping[str, str]:

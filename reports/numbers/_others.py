@@ -14,14 +14,25 @@ from reports.text import format as fmt
 
 
 def numbers(run: Run) -> Iterator[Number]:
+    """Yield the first number of each metric with a direction and of each set of labels."""
+    return _numbers(run, directed=True)
+
+
+def undirected(run: Run) -> Iterator[Number]:
+    """Yield the numbers of metrics to which an experiment gives no direction: they are shown, and not compared."""
+    return iter(()) if get_parser(run.tool).METRICS else _numbers(run, directed=False)
+
+
+def _numbers(run: Run, *, directed: bool) -> Iterator[Number]:
     parser = get_parser(run.tool)
     metrics = parser.METRICS or command.metrics_of(run.cell.options)
+    metrics = {name: metric for name, metric in metrics.items() if (metric.better != "neither") == directed}
     steps = parser.PRINTED if parser.PRINTED is not None else run.parsed.printed() if run.parsed else {}
     if run.parsed and isinstance(run.parsed.measurements.rows, Counted):
         yield from _counted(run.parsed.measurements.rows, metrics, steps)
         return
-    rows = [r for r in run.measured() if r.metric in metrics and metrics[r.metric].better != "neither"]
-    labels = [n for n in parser.LABELS if len({r.get(n) for r in rows}) > 1]
+    rows = [row for row in run.measured() if row.metric in metrics]
+    labels = [name for name in parser.LABELS if len({row.get(name) for row in rows}) > 1]
     seen: set[tuple[Part, str]] = set()
     for row in rows:
         part = part_of(row, *labels)
@@ -31,21 +42,14 @@ def numbers(run: Run) -> Iterator[Number]:
 
 
 def _counted(rows: Counted, metrics: Mapping[str, Metric], steps: Mapping[str, float]) -> Iterator[Number]:
-    """Give the same one after the other: of a million numbers most readers want the first."""
-    directed = [one for one in rows.series if one[0] in metrics and metrics[one[0]].better != "neither"]
-    single = all(len(values) == 1 for _, _, values in directed)
-    for name, unit, values in directed:
-        better, step = metrics[name].better, steps.get(name)
+    """Yield the numbers one by one: most readers want the first of a million."""
+    selected = [series for series in rows.series if series[0] in metrics]
+    single = all(len(values) == 1 for _, _, values in selected)
+    for metric, unit, values in selected:
         for index, value in enumerate(values):
             part = () if single else (("index", index),)
-            yield Number(name=Name(metric=name, unit=unit, better=better, part=part), value=value, step=step)
-
-
-def undirected(run: Run) -> list[str]:
-    """Return the metrics of an experiment of which a run has numbers and that it gives no direction: shown, and not compared."""
-    metrics = command.metrics_of(run.cell.options)
-    measured = {row.metric for row in run.measured()}
-    return [name for name, metric in metrics.items() if metric.better == "neither" and name in measured]
+            name = Name(metric=metric, unit=unit, better=metrics[metric].better, part=part)
+            yield Number(name=name, value=value, step=steps.get(metric))
 
 
 _Key = tuple[str, str, tuple[tuple[str, Scalar], ...]]

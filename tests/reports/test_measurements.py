@@ -48,3 +48,15 @@ def test_a_table_of_a_frame_has_missing_values_as_none(tmp_path: Path) -> None:
     table = Table.from_frame(frame.assign(note=float("nan")), Column(name="metric"), Column(name="note"))
     assert table.records()[0] == {"metric": "bandwidth", "note": None}
     assert table.flags == tuple(frame["flags"]) or not any(frame["flags"])
+
+
+def test_numbers_without_a_direction_are_measured_on_request(tmp_path: Path) -> None:
+    metrics = {"rate": {"regex": "rate ([0-9.]+)", "unit": "1/s", "better": "higher"}, "errors": {"regex": "errors ([0-9.]+)", "unit": "1"}}  # fmt: skip
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "command", {"command": "x", "metrics": metrics}, "rate 5\nerrors 2\n")
+    results = load([maker.write()])
+
+    found = [
+        [*measure(results, undirected=undirected).tidy("command")["metric"]] for undirected in (False, True)
+    ]
+    assert found == [["rate"], ["rate", "errors"]]
