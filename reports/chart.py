@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from reports.document import Table
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -85,5 +87,6 @@ class Chart:
     rules: Callable[[pd.DataFrame], list[Rule]] | None = None
     bands: Callable[[pd.DataFrame], list[Band]] | None = None
     rings: Callable[[pd.DataFrame], list[Point]] | None = None
+    summary: Callable[[pd.DataFrame], Table] | None = None  # what a reader takes from the picture
     caption: str = ""  # two lines at most
     about: str = ""

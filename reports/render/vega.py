@@ -56,6 +56,7 @@ def figure(
         spec=_specification(chart, shown, rows),
         table=points.table(chart, every),
         caption=points.caption(chart, shown),
+        summary=chart.summary(rows) if chart.summary else None,
         about=chart.about,
         flags=points.union(every.frame["flags"]),
         description=points.description(chart, shown),

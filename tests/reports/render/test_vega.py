@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from reports.chart import Band, Chart, Kind, Point, Rule, Title
-from reports.document import Quantity
+from reports.document import Column, Quantity, Table
 from reports.render import points, vega
 
 HOSTILE = "</script><b>]]>\x1b\u202e\uffff'\"&"
@@ -128,3 +128,11 @@ def test_points_of_an_order_are_joined_by_it_and_lie_at_their_median_x() -> None
     found = points.group(Chart(id="c", title="", x="bandwidth", order="delay"), rows).frame
 
     assert [*found[["x", "y", "n"]].itertuples(index=False, name=None)] == [(31.0, 202.0, 2), (11.0, 81.0, 2)]
+
+
+def test_a_chart_may_sum_up_its_rows() -> None:
+    table = Table(columns=(Column(name="n"),), rows=((1,),))
+
+    figure = vega.figure(Chart(**fields(CHART), summary=lambda _: table), ROWS)
+    assert figure is not None
+    assert figure.summary is table
