@@ -79,7 +79,8 @@ class Chart:
     )
     log_x: bool = False
     log_y: bool = False
-    x_unit: str = ""  # base unit of x; of y that of the rows, or `y_unit`
+    zero: bool = True  # y begins at 0
+    x_unit: str = ""  # base unit of x, "date" of seconds since 1970; of y that of the rows, or `y_unit`
     y_unit: str = ""
     x_title: str = ""
     y_title: str = ""

@@ -50,6 +50,7 @@ class Column:
     unit: str = ""  # of plain numbers: a base unit; "%" of a part of 1
     step: float | None = None
     signed: bool = False  # a change: "+4.2 %"
+    spare: bool = False  # left out where a terminal is too narrow
 
     @property
     def heading(self) -> str:

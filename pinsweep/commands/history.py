@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
 from pinsweep import complete, progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say, screen, tell
+from pinsweep.terminal import answer, data, say
 
 _FAILS = ("regressed", "failed", "gone", "suspicious")
 
 
 @click.command(
-    short_help="Say when the numbers of a host changed, and what changed then.",
+    short_help="List when the numbers of a host changed, and what changed then.",
     epilog="Example: pinsweep history nightly/ -o history.html",
 )
 @_options.results
@@ -24,7 +25,7 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="Also write a page: a line per kind of number.",
+    help="Also write a page with a chart of each change.",
 )
 @click.option(
     "--threshold",
@@ -37,11 +38,9 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
     "--fail-on",
     metavar="WORDS",
     shell_complete=complete.words_of(_FAILS),
-    help="Exit with status 1 if there is one of these: regressed (a number is down, or its runs fail now), failed (that alone), gone (a number that the last sessions do not have), suspicious (the last sessions are far outside, too new to be called a change); several with commas.",
+    help="Exit with status 1 if there is one of these, separated by commas: regressed (or failed), failed (its runs fail), gone (the last sessions lack it), suspicious (the last sessions are far off).",
 )
-@click.option(
-    "--all", "everything", is_flag=True, help="List all numbers of a change, not the largest eight."
-)
+@click.option("--all", "everything", is_flag=True, help="Give each number a row of its own.")
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     results: tuple[Path, ...],
@@ -52,13 +51,12 @@ def command(
     everything: bool,
     static: bool,
 ) -> int:
-    """Say when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
+    """List when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
 
-    The sessions of each host are put in the order of time; it takes ten of them. Changes are steps in the medians of
-    whole sessions, not day-to-day noise. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down, or gives
-    none any more since its runs fail.
+    A number needs ten sessions. Needs the extra `history`. Exit status 1 if there is one of the words of --fail-on.
     """
-    from reports.history import changes, text
+    from reports.history import follow
+    from reports.history.answer import as_json, as_page, document
     from reports.results.load import load
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
@@ -69,17 +67,17 @@ def command(
         refuse_output(output, paths)
     loaded, all_read = _options.of_readable(sorted(paths), lambda files: load(files, watched=progress.files))
     with progress.doing("looking for changes"):
-        report = changes.build(loaded, threshold=threshold)
+        history = follow.build(loaded, threshold=threshold)
     if form == "json":
-        data(text.as_json(report))
+        data(as_json(history))
     else:
-        where = screen()
-        tell(text.as_text(report, everything=everything, screen=where), where)
+        hint = "" if output else f"charts: pinsweep history {shlex.join(map(str, results))} -o history.html"
+        answer(document(history, everything=everything, hint=hint))
     if output is not None:
-        from reports.history.page import render_history
+        from reports.page.document import write_page
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "History"
         with progress.doing("drawing the page"):
-            render_history(report, output, title=f"{title}: the history", static=static)
+            write_page(as_page(history, f"{title}: the history"), output, static=static)
         say(f"page  {output}", err=True)
-    return 0 if all_read and not report.fails(words) else 1
+    return 0 if all_read and not history.fails(words) else 1

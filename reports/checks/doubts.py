@@ -63,7 +63,6 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
         for run in runs
     ]
     every += [(run, figure.metric) for run in figure.runs]
-    every += [(run, lane.metric) for lane in (figure.lanes.lanes if figure.lanes else ()) for run in lane.of]
     told = dict.fromkeys((cell_key(run), metric) for run, metric in every)
     found = {
         (key, cell): None

@@ -1,1 +1,1 @@
-"""`pinsweep history`: one host's sessions over time. `changes` finds the steps; `text`, `figure` and `page` say them."""
+"""`pinsweep history`: the sessions of a host over time. `follow` makes the frames, `answer` the document and JSON."""

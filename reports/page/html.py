@@ -73,7 +73,7 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
     numbers: dict[str, dict[str, int]] = {"Figure": {}, "Table": {}}
 
     def figure_number(figure: Figure) -> str:
-        kind = "Figure" if figure.panels or figure.lanes else "Table"
+        kind = "Figure" if figure.panels else "Table"
         own = numbers[kind]
         return f"{kind} {own.setdefault(figure.id, len(own) + 1)}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from reports.document import Column, Interval, Quantity, Table, Value
 from reports.text import format as fmt
@@ -56,6 +57,8 @@ def text(value: Value, unit: str = "", *, step: float | None = None, signed: boo
         return text(value.value, value.unit, step=value.step, signed=signed)
     if isinstance(value, Interval):
         return _interval(value, signed=signed)
+    if unit == "date":
+        return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d}"
     if unit == "%":
         return fmt.change(value) if signed else fmt.percent(value)
     if unit == "B":
@@ -105,7 +108,7 @@ def _column(column: Column, values: Sequence[Value]) -> tuple[str, list[str], bo
 
 def _scale(column: Column, values: Iterable[Value]) -> fmt.Scale | None:
     """Return the one unit of a column; None if its cells have their own."""
-    if column.unit in ("", "%", "B", "s"):
+    if column.unit in ("", "%", "B", "s", "date"):
         return None
     ends: list[float] = []
     for value in values:

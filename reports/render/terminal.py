@@ -74,12 +74,17 @@ def _line(block: Text, screen: Screen, *, style: str = "") -> str:
 def _table(table: Table, screen: Screen) -> str:
     shown = grid(table, table.most)
     columns = [list(texts) for texts in zip(shown.headings, *shown.rows, strict=True)]
-    numeric = list(shown.numeric)
+    numeric, spare = list(shown.numeric), [column.spare for column in table.columns]
     if shown.flags:
         columns.insert(shown.marked, ["", *(MARK if flags else "" for flags in shown.flags)])
-        numeric.insert(shown.marked, False)
         columns.append(["", *shown.flags])
-        numeric.append(False)
+        for flags in (numeric, spare):
+            flags.insert(shown.marked, False)
+            flags.append(False)
+    while screen.terminal and any(spare) and _width(_least(columns, numeric)) > screen.width:
+        last = len(spare) - 1 - spare[::-1].index(True)
+        for of_columns in (columns, numeric, spare):
+            del of_columns[last]
     drawn = rich.table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column, right, width in zip(columns, numeric, _widths(columns, numeric, screen), strict=True):
         drawn.add_column(
@@ -107,17 +112,25 @@ def _cell(text: str, numeric: bool) -> rich.text.Text:
 
 def _widths(columns: list[list[str]], numeric: list[bool], screen: Screen) -> list[int]:
     """Return widths that fit the screen, if they can: no number is cut, and no short word."""
-    widths = [max(map(len, column)) for column in columns]
-    least = [
-        max(len(text) if right and n else min(len(word), _LEAST_WORD) for n, text in enumerate(column) for word in text.split() or [""])
-        for column, right in zip(columns, numeric, strict=True)
-    ]  # fmt: skip
-    while screen.terminal and sum(widths) + 2 * len(widths) > screen.width:
+    widths, least = [max(map(len, column)) for column in columns], _least(columns, numeric)
+    while screen.terminal and _width(widths) > screen.width:
         widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
         if widths[widest] <= least[widest]:
             break
         widths[widest] -= 1
     return widths
+
+
+def _least(columns: list[list[str]], numeric: list[bool]) -> list[int]:
+    """Return the widths below which a number or a short word would be cut."""
+    return [
+        max(len(text) if right and n else min(len(word), _LEAST_WORD) for n, text in enumerate(column) for word in text.split() or [""])
+        for column, right in zip(columns, numeric, strict=True)
+    ]  # fmt: skip
+
+
+def _width(widths: list[int]) -> int:
+    return sum(widths) + 2 * len(widths)
 
 
 def _printed(drawn: rich.console.RenderableType, screen: Screen, *, cut: bool = True) -> str:

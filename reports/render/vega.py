@@ -125,6 +125,17 @@ class _Axis:
                 "axis": axis,
             }
             return
+        if unit == "date":
+            self.factor = 1e-3  # Vega counts ms
+            axis = {"format": "%Y-%m-%d", "tickCount": 5, "labelOverlap": "parity"}
+            self.channel = {
+                "field": name,
+                "type": "temporal",
+                "title": heading,
+                "axis": axis,
+                "scale": {"type": "utc", "padding": 10},
+            }
+            return
         log = chart.log_x if name == "x" else chart.log_y
         known = [float(v) for v in (frame[["low", "high"]].to_numpy().ravel() if measured else values)]
         scale = (fmt.scale_for if log else fmt.scale_to_largest)([v for v in known if v > 0], unit)
@@ -140,7 +151,11 @@ class _Axis:
             "title": f"{heading} (log)" if log and not share else heading,
         }
         self.channel["scale"] = {
-            **({"type": "log", "nice": False} if log else {"zero": name == "y", "nice": name == "y"}),
+            **(
+                {"type": "log", "nice": False}
+                if log
+                else {"zero": name == "y" and chart.zero, "nice": name == "y"}
+            ),
             **({"base": 2} if log and unit == "B" else {}),
             **({"reverse": True} if share else {}),
             **({"padding": 10} if name == "x" and chart.kind not in ("bars", "steps") else {}),

@@ -101,21 +101,3 @@ def table(
         lines.append([first if i == give else cell for i, cell in enumerate(row)])
         lines += [[part if i == give else "" for i in range(len(row))] for part in more]
     return drawn(lines)
-
-
-_HEIGHTS: Final = "▁▂▃▄▅▆▇█"
-
-
-def sparkline(values: Sequence[float], most: int, *, least_span: float) -> str:
-    """Return a column per value, the lowest at the bottom and the highest at the top; of more than `most` one for several, their middle one.
-    Where they span less than `least_span` of their middle one, the line spans that: noise is no mountain."""
-    if len(values) < 2:
-        return ""
-    per = -(-len(values) // most)
-    shown = [sorted(own)[len(own) // 2] for own in (values[i : i + per] for i in range(0, len(values), per))]
-    middle = sorted(shown)[len(shown) // 2]
-    low, high = min(shown), max(shown)
-    if (lacks := least_span * abs(middle) - (high - low)) > 0:
-        low, high = low - lacks / 2, high + lacks / 2
-    span = high - low
-    return "".join(_HEIGHTS[min(7, int((v - low) / span * 8))] if span else _HEIGHTS[3] for v in shown)

@@ -369,10 +369,7 @@ def test_a_file_of_disturbed_runs_says_so_wherever_numbers_are_missed(
     for command, status in (("fleet", 1), ("history", 2)):
         told = called(command, "e.db")
         assert told.returncode == status
-        assert (
-            " were disturbed at every attempt, and their numbers are not judged\n"
-            in told.stdout + told.stderr
-        )
+        assert "disturbed" in told.stdout + told.stderr
         assert "--allow-disturbed" in told.stderr
 
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 import reports
 from reports.draw import axes, interactive, label_placement, svg, vega
 from reports.draw.figure import Figure, Panel, Table
-from reports.draw.timeline import Timeline
 
 TEMPLATES = Path(reports.__path__[0]) / "templates" / "charts"
 NAMES = sorted(path.name.removesuffix(".vl.json") for path in TEMPLATES.glob("*.vl.json"))
@@ -93,16 +92,6 @@ def test_no_panel_is_flattened_by_the_others_of_its_axis(tops: list[float], kind
     assert axis.kind == kind
     assert axis.title.endswith("(log scale)") == (kind == "log")
     assert axes.amounts([0.0, *tops], "Time, ns", tops=tops).kind == "linear"
-
-
-@given(st.lists(st.one_of(st.none(), st.floats(1e9, 2e9)), min_size=1, max_size=9))
-def test_sessions_lie_in_order_between_their_edges(times: list[float | None]) -> None:
-    line = Timeline.of(times)
-
-    assert len(line.edges) == len(times) + 1
-    assert all(a <= day <= b for day, (a, b) in zip(line.days, pairwise(line.edges), strict=True))
-    assert (line.percent(line.edges[0]), line.percent(line.edges[-1])) == (0, 100)
-    assert line.axis(["d"] * len(times), 5).ticks == ((0, "d"),)
 
 
 @given(values)

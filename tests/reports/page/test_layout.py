@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from playwright.sync_api import Browser, Locator
 
 from orchestrator.model import Group
-from pinsweep.cli import cli
 from reports.report.render import render_report
 from tests.reports.page.test_browser import opened
 
@@ -127,26 +125,6 @@ def test_on_paper_few_numbers_stand_beside_their_picture_and_links_are_ink(
         links = page.locator(".chk a").evaluate_all(looks)
         assert links
         assert all(own == around and line == "none" for own, around, line in links)
-
-
-def test_the_chart_of_a_change_stands_beside_what_else_changed(browser: Browser, tmp_path: Path, make: Any) -> None:  # fmt: skip
-    """Half of a history's page was empty: its one chart stood above its table."""
-    paths = []
-    for day in range(1, 13):
-        maker = make.Maker(tmp_path / f"{day:02}.db", host="n001")
-        maker.started = f"2026-11-{day:02}T03:00:00+00:00"
-        for wobble in (0.999, 1.0, 1.001):
-            rate = 20e3 * wobble * (0.8 if day > 7 else 1.0)
-            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
-        paths.append(maker.write())
-    out = tmp_path / "history.html"
-    assert CliRunner().invoke(cli, ["history", *map(str, paths), "-o", str(out)]).exit_code in (0, 1)
-    with opened(browser, out) as page:
-        figure = page.locator(".fig:has(> .lanes)")
-        lanes, chart, table = (box(figure.locator(of)) for of in ("> .lanes", "> .panels", "> .tables"))
-        assert table["left"] >= chart["right"]
-        assert table["top"] < chart["bottom"]
-        assert lanes["right"] == table["right"]
 
 
 def test_on_a_phone_what_a_run_printed_is_as_wide_as_the_page(browser: Browser, doubted: Path) -> None:

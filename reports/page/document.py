@@ -1,0 +1,43 @@
+"""A document as a page of its own, which reads with no script and no network. I/O: writes the page."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from reports.document import Document
+from reports.page.html import _DARK, _hash, _lines, _resource, unbroken
+from reports.render import html
+from reports.results.write import write_whole
+from reports.text.plain import plain
+
+
+def write_page(document: Document, out: Path, *, static: bool = False, draw: html.Draw | None = None) -> Path:
+    """Write a document as a page and return its path. `static`: without the script. Raises UserError if it cannot be written."""
+    write_whole(out, page(document, static=static, draw=draw))
+    return out
+
+
+def page(document: Document, *, static: bool = False, draw: html.Draw | None = None) -> str:
+    """Return a document as a page. Its policy allows its style sheet and its script by their hashes."""
+    font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
+    style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
+    script = "" if static else _lines("report.js")
+    policy = [
+        "default-src 'none'", f"style-src '{_hash(style)}'", "font-src data:", "base-uri 'none'", "form-action 'none'",
+        *([f"script-src '{_hash(script)}'", "img-src data:"] if script else []),
+    ]  # fmt: skip
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    template = environment.get_template("document.html.j2")
+    return plain(
+        unbroken(
+            template.render(
+                title=plain(document.title), body=html.render(document, draw), csp="; ".join(policy), style=Markup(style), script=Markup(script)
+            )
+        )
+    )  # fmt: skip
