@@ -68,6 +68,8 @@ def _specification(chart: Chart, shown: Points, rows: pd.DataFrame) -> Spec:
     frame, panels = shown.frame, list(dict.fromkeys(shown.frame["panel"]))
     by_name = chart.kind in ("points", "forest", "strip")
     x, y = _Axis("x", chart, shown), _Axis("y", chart, shown)
+    if chart.bands:  # their names are between the plot and this title
+        y.channel["axis"] = {**y.channel.get("axis", {}), "titleY": -28}
     drawn = _drawn(chart, shown, x, y)
     names = _series(chart, shown)
     labels = _labels_at_ends(chart, frame, names)
@@ -75,6 +77,8 @@ def _specification(chart: Chart, shown: Points, rows: pd.DataFrame) -> Spec:
     encoding: Spec = {"x": x.channel, "y": y.channel}
     if len(names) > 1 or chart.kind in ("line", "steps"):
         encoding |= _colors(names, shown, legend=len(names) > 1 and not labels)
+    if chart.bands and encoding.get("color", {}).get("legend") is not None:
+        encoding["color"]["legend"] = {"offset": 46}
     tallest = max(panel["y"].nunique() for _, panel in frame.groupby("panel"))
     body: Spec = {
         "width": CELL * frame["x"].nunique()
@@ -307,10 +311,10 @@ def _references(chart: Chart, frame: pd.DataFrame, rows: pd.DataFrame, x: _Axis,
     rings = chart.rings(rows) if chart.rings else []
     for name, panel in frame.groupby("panel", sort=False):
         marks: list[tuple[str, Spec]] = [("rule", {"x": x(r.x), "y": y(r.y), "text": r.label}) for r in rules]
-        for band in bands:
+        for i, band in enumerate(bands):
             ends = (max(band.low, low), min(band.high, high))
             marks += (
-                [("band", {"x": x(ends[0]), "x2": x(ends[1]), "text": band.label})]
+                [("band", {"x": x(ends[0]), "x2": x(ends[1]), "text": band.label, "shade": 0.14 * (i % 2)})]
                 if ends[0] < ends[1]
                 else []
             )
@@ -341,7 +345,10 @@ def _layers(chart: Chart, shown: Points, color: Spec, data: Sequence[Spec]) -> l
         "x": ("y", {"baseline": "top", "dx": 4}), "y": ("x", {"baseline": "bottom", "dx": 4, "dy": -3}),
     }  # fmt: skip
     back = [
-        _layer("band", "rect", {"color": GREY, "opacity": 0.1}, x2={"field": "x2"}, y={"value": 0}, y2={"value": "height"}, color={}),
+        _layer(
+            "band", "rect", {"color": GREY}, x2={"field": "x2"}, y={"value": 0}, y2={"value": "height"}, color={},
+            opacity={"field": "shade", "type": "quantitative", "scale": None},
+        ),
         _layer("band", "text", {"align": "left", "dx": 3, "baseline": "bottom", **small}, y={"value": -1}, text=text, color=mute),
     ]  # fmt: skip
     front = [
