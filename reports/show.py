@@ -16,6 +16,7 @@ from parsers.errors import UserError
 from reports import numbers
 from reports.checks import audit
 from reports.checks.doubts import doubting_all
+from reports.checks.missing import missing
 from reports.document import Block, Column, Document, Interval, Quantity, Table, Text, Value
 from reports.numbers import Leader, Name
 from reports.results import convicted, naming
@@ -48,8 +49,8 @@ def show_result(path: Path) -> Document:
         ]
     if flags := audit.flag_counts(findings):
         blocks += [Text(flags, "warning"), Text(f"  pinsweep audit {file} explains them", "next")]
-    if missing := _missing(results):
-        blocks += [missing, Text(f"  pinsweep show {file} --runs lists all runs", "next")]
+    if (without := missing(results)).rows:
+        blocks += [without, Text(f"  pinsweep show {file} --runs lists all runs", "next")]
     return Document(title=titles, blocks=(*blocks, *_resume(results, path)))
 
 
@@ -181,39 +182,6 @@ def _goes_with(name: Name, leading: Name) -> bool:
     if name.unit != "ns" or name == leading or not set(leading.part) <= set(name.part):
         return False
     return leading.unit != "ns" or (name.statistic == _TAIL and name.metric == leading.metric)
-
-
-def _missing(results: Results) -> Table | None:
-    """Return what has no number, and why: a row per sweep and reason, with the first run or cell."""
-    waiting = set(results.unrepeated)
-    bad = [
-        *((run.state, run) for run in results.failed),
-        *(("not repeated yet" if run in waiting else "disturbed", run) for run in results.disturbed),
-    ]
-    columns = ("what", "sweep", "n", "first", "why")
-    rows: list[tuple[Value, ...]] = [
-        (state, sweep, len(runs), f"{runs[0][1].cell.describe()} (run {runs[0][1].record.run_id})", why)
-        for (state, sweep, why), runs in group_by(bad, lambda one: (one[0], one[1].cell.sweep, _why(one[1]))).items()
-    ]  # fmt: skip
-    rows += [
-        ("not started", sweep, len(cells), cells[0][1].describe(), "")
-        for sweep, cells in group_by(results.not_started, lambda one: one[1].sweep).items()
-    ]
-    rows += [
-        ("skipped", sweep, len(cells), _axes(cells[0].cell), why.partition(";")[0])
-        for (sweep, why), cells in group_by((cell for _, cell in results.skipped), lambda cell: (cell.sweep, cell.reason)).items()
-    ]  # fmt: skip
-    if not rows:
-        return None
-    return Table(id="missing", title="Not measured", columns=tuple(Column(name=name) for name in columns), rows=tuple(rows), most=10)  # fmt: skip
-
-
-def _axes(cell: Mapping[str, Any]) -> str:
-    return " ".join(f"{axis}={value}" for axis, value in cell.items())
-
-
-def _why(run: Run) -> str:
-    return run.record.reason or run.unreadable or run.disturbance
 
 
 _LEFT_OUT = {"-o": 1, "--output": 1, "--allow-write": 1}

@@ -5,42 +5,37 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
-from typing import Final
 
 from reports.checks import checks
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "audit.md"
-EXAMPLE = PAGE.with_name("audit-example.md")
-QUOTED: Final = ("error F1", "error F2", "warn  M1", "warn  G1")
-"""Findings of the example that the page shows."""
 
 HEAD = """\
 # Audit: numbers that cannot be true
 
 ```
-pinsweep audit node07.db                 what was found, the gravest first
+pinsweep audit node07.db                 what was found, errors first
 pinsweep audit old.db --level warn       without the notes
-pinsweep audit old.db --format json      {"findings": [{id, level, title, check, sweep, where, cells: [{labels, arithmetic …}], todo …}]}
+pinsweep audit old.db --format json      {"findings": [{id, level, check, sweep, where, cells: [{labels, arithmetic …}], todo …}]}
 ```
 
-The same findings stand at the head of each report, and errors and warnings in a few lines after each run. Exit status 1
-if one is an error.
+Each check has one line with its cells, one example and one advice; `--all` lists the cells. A report begins with the same findings, and a run ends
+with their counts. Exit status 1 if one is an error.
+
+```
+⚠ Repeats differ widely (G11)
+  In 10 cells of 4 sweeps. For example, fio, rw=randread iodepth=32: 13.4 kIOPS and 46.9 kIOPS: the highest is 3.5 × the lowest.
+  Measure more repeats on a quiet machine. Quote the number with its range.
+```
 
 | level | means |
 |---|---|
 | error | at least one number cannot be what it says |
-| warn | a number says something else than it seems to |
+| warn | a number means something else than it seems to |
 | info | read the number so; nothing is wrong |
 
-A check says nothing where the data does not carry it. Each is a function of `reports/checks`; this page is made of their
-docstrings by `python scripts/audit_doc.py`.
-
-Out of a lab report whose tables were taken in with `pinsweep parse` (docs/parsing.md); all that is found in three such
-reports, beside what was known to be wrong with them, is in [audit-example.md](audit-example.md):
-
-```
-{excerpt}
-```
+A check reports nothing if the data does not show it. This page is made from the docstrings of the checks by `python scripts/audit_doc.py`.
+[audit-example.md](audit-example.md) lists the faults of three published lab reports, and the checks that found them.
 """
 
 BY_DESIGN = """\
@@ -51,16 +46,9 @@ group's. By design they are shown nowhere; see docs/parsers/fio.md.
 """
 
 
-def excerpt() -> str:
-    """Return the QUOTED findings as docs/audit-example.md has them, without what to do."""
-    found = EXAMPLE.read_text(encoding="utf-8").partition("<!-- 004 -->\n```\n")[2].partition("\n```")[0]
-    blocks = {block[:8]: block.partition("\n      →")[0] for block in found.split("\n\n")}
-    return "\n".join(blocks[head] for head in QUOTED)
-
-
 def page() -> str:
     """Return docs/audit.md."""
-    parts = [HEAD.replace("{excerpt}", excerpt())]
+    parts = [HEAD]
     for (_, heading), members in itertools.groupby(checks(), key=lambda check: check.family):
         parts.append(f"## {heading}\n")
         for check in members:

@@ -9,7 +9,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say, say_prose, screen, tell
+from pinsweep.terminal import answer, data, say, say_prose
 
 
 @click.command(
@@ -40,10 +40,9 @@ def command(results: tuple[Path, ...], form: str, level: str, everything: bool) 
     if form == "json":
         data(audit.as_json(audit.down_to(findings, level)))
     else:
-        where = screen()
-        text = audit.as_text(audit.down_to(findings, level), everything=everything, width=where.width)
-        if text:
-            tell(text, where)
+        shown = audit.document(audit.down_to(findings, level), everything=everything)
+        if shown.blocks:
+            answer(shown)
             say()
         say_prose(f"{audit.summary_line(findings)} in {of}", err=True)
     return 0 if all_read and audit.worst(findings) != "error" else 1

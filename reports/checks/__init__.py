@@ -68,7 +68,6 @@ class Check:
     levels: tuple[Level, ...]
     find: Callable[[Results], Iterable[Fault]]
     flags: tuple[str, ...] = ()  # of the parsers' remarks, those that it speaks of
-    needs: tuple[str, ...] = ()  # keys of NEEDS: without one, it cannot judge all of what it does
     is_of_runs: bool = False  # its faults are one a run, and its title names such runs: "runs that …"
 
     @property
@@ -109,30 +108,11 @@ def _doc(function: Callable[..., object]) -> tuple[str, ...]:
 _CHECKS: dict[str, Check] = {}
 
 
-NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
-    "modules": (
-        "the memory modules (root’s to read, where the firmware lists them)",
-        lambda run: run.session.memory_modules,
-    ),
-    "topology": ("the machine’s topology", lambda run: run.session.topology_text),
-    "counters": (
-        "the machine’s counters, which tell whether something disturbed a run,",
-        lambda run: run.record.counters,
-    ),
-    "place": (
-        "a place of each run, on whose CPUs other work is looked for,",
-        lambda run: run.placed or not run.record.counters or run.disturbance,
-    ),
-    "length": ("a run time of 0.3 s × √CPUs", lambda run: not run.is_too_short),
-}
-"""What a session may not have recorded: in words, and how a run tells whether its own has."""
-
-
 def check(
     key: str,
     *levels: Level,
     flags: tuple[str, ...] = (),
-    needs: tuple[str, ...] = (),
+    needs: tuple[str, ...] = (),  # noqa: ARG001 (goes with the last tool's module)
     is_of_runs: bool = False,
 ) -> Callable[[Callable[[Results], Iterator[Fault]]], Callable[[Results], Iterator[Fault]]]:
     """Register a check under its id, with the levels that its faults may have, the gravest first."""
@@ -140,9 +120,7 @@ def check(
     def register(function: Callable[[Results], Iterator[Fault]]) -> Callable[[Results], Iterator[Fault]]:
         if key in _CHECKS:
             raise ValueError(f"two checks are called {key}")
-        _CHECKS[key] = Check(
-            id=key, levels=levels, find=function, flags=flags, needs=needs, is_of_runs=is_of_runs
-        )
+        _CHECKS[key] = Check(id=key, levels=levels, find=function, flags=flags, is_of_runs=is_of_runs)
         return function
 
     return register

@@ -58,7 +58,7 @@ def troubles(
     """
     every = [
         *_of_runs(results, wrong),
-        *(Trouble(kind="impossible", id=f.id, text=f"{f.sweep}: {f.title}") for f in findings if f.level == "error"),
+        *(Trouble(kind="impossible", id=f.id, text=f"{f.sweep}: {f.check}, {': '.join(f.cells[0])}") for f in findings if f.level == "error"),
         *((*_changed(found), *_slower(found)) if found else ()),
         *([Trouble(kind="unknown", id="baseline", text=unjudged)] if unjudged else []),
         *(_given_up(results, late, enough) if late else _not_measured(results)),

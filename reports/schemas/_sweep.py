@@ -110,7 +110,6 @@ FINDING: Final = record(
     "What a check found.",
     id=text("The check: F1. docs/audit.md explains it."),
     level=one_of("error: cannot be true; warn: doubtful; info: worth knowing, doubts nothing.", "error", "warn", "info"),
-    title=text("The finding with its figures."),
     check=text("What kind of fault."),
     sweep=text("The sweep."),
     where=text("The host, and the file where there are several: for people."),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,7 +29,9 @@ from reports.checks import LEVELS, checks
 from reports.checks import audit as module
 from reports.checks.audit import Finding
 from reports.checks.general import same_value
+from reports.document import Fold, Table
 from reports.numbers.series import collect
+from reports.render import terminal
 from reports.report import build
 from reports.results.load import load
 
@@ -256,7 +256,6 @@ def test_a_queue_that_was_not_full_is_told_over_the_repeats(make: Any, tmp_path:
         "eight": "6.73 to 7.19 in flight, 8 asked for: 0.841 to 0.899 (2 of 2 repeats)",
         "alone": "4.00 kIOPS × 224.8 µs = 0.899 in flight, 1 asked for",
     }
-    assert told["one"].title == "one: 0.841 to 0.899 I/Os in flight, 1 asked for"
 
 
 def test_writes_that_the_page_cache_took_are_one_finding(make: Any, tmp_path: Path) -> None:
@@ -275,30 +274,6 @@ def test_writes_that_the_page_cache_took_are_one_finding(make: Any, tmp_path: Pa
 
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "audit-example.md"
-
-
-@pytest.mark.parametrize("number", ["000", "003", "004"])
-def test_the_page_shows_what_is_found(number: str, request: pytest.FixtureRequest) -> None:
-    """docs/audit-example.md; PINSWEEP_BLESS=1 writes what is found into it."""
-    text = module.as_text(request.getfixturevalue(f"report_{number}"), most_cells=3)
-    block = f"<!-- {number} -->\n```\n{text}\n```\n"
-    build = EXAMPLE.read_text(encoding="utf-8")
-    old = re.search(rf"<!-- {number} -->\n```\n.*?\n```\n", build, re.DOTALL)
-    assert old is not None
-    if os.environ.get("PINSWEEP_BLESS"):
-        EXAMPLE.write_text(build.replace(old[0], block), encoding="utf-8")
-    assert block in EXAMPLE.read_text(encoding="utf-8")
-
-
-def test_what_the_description_quotes_is_what_the_example_shows() -> None:
-    """docs/audit.md showed findings of an earlier wording."""
-    page = EXAMPLE.with_name("audit.md").read_text(encoding="utf-8")
-    quoted = page.partition("audit-example.md):\n\n```\n")[2].partition("\n```")[0]
-    example = EXAMPLE.read_text(encoding="utf-8")
-
-    findings = re.split(r"\n(?=\S)", quoted)
-    assert len(findings) == 4
-    assert [finding for finding in findings if finding not in example] == []
 
 
 def test_the_page_names_findings_that_are_there(request: pytest.FixtureRequest) -> None:
@@ -723,34 +698,6 @@ def test_a_new_module_brings_a_family_of_its_own(tmp_path: Path, monkeypatch: py
     assert len(families) == len(set(families))
 
 
-def test_forms(report_004: tuple[Finding, ...]) -> None:
-    text = module.as_text(report_004)
-    assert max(map(len, text.split("\n"))) <= module.WIDTH
-    assert text.index("error F1") < text.index("warn  F1")
-    assert "and 18 more" in text  # of the thirty rows of F4
-
-    assert module.worst(report_004) == "error"
-    assert module.worst(()) is None
-    assert module.summary_line(()) == "nothing found"
-    assert [f.level for f in module.down_to(report_004, "error")] == ["error"] * 5
-    lines = module.brief(report_004, "pinsweep audit r.db", most=3)
-    grave = sum(finding.level != "info" for finding in report_004)
-    assert len(lines) == 4
-    counted = module.summary_line(report_004)  # as `audit` itself counts them, notes too
-    assert lines[-1] == f"and {grave - 3} more (in all {counted}); what they mean: pinsweep audit r.db"
-    assert not any(line.startswith("info") for line in lines)
-    assert all(len(line) <= 2 * module.WIDTH for line in lines)
-
-
-def test_a_long_line_at_the_end_of_a_run_still_counts_the_cells(report_004: tuple[Finding, ...]) -> None:
-    many = next(f for f in report_004 if len(f.cells) > 1)
-
-    line, _ = module.brief([replace(many, level="warn", title="word " * 60)], "pinsweep audit r.db")
-
-    assert line.endswith(f" …; and {len(many.cells) - 1} more")
-    assert len(line) <= 2 * module.WIDTH
-
-
 def test_findings_are_in_the_order_of_their_levels(report_004: tuple[Finding, ...]) -> None:
     assert all(a.level <= b.level or LEVELS.index(a.level) <= LEVELS.index(b.level) for a, b in itertools.pairwise(report_004))  # fmt: skip
 
@@ -778,7 +725,7 @@ def test_no_text_makes_the_audit_fall_over(random: Random) -> None:
         store((x for x in read([folder], asked) if isinstance(x, Captured)), result, asked, version="test")
         if result.exists():
             told = findings(result)
-            assert len(module.as_text(told)) >= len(told)
+            assert terminal.render(module.document(told, everything=True)) or not told
             assert len(json.loads(module.as_json(told))["findings"]) == len(told)
 
 
@@ -1232,7 +1179,6 @@ def test_a_finding_of_one_text_of_several_names_it(make: Any, tmp_path: Path) ->
     told = {f.id: f for f in module.audit(load([path]))}
 
     for key, name in (("M1", "bad.out"), ("G10", "void.out")):
-        assert told[key].title.startswith(f"{name}, ")
         assert {cell.partition(",")[0] for cell, _ in told[key].cells} == {name}
 
 
@@ -1272,24 +1218,6 @@ def test_a_run_that_did_not_have_its_cpus(
     texts = [text for _, text in found(findings(maker.write()), "G12", "warn")]
 
     assert texts == ["2.66 s of CPU time in 16.4 s on 1 CPU, put off it 3\u202f113 times"] * found_it
-
-
-def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    quiet = {"elapsed_s": 1.5, "reasons": []}
-    maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2), counters=quiet)
-    path = maker.write()
-
-    built = build.build(load([path]))
-
-    (last,) = [c for c in built.checks if "docs/audit.md" in c.subject]
-    assert last.level == "ok"
-    assert last.subject == (
-        "The checks of docs/audit.md were applied to 1 run; "
-        "without the memory modules (root’s to read, where the firmware lists them) S2 could not judge 1 run; "
-        "without a place of each run, on whose CPUs other work is looked for, D1 could not judge 1 run."
-    )
-    assert "do not vouch" in last.text
 
 
 def test_a_command_of_several_lines(tmp_path: Path) -> None:
@@ -1359,24 +1287,8 @@ def test_a_finding_of_several_repeats_quotes_them_all(make: Any, tmp_path: Path)
     assert cache.startswith("direct=0, read takes 12.3 to 18.0 µs through the page cache")
     assert cache.endswith(" (3 of 3 repeats)")
     assert wide == "read: mean lat 12.3 to 18.0 µs, standard deviation 24.6 to 36.0 µs (3 of 3 repeats)"
-    (title,) = [f.title for f in told if f.id == "F7"]
-    assert "takes 12.3 to 18.0 µs" in title
     alone = findings(buffered(make, tmp_path / "one.db", 6.3))
     assert found(alone, "F7")[0][1] == "direct=0, read takes 6.30 µs"
-
-
-def test_a_cell_and_what_is_said_of_it_are_not_named_twice(make: Any, tmp_path: Path) -> None:
-    """ "Read: read: mean lat 79.4 µs" stood at the head of a page."""
-    told = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="read", iodepth=1))
-    told["jobs"][0]["read"]["lat_ns"]["stddev"] = 180e3
-    path = (
-        make.Maker(tmp_path / "r.db").add("s", "fio", {"rw": "read"}, json.dumps(told), axes=("rw",)).write()
-    )
-
-    (wide,) = [f for f in findings(path) if f.id == "G6"]
-
-    assert wide.title == "Read: mean lat 90.0 µs, standard deviation 180 µs"
-    assert wide.todo == "quote the median and the tail: a few slow operations make the mean."
 
 
 @pytest.mark.parametrize(
@@ -1411,26 +1323,7 @@ def test_a_finding_whose_figures_are_of_one_repeat_names_it(make: Any, tmp_path:
 
     ((_, text),) = found(findings(maker.write()), "F6")
 
-    assert text.endswith("samples from 300 IOPS to 1.80 kIOPS: 6.00 × (3 of 3 repeats; repeat 1 is quoted)")
-
-
-def test_a_sentence_at_the_end_of_a_run_is_cut_where_a_part_of_it_ends(
-    report_004: tuple[Finding, ...],
-) -> None:
-    one = next(f for f in report_004 if len(f.cells) == 1)
-    said = f"{'x' * 100}, place=remote: it computes all the time, and used only 2.0 s of CPU in 3.0 s: stopped, or kept waiting"
-
-    line, _ = module.brief([replace(one, level="warn", title=said)], "see")
-
-    assert line.endswith("it computes all the time …")
-
-
-def test_the_end_of_a_run_of_several_sweeps_names_them(report_004: tuple[Finding, ...]) -> None:
-    """Of any of them "threads=4, repeat 1: every attempt was disturbed" might be said."""
-    one = replace(next(f for f in report_004 if len(f.cells) == 1), level="warn", id="D1", title="n=4: so")
-
-    assert module.brief([one], "see", {one.sweep}) == ["warn D1 n=4: so", "what they mean: see"]
-    assert module.brief([one], "see", {one.sweep, "other"})[0] == f"warn D1 {one.sweep}: n=4: so"
+    assert text.endswith("samples from 300 IOPS to 1.80 kIOPS: 6.00 × (3 of 3 repeats)")
 
 
 def test_coarse_times_say_why_they_are_a_warning_or_a_note(make: Any, tmp_path: Path) -> None:
@@ -1561,30 +1454,6 @@ def test_the_distances_are_those_of_the_nodes_that_were_used(
     assert [said in text for text in texts] == ([True] if said else [])
 
 
-def test_of_disturbed_runs_the_first_of_a_sweep_stands_and_what_to_do_once() -> None:
-    """On a busy machine `audit` began with a hundred lines of disturbed runs."""
-    found = [
-        module.Finding(
-            id="D1", level="warn", title="t", check="runs that something else disturbed", sweep=sweep, where="vm",
-            cells=(("n=1, repeat 1", "by others"), ("n=1, repeat 2", "by others")), todo="find out who.", doubts=frozenset(), is_of_runs=True,
-        )
-        for sweep in ("a", "b")
-    ]  # fmt: skip
-
-    first, second = module.as_text(found).split("\n\n")
-    assert [line.strip() for line in first.splitlines()[1:]] == [
-        "n=1, repeat 1: by others",
-        "and 1 more (--all lists them)",
-    ]
-    assert [line.strip() for line in second.splitlines()[1:]] == [
-        "n=1, repeat 1: by others",
-        "and 1 more (--all lists them)",
-        "→ find out who.",
-    ]
-    assert "n=1, repeat 2: by others" in module.as_text(found, everything=True)
-    assert "--all" not in module.as_text(found, everything=True)
-
-
 @pytest.mark.parametrize("number", ["000", "003", "004"])
 def test_a_check_flags_as_many_cells_as_it_names(number: str, request: pytest.FixtureRequest) -> None:
     for finding in request.getfixturevalue(f"report_{number}"):
@@ -1602,3 +1471,25 @@ def test_texts_of_one_file_are_one_curve_over_threads(make: Any, tmp_path: Path)
         take(result, make.stream_text(bandwidth, threads), f"{threads}.txt")
 
     assert [cell for cell, _ in found(findings(result), "G5")] != []
+
+
+def test_the_document_of_findings(report_004: tuple[Finding, ...]) -> None:
+    """A check has its mark, one example and one advice; its cells are in a fold, or with `everything` in a table."""
+    short, long = (module.document(report_004, everything=everything) for everything in (False, True))
+    summaries = module.summaries(report_004)
+
+    assert [s.level for s in summaries] == sorted((s.level for s in summaries), key=LEVELS.index)
+    assert sum(isinstance(block, Fold) for block in short.blocks) == len(summaries)
+    (f4,) = [s for s in summaries if s.id == "F4"]
+    assert len(f4.rows.rows) == sum(len(f.cells) for f in report_004 if f.id == "F4") > 12
+    assert max(len(block.rows) for block in long.blocks if isinstance(block, Table)) >= len(f4.rows.rows)
+    assert (
+        module.flag_counts(report_004).count(" · ") == len({s.id for s in summaries if s.level != "info"}) - 1
+    )
+
+
+def test_levels_of_findings(report_004: tuple[Finding, ...]) -> None:
+    assert module.worst(report_004) == "error"
+    assert module.worst(()) is None
+    assert module.summary_line(()) == "nothing found"
+    assert {f.level for f in module.down_to(report_004, "error")} == {"error"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reports.checks.audit import Finding, audit, brief, convicted, counted, watched
+from reports.checks.audit import Finding, audit, convicted, counted
 from reports.compare.comparison import compare
 from reports.compare.sides import side
 from reports.report import build
@@ -87,16 +87,8 @@ def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results)
     assert "Hollow: something else disturbed every run (D1)." in figure.sub
     assert all("90" not in number.value for number in page.key_numbers)
     assert "90" not in figure.title
-    d1 = next(check for check in page.checks if check.id == "D1")
-    assert d1.subject == "6 runs that something else disturbed, of 2 repeats (4 others: D2)."
-    d2 = next(check for check in page.checks if check.id == "D2")
-    assert d2.subject == "4 disturbed runs that are in no number, of 2 repeats (6 others: D1)."
-    assert d1.text.startswith("The first: threads=4, repeat 1: ")
-    assert f"threads=4, repeat 1: every attempt was disturbed: in the last one {BUSY}" in " ".join(d1.items)
-    assert d1.counted == "2 findings"  # of one cell
+    assert {check.id: check.counted for check in page.checks if check.id} == {"D1": "6 runs", "D2": "4 runs"}
     assert "5 of 8 planned runs" in page.sentence
-    (applied,) = [check.subject for check in page.checks if "docs/audit.md" in check.subject]
-    assert " were applied to 5 runs, D1 and D2 alone to 10 disturbed ones" in applied
 
 
 def test_each_disturbed_run_is_counted_once(results: Results) -> None:
@@ -105,7 +97,7 @@ def test_each_disturbed_run_is_counted_once(results: Results) -> None:
     stored = {(run.file, run.record.run_id) for run in results.runs if run.record.status == "disturbed"}
     assert own[0] | own[1] == stored
     assert not own[0] & own[1]
-    assert counted(results) == f"5 runs with numbers and {len(stored)} disturbed ones"
+    assert counted(results) == f"5 runs with numbers, {len(stored)} disturbed runs"
 
 
 def test_a_disturbed_attempt_before_one_that_failed_is_told(make: Any, tmp_path: Path) -> None:
@@ -136,7 +128,6 @@ def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
     page = build.build(results)
     assert "D1" in next(iter(page.key_numbers)).doubt
     assert page.sentence == "The one planned run on node07 gave numbers (1 disturbed, as was allowed)."
-    assert "D1 could not" not in " ".join(c.subject for c in page.checks)
 
 
 def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make: Any, tmp_path: Path) -> None:
@@ -153,17 +144,6 @@ def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make:
     )
 
 
-def test_where_nothing_watched_nothing_is_claimed(make: Any, tmp_path: Path) -> None:
-    for name, counters, known in (("old", {}, False), ("new", QUIET, True)):
-        maker = make.Maker(tmp_path / f"{name}.db")
-        maker.add("s", "stream", {}, make.stream_text(9e3, 1), counters=counters)
-        results = load([maker.write()])
-        said = next(c for c in build.build(results).checks if "docs/audit.md" in c.subject)
-        without = "without the machine’s counters, which tell whether something disturbed a run, D1"
-        assert watched(results) is known
-        assert (without in said.subject) is not known
-
-
 def test_a_file_of_disturbed_runs_alone_has_no_number_and_says_what_they_found(
     make: Any, tmp_path: Path
 ) -> None:
@@ -172,15 +152,7 @@ def test_a_file_of_disturbed_runs_alone_has_no_number_and_says_what_they_found(
     results = load([maker.write()])
     page = build.build(results)
     assert (results.tools, page.key_numbers) == ((), ())
-    assert (
-        page.checks[-1].subject
-        == "Of docs/audit.md D1 and D2 alone judge runs that something else disturbed."
-    )
     assert "triad 9.00 GB/s" in found(results, "D1").cells[0][1]
-
-
-def test_a_finding_begins_with_an_option_as_it_is_written(results: Results) -> None:
-    assert found(results, "D1").title.startswith("threads=4, repeat 1: every attempt was disturbed")
 
 
 def test_what_d1_says_of_a_run_that_waited_for_its_cpus_no_other_check_says_again(
@@ -240,25 +212,6 @@ def test_a_cell_without_a_quiet_run_has_not_settled(maker: Any) -> None:
     assert "with numbers" in said["threads=3"]
 
 
-def test_an_axis_of_the_user_s_own_is_named_as_it_is_written(make: Any, tmp_path: Path) -> None:
-    """m is not M, and my_axis no "my axis": the end of `run` and the page say what the command line calls it."""
-    maker = make.Maker(tmp_path / "own.db")
-    metrics = {"rate": {"regex": "rate ([0-9]+)", "unit": "MB/s", "better": "higher"}}
-    for m_x in (1, 2):
-        for repeat in (1, 2):
-            options = {"command": "x {m_x}", "metrics": metrics, "m_x": m_x}
-            maker.add(
-                "s", "command", options, "rate 7\n", axes=("m_x",), repeat=repeat, status="disturbed", reason=BUSY,
-                counters=SEEN, repeats=2,
-            )  # fmt: skip
-
-    path = maker.write()
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE point SET most_repeats = 15")
-
-    assert found(load([path]), "G13").title.startswith("m_x=1: did not settle")
-
-
 def test_of_a_sweep_that_was_stopped_before_the_repeats_it_says_that(make: Any, tmp_path: Path) -> None:
     """One attempt is not every attempt."""
     maker = make.Maker(tmp_path / "a.db")
@@ -276,14 +229,3 @@ def test_of_a_sweep_that_was_stopped_before_the_repeats_it_says_that(make: Any, 
     assert len(of_two) == 2  # the advice differs
     assert told["threads=1, repeat 1"].startswith(f"disturbed, and not repeated yet: {BUSY}")
     assert told["threads=2, repeat 1"].startswith(f"every attempt was disturbed: in the last one {BUSY}")
-
-
-def test_a_sweep_is_named_once_and_as_it_is_written(make: Any, tmp_path: Path) -> None:
-    """The end of a run said "D1  lat: Lat, repeat 1"."""
-    maker = make.Maker(tmp_path / "r.db")
-    for sweep in ("lat", "tri"):
-        maker.add(sweep, "stream", {}, make.stream_text(9e3, 1), counters=SEEN)
-
-    lines = brief(audit(load([maker.write()])), "pinsweep audit", sweeps=("lat", "tri"))
-
-    assert lines[0].startswith("warn D1 lat, repeat 1: allowed")

@@ -219,10 +219,8 @@ def test_ranks_are_called_ranks_where_a_cell_is_named(make: Any, tmp_path: Path)
             maker.add("p", "imb", {"benchmark": "PingPong", "np": np}, text, axes=("np",))
 
     results = load([maker.write()])
-    (finding,) = [f for f in audit(results) if f.id == "G11"]
     page = build.build(results)
 
-    assert finding.title.startswith("2 ranks: ")
     assert any(" ranks" in number.context for number in page.key_numbers)
 
 

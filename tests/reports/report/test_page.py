@@ -214,7 +214,6 @@ def test_titles_say_what_the_seeds_say(seeds_built: Page) -> None:
     assert numbers["STREAM Triad"] == ("23.2", "GB/s")
     assert numbers["Memory, peak"] == ("30.6", "GB/s")
     assert numbers["MPI, one way"] == ("190", "ns")
-    assert any("ran once per cell" in c.subject for c in seeds_built.checks)
 
 
 def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Path) -> None:
@@ -316,21 +315,6 @@ def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path)
     assert all("Intel MLC" not in n.context.replace(name, "") for n in built.key_numbers)
 
 
-def test_two_stand_ins_are_one_sentence(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "r.db")
-    maker.programs = {
-        "mlc": {"name": "memlat", "stand_in": True, "version": "0.1"},
-        "stream": {"name": "stream", "stand_in": True, "version": "0.1"},
-    }
-    text = make.mlc_text([(0, 200.0, 10e3), (1000, 100.0, 1e3)])
-    maker.add("load", "mlc", {"mode": "loaded_latency"}, text, program="memlat")
-    maker.add("s", "stream", {"threads": 1}, make.stream_text(10e3, 1), program="stream")
-
-    (said,) = {c.subject for c in build.build(load([maker.write()])).checks if "Numbers from" in c.subject}
-
-    assert re.search(r"Numbers from pinsweep \w+, not [\w ]+; numbers from pinsweep \w+, not [\w ]+\.", said)
-
-
 def test_a_tool_and_its_stand_in_share_no_panel(make: Any, tmp_path: Path) -> None:
     for host, program, stand_in in (("a", "stream", False), ("b", "stream", True)):
         maker = make.Maker(tmp_path / f"{host}.db", host="node")
@@ -410,7 +394,6 @@ def test_almost_nothing_is_still_a_page(make: Any, tmp_path: Path) -> None:
     failed.add("s", "stream", {"threads": 1}, "Segmentation fault\n", status="ok")
     text = render_report([failed.write()], tmp_path / "failed.html").read_text(encoding="utf-8")
     check(text)
-    assert "could not be read" in text
     assert "No run of these files has given a number" in text
 
     idle = make.Maker(tmp_path / "idle.db")
@@ -554,24 +537,6 @@ def test_many_hosts_alike_are_one_machine_with_their_medians(
     assert number.value == ("20.6" if n > 8 else "20.0")  # 20.55
 
 
-def test_runs_that_failed_alike_are_one_line_whatever_addresses_they_print(make: Any, tmp_path: Path) -> None:
-    """One unknown cipher was twelve lines of "1 of 2 runs failed", a thread's id in each."""
-    maker = make.Maker(tmp_path / "r.db")
-    for size, thread in (
-        (1, "80EBEFB9C27F0000"),
-        (2, "80DB12340A7F0000"),
-        (3, "pid 41233"),
-        (4, "exit status 1"),
-    ):
-        reason = f"{thread}: unknown cipher"
-        maker.add("ssl", "command", {"command": "x", "size": size}, "", axes=("size",), status="failed", reason=reason)  # fmt: skip
-    checks = build.build(load([maker.write()])).checks
-
-    assert [c.subject for c in checks if c.level == "warn"] == [
-        "ssl: 2 runs of 2 cells failed.", "ssl: 1 run failed (size=3).", "ssl: 1 run failed (size=4).",
-    ]  # fmt: skip
-
-
 def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp_path: Path) -> None:
     built = build.build(load(hosts(make, tmp_path, 12)))
 
@@ -593,12 +558,7 @@ def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp
     assert numbers["STREAM Triad"].context.endswith("median of 12 hosts")
     assert numbers["STREAM Triad"].spread == ""  # their n is no number of repeats
     assert not numbers["STREAM Triad"].unsteady
-    (skipped,) = [c for c in built.checks if c.subject.startswith("p: ") and "skipped" in c.subject]
-    assert (skipped.subject, skipped.text) == (
-        "p: cell place=other package skipped on 12 hosts.",
-        "no second package.",
-    )
-    assert skipped.items == ()
+    assert "p: 12 cells skipped." in {check.subject for check in built.checks}
 
 
 def test_one_cpu_is_named_as_one() -> None:
@@ -733,55 +693,8 @@ def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     built = build.build(results, printed=printed(results, all_runs.with_output(results), all_runs.EXCERPT))
 
     assert "P1" in {f.id for f in found}
-    said = built.checks[: len(found)]
-    assert [(c.id, c.level) for c in said] == [(f.id, f.level) for f in found]
-    assert all(c.subject.startswith(f.title) for c, f in zip(said, found, strict=True))
+    assert {(c.id, c.level) for c in built.checks if c.id} == {(f.id, f.level) for f in found}
     assert all(0 < len(row.stdout) < 3100 for row in built.runs.rows)
-
-
-def test_a_check_of_some_repeats_says_so_and_says_it_once(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    for latency in (90.0, 90.0, 9.0):  # of 10 000 IOPS at depth 1: 0.09 in flight
-        text = make.fio_text({"read": (1e4, latency)}, bs="4k", rw="randread", iodepth=1).replace('"direct": "1"', '"direct": "0"')  # fmt: skip
-        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": 1}, text)
-
-    said = [
-        c.subject for c in build.build(load([maker.write()])).checks if c.id == "F7" and c.level == "error"
-    ]
-
-    assert len(said) == 1
-    assert said[0].endswith("takes 9.00 µs (1 of 3 repeats).")
-
-
-def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) -> None:
-    for file in ("a", "b"):
-        maker = make.Maker(tmp_path / f"{file}.db", host="vm")
-        for size in ("1kB", "1MB"):
-            text = make.poke_text([52.0] * 2000, size=1000).replace(
-                '"overhead_ns": 20.0', '"overhead_ns": 28.0'
-            )
-            maker.add("tails", "poke", {"target": "memory", "bytes": size}, text, axes=("target", "bytes"))
-        maker.write()
-
-    built = build.build(load([tmp_path / "a.db", tmp_path / "b.db"]))
-
-    timer = [c for c in built.checks if "timer" in (c.subject + c.text)]
-    assert [(c.id, c.level) for c in timer] == [("G6", "warn")]
-    assert (
-        timer[0].subject
-        == "Memory, 1 kB: the timer takes 28 ns of a median of 52 ns: the operation is not resolved; and 3 more cells, in 2 files."
-    )
-    assert timer[0].counted == "4 cells"
-    assert not any("2 hosts" in c.subject + c.text for c in built.checks)  # two files of one host
-
-
-def test_two_findings_of_one_cell_are_not_two_cells(make: Any, tmp_path: Path) -> None:
-    rows = [(0, 160.0, 50e3), (100, 90.0, 20e3), (5000, 80.0, 700.0), (20000, 80.0, 200.0)]
-    maker = make.Maker(tmp_path / "m.db").add("s", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
-
-    (few,) = [c for c in build.build(load([maker.write()])).checks if c.id == "M2"]
-
-    assert few.counted == "2 findings"
 
 
 def test_findings_with_different_advice_are_not_one_entry(make: Any, tmp_path: Path) -> None:
@@ -797,34 +710,6 @@ def test_findings_with_different_advice_are_not_one_entry(make: Any, tmp_path: P
     assert len(said) == 2
     assert said[0].endswith(fmt.sentence(found.todo))
     assert said[1].endswith("Let it end")
-
-
-def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "l.db")
-    for n in range(1, 15):
-        maker.add("s", "stream", {"threads": n}, "", axes=("threads",), status="failed", reason="exit 1")
-
-    built = build.build(load([maker.write()]))
-
-    (check,) = [c for c in built.checks if c.items]
-    assert (check.subject, check.text) == ("s: 14 runs of 14 cells failed.", "exit 1.")
-    assert (len(check.items), check.counted) == (12, "14 runs, the first 12")
-
-
-def test_what_was_not_started_is_told_by_file(make: Any, tmp_path: Path) -> None:
-    """The same cell of the same host: done in one file, not begun in the other."""
-    for name, status in (("before", "ok"), ("after", "")):
-        maker = make.Maker(tmp_path / f"{name}.db", host="n1")
-        maker.add(
-            "s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), status=status
-        ).write()
-
-    built = build.build(load([tmp_path / "before.db", tmp_path / "after.db"]))
-
-    assert "1 cell lacks" in built.sentence
-    (told,) = [check for check in built.checks if "not started" in check.subject]
-    assert told.subject == "s: 1 run not started"
-    assert told.text.startswith("The sweep still runs, or was stopped before them")
 
 
 def test_a_matrix_is_of_one_program(make: Any, tmp_path: Path) -> None:
@@ -1124,19 +1009,6 @@ def test_a_sweep_of_one_cell_does_not_name_it(repeats: int, make: Any, tmp_path:
     assert said == f"s: {repeats} run{'s' * (repeats > 1)} failed."
 
 
-def test_a_finding_of_a_sweep_of_one_cell_is_named_by_its_sweep(make: Any, tmp_path: Path) -> None:
-    """ "(one cell): 5.53 GB/s, …; and 1 more, in 2 sweeps" named neither of them."""
-    maker = make.Maker(tmp_path / "r.db")
-    for sweep in ("near", "far"):
-        for rate in (5.53e3, 22.5e3, 6.38e3):
-            maker.add(sweep, "stream", {"threads": 1}, make.stream_text(rate, 1))
-
-    (found,) = (c for c in build.build(load([maker.write()])).checks if c.id == "G11")
-
-    assert found.subject.startswith("near: 5.53 GB/s, 6.38 GB/s and 22.5 GB/s")
-    assert [item.partition(":")[0] for item in found.items] == ["near", "far"]
-
-
 @pytest.mark.parametrize(("samples", "modes"), [((7.6e6, 6.9e6, 10.3e6), "–"), ([90.0] * 30, "one")])
 def test_three_samples_have_no_mode(samples: list[float], modes: str, make: Any, tmp_path: Path) -> None:
     """A mode has ten samples or more, says the caption, and of three "one" was said."""
@@ -1166,24 +1038,6 @@ def test_methods_explain_what_is_on_the_page(make: Any, tmp_path: Path) -> None:
 
     assert "Loaded latency" in said["loaded"] - said["matrix"]
     assert "PingPong" in said["pingpong"] - said["allreduce"]
-
-
-def test_a_remark_on_some_runs_says_on_which(make: Any, tmp_path: Path) -> None:
-    """ "STREAM of HPCC 1.5.0, 1 run" was said below a table of two."""
-    maker = make.Maker(tmp_path / "a.db")
-    for threads in (1, 2):
-        text = make.stream_text(2e4, threads)
-        maker.add(
-            "s",
-            "stream",
-            {"threads": threads},
-            text[: text.index("Solution")] if threads == 2 else text,
-            axes=("threads",),
-        )
-
-    (remark,) = [c for c in build.build(load([maker.write()])).checks if "whether the arrays" in c.subject]
-
-    assert (remark.text, remark.items) == ("STREAM 5.10, 1 of 2 runs.", ("threads=2",))
 
 
 def test_rows_that_the_overview_does_not_draw_are_counted(make: Any, tmp_path: Path) -> None:
@@ -1251,20 +1105,6 @@ def test_a_command_line_of_megabytes_is_told_by_its_beginning(make: Any, tmp_pat
     assert row.command.endswith("… 20\u202f001 words in all")
     assert len(row.command) < 17_000
     assert row.environment == "… 1 word in all"
-
-
-def test_a_note_of_five_repeats_names_their_cell_once(make: Any, tmp_path: Path) -> None:
-    """ "b=24k" stood five times below "not comparable with sequential access"."""
-    maker = make.Maker(tmp_path / "a.db")
-    for mode, notes in (("x", "Using random access\n"), ("y", "")):
-        for latency in (80.0, 81.0, 82.0, 83.0, 84.0):
-            text = f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --idle_latency {'-r' if notes else ''}\n\nUsing buffer size of 200.000MiB\nEach iteration took 200 base frequency clocks (\t{latency:.1f}\tns)\n"
-            maker.add("s", "mlc", {"mode": "idle_latency", **({"r": True} if notes else {}), "X": mode}, text, axes=("X",))  # fmt: skip
-
-    page = build.build(load([maker.write()]))
-
-    (note,) = [check for check in page.checks if "sequential access" in check.subject]
-    assert (note.items, note.counted) == (("X=x",), "1 cell")
 
 
 def test_each_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Path) -> None:
@@ -1397,13 +1237,3 @@ def test_cells_that_failed_in_several_files_are_counted_once(make: Any, tmp_path
     page = build.build(load(paths))
 
     assert "all runs of 2 cells failed in each of 3 files" in page.sentence
-
-
-def test_the_program_that_ran_once_a_cell_is_named(make: Any, tmp_path: Path) -> None:
-    """A stand-in was "STREAM ran once per cell"."""
-    maker = make.Maker(tmp_path / "r.db")
-    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",))
-
-    page = build.build(load([maker.write()]))
-
-    assert [c.subject for c in page.checks if "ran once" in c.subject] == ["STREAM 5.10 ran once per cell."]
