@@ -243,15 +243,24 @@ def _parse(data: bytes, folder: Path) -> None:  # noqa: ARG001
 
 
 def _read_result(data: bytes, folder: Path) -> None:
+    from parsers.errors import PinsweepError
+    from pinsweep import bug
     from reports.checks.audit import audit
     from reports.results.load import load
     from reports.show import show_result, show_runs
 
     path = folder / "r.db"
     path.write_bytes(data)
-    audit(load([path]))
-    show_runs(path)
-    show_result(path)
+    try:
+        audit(load([path]))
+        show_runs(path)
+        show_result(path)
+    except PinsweepError:
+        raise
+    except Exception as error:
+        if found := bug.of_a_file([str(path)]):  # as `pinsweep.__main__` does
+            raise found from error
+        raise
 
 
 def _command(data: bytes, folder: Path) -> None:

@@ -16,7 +16,7 @@ import zlib
 from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from orchestrator.model import Cell
 from orchestrator.store import database
@@ -30,12 +30,8 @@ _SMALL: Final = 4096
 """Bytes of a compressed table of which many runs may have the same, as the options of a job."""
 
 
-class Reading(NamedTuple):
-    """What a parser read of one run."""
-
-    parser: str
-    version: int
-    parsed: Parsed | ParseError
+Reading = tuple[str, Parsed | ParseError]
+"""The name of a parser, and what it read of a run or why it cannot."""
 
 
 class Tables(Mapping[str, Table]):
@@ -185,7 +181,7 @@ def _packed(table: Table) -> bytes:
 
 
 def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[int, Reading]:
-    """Return what is stored of each run, or of one. Raises Damaged for what no pinsweep writes."""
+    """Return what the present parsers read of each run, or of one; nothing where an older one did. Raises Damaged for what no pinsweep writes."""
     db.execute("BEGIN")  # all of it as of one moment: a run may be committed meanwhile
     try:
         return dict(_readings(db, path, "" if run_id is None else f" WHERE run_id = {run_id:d}"))
@@ -202,27 +198,39 @@ def _readings(db: sqlite3.Connection, path: Path, where: str) -> Iterator[tuple[
         f"SELECT run_id, name, zlib FROM reading_table{where} ORDER BY run_id, name"
     ):
         packed.setdefault(run, {})[sys.intern(name)] = same.setdefault(data, data)
-    series = {
-        number: _one_series(*row)
-        for number, *row in db.execute("SELECT series, metric, statistic, unit, labels FROM series")
-    }
+    used = f" WHERE series IN (SELECT series FROM measurement{where})" if where else ""
+    rows = db.execute(f"SELECT series, metric, statistic, unit, labels FROM series{used}")
+    series = {number: _one_series(*row) for number, *row in rows}
     numbers = {run: (ids, values) for run, ids, values in _numbers_of_runs(db, where)}
-    heads: dict[tuple[str, bytes], Heads] = {}
+    heads: dict[tuple[str, str, bytes], Heads] = {}
     rows = db.execute(
         f"SELECT run_id, parser, version, facts, flags, columns, unreadable FROM reading{where}"
     )
     for run, parser, version, facts, flags, columns, unreadable in rows:
+        if parser not in parser_names() or version != get_parser(parser).VERSION:
+            continue
         if unreadable:
-            yield run, Reading(parser, version, ParseError("", unreadable))
+            yield run, (parser, ParseError("", unreadable))
             continue
         ids, values = numbers.get(run, (array("q"), array("d")))
-        if (table := _counted(_columns(columns), ids, values, series)) is None:
-            key = columns, ids.tobytes()
-            if key not in heads:
-                heads[key] = Heads(_columns(columns), tuple(series[number] for number in ids))
-            table = Table(columns=heads[key].columns, rows=Numbered(heads[key], values))
+        key = parser, columns, ids.tobytes()
+        if key not in heads:
+            heads[key] = Heads(_columns(columns), tuple(series[number] for number in ids))
+            _check(parser, heads[key])
+        table = _counted(heads[key], values) or Table(
+            columns=heads[key].columns, rows=Numbered(heads[key], values)
+        )
         tables = Tables(table, packed.get(run, {}), path)
-        yield run, Reading(parser, version, Parsed(tables=tables, flags=_flags(flags), facts=_facts(facts)))
+        yield run, (parser, Parsed(tables=tables, flags=_flags(flags), facts=_facts(facts)))
+
+
+def _check(parser: str, heads: Heads) -> None:
+    """Raise ValueError for numbers that a parser does not give."""
+    module = get_parser(parser)
+    units, labels = {name: metric.unit for name, metric in module.METRICS.items()}, {*module.LABELS}
+    for series in {id(one): one for one in heads.series}.values() if units else ():
+        if units.get(series.metric) != series.unit or not labels.issuperset(series.labels):
+            raise ValueError(f"{series.metric!r:.40} in {series.unit!r:.40}")
 
 
 def _numbers_of_runs(db: sqlite3.Connection, where: str) -> Iterator[tuple[int, array[int], array[float]]]:
@@ -243,19 +251,16 @@ def _numbers_of_runs(db: sqlite3.Connection, where: str) -> Iterator[tuple[int, 
         begin = end
 
 
-def _counted(
-    columns: tuple[str, ...], ids: array[int], values: array[float], series: Mapping[int, Series]
-) -> Table | None:
+def _counted(heads: Heads, values: array[float]) -> Table | None:
     """Return the table of numbers whose only label counts them; None of others."""
-    if columns != ("index", "metric", "unit", "value") or any(
-        "index" in series[number].labels for number in {*ids}
+    if heads.columns != ("index", "metric", "unit", "value") or any(
+        "index" in one.labels for one in heads.series
     ):
         return None
-    own: dict[int, array[float]] = {}
-    for number, value in zip(ids, values, strict=True):
-        own.setdefault(number, array("d")).append(value)
-    rows = Counted((series[number].metric, series[number].unit, found) for number, found in own.items())
-    return Table(columns=columns, rows=rows)
+    own: dict[tuple[str, str], array[float]] = {}
+    for series, value in zip(heads.series, values, strict=True):
+        own.setdefault((series.metric, series.unit), array("d")).append(value)
+    return Table(columns=heads.columns, rows=Counted((*key, found) for key, found in own.items()))
 
 
 def _one_series(metric: str, statistic: str, unit: str, labels: str) -> Series:

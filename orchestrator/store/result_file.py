@@ -471,13 +471,8 @@ class ResultFile:
 
     def _current(self, record: RunRecord, cell: Cell, stored: readings.Reading | None) -> Parsed | ParseError:
         """Return what is stored of a run if the present parser read it, else what that reads."""
-        name, _ = _how(record, cell)
-        if (
-            stored
-            and name in parser_names()
-            and (stored.parser, stored.version) == (name, get_parser(name).VERSION)
-        ):
-            return stored.parsed
+        if stored and stored[0] == _how(record, cell)[0]:
+            return stored[1]
         return _attempt(lambda: readings.compact(self.parsed_anew(record, cell), self.path))
 
     def parsed_anew(self, record: RunRecord, cell: Cell) -> Parsed:
