@@ -85,21 +85,40 @@ class Measurements:
             series = self.series.drop(columns=["tool"])
         return self.values.join(runs, on="run").join(series, on="series")
 
-    def tidy(self, tool: str) -> pd.DataFrame:
+    def tidy(self, tool: str, samples: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
         """Return `frame` of one tool with a column per axis of its cells and per label of its numbers, in place of the JSON objects.
 
-        A label that has the name of another column gets it with an underscore behind it.
+        A label that has the name of another column gets it with an underscore behind it. samples: further rows, each with its `run`.
         """
+        from parsers.frames import pd
+
         frame = self.frame()
-        return _spread(_spread(frame[frame["tool"] == tool], "axes"), "labels")
+        frame = frame[frame["tool"] == tool]
+        if samples:
+            runs = self.runs.join(self.sessions.drop(columns=["file", "host"]), on="session")
+            more = pd.DataFrame(samples).join(runs, on="run").assign(labels="{}")
+            frame = pd.concat([frame, more], ignore_index=True).fillna({"flags": ""})
+        return _spread(_spread(frame, "axes"), "labels")
+
+    def keys(self, tool: str) -> list[str]:
+        """Return the columns of `tidy` that tell cells, programs and numbers of a tool apart."""
+        axes = _keys(self.runs.loc[self.runs["tool"] == tool, "axes"].unique())
+        labels = _keys(self.series.loc[self.series["tool"] == tool, "labels"].unique())
+        known = {"run", "series", "value", "step", "flags", *RUN_COLUMNS, *SERIES_COLUMNS, *SESSION_COLUMNS}
+        return [*dict.fromkeys(["place", *(f"{key}_" if key in known else key for key in (*axes, *labels)), "kind", "program", "where"])]  # fmt: skip
 
 
 def measure(
-    results: Results, findings: Sequence[Finding] | None = None, *, undirected: bool = False
+    results: Results,
+    findings: Sequence[Finding] | None = None,
+    *,
+    undirected: bool = False,
+    disturbed: bool = False,
 ) -> Measurements:
     """Return the frames of some results.
 
     findings: those of their audit, if it was made already. undirected: with the numbers of which neither direction is better.
+    disturbed: with the disturbed runs of cells that have no other.
     A number that only some repeats of a cell have stands for no cell, and is left out.
     """
     from parsers.frames import pd
@@ -107,13 +126,15 @@ def measure(
     findings = audit(results) if findings is None else tuple(findings)
     good = {run for tool in results.tools for run in results.good(tool)}
     order = [*results.runs, *results.warm_ups]
-    place = {run: index for index, run in enumerate(order)}
+    place = {_identity(run): index for index, run in enumerate(order)}
     sessions, keys = _sessions(results)
     runs = pd.DataFrame.from_records(
-        [(place[run], *_run(run, keys), run in good) for run in order], columns=list(RUN_COLUMNS)
+        [(place[_identity(run)], *_run(run, keys), run in good) for run in order], columns=list(RUN_COLUMNS)
     )
     series: dict[tuple[str, Name], int] = {}
-    rows = list(_values(results, convicted(findings), place, series, undirected=undirected))
+    rows = list(
+        _values(results, convicted(findings), place, series, undirected=undirected, disturbed=disturbed)
+    )
     values = pd.DataFrame.from_records(rows, columns=["run", "series", "value", "step", "flags"])
     names = {index: key for key, index in series.items()}
     named = [(index, tool, *_series(name)) for (tool, name), index in series.items()]
@@ -137,9 +158,7 @@ def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     from parsers.frames import pd
 
     objects = {text: json.loads(text) for text in frame[column].unique()}
-    keys = dict.fromkeys(
-        key for each in objects.values() for key in each if key != "place"
-    )  # a column already
+    keys = _keys(objects)
     rest = frame.drop(columns=[column])
     new = {
         f"{key}_" if key in rest else key: frame[column].map(
@@ -150,17 +169,25 @@ def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.concat([rest, pd.DataFrame(new, index=frame.index)], axis="columns")
 
 
+def _keys(objects: Iterable[str]) -> list[str]:
+    """Return the keys of JSON objects, without the place, which is a column already."""
+    return [
+        key for key in dict.fromkeys(key for text in objects for key in json.loads(text)) if key != "place"
+    ]
+
+
 def _values(
     results: Results,
     guilty: Mapping[tuple[object, ...], str],
-    place: Mapping[Run, int],
+    place: Mapping[tuple[object, ...], int],
     series: dict[tuple[str, Name], int],
     *,
     undirected: bool,
+    disturbed: bool,
 ) -> Iterable[tuple[int, int, float, float, str]]:
     cells: dict[Hashable, list[Run]] = {}
-    for tool in results.tools:
-        for run in results.good(tool):
+    for tool in results.told if disturbed else results.tools:
+        for run in results.shown(tool) if disturbed else results.good(tool):
             if not run.void:
                 key = run.file, tool, naming.program_kind(run), run.cell.sweep, run.record.point_id
                 cells.setdefault(key, []).append(run)
@@ -177,7 +204,7 @@ def _values(
             index = series.setdefault((tool, name), len(series))
             flags = doubting(guilty, cell, name.tells_of)
             for run, number in own:
-                yield place[run], index, number.value, number.step or math.nan, flags
+                yield place[_identity(run)], index, number.value, number.step or math.nan, flags
 
 
 def _with_steps(
@@ -205,6 +232,11 @@ def _series(name: Name) -> tuple[Any, ...]:
         name.metric, name.statistic, name.quantity, name.kind, json.dumps(dict(name.part), ensure_ascii=False), name.unit, name.better,
         name.derived, name.words, name.title, name.row,
     )  # fmt: skip
+
+
+def _identity(run: Run) -> tuple[object, ...]:
+    """Return a key of a run that a copy with its disturbed numbers shares."""
+    return run.file, run.session.session, run.record.run_id
 
 
 def _run(run: Run, sessions: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:

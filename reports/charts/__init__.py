@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import pkgutil
 from typing import cast
 
@@ -16,6 +17,8 @@ from reports.charts.chapter import ChartModule
 @functools.cache
 def own_module(tool: str) -> ChartModule | None:
     """Return the module that is the tool's own; None where it has none."""
+    if tool and tool != "base" and importlib.util.find_spec(f"reports.tools.{tool}"):
+        return cast("ChartModule", importlib.import_module(f"reports.tools.{tool}").TOOL)
     names = {module.name for module in pkgutil.iter_modules(__path__)}
     if tool not in names or tool.startswith("_"):
         return None

@@ -13,8 +13,7 @@ from reports.draw import label_placement
 from reports.draw.figure import Runs, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread, differs
-from reports.numbers.possible import Spot, memory_peak, spot
-from reports.numbers.stream import array_bytes, below_rule
+from reports.numbers.possible import Spot, array_bytes, below_rule, memory_peak, spot
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run

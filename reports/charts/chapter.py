@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from reports import document
 from reports.draw.figure import Figure
 from reports.numbers.formulas import Spread
 from reports.page.model import KeyNumber
@@ -55,7 +56,8 @@ class Chapter:
     """What one tool puts on the page."""
 
     tool: str
-    figures: tuple[Figure, ...]
+    figures: tuple[Figure, ...] = ()
+    drawn: tuple[document.Figure, ...] = ()  # of a tool that declares its charts
     # of each cell that has one: the page shows the best of a name and program
     key_numbers: tuple[KeyNumber, ...] = ()
     access_times: tuple[AccessTime, ...] = ()

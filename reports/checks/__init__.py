@@ -107,6 +107,9 @@ def _doc(function: Callable[..., object]) -> tuple[str, ...]:
 
 _CHECKS: dict[str, Check] = {}
 
+_PACKAGES = ("reports.tools", __name__)
+"""Whose modules have checks: those of tools, and those of any tool."""
+
 
 def check(
     key: str,
@@ -138,8 +141,8 @@ def has_part(tool: str, name: str) -> bool:
 
 @functools.cache
 def _module(tool: str) -> ModuleType | None:
-    path = f"{__name__}.{tool}"
-    return importlib.import_module(path) if importlib.util.find_spec(path) else None
+    paths = (f"{package}.{tool}" for package in _PACKAGES if importlib.util.find_spec(f"{package}.{tool}"))
+    return next(map(importlib.import_module, paths), None)
 
 
 def parts(name: str, results: Results) -> Iterator[Fault]:
@@ -149,12 +152,13 @@ def parts(name: str, results: Results) -> Iterator[Fault]:
 
 def checks() -> tuple[Check, ...]:
     """Return all checks, by family and number."""
-    _import_all(tuple(__path__))
+    for package in _PACKAGES:
+        _import_all(package, tuple(importlib.import_module(package).__path__))
     return tuple(sorted(_CHECKS.values(), key=lambda c: (c.family, c.id[0], int(c.id[1:]))))
 
 
 @functools.cache
-def _import_all(folders: tuple[str, ...]) -> None:
+def _import_all(package: str, folders: tuple[str, ...]) -> None:
     """Have the checks of every module register themselves. Once: a pinsweep that is upgraded meanwhile goes on with those it has."""
     for module in pkgutil.iter_modules(folders):
-        importlib.import_module(f"{__name__}.{module.name}")
+        importlib.import_module(f"{package}.{module.name}")

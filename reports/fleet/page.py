@@ -29,6 +29,7 @@ from reports.results.sessions import minute
 from reports.results.write import write_whole
 from reports.text import format as fmt
 from reports.text.hostlist import listed
+from reports.text.names import anchor as anchor_of
 from reports.verdicts.fleet import ASSUMED_SPREAD, BROKEN, HALF, LEAST_HOSTS, SUSPICIOUS_Z
 
 _MOST_SUSPECTS = 60
@@ -435,7 +436,7 @@ def _suspects(
         first = own[0] if own and host not in mild else None
         yield Suspect(
             host=host,
-            anchor=html.anchor(f"node {host}"),
+            anchor=anchor_of(f"node {host}"),
             verdict=report.statuses[host],
             bad=host in accused,
             number=f"{first.series.name}{mark(first.found.doubt)}" if first

@@ -13,10 +13,11 @@ from typing import Final
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
+from reports import document as declared
 from reports.checks.doubts import doubting_all, of_figure, of_results
 from reports.draw import figure as model
 from reports.lab import columns
-from reports.lab.figures import layout
+from reports.lab.figures import layout, size_of
 from reports.lab.model import (
     TEXT_WIDTH_MM,
     Command,
@@ -30,6 +31,7 @@ from reports.lab.model import (
 )
 from reports.page.model import Block, Check, Page
 from reports.page.model import Section as PageSection
+from reports.render.grid import grid
 from reports.report import axis_effects
 from reports.report.all_runs import placement_text, run_row
 from reports.results.convicted import without
@@ -60,7 +62,10 @@ def build(results: Results, built: Page) -> Document:
         sections.insert(0, PageSection(title="Summary", anchor="summary", blocks=blocks))
     make = _Maker(results, built.version, {told.id} if told else ())
     drafts = [
-        [make.draft(figure, block) for block in section.blocks for figure in block.figures]
+        [
+            *(make.declared(figure, block) for block in section.blocks for figure in block.drawn),
+            *(make.draft(figure, block) for block in section.blocks for figure in block.figures),
+        ]
         for section in sections
     ]
     head = [_machine(results, built), _sweeps_table(results), *_key_table(built)]
@@ -167,6 +172,34 @@ class _Maker:
         for i, table in enumerate(own, start=1):
             name = f"{label}-numbers{f'-{i}' if len(own) > 1 else ''}"
             draft.end.append(_table(self._tables.of(name), table))
+        return draft
+
+    def declared(self, source: declared.Figure, block: Block) -> _Draft:
+        """Return the draft of a figure that is declared: its picture, and its numbers at the end."""
+        label = self._figures.of(source.id)
+        runs = list(self._results.good(block.tool))
+        width, height = size_of(source)
+        shrink = (
+            min(1.0, TEXT_WIDTH_MM / (width * _MM_PER_PX), _HIGHEST_MM / (height * _MM_PER_PX)) * _MM_PER_PX
+        )
+        figure = Figure(
+            source=source, number=0, label=label, title=source.title, caption=" ".join(filter(None, (source.caption, source.about))),
+            description=source.description, width_mm=round(width * shrink, 1), height_mm=round(height * shrink, 1),
+            trace=_trace(self._results, runs, self._version),
+        )  # fmt: skip
+        draft = _Draft(
+            title=source.title,
+            figure=figure,
+            findings=(source.title,) if any(map(str.isdigit, source.title)) else (),
+        )
+        rows = grid(source.table)
+        flags = any(rows.flags)
+        shown = model.Table(
+            columns=(*rows.headings, *(["Checks"] if flags else [])),
+            rows=tuple((*row, rows.flags[i]) if flags else row for i, row in enumerate(rows.rows)),
+            numeric=frozenset(i for i, numeric in enumerate(rows.numeric) if numeric),
+        )
+        draft.end.append(_table(self._tables.of(f"{label}-numbers"), shown))
         return draft
 
     def _figure(self, source: model.Figure, block: Block, label: str, caption: str) -> Figure:

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from reports.document import Figure as DeclaredFigure
 from reports.draw import svg, vega
 from reports.draw.figure import Figure as PageFigure
 from reports.draw.figure import Key, Panel
 from reports.draw.label_placement import text_width
 from reports.lab.model import Figure, Trace
+from reports.render.svg import draw as draw_declared
 from reports.text.plain import plain
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -92,6 +94,8 @@ def draw(figure: Figure) -> str:
 
     Raises UserError where vl-convert is not installed.
     """
+    if isinstance(figure.source, DeclaredFigure):
+        return _declared(figure, figure.source)
     placed = layout(figure.source)
     root = ET.Element(
         "svg",
@@ -115,6 +119,25 @@ def draw(figure: Figure) -> str:
         picture = ET.fromstring(vega.draw(cell.spec, f"{figure.label}-{i}", plain(cell.panel.description)))
         inner = ET.SubElement(root, "g", {"transform": f"translate({cell.x:g},{cell.y:g})"})
         inner.extend(_unqualified(child) for child in picture if not child.tag.endswith("}desc"))
+    return plain(ET.tostring(root, encoding="unicode")) + "\n"
+
+
+def size_of(figure: DeclaredFigure) -> tuple[float, float]:
+    """Return width and height (px) of a figure that is declared."""
+    root = ET.fromstring(draw_declared(figure))
+    return float(root.attrib["width"]), float(root.attrib["height"])
+
+
+def _declared(figure: Figure, source: DeclaredFigure) -> str:
+    root = _unqualified(ET.fromstring(draw_declared(source, figure.label)))
+    root.set("xmlns", _SVG)
+    trace = ET.Element("metadata")
+    trace.text = "\n".join(f"{name}: {value}" for name, value in figure.trace)
+    title = ET.Element("title")
+    title.text = figure.title
+    paper = ET.Element("rect", {"width": "100%", "height": "100%", "fill": "#FFFFFF"})
+    for at, node in enumerate((title, trace, paper)):
+        root.insert(at, node)
     return plain(ET.tostring(root, encoding="unicode")) + "\n"
 
 

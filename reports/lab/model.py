@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from reports import document
 from reports.draw import figure
 from reports.page.model import Check
 
@@ -26,7 +27,7 @@ Trace = tuple[tuple[str, str], ...]
 class Figure:
     """A picture with its number and caption. `source` is the page's figure, from which the files are drawn."""
 
-    source: figure.Figure
+    source: figure.Figure | document.Figure
     number: int
     label: str  # the name of its files, and what references name
     title: str  # the finding

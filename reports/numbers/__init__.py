@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import pkgutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,6 +112,8 @@ class NumbersModule(Protocol):
 
 @functools.cache
 def _module(tool: str) -> NumbersModule:
+    if importlib.util.find_spec(f"reports.tools.{tool}") and tool not in ("", "base"):
+        return cast("NumbersModule", importlib.import_module(f"reports.tools.{tool}").TOOL)
     names = {module.name for module in pkgutil.iter_modules(__path__)} - {"model"}
     own = tool if tool in names and not tool.startswith("_") else "_others"
     return cast("NumbersModule", importlib.import_module(f"{__name__}.{own}"))

@@ -7,17 +7,22 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from reports.document import Figure as Declared
 from reports.draw import interactive, vega
 from reports.draw.figure import Figure, Panel
-from reports.page.model import Page
+from reports.page.model import Page, Section
 from reports.page.sandbox import CPU_S
 from reports.page.templates import PAGE, Templates
+from reports.render.html import Drawing
+from reports.render.svg import draw as declared_svg
 from reports.text import format as fmt
+from reports.text.names import anchor
 from reports.text.plain import plain
 
 _MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
@@ -72,12 +77,18 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
     environment.globals["series"] = series
     numbers: dict[str, dict[str, int]] = {"Figure": {}, "Table": {}}
 
-    def figure_number(figure: Figure) -> str:
-        kind = "Figure" if figure.panels else "Table"
+    def figure_number(figure: Figure | Declared) -> str:
+        kind = "Figure" if isinstance(figure, Declared) or figure.panels else "Table"
         own = numbers[kind]
         return f"{kind} {own.setdefault(figure.id, len(own) + 1)}"
 
     environment.globals["figure_number"] = figure_number
+    for block in (block for section in built.sections for block in section.blocks):
+        for declared in block.drawn:
+            numbers["Figure"].setdefault(declared.id, len(numbers["Figure"]) + 1)
+        for figure in block.figures:
+            figure_number(figure)
+    environment.globals["how"] = Drawing(draw=declared_svg, numbers=numbers["Figure"])
     environment.globals["anchor"] = anchor
     environment.globals["contents"] = _contents
     policy = [
@@ -89,7 +100,10 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    panels = sum(len(f.panels) for s in built.sections for block in s.blocks for f in block.figures)
+    every = [block for s in built.sections for block in s.blocks]
+    panels = sum(len(f.panels) for block in every for f in block.figures) + sum(
+        len(block.drawn) for block in every
+    )
     values = {
         "page": built,
         "many": panels > _MANY,
@@ -136,17 +150,22 @@ class _Part:
 
     title: str
     anchor: str
-    figures: tuple[Figure, ...]
+    figures: tuple[Figure | Declared, ...]
     swept: bool  # are its figures of several sweeps?
 
 
 def _contents(page: Page) -> list[_Part]:
     """Return the sections that have figures."""
-    curves: tuple[Figure, ...] = getattr(page.comparison, "curves", ())
+    curves: tuple[Figure | Declared, ...] = getattr(page.comparison, "curves", ())
     found = [(page.comparison, curves)] if page.comparison else []
-    found += [(s, tuple(f for block in s.blocks for f in block.figures)) for s in page.sections]
+    found += [(s, tuple(_figures(s))) for s in page.sections]
     return [
-        _Part(title=s.title, anchor=s.anchor, figures=own, swept=len({f.sweep for f in own}) > 1)
+        _Part(
+            title=s.title,
+            anchor=s.anchor,
+            figures=own,
+            swept=len({f.sweep for f in own if isinstance(f, Figure)}) > 1,
+        )
         for s, own in found
         if own
     ]
@@ -184,9 +203,7 @@ def script_json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def anchor(text: str) -> str:
-    """Return an id for a fragment: letters, digits and dashes only, whatever the text holds."""
-    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower()
-    if plain and plain == text:
-        return plain
-    return f"{plain[:40] or 'x'}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
+def _figures(section: Section) -> Iterator[Figure | Declared]:
+    for block in section.blocks:
+        yield from block.drawn
+        yield from block.figures

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from reports import document
 from reports.draw.figure import Figure
 from reports.results.model import Run
 
@@ -50,7 +51,8 @@ class Block:
     """The figures of one tool inside a section, and the template that places them."""
 
     tool: str
-    figures: tuple[Figure, ...]
+    figures: tuple[Figure, ...] = ()
+    drawn: tuple[document.Figure, ...] = ()  # of a tool that declares its charts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

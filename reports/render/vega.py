@@ -158,7 +158,7 @@ class _Axis:
             **(
                 {"type": "log", "nice": False}
                 if log
-                else {"zero": name == "y" and chart.zero, "nice": name == "y"}
+                else {"zero": chart.kind == "points" or (name == "y" and chart.zero), "nice": name == "y"}
             ),
             **({"base": 2} if log and unit == "B" else {}),
             **({"reverse": True} if share else {}),

@@ -16,8 +16,9 @@ from reports.checks.audit import Finding, audit, convicted
 from reports.checks.doubts import doubting_all, of_all_numbers, of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
+from reports.measurements import measure
 from reports.page.model import Block, Drawing, KeyNumber, Page, Placements, Section
-from reports.report import all_runs, axis_effects, header
+from reports.report import all_runs, axis_effects, declared, header
 from reports.report.all_runs import Printed
 from reports.report.best import figure as best_cells
 from reports.report.check_list import check_list, stand_in_note
@@ -49,7 +50,11 @@ def build(
     guilty = convicted(found)
     doubted_all = () if comparison else doubting_all(results, guilty)
     marked = without(guilty, doubted_all)
-    drawn = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
+    measured = measure(results, found, disturbed=True)
+    drawn = {
+        tool: declared.chapter(tool, results, measured) or chart_module(tool).chapter(results, tool)
+        for tool in results.told
+    }
     chapters = with_shares(drawn, guilty)
     numbers = [n for c in chapters.values() for n in c.key_numbers]
     described = abouts(results)
@@ -129,16 +134,19 @@ def _sections(
     ranked = sorted(chapters, key=lambda tool: chart_module(tool).RANK)
     sections: dict[str, list[str]] = {}  # → its tools
     for tool in ranked:
-        if chapters[tool].figures:
+        if chapters[tool].figures or chapters[tool].drawn:
             sections.setdefault(chart_module(tool).SECTION, []).append(tool)
     first = next((tool for tool in ranked if chapters[tool].access_times), "")
-    if overview and not chapters[first].figures:  # it is of no section: latencies of memory are no storage
+    if overview and not (
+        chapters[first].figures or chapters[first].drawn
+    ):  # it is of no section: latencies of memory are no storage
         block = Block(tool="overview", figures=_marked((overview,), guilty))
         yield Section(title="Access times", anchor="access-times", blocks=(block,))
     for title, tools in sections.items():
         blocks = [
             Block(
                 tool=tool,
+                drawn=chapters[tool].drawn,
                 figures=_marked(
                     _of_sweeps(axis_effects.said(results, tool, chapters[tool].figures, guilty)), guilty
                 ),

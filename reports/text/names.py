@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import hashlib
 import itertools
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -176,3 +177,11 @@ def _numbered(form: str, fits: Fits, taken: Container[str]) -> str:
         return form[: _most(len(form) + 1, lambda n: form[:n] + end, fits)] + end
 
     return next(text for n in itertools.count(1) if (text := ending(f"~{n}")) not in taken)
+
+
+def anchor(text: str) -> str:
+    """Return an id for a fragment: letters, digits and dashes only, whatever the text holds."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower()
+    if plain and plain == text:
+        return plain
+    return f"{plain[:40] or 'x'}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"

@@ -780,19 +780,6 @@ def test_blocks_of_many_sizes_are_not_fios_own(make: Any, tmp_path: Path) -> Non
     assert "4 KiB" not in str([f for s in built.sections for b in s.blocks for f in b.figures])
 
 
-def test_a_cross_of_stream_is_of_its_panel(make: Any, tmp_path: Path) -> None:
-    """Single precision that failed everywhere is no number of threads at which double precision failed."""
-    maker = make.Maker(tmp_path / "s.db")
-    for precision, status, counts in (("double", "ok", (1, 2, 4)), ("single", "failed", (1, 2)), ("double", "failed", (8,))):  # fmt: skip
-        for threads in counts:
-            text = make.stream_text(1e4 * threads, threads) if status == "ok" else ""
-            maker.add("s", "stream", {"precision": precision, "threads": threads}, text, axes=("precision", "threads"), status=status)  # fmt: skip
-
-    (figure,) = figures(maker.write(), "stream")
-
-    assert {row["x"] for panel in figure.panels for row in panel.wide["datasets"].get("crosses", ())} == {8}
-
-
 def test_no_panel_joins_points_across_a_depth_that_was_not_run(make: Any, tmp_path: Path) -> None:
     """Latency over IOPS of a sweep that was half done went straight from depth 1 to 16; the other panels left the gap."""
     maker = make.Maker(tmp_path / "f.db")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from orchestrator.capture import cut
 from orchestrator.capture.intake import Captured, intake_options, read
 from orchestrator.capture.kept import store
-from orchestrator.model import Group, Place
+from orchestrator.model import Group
 from parsers import get_parser
 from parsers.text import decode
 from pinsweep.cli import cli
@@ -30,7 +30,6 @@ from reports.checks import audit as module
 from reports.checks.audit import Finding
 from reports.checks.general import same_value
 from reports.document import Fold, Table
-from reports.numbers.series import collect
 from reports.render import terminal
 from reports.report import build
 from reports.results.load import load
@@ -192,21 +191,6 @@ def test_the_stride_had_no_effect_on_writes(report_004: tuple[Finding, ...]) -> 
         text.endswith("lines, over twice the 56.8 of the read-only curve that has most")
         for _, text in found(report_004, "M4")
     )  # no machine is recorded
-
-
-def test_seed_003(report_003: tuple[Finding, ...]) -> None:
-    assert any("11391.37 “Mbytes/sec” are 11.94 GB/s" in text for _, text in found(report_003, "P2", "info"))
-    assert any("190 ns in steps of 10 ns: 5.26 %" in text for _, text in found(report_003, "P3"))
-    assert any("the peak is 6.24 GB/s at 256 KiB" in text for _, text in found(report_003, "P4"))
-    assert found(report_003, "S1", "info")
-    unions = sorted(re.findall(r"union of (.*):", text)[0] for _, text in found(report_003, "P1", "error"))
-    assert unions == ["core:0 and core:15", "core:0 and core:7"]
-    ((cells, text),) = found(report_003, "S3", "warn")
-    assert (cells, text) == ("20 cells", "the command sets OMP_NUM_THREADS and binds no thread")
-    ((_, loop),) = found(report_003, "G2", "error")
-    assert "“for i in seq 1 10” runs 3 times, for seq, 1 and 10" in loop
-    ((_, distances),) = found(report_003, "S4")
-    assert distances.startswith("local is 1.36 × remote (place=remote threads=1), the table says 1.1")
 
 
 def test_seed_000(report_000: tuple[Finding, ...]) -> None:
@@ -446,39 +430,6 @@ def test_more_than_the_modules_can_move(make: Any, tmp_path: Path) -> None:
 
     assert "25.0 GB/s, the modules can move 21.3 GB/s" in found(all_of, "M2")[0][1]
     assert "the modules can move 21.3 GB/s" in found(all_of, "S2")[0][1]
-
-
-def test_stream_runs(make: Any, tmp_path: Path) -> None:
-    sound = make.stream_text(20000.0, 4)
-
-    def of(text: str, **options: Any) -> tuple[Finding, ...]:
-        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
-        return findings(make.Maker(path).add("scaling", "stream", {"threads": 4, **options}, text).write())
-
-    assert of(sound) == ()
-    coarse = sound.replace("(= 9000 clock ticks)", "(= 11 clock ticks)")
-    assert (
-        found(of(coarse), "S1", "error")[0][1]
-        == "11 ticks of the clock a loop, fewer than the 20 of STREAM's rules"
-    )
-    other = sound.replace("Threads requested = 4", "Threads requested = 8")
-    assert found(of(other), "S3")[0][1] == "8 threads asked for, 4 counted"
-    assert "threads=8 asked for, 4 counted" in found(of(sound, threads=8), "S3")[0][1]
-    mebi = sound.replace("20000.0", "19073.5")  # MiB/s under a head that says MB/s
-    assert len(found(of(mebi), "G7", "error")) == 1
-
-
-def test_arrays_below_the_million_of_streams_rules_are_doubtful_where_nobody_knows_the_caches(
-    make: Any, tmp_path: Path
-) -> None:
-    """HPCC's arrays of 0.7 MB gave a key number, "STREAM Triad 25.7 GB/s", without a mark."""
-    few = re.sub(r"Array size = \d+", "Array size = 83333", make.stream_text(25.7e3, 1))
-
-    told = found(heard(tmp_path, few, few.replace("83333", "1000000")), "S1", "warn")
-
-    assert [text for _, text in told] == [
-        "arrays of 83\u202f333 elements (651 KiB each), fewer than the million of STREAM's rules"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -857,27 +808,6 @@ def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, t
 MACHINE = "pack:1 numa:1 l3:1 core:4 pu:2"
 
 
-@pytest.mark.parametrize(
-    ("cpus", "groups", "threads", "said"),
-    [
-        ("core 0", (0, 1), 2, ""),  # one core: that is what was asked for
-        ("pu 0,1", (0, 1), 2, ""),
-        ("numa_node 0", (0, 1), 2, "2 threads on 1 core, there are 4"),
-        ("all", (0, 1, 2, 3), 4, "4 threads on 2 cores, there are 4"),
-        ("all", (0, 1, 2, 3), 5, "5 threads on 4 CPUs"),
-    ],
-)
-def test_a_place_that_was_asked_for(
-    make: Any, tmp_path: Path, cpus: str, groups: tuple[int, ...], threads: int, said: str
-) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    maker.topology, maker.places = MACHINE, {cpus: Place(name=cpus, cpus=cpus)}
-    maker.groups = {cpus: (Group(cpus=groups, membind=(0,)),)}
-    maker.add("scaling", "stream", {"threads": threads}, make.stream_text(9000.0, threads), place=cpus)
-
-    assert [text for _, text in found(findings(maker.write()), "S3", "error")] == ([said] if said else [])
-
-
 def test_an_option_that_was_edited_is_no_axis(make: Any, tmp_path: Path) -> None:
     """Who sweeps array_size asks for what the caches do; who changes it between two runs of one experiment does not."""
     levels = {}
@@ -892,62 +822,6 @@ def test_an_option_that_was_edited_is_no_axis(make: Any, tmp_path: Path) -> None
         }
 
     assert levels == {"edited": {"warn"}, "swept": {"info"}}
-
-
-def test_texts_of_small_arrays_are_no_sweep_over_them(make: Any, tmp_path: Path) -> None:
-    """8 MB of array beside 32 MiB of last-level cache, taken in: a warning at most, as if the caches had been what was to be seen."""
-    text = tmp_path / "stream.txt"
-    text.write_text(make.stream_text(9000.0, 4).replace("20000000 (elements)", "1000000 (elements)"))
-    asked = intake_options(None, (), (), "", "")
-    items = read([str(text), str(FIXTURES / "hwloc/ulysses-2x10.xml")], asked)
-    store((item for item in items if isinstance(item, Captured)), tmp_path / "r.db", asked, version="test")
-
-    assert found(findings(tmp_path / "r.db"), "S1", "error")[0][1].startswith("an array of 8 MB")
-
-
-@pytest.mark.parametrize(
-    ("cache", "level", "said"),
-    [
-        ("160MB", "error", "an array of 160 MB fits in the 160 MB of last-level cache: STREAM's rules ask for 4 ×, 640 MB"),
-        ("159MB", "warn", "an array of 160 MB is 1.00 × the 159 MB of last-level cache: STREAM's rules ask for 4 ×, 636 MB"),
-        ("41MB", "warn", "an array of 160 MB is 3.90 × the 41 MB of last-level cache: STREAM's rules ask for 4 ×, 164 MB"),
-        ("40MB", "", ""),
-    ],
-)  # fmt: skip
-def test_an_array_that_misses_streams_rule_need_not_fit_in_the_cache(
-    make: Any, tmp_path: Path, cache: str, level: str, said: str
-) -> None:
-    """1 GiB beside 300 MiB of cache, 3.41 ×, was titled "arrays that fit in the caches", an error, and 64 KiB of a sweep a warning."""
-    maker = make.Maker(tmp_path / "a.db")
-    maker.topology = f"pack:1 numa:1 l3:1(size={cache}) core:4 pu:1"
-    maker.add("s", "stream", {"threads": 4}, make.stream_text(9000.0, 4), place="all")
-
-    told = [(f.level, f.cells[0][1]) for f in findings(maker.write()) if f.id == "S1"]
-    assert told == ([(level, said)] if level else [])
-
-
-@pytest.mark.parametrize(
-    ("cache", "level", "least"), [("512MB", "warn", "2048 MB"), ("64MB", "info", "256 MB")]
-)
-def test_arrays_that_fit_in_the_cache_together_are_doubtful_though_they_are_swept(
-    make: Any, tmp_path: Path, cache: str, level: str, least: str
-) -> None:
-    """A triad of three arrays in the cache stood as the rate of memory, without a mark; "enlarge the arrays" was no advice to a sweep over sizes."""
-    maker = make.Maker(tmp_path / "a.db")
-    maker.topology = f"pack:1 numa:1 l3:1(size={cache}) core:4 pu:1"
-    maker.add("s", "stream", {"threads": 4, "array_size": 20_000_000}, make.stream_text(9000.0, 4), axes=("array_size",), place="all")  # fmt: skip
-
-    told = [f for f in findings(maker.write()) if f.id == "S1" and "last-level" in f.cells[0][1]]
-    assert [f.level for f in told] == [level]
-    assert told[0].todo.startswith(
-        f"none of these sizes is memory's by STREAM's rules, which ask for {least} an array"
-    )
-
-    maker.path = tmp_path / "b.db"
-    maker.add("s", "stream", {"threads": 4, "array_size": 300_000_000}, make.stream_text(9000.0, 4).replace("20000000 (elements)", "300000000 (elements)"), axes=("array_size",), place="all")  # fmt: skip
-    told = [f for f in findings(maker.write()) if f.id == "S1" and "last-level" in f.cells[0][1]]
-    assert [f.level for f in told] == [level]
-    assert told[0].todo.startswith(f"of these sizes, those from {least} an array on are memory's")
 
 
 @pytest.mark.parametrize(
@@ -1007,13 +881,6 @@ Single STREAM Add GB/s 12.090000
 Single STREAM Triad GB/s 12.190000
 End of SingleSTREAM section.
 """
-
-
-def test_rate_and_time_are_of_one_run(tmp_path: Path) -> None:
-    assert found(heard(tmp_path, HPCC), "G7") == []
-
-    ((_, text),) = found(heard(tmp_path, HPCC.replace("0.4033", "0.8066")), "G7")
-    assert text.startswith("copy: 3.447 GB/s × 806.6 ms")
 
 
 def stream_of(make: Any, triad: float, size: int) -> str:
@@ -1113,36 +980,6 @@ def failed(make: Any, triad: float, threads: int = 4) -> str:
     text: str = make.stream_text(triad, threads)
     said = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n     Expected Value: 1.0, AvgAbsErr: 2.0\n"
     return re.sub(r"Solution Validates.*\n", said, text)
-
-
-def test_a_run_that_calls_its_own_figures_wrong(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    for threads in (1, 2):
-        for rate in (9e3, 9.1e3):
-            maker.add(
-                "s",
-                "stream",
-                {"threads": threads},
-                make.stream_text(rate * threads, threads),
-                axes=("threads",),
-            )
-    maker.add("s", "stream", {"threads": 2}, failed(make, 99e3, 2), axes=("threads",))  # beside sound repeats
-    maker.add("s", "stream", {"threads": 4}, failed(make, 33e3), axes=("threads",))  # alone
-    path = maker.write()
-    results = load([path])
-
-    ((cell, text), (other, _)) = found(findings(path), "G10", "error")
-    assert (cell, other) == ("threads=2", "threads=4")
-    assert "the figures mean nothing" in text
-    built = build.build(results)
-    (number,) = built.key_numbers
-    assert (number.value, number.doubt) == ("18.1", "G10")  # of the sound repeats, and said to be doubtful
-    (figure,) = (f for s in built.sections for b in s.blocks for f in b.figures)
-    points = figure.panels[0].wide["datasets"]["points"]
-    assert [(row["x"], row["y"]) for row in points if row.get("hollow")] == [(4, 33)]
-    assert [row["x"] for row in points if not row.get("hollow")] == [1, 2]
-    assert "Hollow: STREAM’s own check" in figure.sub
-    assert {value.number.value for one in collect(results) for value in one.values}.isdisjoint({33e9, 99e9})
 
 
 def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path) -> None:
@@ -1430,28 +1267,6 @@ def test_of_unsteady_jobs_the_first_is_quoted_and_that_is_said(make: Any, tmp_pa
         text
         == "read: not steady in 2 of 2 jobs; the first of these: samples from 1.00 kIOPS to 9.00 kIOPS: 9.00 ×"
     )
-
-
-@pytest.mark.parametrize(
-    ("node", "relation", "rate", "said"),
-    [(2, "remote", 9_500.0, ""), (2, "remote", 17_000.0, "the table says 2.1"), (1, "remote, same package", 9_500.0, "")],
-)  # fmt: skip
-def test_the_distances_are_those_of_the_nodes_that_were_used(
-    make: Any, tmp_path: Path, node: int, relation: str, rate: float, said: str
-) -> None:
-    """SNC: the neighbour in the package is at 12, the other package at 21; "remote" was compared with the neighbour's 12."""
-    maker = make.Maker(tmp_path / "a.db")
-    maker.topology = (FIXTURES / "hwloc" / "four-node.xml").read_text()
-    maker.groups = {
-        "local": (Group(cpus=(0, 1), membind=(0,)),),
-        "remote": (Group(cpus=(0, 1), membind=(node,)),),
-    }
-    maker.add("s", "stream", {"threads": 2}, make.stream_text(20_000.0, 2), place="local", relation="local", axes=("place",))  # fmt: skip
-    maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2), place="remote", relation=relation, axes=("place",))  # fmt: skip
-
-    texts = [text for _, text in found(findings(maker.write()), "S4")]
-
-    assert [said in text for text in texts] == ([True] if said else [])
 
 
 @pytest.mark.parametrize("number", ["000", "003", "004"])

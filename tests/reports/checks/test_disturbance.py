@@ -76,21 +76,6 @@ def test_each_disturbed_repeat_is_told_with_its_reason_and_what_it_found(results
     )
 
 
-def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results) -> None:
-    page = build.build(results)
-    (figure,) = [f for s in page.sections for b in s.blocks for f in b.figures if f.id == "scaling-scaling"]
-    table = figure.numbers[0].doubted
-    marked = [row for row in table.rows if any("⚠" in cell for cell in row)]
-    assert {row[1] for row in marked} == {"4"}  # of 3 a quiet repeat gave the number
-    points = figure.panels[0].wide["datasets"]["points"]
-    assert {row["x"] for row in points if row.get("hollow")} == {4}
-    assert "Hollow: something else disturbed every run (D1)." in figure.sub
-    assert all("90" not in number.value for number in page.key_numbers)
-    assert "90" not in figure.title
-    assert {check.id: check.counted for check in page.checks if check.id} == {"D1": "6 runs", "D2": "4 runs"}
-    assert "5 of 8 planned runs" in page.sentence
-
-
 def test_each_disturbed_run_is_counted_once(results: Results) -> None:
     """Earlier attempts at a repeat that never was quiet are in no number either."""
     own = [found(results, key).own for key in ("D1", "D2")]
@@ -142,17 +127,6 @@ def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make:
         "1 of 2 planned runs on node07 gave numbers (1 disturbed, as was allowed)"
         in build.build(results).sentence
     )
-
-
-def test_a_file_of_disturbed_runs_alone_has_no_number_and_says_what_they_found(
-    make: Any, tmp_path: Path
-) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    maker.add("s", "stream", {}, make.stream_text(9e3, 1), status="disturbed", reason=BUSY, counters=SEEN)
-    results = load([maker.write()])
-    page = build.build(results)
-    assert (results.tools, page.key_numbers) == ((), ())
-    assert "triad 9.00 GB/s" in found(results, "D1").cells[0][1]
 
 
 def test_what_d1_says_of_a_run_that_waited_for_its_cpus_no_other_check_says_again(

@@ -841,24 +841,6 @@ def test_a_sweep_of_many_programs_says_how_many(make: Any, tmp_path: Path) -> No
     assert built.sweeps.rows[0][1].endswith(" and 3 more")
 
 
-def test_runs_that_are_drawn_hollow_are_counted_among_those_with_numbers(make: Any, tmp_path: Path) -> None:
-    """Table 2 said 1, or 0 of a sweep that was disturbed all the time, and the figure had all of its dots, hollow."""
-    maker = make.Maker(tmp_path / "l.db")
-    for threads, status in ((1, "ok"), (2, "disturbed"), (4, "disturbed")):
-        for attempt in (1, 2, 3) if status == "disturbed" else (1,):
-            maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",), place="local", repeat=1, attempt=attempt, status=status, reason="others ran")  # fmt: skip
-    results = load([maker.write()])
-    page = build.build(results)
-    made = document.build(results, page)
-
-    (row,) = [dict(zip((c.name for c in made.sweeps.columns), row, strict=True)) for row in made.sweeps.rows]
-    assert (row["Runs"], row["With numbers"], row["Hollow"]) == ("7", "3", "2")
-    assert "hollow: of cells that were never quiet" in made.sweeps.caption
-    (figure,) = [f for s in page.sections for b in s.blocks for f in b.figures if f.id == "scaling-s"]
-    points = figure.panels[0].wide["datasets"]["points"]
-    assert (len(points), sum(bool(point.get("hollow")) for point in points)) == (3, 2)
-
-
 def test_what_an_experiment_says_to_type_is_set_as_code(tmp_path: Path) -> None:
     """The text of a captured output had its backticks escaped, and showed them."""
     (tmp_path / "a.txt").write_text("# available: 1 nodes (0)\n", encoding="utf-8")

@@ -130,22 +130,6 @@ LOCAL, REMOTE = "#2B7BBF", "#D4620F"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_the_pointer_is_told_the_exact_value_of_the_nearest_point(browser: Browser, scaling: Path) -> None:
-    with opened(browser, scaling) as page:
-        host, tip = awake(chart(page)), page.locator("#tip")
-        host.focus()
-        for _ in range(3):
-            host.press("ArrowRight")
-        x, y = marked(host)
-        host.press("Escape")
-        expect(tip).to_be_hidden()
-
-        page.mouse.move(x + 9, y - 7)
-        expect(tip).to_have_text("local3 threads · 30.00 GB/s")
-        page.mouse.move(x - 1, y - 45)
-        expect(tip).to_be_hidden()
-
-
 @pytest.mark.slow
 def test_a_finger_is_told_too(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling, viewport={"width": 400, "height": 800}, has_touch=True) as page:

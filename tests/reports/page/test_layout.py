@@ -105,28 +105,6 @@ def test_a_word_stands_apart_from_the_number_before_it(browser: Browser, doubted
         assert min(gaps) >= 24
 
 
-def test_on_paper_few_numbers_stand_beside_their_picture_and_links_are_ink(
-    browser: Browser, make: Any, tmp_path: Path
-) -> None:
-    """Eight rows of three columns went below a picture of half the width, and the other half was empty."""
-    maker = make.Maker(tmp_path / "r.db")
-    for threads in (1, 2):
-        for wobble in (0.9, 1.4):
-            maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3 * threads * wobble, threads), axes=("threads",))  # fmt: skip
-    with opened(browser, render_report([maker.write()], tmp_path / "r.html")) as page:
-        page.set_viewport_size({"width": 688, "height": 900})  # what A4 leaves
-        page.emulate_media(media="print")
-        figure = page.locator(".fig.half:has(.few)").first
-        assert figure.locator(".few tbody tr").count() == 8
-        picture, numbers = (box(figure.locator(of)) for of in ("> .panels", "> .few"))
-        assert numbers["left"] >= picture["right"]
-        assert numbers["top"] < picture["bottom"]
-        looks = "them => them.map(e => [getComputedStyle(e).color, getComputedStyle(e.parentElement).color, getComputedStyle(e).textDecorationLine])"
-        links = page.locator(".chk a").evaluate_all(looks)
-        assert links
-        assert all(own == around and line == "none" for own, around, line in links)
-
-
 def test_on_a_phone_what_a_run_printed_is_as_wide_as_the_page(browser: Browser, doubted: Path) -> None:
     """It stood in the last of seven columns, outside of the screen, and opened beside an empty row of its height. Names of three words had three
     lines in tables that scroll anyway."""
@@ -151,17 +129,3 @@ def test_on_paper_a_caption_is_no_wider_than_the_page(browser: Browser, doubted:
         shares = page.locator("caption > span").evaluate_all(BOXES)
         assert shares
         assert max(place["right"] for place in shares) <= 688
-
-
-def test_on_paper_a_picture_keeps_its_half_whatever_stands_beside_it(browser: Browser, make: Any, tmp_path: Path) -> None:  # fmt: skip
-    """A caption or a table that does not wrap took the width, and the chart was a stamp."""
-    maker = make.Maker(tmp_path / "r.db")
-    for threads in (1, 2):
-        maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3 * threads, threads), axes=("threads",))  # fmt: skip
-    with opened(browser, render_report([maker.write()], tmp_path / "r.html")) as page:
-        page.set_viewport_size({"width": 688, "height": 900})
-        page.emulate_media(media="print")
-        figure = page.locator(".fig.half:has(.few)").first
-        figure.locator(".few th").first.evaluate("e => { e.textContent = 'word'.repeat(60); }")
-        assert box(figure.locator("> .panels"))["width"] > 300
-        assert page.locator("footer .scr").is_hidden()

@@ -104,19 +104,6 @@ def test_a_sweep_called_as_its_number_is_named_once(make: Any, tmp_path: Path) -
     assert said.startswith("bandwidth: 2.68 × better by threads")
 
 
-def test_the_figure_of_a_sweep_says_what_its_axes_do(make: Any, tmp_path: Path) -> None:
-    (figure,) = _drawn(stream(make, tmp_path / "r.db"))
-
-    assert figure.told.endswith(
-        "Best to worst level of each axis, bandwidth: 2.68 × better by threads from 1 to 4 (2.40 to 3.00), 2.32 × by place from remote to local (2.00 to 2.50)."
-    )
-    assert figure.numbers[-1].rows == (
-        ("threads", "1", "4", "2.68", "2.40 to 3.00", "yes"),
-        ("place", "remote", "local", "2.32", "2.00 to 2.50", "yes"),
-    )
-    assert "remote costs" in figure.title  # a finding stays
-
-
 def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> None:
     """Two depths tell no knee: the title named what was measured."""
     maker = make.Maker(tmp_path / "r.db")
@@ -132,19 +119,6 @@ def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> No
     )  # of small blocks the IOPS are more
 
 
-def test_what_a_check_convicts_is_marked_in_the_sentence_of_its_axis(make: Any, tmp_path: Path) -> None:
-    """Of 4 threads that make 5.5 times one (G5) the row of the table had a mark, and the sentence below the figure none."""
-    results = stream(make, tmp_path / "r.db", rates=RATES | {("local", 4): 55})
-
-    (figure,) = _drawn(results)
-
-    assert figure.axes.endswith(
-        "3.63 × better by threads from 1 to 4 (2.40 to 5.50) ⚠ G5, 2.84 × by place from remote to local (2.00 to 4.58) ⚠ G5."
-    )
-    said = document.build(results, build.build(results)).findings[0].text
-    assert said == f"⚠ Bandwidth, bandwidth: {figure.axes.partition(', bandwidth: ')[2].removesuffix('.')}"
-
-
 def _drawn(results: Results) -> list[Figure]:
     page = build.build(results)
     return [f for s in page.sections for b in s.blocks for f in b.figures if f.panels and f.of]
@@ -156,24 +130,6 @@ def test_what_the_repeats_do_not_carry_is_in_the_table_and_no_sentence(make: Any
     assert found
     assert [row[-1] for row in found.tables[0].rows] == ["no", "no"]
     assert axis_effects.sentences(found) == []
-
-
-def test_two_repeats_that_are_too_few_are_told_with_that(make: Any, tmp_path: Path) -> None:
-    """ "none is beyond the repeats everywhere" was said of repeats that are a factor of 3 apart in each pair."""
-    maker = make.Maker(tmp_path / "r.db")
-    for (place, threads), rate in RATES.items():
-        for by in (0.5, 1.5) if place == "local" else (0.05, 0.15):
-            maker.add("s", "stream", {"threads": threads}, make.stream_text(rate * 1e3 * by, threads), place=place, axes=("place", "threads"))  # fmt: skip
-    results = load([maker.write()])
-
-    figure, *_ = _drawn(results)
-    table = axis_effects.figure(results)
-
-    assert "× better by place from remote to local" in figure.axes
-    assert "two repeats are too few to claim it" in figure.axes
-    assert figure.strip
-    assert table
-    assert axis_effects.sentences(table) == []
 
 
 def test_a_mix_is_not_set_against_runs_of_one_direction(make: Any, tmp_path: Path) -> None:
@@ -384,20 +340,3 @@ def test_a_figure_of_one_benchmark_bears_no_effect_of_the_benchmark(make: Any, t
 )
 def test_cells_share_the_words_that_all_of_them_have(names: list[str], words: str) -> None:
     assert axis_effects._words(names) == words
-
-
-def test_of_a_sweep_of_one_axis_no_run_is_asked_for_its_number(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it does is its figure: nothing is said of the axis, and of 25 000 runs the numbers were read for it."""
-    maker = make.Maker(tmp_path / "r.db")
-    for threads in (1, 2, 4):
-        maker.add(
-            "s", "stream", {"threads": threads}, make.stream_text(9000.0 * threads, threads), axes=["threads"]
-        )
-    results = load([maker.write()])
-    monkeypatch.setattr(axis_effects.numbers, "leaders_of", lambda _: pytest.fail("it is asked for"))
-
-    page = build.build(results)
-
-    assert any(block.figures for section in page.sections for block in section.blocks)

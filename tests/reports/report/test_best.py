@@ -140,36 +140,3 @@ def test_the_contents_count_what_is_doubted(make: Any, tmp_path: Path, full_buil
                 f'<a href="#{section.anchor}">{section.title}</a> <span class="un">⚠ {len(own)}</span>'
                 in text
             )
-
-
-def test_a_ladder_and_a_sweep_of_one_cell_have_no_best(make: Any, tmp_path: Path) -> None:
-    """The smallest buffer of a ladder is always the fastest, and one cell is no best."""
-    maker = make.Maker(tmp_path / "r.db")
-    for i in range(7):
-        for threads in (1, 2)[: i + 1]:
-            for size in (10**6, 10**8) if i == 1 else (10**8,):
-                options = {"threads": threads, "array_size": size}
-                maker.add(f"s{i}", "stream", options, make.stream_text(9e3 * threads, threads), axes=("threads", "array_size"))  # fmt: skip
-
-    rows = summary(build.build(load([maker.write()])))
-
-    assert [row["Sweep"] for row in rows] == [f"s{i}" for i in range(2, 7)]
-
-
-def test_cells_that_gave_no_number_that_counts_are_counted_and_one_alone_is_no_best(
-    make: Any, tmp_path: Path
-) -> None:
-    """A sweep of which one cell was quiet stood in no row, and one of two quiet cells of three as if it had two."""
-    maker = make.Maker(tmp_path / "r.db")
-    for i in range(7):
-        for threads in (1, 2, 4):
-            status = "disturbed" if i < 3 and threads > 2**i else "ok"
-            maker.add(f"s{i}", "stream", {"threads": threads}, make.stream_text(9e3 * threads, threads), axes=("threads",), status=status)  # fmt: skip
-
-    rows = summary(build.build(load([maker.write()])))
-
-    assert [(row["Best cell"], row["Cells"]) for row in rows[:3]] == [
-        ("–", "1 of 3"),
-        ("threads=2", "2 of 3"),
-        ("threads=4", "3"),
-    ]

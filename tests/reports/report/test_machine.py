@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.machine.cpulist import named_cpus
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
 from parsers.units import size_bytes
@@ -21,7 +20,6 @@ from reports.page.model import Drawing, Part
 from reports.report import machine
 from reports.report.build import build
 from reports.report.render import render_report
-from reports.results.hardware import usable
 from reports.results.load import load
 from tests.conftest import Cli
 
@@ -113,31 +111,6 @@ def test_an_access_that_no_cache_may_hold_is_of_the_memory(
     assert list(told(drawn(maker.write()))) == [box]
 
 
-def test_numbers_stand_in_their_node_and_between_two(make: Any, tmp_path: Path) -> None:
-    drawing = drawn(two_sockets(make, tmp_path / "r.db").write())
-
-    assert told(drawing) == {
-        "Package 0, node 0": {"500 ns"},
-        "Package 0, node 0, memory": {"10.0 GB/s"},
-        "node 0 → memory of node 1": {"6.00 GB/s"},
-        "node 0 ↔ node 1": {"1.25 µs"},
-    }
-    (other,) = [part for part in parts(drawing) if part.name == "Package 1, node 1"]
-    assert not other.measured
-
-
-def test_of_a_part_of_a_machine_it_is_said_that_it_is_one(make: Any, tmp_path: Path) -> None:
-    """Its cores were counted, and all of the machine's were drawn."""
-    topology = topology_from_text((FIXTURES / "two-socket-smt.xml").read_text())
-    some = sorted(topology.allowed_cpus)[:2]
-
-    assert usable(topology) == "2 packages, 2 NUMA nodes, 4 cores and 8 PUs"
-    assert usable(topology.limited(cpus=some)).endswith(
-        f" that could be used: 2 of 8 PUs ({named_cpus(some)})"
-    )
-    assert drawn(two_sockets(make, tmp_path / "r.db").write()).machine == usable(topology)
-
-
 def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
@@ -156,29 +129,6 @@ def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> 
     }
 
 
-def test_what_is_said_beside_a_number_is_what_tells_it_from_the_others(make: Any, tmp_path: Path) -> None:
-    """Of caches the circumstances that all share are said once; what a number is held against has its own place."""
-    maker = two_sockets(make, tmp_path / "r.db")
-    maker.groups["one core"] = (Group(cpus=(0,), membind=(0,)),)
-    for size, latency in ((16, 1.5), (256, 4.4)):
-        text = (
-            f"pinsweep memlat 0.2 (MLC-style; not Intel MLC)\nCommand line parameters: --idle_latency -b{size}\n\n"
-            f"Using buffer size of {size / 1024:.3f}MiB\nEach iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
-        )
-        maker.add("l", "mlc", {"mode": "idle_latency", "b": f"{size}k"}, text, axes=("b",), place="one core")
-
-    drawing = drawn(maker.write())
-
-    (near,) = [part for part in parts(drawing) if part.name == "Package 0, node 0"]
-    timed = {level.name: level.told for level in near.levels if level.number}
-    assert timed == {"L1": "buffer 16 KiB", "L2": "buffer 256 KiB"}
-    assert drawing.timed == "In a cache: idle latency, one core, pinsweep memlat, not Intel MLC."
-    assert near.memory
-    assert [number.context for number in near.memory.numbers] == [
-        "1 thread, local"
-    ]  # and not "; remote 0.600 ×"
-
-
 def test_what_is_said_of_the_one_timed_cache_begins_with_no_mark(make: Any, tmp_path: Path) -> None:
     """ "95.1 ns ; unsteady" stood there: of one cache nothing tells it from others."""
     maker = two_sockets(make, tmp_path / "r.db")
@@ -193,17 +143,6 @@ def test_what_is_said_of_the_one_timed_cache_begins_with_no_mark(make: Any, tmp_
     page = render_report([maker.write()], tmp_path / "r.html", static=True).read_text()
 
     assert " ns <span>unsteady, 1.5 to 3.0\N{NO-BREAK SPACE}ns</span>" in page
-
-
-def test_the_best_of_a_name_stands_with_the_check_that_doubts_it(make: Any, tmp_path: Path) -> None:
-    maker = two_sockets(make, tmp_path / "r.db")
-    maker.add("s", "stream", {"threads": 4}, make.stream_text(30e3, 4), place="local", axes=("place", "threads"))  # fmt: skip
-
-    drawing = drawn(maker.write())
-
-    (memory,) = [p.memory for p in parts(drawing) if p.name == "Package 0, node 0" and p.memory]
-    (number,) = memory.numbers
-    assert (number.value, number.doubt) == ("30.0", "S3")  # four threads on one PU
 
 
 @pytest.mark.parametrize("name", ["memory-only-node", "four-node", "ulysses-2x10", "two-socket-interleaved"])
@@ -265,33 +204,6 @@ def test_each_machine_has_a_drawing_with_its_own_numbers(make: Any, tmp_path: Pa
     )  # Intel MLC tells of nodes, nothing of their packages
     assert unknown.machine == "2 NUMA nodes of a machine whose topology is not known"
     assert not unknown.squared
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_the_machine_that_is_open_has_numbers(make: Any, tmp_path: Path) -> None:
-    """The first host was open, with nothing measured on it, and the one with numbers was closed."""
-    bare = make.Maker(tmp_path / "a.db", host="n1")
-    bare.topology = (FIXTURES / "two-socket-smt.xml").read_text()
-    bare.add(
-        "p", "poke", {"target": "memory", "bytes": "1MB"}, make.poke_text([21.0] * 1000)
-    )  # the timer takes 20
-    other = two_sockets(make, tmp_path / "b.db")
-    other.host = "n2"
-
-    drawn = machines(bare.write(), other.write())
-
-    assert [(one.host, one.measured) for one in drawn] == [("n2", True), ("n1", False)]
-
-
-def test_a_host_that_found_less_memory_after_a_boot_is_one_machine(make: Any, tmp_path: Path) -> None:
-    first = two_sockets(make, tmp_path / "a.db")
-    second = two_sockets(make, tmp_path / "b.db")
-    before = first.topology
-    size = topology_from_text(before).numa_nodes[0].memory_bytes or 0
-    second.topology = before.replace(f'local_memory="{size}"', f'local_memory="{size - 4096}"')
-    assert second.topology != before
-
-    assert len(machines(first.write(), second.write())) == 1
 
 
 @pytest.mark.parametrize(("options", "time"), [({"bytes": "32kB"}, 1), ({"bytes": "4MB", "window": "32kB"}, 1), ({"bytes": "64GB"}, 0)])  # fmt: skip
@@ -438,19 +350,6 @@ def test_a_machine_is_drawn_on_a_page_of_any_program(make: Any, tmp_path: Path) 
     assert [n.value for n in drawing.numbers] == ["400", "2.0"]
 
 
-def test_the_lowest_of_several_is_said_of_that_one_alone(make: Any, tmp_path: Path) -> None:
-    """The idle latency of the other node's memory stood on its link as "lowest of 2"."""
-    maker = two_sockets(make, tmp_path / "r.db")
-    for place, floor in (("local", 85.0), ("remote", 140.0)):
-        curve = [(d, floor + n, 1e3 + 500.0 * n) for n, d in enumerate((20000, 9000, 3500, 1700, 500, 0))]
-        maker.add("l", "mlc", {"mode": "loaded_latency"}, make.mlc_text(curve), axes=("place",), place=place, relation=place)  # fmt: skip
-    (drawing,) = machines(maker.write())
-
-    said = {n.value: n.context for part in parts(drawing) for n in part.numbers if n.name == "Memory, idle"}
-    assert len(said) == 2
-    assert sorted("lowest of 2" in text for text in said.values()) == [False, True]
-
-
 @pytest.mark.parametrize(("description", "disk", "at"), [("four-node", "nvme0n1", "node 3"), ("two-socket-smt", "vdb", "Package 0, node 0"), ("two-socket-smt", "sdz", "")])  # fmt: skip
 def test_a_disk_hangs_at_its_node(make: Any, tmp_path: Path, description: str, disk: str, at: str) -> None:
     """It stood by itself below the nodes, wherever it is. Of "sdz" nothing tells the node."""
@@ -508,22 +407,6 @@ def test_each_disk_of_a_sweep_over_disks_hangs_at_its_node(make: Any, tmp_path: 
     hanging = {part.name: [one.name for one in part.disks] for part in parts(drawing) if part.disks}
     assert hanging == {"node 0": ["nvme0n1", "nvme2n1"], "node 2": ["nvme1n1"]}
     assert drawing.disks == ()
-
-
-def test_nodes_that_hold_nothing_share_a_box(make: Any, tmp_path: Path) -> None:
-    """Each of the seven that Linux keeps for the GPU's memory had one, "not measured", under "2 NUMA nodes"."""
-    maker = make.Maker(tmp_path / "r.db")
-    maker.topology = (FIXTURES / "grace-hopper.json").read_text()
-    maker.groups["local"] = (Group(cpus=(0,), membind=(0,)),)
-    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
-
-    drawing = drawn(maker.write())
-
-    assert [(part.name, part.detail) for part in drawing.packages] == [
-        ("Package, node 0", "CPUs 0-71"),
-        ("node 1", "no CPUs"),
-        ("nodes 2-8", "no CPUs, no memory"),
-    ]
 
 
 @pytest.mark.parametrize("nodes", [4, 5])

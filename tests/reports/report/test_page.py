@@ -141,19 +141,6 @@ def test_ids_are_unique_and_links_have_targets(full_page: str) -> None:
             assert label in ids
 
 
-def test_every_picture_is_named_sized_and_there_twice(full_page: str) -> None:
-    charts = [a for tag, a in check(full_page).tags if tag == "svg" and a.get("class") == "ch"]
-
-    assert len(charts) >= 24
-    assert all(a["role"] == "img" and a["aria-labelledby"] for a in charts)
-    assert {a["width"] for a in charts} == {"544", "368"}
-    assert sum(a["width"] == "544" for a in charts) * 2 == len(charts)
-    described = re.findall(r'<desc id="[^"]+">([^<]+)</desc>', full_page)
-    assert len(described) == len(charts)
-    assert all(len(text) > 20 for text in described)
-    assert "NaN" not in full_page
-
-
 @pytest.mark.slow
 def test_twelve_charts_are_small(full_page: str, open_page: str) -> None:
     assert len(full_page.encode()) < 600_000
@@ -203,40 +190,6 @@ def test_a_disturbed_run_gives_no_number(full_result: Path) -> None:
 )
 def test_titles_with_commas_are_told_apart(titles: list[str], said: str) -> None:
     assert build._title(titles) == said
-
-
-def test_titles_say_what_the_seeds_say(seeds_built: Page) -> None:
-    titles = [figure.title for s in seeds_built.sections for block in s.blocks for figure in block.figures]
-    numbers = {n.name: (n.value, n.unit) for n in seeds_built.key_numbers}
-
-    assert "Three threads fill local memory; remote costs 11.7 % at 6 threads" in titles
-    assert "Crossing the package costs 2.58 × in latency at 0 B and 47.8 % of bandwidth" in titles
-    assert numbers["STREAM Triad"] == ("23.2", "GB/s")
-    assert numbers["Memory, peak"] == ("30.6", "GB/s")
-    assert numbers["MPI, one way"] == ("190", "ns")
-
-
-def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "k.db")
-    for rate in (10e3, 12e3, 14e3):
-        maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",))
-    for small in (0.190, 0.192):
-        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: small, 8: small}))
-    for iops in (100e3, 110e3):
-        text = make.fio_text({"read": (iops, 300.0)}, bs="4k", rw="randread", iodepth=32)
-        maker.add("f", "fio", {"rw": "randread", "bs": "4k", "iodepth": 32}, text)
-    path = maker.write()
-
-    numbers = {n.name: n for n in build.build(load([path])).key_numbers}
-
-    triad, mpi, storage = (
-        numbers[n] for n in ("STREAM Triad", "MPI, one way", "Storage, 4 KiB random reads")
-    )
-    assert (triad.value, triad.repeats, triad.unsteady) == ("12.0", "10.0 to 14.0 GB/s", True)
-    assert (mpi.repeats, mpi.unsteady) == ("", False)
-    assert (storage.value, storage.repeats, storage.unsteady) == ("105", "100 to 110 kIOPS", False)
-    text = render_report([path], tmp_path / "k.html").read_text(encoding="utf-8")
-    assert "unsteady: 10.0 to 14.0\u00a0GB/s" in text
 
 
 def test_a_floor_of_few_idle_rows_says_what_all_of_them_gave(make: Any, tmp_path: Path) -> None:
@@ -313,22 +266,6 @@ def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path)
     assert name in dict(built.provenance)["Programs"]
     assert all(s.lead for s in built.sections for b in s.blocks if b.tool == "mlc")
     assert all("Intel MLC" not in n.context.replace(name, "") for n in built.key_numbers)
-
-
-def test_a_tool_and_its_stand_in_share_no_panel(make: Any, tmp_path: Path) -> None:
-    for host, program, stand_in in (("a", "stream", False), ("b", "stream", True)):
-        maker = make.Maker(tmp_path / f"{host}.db", host="node")
-        maker.programs = {"stream": {"name": program, "stand_in": stand_in}}
-        maker.add(
-            "s", "stream", {"threads": 1}, make.stream_text(10e3 if stand_in else 12e3, 1), axes=("threads",)
-        )
-        maker.write()
-
-    built = build.build(load([tmp_path / "a.db", tmp_path / "b.db"]))
-
-    panels = [p for s in built.sections for b in s.blocks for f in b.figures for p in f.panels]
-    assert len(panels) == 2
-    assert sorted("not STREAM" in p.title for p in panels) == [False, True]
 
 
 def test_hostile_texts_stay_texts(make: Any, tmp_path: Path) -> None:
@@ -450,19 +387,6 @@ def hosts(make: Any, folder: Path, n: int) -> list[Path]:
     return paths
 
 
-def test_few_hosts_have_a_panel_each(make: Any, tmp_path: Path) -> None:
-    built = build.build(load(hosts(make, tmp_path, 8)))
-
-    beside, figure = (
-        section.blocks[0].figures[0] for section in built.sections if section.title != "Summary"
-    )
-    assert beside.title.startswith("8 hosts are up to ")
-    assert len(figure.panels) == 8
-    assert len(figure.numbers[0].rows) == 8 * 4 * 3
-    assert all("best of 8 hosts" in n.context for n in built.key_numbers)
-    assert "on 8 hosts" in built.sentence
-
-
 def test_two_hosts_are_set_against_each_other(make: Any, tmp_path: Path) -> None:
     """They had their panels side by side, and nothing said by how much they differ. A page of `compare` says that itself."""
     for host, triad in (("a", 20e3), ("b", 16e3)):
@@ -515,52 +439,6 @@ def test_the_table_of_hosts_has_the_worst_verdict_first() -> None:
     assert [cells[0] for cells in table.rows] == ["n3", "n1", "n2"]
 
 
-@pytest.mark.parametrize(
-    ("n", "named"), [(12, "12 hosts alike (n[000-011]), the median of each number"), (3, "n000")]
-)
-def test_many_hosts_alike_are_one_machine_with_their_medians(
-    make: Any, tmp_path: Path, n: int, named: str
-) -> None:
-    """Above the medians of twelve hosts their drawing said "has no number here"."""
-    for i in range(n):
-        maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i:03d}")
-        maker.topology = "pack:1 [numa] core:4 pu:1"
-        maker.add("s", "stream", {"threads": 4}, make.stream_text(20e3 + 100 * i, 4), place="local")
-        maker.write()
-    drawn = build.build(load(sorted(tmp_path.glob("*.db")))).machines
-
-    assert drawn[0].host == named
-    assert len(drawn) == (1 if n > 8 else n)
-    (part,) = drawn[0].packages
-    assert part.memory
-    (number,) = part.memory.numbers
-    assert number.value == ("20.6" if n > 8 else "20.0")  # 20.55
-
-
-def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp_path: Path) -> None:
-    built = build.build(load(hosts(make, tmp_path, 12)))
-
-    assert [s.title for s in built.sections] == ["Hosts", "Memory"]
-    (heated, strip), (scaling, *_) = (s.blocks[0].figures for s in built.sections)
-    (panel,) = scaling.panels
-    data = panel.wide["datasets"]
-    top = [r for r in data["points"] if r["x"] == 4]
-    assert [round(r["y"], 2) for r in top] == [36.2]  # the median of 12
-    assert [round(r["low"], 1) for r in data["ranges"] if r["x"] == 4] == [28.8]
-    assert "on each of 12 hosts" in scaling.sub
-    assert "lowest to highest of 12 hosts" in scaling.sub
-    assert len(scaling.numbers[0].rows) == 4 * 3
-    dots = strip.panels[0].wide["datasets"]
-    assert {row["text"].split()[0] for row in dots["names"]} == {"n03"}
-    table = heated.numbers[-1]
-    assert (table.rows[0][0], len(table.rows)) == ("n03", 12)
-    numbers = {n.name: n for n in built.key_numbers}
-    assert numbers["STREAM Triad"].context.endswith("median of 12 hosts")
-    assert numbers["STREAM Triad"].spread == ""  # their n is no number of repeats
-    assert not numbers["STREAM Triad"].unsteady
-    assert "p: 12 cells skipped." in {check.subject for check in built.checks}
-
-
 def test_one_cpu_is_named_as_one() -> None:
     groups = (Group(cpus=(0,)), Group(cpus=(1, 2), membind=(1,)))
 
@@ -591,36 +469,6 @@ def test_very_many_runs_are_listed_by_cell(
     ]
 
 
-def test_what_nobody_can_read_is_left_to_the_export_and_the_page_says_so(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(all_runs, "_MOST_RUN_ROWS", 4)
-    for module in ("draw.figure", "charts.stream"):
-        monkeypatch.setattr(f"reports.{module}.MOST_ROWS", 3)
-    maker = make.Maker(tmp_path / "m.db")
-    for threads in range(1, 8):
-        maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",))
-    maker.add(
-        "s", "stream", {"threads": 8}, "no memory\n", axes=("threads",), status="failed", reason="exit 1"
-    )
-    results = load([maker.write()])
-    texts = printed(results, all_runs.with_output(results), all_runs.EXCERPT)
-
-    built = build.build(results, printed=texts)
-
-    rows = built.runs.rows
-    assert [(r.cell, r.status) for r in rows] == [
-        ("threads=1", "ok"), ("threads=2", "ok"), ("threads=3", "ok"), ("threads=8", "failed")
-    ]  # fmt: skip
-    assert rows[-1].stdout == "no memory\n"
-    (lead,) = built.runs.lead
-    assert lead.startswith("4 of 8 rows, in order, those of runs without a number before others. ")
-    assert lead.endswith("pinsweep show FILE --runs lists every run, pinsweep export writes all numbers.")
-    (numbers,) = (t for s in built.sections for b in s.blocks for f in b.figures for t in f.numbers)
-    assert len(numbers.rows) == 3
-    assert numbers.caption == "The first 3 of 28 rows; pinsweep export writes all numbers"
-
-
 def test_of_many_runs_no_output_is_read_but_what_is_shown(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "m.db")
     for threads in range(1, 101):
@@ -633,17 +481,6 @@ def test_of_many_runs_no_output_is_read_but_what_is_shown(make: Any, tmp_path: P
 
     assert [run.cell.options["threads"] for run in all_runs.with_output(results)] == [101]
     assert not any(run.stdout or run.stderr for run in results.runs)
-
-
-def test_two_files_of_one_host_are_not_mixed(make: Any, tmp_path: Path) -> None:
-    for name, rate in (("before", 12e3), ("after", 10e3)):
-        maker = make.Maker(tmp_path / f"{name}.db", host="n1")
-        maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",)).write()
-
-    built = build.build(load([tmp_path / "before.db", tmp_path / "after.db"]))
-
-    panels = built.sections[0].blocks[0].figures[0].panels
-    assert [p.title for p in panels] == ["n1, before.db", "n1, after.db"]
 
 
 def test_json_cannot_leave_its_script_element() -> None:
@@ -862,29 +699,6 @@ def test_scattered_times_are_not_fitted_in_a_sentence(make: Any, tmp_path: Path)
     assert len(figure.numbers[1].rows) == 3  # the table has them, with how far off they are
 
 
-def test_remote_over_local_stands_at_every_thread_count(seeds_built: Page) -> None:
-    (figure,) = shown_of(seeds_built, "stream")
-
-    triad = [row for row in figure.numbers[0].rows if row[0] == "triad"]
-    assert figure.numbers[0].columns[-1] == "remote ÷ local"
-    assert [row[-1] for row in triad][:1] == ["0.73"]
-    assert len(triad) == 10
-
-
-def test_what_the_modules_could_move_is_said_where_they_are_recorded(make: Any, tmp_path: Path) -> None:
-    notes = {}
-    for rate in (40e3, 60e3):
-        maker = make.Maker(tmp_path / f"{rate}.db")
-        maker.facts = {**maker.facts, "dimms": "2 × 32 GB DDR4 3200 MT/s, 14 slots empty"}
-        maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1))
-        notes[rate] = figures_of(maker.write(), "stream")[0].note
-
-    assert "The most is 78 % of the 51.2 GB/s" in notes[40e3]
-    assert "check" not in notes[40e3]
-    assert "The most is 120 % of the 51.2 GB/s" in notes[60e3]  # more than they can: the audit says it, too
-    assert notes[60e3].endswith("More than they can: a check speaks of it.")
-
-
 def test_loaded_latency_tells_what_full_load_costs(seeds_built: Page) -> None:
     loaded = next(f for f in shown_of(seeds_built, "mlc") if f.id.startswith("loaded"))
 
@@ -923,25 +737,6 @@ def test_cpu_time_and_limits_stand_beside_iops(make: Any, tmp_path: Path) -> Non
     rings = figure.panels[0].wide["datasets"]
     assert [(row["x"], round(row["y"])) for row in rings["rings"]] == [(8, 70)]
     assert [row["text"] for row in rings["notes"]] == ["95 % at 8"]
-
-
-def test_of_many_lines_the_worst_three_have_colours_and_names(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "l.db")
-    for node in range(8):
-        for threads in (1, 2, 4):
-            rate = 9e3 * threads * (0.7 if node == 5 else 1 - 0.001 * node)
-            maker.add(
-                "s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("place", "threads"), place=f"node {node}"
-            )  # fmt: skip
-
-    (figure,) = figures_of(maker.write(), "stream")
-
-    spec = figure.panels[0].wide
-    colour = dict(zip(*(spec["encoding"]["color"]["scale"][key] for key in ("domain", "range")), strict=True))
-    assert {name for name, hue in colour.items() if hue != vega.GREY} == {"node 5", "node 6", "node 7"}
-    assert {row["text"] for row in spec["datasets"]["names"]} == {"node 5", "node 6", "node 7"}
-    assert len({row["series"] for row in spec["datasets"]["points"]}) == 8
-    assert "Grey: all but the worst three by bandwidth." in figure.sub
 
 
 def test_of_many_kinds_of_access_each_has_a_row(make: Any, tmp_path: Path) -> None:
@@ -1125,21 +920,6 @@ def test_each_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path:
     ]
 
 
-def test_the_note_explains_the_marks_that_are_there(make: Any, tmp_path: Path) -> None:
-    """ "Unsteady" and G11 were explained on pages that had a ⚠ of another check alone."""
-    maker = make.Maker(tmp_path / "a.db")
-    maker.groups["local"] = (Group(cpus=(0,), membind=(0,)),)
-    maker.add(
-        "s", "stream", {"threads": 4}, make.stream_text(30e3, 4), axes=("threads",), place="local"
-    )  # on one PU
-
-    page = build.build(load([maker.write()]))
-
-    assert any(number.doubt for number in page.key_numbers)
-    assert page.marks.startswith("⚠ doubtful: a check says why the number may be wrong. In a table,")
-    assert "G11" not in page.marks
-
-
 def test_no_line_ends_between_a_number_and_its_unit() -> None:
     """ "at 64" stood at the end of a line and "KiB" began the next. What is taken along as text keeps its spaces."""
     kept = '<pre>1 ns</pre><script>"2 µs"</script><tbody><tr><td>3 GB/s</tbody><p title="4 B">5 bytes, 6 Bits, 7 to 8, 9 B/sec</p>'
@@ -1183,23 +963,6 @@ def test_the_page_says_what_was_placed_and_which_access_its_number_is_of(
 
     assert any(text.startswith(said) for text in page.methods)
     assert page.machines[0].picked == "“Access” is of the largest array of its sweep, whatever is best."
-
-
-def test_hosts_of_one_shape_without_numbers_are_drawn_once(make: Any, tmp_path: Path) -> None:
-    """A dozen empty drawings stood above one another, "has no number here" in each."""
-    files = []
-    for n in range(12):
-        maker = make.Maker(tmp_path / f"{n}.db", host=f"n{n:02}")
-        maker.topology = f"pack:{1 + (n == 11)} [numa] core:2 pu:1"
-        maker.add("s", "stream", {"threads": 2}, make.stream_text(30e3 + n, 2), axes=("threads",))
-        files.append(maker.write())
-
-    drawn = build.build(load(files)).machines
-
-    assert [(one.host, one.machine) for one in drawn] == [
-        ("11 hosts alike (n[00-10])", "1 package, 1 NUMA node, 2 cores and 2 PUs"),
-        ("n11", "2 packages, 2 NUMA nodes, 4 cores and 4 PUs"),
-    ]
 
 
 def test_ticks_of_the_overview_never_touch(make: Any, tmp_path: Path) -> None:

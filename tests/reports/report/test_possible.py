@@ -31,18 +31,6 @@ def stream(maker: Any, make: Any, rate: float, place: str = "local") -> None:
     )
 
 
-def test_memory_is_a_share_of_its_nodes_modules_and_of_the_best_there(make: Any, tmp_path: Path) -> None:
-    maker = two_nodes(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
-    stream(maker, make, 60e3)
-    add(maker, make, rows(66e3, 80.0, 310.0))
-    numbers = told(maker)
-
-    assert numbers["Memory, peak"].possible == "77 % of the 85.3 GB/s of its modules (an even share)"
-    triad = numbers["STREAM Triad"].possible
-    assert triad.startswith("70 % of the 85.3 GB/s of its modules (an even share); ")
-    assert triad.endswith("91 % of the best here (Memory, peak, 66.0 GB/s)")
-
-
 def test_a_node_of_a_matrix_is_held_against_its_own_modules(make: Any, tmp_path: Path) -> None:
     """It was against those of all nodes: 75 % read as 38 %, on eight nodes as 9 %."""
     maker = two_nodes(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
@@ -52,37 +40,6 @@ def test_a_node_of_a_matrix_is_held_against_its_own_modules(make: Any, tmp_path:
 
     said = {n.possible for package in drawing.packages if package.memory for n in package.memory.numbers}
     assert said == {"75 % of the 85.3 GB/s of its modules (an even share)"}
-
-
-def test_the_best_may_be_a_node_of_a_matrix(make: Any, tmp_path: Path) -> None:
-    maker = two_nodes(make, tmp_path / "r.db")
-    stream(maker, make, 60e3)
-    add(maker, make, rows(66e3, 80.0, 310.0))
-    rates = [[75e3, 90e3], [31e3, 80e3]]  # those of other pairs of nodes are of another place
-    maker.add("m", "mlc", {"mode": "bandwidth_matrix"}, make.matrix_text(rates, bandwidth=True))
-
-    best = "of the best here (Reads by all cores of the node, 75.0 GB/s)"
-    numbers = told(maker)
-    assert numbers["STREAM Triad"].possible.endswith(f"80 % {best}")
-    assert numbers["Memory, peak"].possible.endswith(f"88 % {best}")
-
-
-def test_the_best_at_another_place_is_not_the_best_here(make: Any, tmp_path: Path) -> None:
-    maker = two_nodes(make, tmp_path / "r.db", "8 × 16 GB DDR4 2666 MT/s")
-    stream(maker, make, 60e3)
-    add(maker, make, rows(66e3, 80.0, 310.0), "remote")
-
-    assert "best here" not in told(maker)["STREAM Triad"].possible
-
-
-def test_a_share_above_all_is_shown_and_doubted(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "r.db")
-    maker.facts = {**maker.facts, "dimms": "2 × 32 GB DDR4 3200 MT/s"}
-    maker.add("s", "stream", {"threads": 1}, make.stream_text(60e3, 1))
-    triad = told(maker)["STREAM Triad"]
-
-    assert triad.possible == "120 % of the 51.2 GB/s of its modules: more than it can".replace("117", "120")
-    assert "S2" in triad.doubt
 
 
 def test_of_unknown_modules_it_says_once_what_to_do(make: Any, tmp_path: Path) -> None:

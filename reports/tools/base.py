@@ -1,0 +1,221 @@
+"""What a tool gives to reports: its numbers, its charts, its key numbers, its first line in a terminal.
+
+A tool is a module of this package with the tool's name, which has `TOOL`, an instance of a class of `Tool`, and its checks
+(`reports.checks.check`). A tool without a module has the defaults.
+"""
+
+# ruff: noqa: ARG002 (a default takes what others need)
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from parsers.measurement import Parsed
+from reports.chart import Chart
+from reports.document import Figure
+from reports.numbers.model import Buckets, Name, Number, Resolved, Second
+from reports.render import grid, points, vega
+from reports.results.model import Run
+from reports.text import format as fmt
+from reports.text.names import anchor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_HOSTS: Final = 12
+"""Hosts that have a panel each; of more a figure shows the medians over them."""
+
+KEY_COLUMNS: Final = (
+    "name", "rank", "context", "value", "low", "high", "n", "step", "unit", "better", "flags", "where", "host", "program", "place",
+    "tool", "point_id", "run", "size", "source", "target", "device", "tail",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A number for the head of a page and the drawing of the machine: of the rows for which `where` holds, one per cell."""
+
+    name: str  # "STREAM Triad"
+    rank: float  # the six lowest are shown
+    where: Mapping[str, Any] = field(default_factory=dict)  # column → value, or a tuple of values
+    context: str = (
+        ""  # filled with the row: "{threads} threads, {place}"; a part whose column is missing goes
+    )
+    size: str = ""  # column: bytes that were accessed, which choose a cache of the drawing
+    source: str = ""  # column: the NUMA node whose CPUs ask
+    target: str = ""  # column: the NUMA node whose memory answers
+    device: str = ""  # column: the disk
+    tail: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what else the rows of its p99.9 have: drawn beside it
+
+
+class Tool:
+    """The defaults. `numbers` and what follows from them are asked for by `reports.numbers`."""
+
+    SECTION: ClassVar[str] = "Commands"
+    """The heading of its figures on a page: "Memory", "MPI", "Storage", "Latency tails"."""
+
+    RANK: ClassVar[int] = 90
+    """Its place on a page, lowest first."""
+
+    METHODS: ClassVar[str] = ""
+    """What its numbers count, in a paragraph."""
+
+    CHARTS: ClassVar[tuple[Chart, ...]] = ()
+    KEYS: ClassVar[tuple[Key, ...]] = ()
+
+    CURVE_AXIS: ClassVar[str | None] = None
+    """The option over which the runs of one repeat make a curve."""
+
+    DRAWN: ClassVar[tuple[str, ...]] = ()
+    """Titles (of `Name`) of the numbers whose curves a comparison draws before all others."""
+
+    PEAK: ClassVar[str | None] = None
+    """The quantity whose highest cell over CURVE_AXIS is the peak."""
+
+    LEADS: ClassVar[str] = ""
+    """The metric of `leaders` where another number of the run has the same value."""
+
+    WORKING_SET: ClassVar[tuple[str, ...]] = ()
+    ACCESSED: ClassVar[tuple[str, ...]] = ()
+    LIMITS: ClassVar[tuple[str, ...]] = ()
+    """Options none of whose levels is better: how much is accessed, what is accessed, what holds the number down."""
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        """Give what a good run is compared by, in the order of its tables."""
+        raise NotImplementedError
+
+    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+        """Return what the repeats of a cell gave, in 50 characters. spread: what stands behind the leading number, " ±2.2 %"."""
+        raise NotImplementedError
+
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+        """Return the number that stands for a cell, in each repeat that has it: base unit, value."""
+        raise NotImplementedError
+
+    def second(self, repeats: Sequence[Parsed]) -> Second | None:
+        """Return the number that `headline` gives behind the leading one, as each repeat has it."""
+        return None
+
+    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
+        """Return the latency distributions of a run, by the names of their quantiles without the statistic."""
+        return []
+
+    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
+        """Give the derived numbers of one repeat's curve: value of CURVE_AXIS → the run's numbers there."""
+        return iter(())
+
+    def peaks_within(
+        self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float
+    ) -> dict[Name, tuple[int, Name]]:
+        """Return the best cells whose latency (ns) stays within a limit: name of the peak → where it is, and its name there."""
+        return {}
+
+    def undirected(self, run: Run) -> list[str]:
+        """Return the metrics that are not compared because the experiment does not say which direction is better."""
+        return []
+
+    def beside(self, run: Run) -> Mapping[str, str]:
+        """Return what a text says of its run beside the options: name → value."""
+        return {}
+
+    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
+        """Return the bandwidth (B/s) of each repeat behind its leading number, and the size (B) of what that counts."""
+        return []
+
+    def mixed(self, parsed: Parsed) -> bool:
+        """Is the leading number of one direction of several?"""
+        return False
+
+    def ranked(self, parsed: Parsed) -> bool:
+        """May a run be the best of its sweep?"""
+        return True
+
+    def resolved(self, parsed: Parsed) -> Resolved:
+        """Return whether the leading number is of what was timed, and not mostly of the timer."""
+        return "yes"
+
+    def samples(self, run: Run) -> Iterable[Mapping[str, Any]]:
+        """Give rows for charts that are no numbers to compare: the steps of a distribution, the seconds of a log. Columns as in the frame."""
+        return ()
+
+    def figures(self, rows: pd.DataFrame, keys: Sequence[str], runs: pd.DataFrame) -> Iterator[Figure]:
+        """Give the figures of each sweep.
+
+        rows: `Measurements.tidy` of the tool. keys: columns that tell its cells and numbers apart. runs: all its attempts.
+        """
+        titles = rows["sweep_title"].nunique() > 1
+        for sweep, found in rows.groupby("sweep", sort=False):
+            hosts = found["where"].nunique()
+            pooled = hosts > MAX_HOSTS
+            for chart in self.CHARTS:
+                if pooled:
+                    chart = replace(
+                        chart, panels=tuple(p for p in chart.panels if p not in ("where", "host"))
+                    )
+                    chart = replace(
+                        chart, caption=f"Medians and ranges over {hosts} hosts. {chart.caption}".strip()
+                    )
+                own = [key for key in keys if not (pooled and key == "where")]
+                tested = _tested(runs[runs["sweep"] == sweep], chart.x)
+                figure = vega.figure(chart, found, id=anchor(f"{chart.id}-{sweep}"), keys=own, tested=tested)
+                if figure:
+                    title = str(found["sweep_title"].iloc[0] or sweep)
+                    caption = f"{fmt.sentence(title)}. {figure.caption}" if titles else figure.caption
+                    yield replace(figure, caption=caption)
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the key numbers, one row per cell: `KEY_COLUMNS`. `value`, `low` and `high` are of its repeats; `run` is its first."""
+        from parsers.frames import pd
+
+        parts = [part for key in self.KEYS if len(part := _cells(key, rows))]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(KEY_COLUMNS))
+
+
+def _tested(runs: pd.DataFrame, axis: str) -> list[float]:
+    """Return the values of an axis of cells that were tried, whether or not they gave a number."""
+    import json
+
+    values = (json.loads(text).get(axis) for text in runs["axes"].unique())
+    return sorted({float(value) for value in values if isinstance(value, int | float)})
+
+
+def _cells(key: Key, rows: pd.DataFrame) -> pd.DataFrame:
+    picked = points.select(Chart(id="", title="", x="value", where=key.where), rows)
+    if not len(picked):
+        return picked
+    cells = picked.groupby(["where", "program", "point_id", "series"], sort=False)
+    first = cells.first()
+    out = first.assign(
+        name=key.name, rank=key.rank, low=cells["value"].min(), high=cells["value"].max(), n=cells.size(), value=cells["value"].median(),
+        flags=cells["flags"].agg(points.union), run=cells["run"].first(),
+        **{name: first[column] if (column := getattr(key, name)) in first else None for name in ("size", "source", "target", "device")},
+    ).reset_index()  # fmt: skip
+    out["context"] = [_context(key.context, row) for row in out.to_dict("records")]
+    out["tail"] = _tails(key, rows, out) if key.tail else None
+    return out[list(KEY_COLUMNS)]
+
+
+def _context(template: str, row: Mapping[Any, Any]) -> str:
+    """Return a template filled with a row; without its parts, between commas, whose values are missing."""
+    words = []
+    for part in template.split(", "):
+        names = [name.partition("}")[0] for name in part.split("{")[1:]]
+        values = {name: row.get(name) for name in names}
+        if all(value not in (None, "") and value == value for value in values.values()):
+            words.append(part.format(**{name: _plain(value) for name, value in values.items()}))
+    return ", ".join(filter(None, words))
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 (a value of a frame)
+    return grid.text(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _tails(key: Key, rows: pd.DataFrame, cells: pd.DataFrame) -> list[float | None]:
+    """Return the p99.9 of each cell, None where it has none."""
+    picked = points.select(Chart(id="", title="", x="value", where={**key.where, **key.tail}), rows)
+    found = picked.groupby(["where", "point_id"])["value"].median()
+    return [found.get((where, point)) for where, point in zip(cells["where"], cells["point_id"], strict=True)]

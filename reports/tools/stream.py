@@ -1,0 +1,473 @@
+"""STREAM, and the built-in kernel in its place: bandwidth of memory over threads."""
+
+from __future__ import annotations
+
+import functools
+import re
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from orchestrator.placement.place import resolve
+from orchestrator.placement.selectors import Unplaceable
+from parsers import stream
+from parsers.errors import PinsweepError
+from parsers.measurement import Parsed, number, whole
+from reports.chart import Chart, Point, Rule, Title
+from reports.checks import Fault, Level, check
+from reports.checks._cells import by_cell, command_text, from_table, siblings, siblings_key, sweeps
+from reports.document import Quantity
+from reports.numbers import formulas
+from reports.numbers._curves import lines
+from reports.numbers._repeats import median
+from reports.numbers.model import Name, Number, Part
+from reports.numbers.possible import all_in_caches, array_bytes, below_rule, cache_bytes, module_peak
+from reports.readings.stream import rates
+from reports.results.convicted import CellKey
+from reports.results.grouping import group_by
+from reports.results.machines import machine_key
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+from reports.tools.base import Key, Tool
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAMILY = (2, "Memory bandwidth (STREAM)")
+
+_ABOUT: Final = (
+    "The rate counts the bytes that the source asks for, the best of a run. If stores fetch a line before they write it, memory moves 4/3 of "
+    "add and triad, 3/2 of copy and scale. Full: the first thread count with 95 % of the maximum, if all repeats agree."
+)
+
+
+def _with_threads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the number of threads that ran, NaN if nothing shows it."""
+    from parsers.frames import pd
+
+    return rows.assign(threads=pd.to_numeric(rows["thread_count"], errors="coerce"))
+
+
+def _over_threads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the triad, or of the last kernel that was measured, of sweeps over threads."""
+    rows = _with_threads(rows)
+    kernel = next((k for k in reversed(stream.KERNELS) if (rows["kernel"] == k).any()), "")
+    return rows[rows["kernel"] == kernel] if rows["threads"].nunique() > 1 else rows[:0]
+
+
+def _over_sizes(rows: pd.DataFrame) -> pd.DataFrame:
+    sizes = "array_size" in rows and rows["array_size"].nunique() > 2
+    return (
+        rows[rows["kernel"] == "triad"]
+        if sizes and _with_threads(rows)["threads"].nunique() < 2
+        else rows[:0]
+    )
+
+
+def _by_kernel(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of sweeps over neither: a row of dots per kernel."""
+    return rows if _over_threads(rows).empty and _over_sizes(rows).empty else rows[:0]
+
+
+def _lines(rows: pd.DataFrame) -> Iterator[tuple[str, list[dict[int, float]]]]:
+    """Give the curve of each repeat, threads → rate, of each place on each machine: its host, and the curves."""
+    usable = rows[rows["flags"] == ""]
+    for _, line in usable.groupby(["where", "place", "program"], sort=False):
+        repeats = (repeat for _, repeat in line.groupby("repeat"))
+        yield (
+            str(line["where"].iloc[0]),
+            [dict(zip(of["threads"].astype(int), of["value"], strict=True)) for of in repeats],
+        )
+
+
+def _full(repeats: Sequence[Mapping[int, float]]) -> tuple[int, float] | None:
+    """Return the threads with 95 % of the maximum, and the median rate there; None if the repeats do not agree."""
+    counts = formulas.saturations(list(repeats)) if len(repeats[0]) > 2 else []
+    if len(set(counts)) != 1:
+        return None
+    return counts[0], statistics.median(of[counts[0]] for of in repeats if counts[0] in of)
+
+
+def _saturation(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return where the highest line is full, if there is one machine."""
+    found = [repeats for _, repeats in _lines(rows)] if rows["where"].nunique() == 1 else []
+    highest = max(found, key=lambda repeats: max(max(of.values()) for of in repeats), default=None)
+    full = _full(highest) if highest else None
+    return {"threads": fmt.plural(full[0], "thread"), "rate": Quantity(full[1], "B/s")} if full else None
+
+
+def _most(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return the highest median of the triad, else of the last kernel that was measured, if there is one machine."""
+    if rows["where"].nunique() > 1:
+        return None
+    rows = rows[rows["kernel"] == next(k for k in reversed(stream.KERNELS) if (rows["kernel"] == k).any())]
+    medians = rows.groupby(["kernel", "thread_count"], sort=False)["value"].median().reset_index()
+    most = medians.iloc[int(medians["value"].argmax())]
+    count = f" with {fmt.plural(int(most['thread_count']), 'thread')}" if most["thread_count"] else ""
+    kernel = str(most["kernel"]).capitalize()
+    return {"kernel": kernel, "rate": Quantity(float(most["value"]), "B/s"), "threads": count}
+
+
+def _rings(rows: pd.DataFrame) -> list[Point]:
+    full = [(where, _full(repeats)) for where, repeats in _lines(rows)]
+    return [
+        Point(x=at[0], y=at[1], label=f"95 % at {at[0]}", panel={"where": where}) for where, at in full if at
+    ]
+
+
+def _peak(rows: pd.DataFrame) -> list[Rule]:
+    """Return what the memory modules can move, if that is one number and the axis need not grow much for it."""
+    peaks = rows["memory_peak"].dropna().unique()
+    near = len(peaks) == 1 and peaks[0] < 2 * rows["value"].max()
+    return [Rule(label=f"memory modules: {fmt.quantity(peaks[0], 'B/s')}", y=float(peaks[0]))] if near else []
+
+
+_REACHES: Final = Title(template="{kernel} reaches {rate}{threads}", values=_most)
+
+CHARTS: Final = (
+    Chart(
+        id="scaling", title="Triad bandwidth by threads", x="threads", rows=_over_threads, color="place", x_title="threads",
+        y_title="Bandwidth", titles=(Title(template="Triad is full at {threads}: {rate}", values=_saturation), _REACHES),
+        rings=_rings, rules=_peak, about=_ABOUT,
+    ),
+    Chart(
+        id="sizes", title="Triad bandwidth by array size", x="array_size", rows=_over_sizes, color="place", log_x=True,
+        x_title="elements of an array", y_title="Bandwidth", about=_ABOUT,
+    ),
+    Chart(
+        id="kernels", title="Bandwidth by kernel", kind="points", x="value", y="kernel", rows=_by_kernel, x_title="Bandwidth",
+        titles=(_REACHES,), about=_ABOUT,
+    ),
+)  # fmt: skip
+
+
+class Stream(Tool):
+    """One rate per kernel and run."""
+
+    SECTION = "Memory"
+    RANK = 10
+    METHODS = _ABOUT
+    CHARTS = CHARTS
+    KEYS = (
+        Key(name="STREAM triad", rank=12, where={"kernel": "triad"}, context="{threads} threads, {place}"),
+    )
+    CURVE_AXIS = "threads"
+    PEAK = "bandwidth"
+    DRAWN = ("triad bandwidth",)
+    WORKING_SET = ("array_size",)
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        """Give the rate of each kernel, in the order of the text; of a text of several runs each."""
+        found = rates(run)
+        several = len({row.turn for row in found}) > 1
+        for row in found:
+            part: Part = ((("run", row.turn),) if several else ()) + (("kernel", row.kernel),)
+            name = Name(
+                metric="bandwidth", unit="B/s", better="higher", part=part, made_of=f"bandwidth/{row.kernel}"
+            )
+            yield Number(name=name, value=row.bandwidth, step=stream.PRINTED["bandwidth"])
+
+    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
+        """Give the least threads with 95 % of the peak bandwidth of each kernel."""
+        for part, line in lines(curve, "bandwidth").items():
+            full = formulas.saturation({n: found.value for n, found in line.items()})
+            if full is not None:
+                yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
+
+    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+        """Return "triad 26.1 GB/s"; if not all have it, the last kernel that all have."""
+        for kernel in reversed(stream.KERNELS):
+            if rate := median(functools.partial(_rate, kernel=kernel), repeats):
+                return f"{kernel} {fmt.quantity(rate, 'B/s')}{spread}"
+        return ""
+
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+        """Return the rate of the triad in each repeat, if all have it."""
+        found = [rate for parsed in repeats if (rate := _rate(parsed)) is not None]
+        return [("B/s", rate) for rate in found] if len(found) == len(repeats) else []
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the triad of each cell; of several sizes of arrays that of the largest, because smaller ones may be in the caches."""
+        rows = _with_threads(rows)
+        if "array_size" in rows:
+            rows = rows[rows["array_size"].isna() | (rows["array_size"] == rows.groupby(["where", "sweep"])["array_size"].transform("max"))]  # fmt: skip
+        return super().keys(rows)
+
+
+TOOL = Stream()
+
+
+# --- checks ------------------------------------------------------------------------------------------------
+
+BYTES: Final = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
+"""What one element of 8 B counts for in each kernel: two or three arrays."""
+
+_LEAST_ELEMENTS: Final = 1_000_000
+"""STREAM's run rules: "4 x the size of the sum of all the last-level caches used in the run, or 1 million elements, whichever is larger"."""
+
+_BINDS: Final = re.compile(
+    r"OMP_PROC_BIND|OMP_PLACES|KMP_AFFINITY|GOMP_CPU_AFFINITY|--physcpubind|-C ?\d|taskset|likwid-pin"
+)
+
+
+def _facts(run: Run, *names: str) -> list[float | None]:
+    facts = run.parsed.facts if run.parsed else {}
+    return [number(v) if isinstance(v := facts.get(name), int | float) else None for name in names]
+
+
+def _rate(of: Run | Parsed, kernel: str = "triad") -> float | None:
+    return next((row.bandwidth for row in rates(of) if row.kernel == kernel), None)
+
+
+@check("S1", "error", "warn", "info", flags=("clock_ticks_low",), needs=("topology",))
+def array_too_small(results: Results) -> Iterator[Fault]:
+    """arrays smaller than STREAM's rules ask for, or a clock too coarse for them
+
+    STREAM's rules: each array at least 4 × the last-level caches in use and a million elements, each loop at least 20 ticks of the clock.
+    Arrays that fit in the caches are an error, larger ones that miss the rule a warning. If the array size is an axis of the
+    sweep, it is a warning if all three arrays fit, else a remark. A table that gives no size is a remark.
+
+    Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
+    """
+    unknown = [run for run in results.good("stream") if from_table(run) and "array_size" not in run.options]
+    if unknown:
+        cells = fmt.plural(len(by_cell(unknown)), "cell")
+        yield Fault(
+            level="info",
+            run=unknown[0],
+            cell=cells,
+            runs=tuple(unknown),
+            text="the table gives no size of the arrays",
+        )
+    largest = _largest_swept(results)
+    for runs in by_cell(results.good("stream")).values():
+        run, swept = runs[0], sweeps(runs[0], "array_size")
+        size, machine = array_bytes(run), run.session.topology
+        most = largest.get((run.file, run.cell.sweep), 0.0)
+        if size and below_rule(run):
+            caches = cache_bytes(run)
+            text = f"arrays of {fmt.size(size)}, last-level caches of {fmt.size(caches)}: the rule is 4 ×, {fmt.size(4 * caches)}"
+            todo = _todo(fmt.size(4 * caches), reached=most >= 4 * caches) if swept else ""
+            yield Fault(level=_level(run, swept=swept), run=run, todo=todo, text=text)
+        elements, width = _facts(run, "array_size", "bytes_per_element")
+        if size and machine is None and elements and elements < _LEAST_ELEMENTS:
+            todo = (
+                _todo("a million elements", reached=most >= _LEAST_ELEMENTS * (width or 8)) if swept else ""
+            )
+            text = f"arrays of {fmt.count(int(elements))} elements, the rule is a million"
+            yield Fault(level="info" if swept else "warn", run=run, todo=todo, text=text)
+        ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
+        if ticks and min(ticks) < 20:
+            todo = "quote no rate of these sizes: the clock is too coarse for their loops." if swept else ""
+            text = f"{fmt.plural(int(min(ticks)), 'tick')} of the clock per loop, the rule is 20"
+            yield Fault(level="error", run=run, text=text, todo=todo)
+
+
+def _level(run: Run, *, swept: bool) -> Level:
+    if swept:
+        return "warn" if all_in_caches(run) else "info"
+    return "error" if (array_bytes(run) or 0.0) <= cache_bytes(run) else "warn"
+
+
+def _largest_swept(results: Results) -> dict[CellKey, float]:
+    """Return the largest array (bytes) of each sweep over sizes: (file, sweep) → its size, also of disturbed runs."""
+    swept = [run for run in results.runs if run.tool == "stream" and sweeps(run, "array_size")]
+    grouped = group_by(swept, lambda run: (run.file, run.cell.sweep))
+    return {key: max(array_bytes(run) or 0.0 for run in runs) for key, runs in grouped.items()}
+
+
+def _todo(least: str, *, reached: bool) -> str:
+    """Return what to do about sizes that the sweep chose."""
+    return f"quote rates of arrays of {least} or more as memory's." if reached else f"quote none of these rates as memory's: the rule is {least} per array."  # fmt: skip
+
+
+@check("S2", "error", needs=("modules",))
+def faster_than_memory(results: Results) -> Iterator[Fault]:
+    """faster than the memory can be
+
+    A rate above what the memory modules can move (MT/s · 8 B each, DDR DIMMs alone), or above 1.05 × the median of cells with the same
+    threads and place and larger arrays: the arrays were in the caches. Sweeps over the array size are left out.
+
+    Do: enlarge the arrays and measure again.
+    """
+    for run in results.good("stream"):
+        peak = module_peak(run)
+        most = max((row.bandwidth for row in rates(run) if row.kernel in BYTES), default=0.0)
+        if peak and most > peak and not sweeps(run, "array_size"):
+            quoted = ((most, "B/s"), (peak, "B/s"))
+            yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=quoted)
+    known = [r for r in results.good("stream") if array_bytes(r) and not sweeps(r, "array_size")]
+    for cells in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
+        by_size = group_by(cells, lambda r: array_bytes(r) or 0.0)
+        for size, same_size in by_size.items():
+            larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
+            for runs in by_cell(same_size).values():
+                found = [rate for run in runs if (rate := _rate(run))]
+                if found and larger and statistics.median(found) > 1.05 * statistics.median(larger):
+                    here, there = (fmt.quantity(statistics.median(of), "B/s") for of in (found, larger))
+                    text = f"{here} with arrays of {fmt.size(size)}, {there} with larger ones"
+                    yield Fault(level="error", run=runs[0], text=text)
+
+
+@check("S3", "error", "warn", flags=("threads_differ",), needs=("topology",))
+def threads_without_a_core(results: Results) -> Iterator[Fault]:
+    """threads that share a core, or are not those that were requested
+
+    More threads than CPUs of the place; more threads than cores although the place has more cores; a thread count that differs from the
+    requested one. A captured command that sets OMP_NUM_THREADS and binds no thread is a warning: its threads move.
+
+    Do: give every thread a core of its own, and bind it.
+    """
+    unbound = []
+    for runs in by_cell(results.good("stream")).values():
+        run = runs[0]
+        counted, requested = _facts(run, "threads", "threads_requested")
+        option = whole(run.options.get("threads"))
+        cpus = [cpu for group in run.placed for cpu in group.cpus]
+        threads = counted or option
+        texts = []
+        if run.parsed and run.parsed.has("threads_differ"):
+            texts.append(f"{requested or 0:g} threads requested, {counted or 0:g} counted")
+        elif counted and option and counted != option:
+            texts.append(f"{option} threads requested, {counted:g} counted")
+        if threads and cpus and threads > len(cpus):
+            texts.append(f"{threads:g} threads on {fmt.plural(len(cpus), 'CPU')}")
+        elif threads and cpus and (cores := _cores_left(run, cpus, int(threads))):
+            texts.append(f"{threads:g} threads on {fmt.plural(cores[0], 'core')} of {cores[1]}")
+        for text in texts:
+            yield Fault(level="error", run=run, text=text)
+        command = command_text(run)
+        if run.captured and "OMP_NUM_THREADS" in command and not _BINDS.search(command):
+            unbound.append(run)
+    for members in group_by(unbound, lambda r: (r.file, command_text(r))).values():
+        cell = fmt.plural(len(members), "cell") if len(members) > 1 else ""
+        text = "the command sets OMP_NUM_THREADS and binds no thread"
+        yield Fault(level="warn", run=members[0], cell=cell, runs=tuple(members), text=text)
+
+
+def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[int, int] | None:
+    """Return the number of cores of these CPUs, and of the requested place, if that has enough for all threads and these do not."""
+    machine = run.session.topology
+    if machine is None or run.relation == "smt siblings":
+        return None
+    place = machine.allowed_cpus
+    if run.cell.place is not None:
+        try:
+            placements = resolve(run.cell.place, machine, threads=None, processes=1)
+        except (PinsweepError, Unplaceable):
+            return None
+        place = frozenset(cpu for one in placements for group in one.groups for cpu in group.cpus)
+    used, cores = ({machine.core_of.get(cpu) for cpu in of} for of in (cpus, place))
+    return (len(used), len(cores)) if len(used) < threads <= len(cores) else None
+
+
+@check("S4", "info")
+def nominal_distances(results: Results) -> Iterator[Fault]:
+    """the firmware's distances are not those of the memory
+
+    The ratio of local to remote bandwidth (STREAM at each number of threads, medians) against the ratio of the distances in the
+    firmware's table (SLIT; 11 ÷ 10 is 10 %). More than 10 % apart, the table is nominal.
+
+    Do: do not compute with the distances that `numactl --hardware` prints; measure.
+    """
+    placed = [r for r in results.good("stream") if r.relation in ("local", "remote") and _rate(r)]
+    found = []
+    for same in siblings(placed, lambda r: (machine_key(r), r.cell.sweep, *siblings_key(r, ())[4:])):
+        both = group_by(same, lambda r: r.relation)
+        slit = _slit(both["remote"][0], results) if len(both) == 2 else None
+        if slit is None:
+            continue
+        local, remote = (statistics.median(_rate(r) or 0.0 for r in both[w]) for w in ("local", "remote"))
+        text = f"local is {fmt.number(local / remote)} × remote ({both['remote'][0].cell.describe()}), the table has {fmt.number(slit)}"
+        found.append((abs(local / remote / slit - 1), both["remote"][0], text))
+    for one in group_by(found, lambda f: (f[1].file, f[1].cell.sweep)).values():
+        off, run, text = max(one, key=lambda f: f[0])
+        if off > 0.10:
+            yield Fault(level="info", run=run, text=text)
+
+
+def _slit(run: Run, results: Results) -> float | None:
+    """Return the distance of a run's memory ÷ that of its own node's memory; of nodes that are not known the smallest ones. None if unknown."""
+    machine = run.session.topology
+    if machine is not None and machine.distances and (placed := run.placed):
+        nodes = {machine.node_of.get(cpu) for group in placed for cpu in group.cpus}
+        bound = {node for group in placed for node in group.membind}
+        known = [
+            (machine.distance(a, a), machine.distance(a, b)) for a in nodes if a is not None for b in bound
+        ]
+        ratios = [far / near for near, far in known if near and far]
+        if ratios and len(ratios) == len(known):
+            return min(ratios)
+    pairs: list[tuple[int, int, float]] = []
+    if machine is not None and machine.distances:
+        pairs = [(a, b, float(d)) for (a, b), d in machine.distances.items()]
+    else:  # of captured output they may have been taken apart from the runs, into the same file
+        sessions = [m.session for m in results.machines if m.file == run.file] if run.captured else []
+        tables = (s.facts.get("numa_distances") for s in (run.session, *sessions))
+        pairs = [(int(a), int(b), float(d)) for a, b, d in next(filter(None, tables), ())]
+    near, far = ([d for a, b, d in pairs if (a == b) == same and d] for same in (True, False))
+    return min(far) / min(near) if near and far else None
+
+
+def _curve_key(run: Run) -> tuple[object, ...]:
+    """Return a key that the runs of one curve over threads share."""
+    return run.file, run.host, *siblings_key(run, ("threads", "source"))[1:]
+
+
+def too_good_a_speedup(results: Results) -> Iterator[Fault]:
+    """G5: the triad at n threads, medians, against that of one. The next number of threads shows which of both is wrong."""
+    for cells in siblings(results.good("stream"), _curve_key):
+        by_threads = group_by(cells, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
+        triads = {n: [row.bandwidth for r in runs for row in rates(r) if row.kernel == "triad"] for n, runs in by_threads.items() if n}  # fmt: skip
+        medians = {n: statistics.median(found) for n, found in triads.items() if found}
+        single = medians.pop(1, None)
+        speedups = {n: medians[n] / single for n in sorted(medians)} if single else {}
+        beyond = [n for n, times in speedups.items() if times > 1.15 * n]
+        slow = beyond[:1] == list(speedups)[:1]  # no number of threads agrees with one
+        for n in beyond[:1] if slow else beyond:
+            text = f"{n} threads make {fmt.number(speedups[n])} × one thread"
+            yield Fault(level="warn", run=by_threads[1 if slow else n][0], text=text)
+
+
+def units(results: Results) -> Iterator[Fault]:
+    """G7: rate · least time against the bytes that the kernel moves, of each run of a text."""
+    for runs in by_cell(results.good("stream")).values():
+        run, sizes = runs[0], _sizes(runs[0])
+        by_turn = group_by(run.measured(), lambda row: (str(row.get("kernel")), whole(row.get("run"))))
+        rows = {key: {row.metric: row.value for row in found} for key, found in by_turn.items()}
+        for (kernel, turn), values in rows.items():
+            size = sizes.get(turn) or array_bytes(run)
+            if kernel not in BYTES or not size or not values.get("time_min") or "bandwidth" not in values:
+                continue
+            took = size / 8 * BYTES[kernel] / values["bandwidth"] * 1e9
+            if abs(values["time_min"] - took) > max(0.03 * took, 0.51 * _step(rows.values())):
+                text = f"{kernel}: rate × time is {fmt.number(values['time_min'] / took)} × the bytes of the arrays"
+                yield Fault(level="error", run=run, text=text)
+                break
+
+
+def _sizes(run: Run) -> dict[int | None, float]:
+    """Return the bytes of an array of each run of a text."""
+    table = run.parsed.tables.get("runs") if run.parsed else None
+    rows = [row for row in (table.records() if table else ()) if row.get("array_size")]
+    return {
+        whole(row["run"]): number(row["array_size"]) * number(row.get("bytes_per_element") or 8)
+        for row in rows
+    }
+
+
+def _step(rows: Iterable[Mapping[str, float]]) -> float:
+    """Return the last digit (ns) of times that were printed in s: of "0.0001" and "0.0002" it is 100 µs."""
+    printed = [v for values in rows for name, v in values.items() if name.startswith("time_")]
+    whole_at = (p for p in range(9, 0, -1) if all(abs(v / 10**p - round(v / 10**p)) < 1e-6 for v in printed))
+    return 10.0 ** next(whole_at, 0)
+
+
+def busy(run: Run) -> Iterator[int]:
+    """G12: how many CPUs it keeps busy: its threads."""
+    yield int(_facts(run, "threads")[0] or run.options.get("threads") or 1)
+
+
+def noise() -> Iterator[float]:
+    """G11: the usual standard deviation over repeats."""
+    yield 0.03
