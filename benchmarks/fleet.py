@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.fleet import outliers
+from reports.fleet.judge import judge
 from reports.results.load import load
 
 HOST_SD = 0.012
@@ -159,7 +159,7 @@ def main() -> None:
                 session(options.pool, folder / f"{n.name}.db", n, runs=options.runs, chance=chance)
                 for n in hosts
             ]
-            wanted = outliers.build(load(files)).rerun
+            wanted = judge(load(files)).rerun
             files += [
                 session(
                     options.pool, folder / f"{n.name}-again{i + 1}.db", n, runs=options.runs, chance=chance
@@ -168,7 +168,7 @@ def main() -> None:
                 if n.name in wanted
                 for i in range(options.again)
             ]
-            accused = set(outliers.build(load(files)).accused)
+            accused = set(judge(load(files)).accused)
         slow = {n.name: n.fault.worse for n in hosts if n.fault}
         for host, worse in slow.items():
             found[worse] += host in accused

@@ -5,7 +5,7 @@
 
 The hosts of a fleet are equal, or differ by `--differ`. A number of a session is the median of 5 runs, which scatter by the first noise;
 all runs of a session are off together by the second. Numbers are independent of one another: what moves together costs less power
-than this. The statistics are those of the command (`reports.verdicts.fleet`, and what `reports.fleet.outliers` makes of "slow
+than this. The statistics are those of the command (`reports.verdicts.fleet`, and what `reports.fleet.judge` makes of "slow
 everywhere"); for fleets that go through parsers, store and page see fleet.py.
 """
 

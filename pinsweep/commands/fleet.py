@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from pinsweep import complete, progress
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say, say_prose, screen, tell
-
-if TYPE_CHECKING:
-    from orchestrator.cluster.folder import Sweep, Via
-    from reports.fleet.confirm import Way
-    from reports.fleet.outliers import Report
-    from reports.results.model import Results
+from pinsweep.terminal import answer, data, say
 
 _LEAST = 0.03
-
 
 _AGE_S: Final = {"h": 3600.0, "d": 86400.0, "w": 604800.0}
 
@@ -37,12 +28,12 @@ def _age(text: str) -> float:
 
 @click.command(
     short_help="Say which of many hosts are slow, and in what.",
-    epilog="Example: pinsweep fleet results/ --confirm; pinsweep fleet 'results/*.db' -o fleet.html",
+    epilog="Example: pinsweep fleet results/; pinsweep fleet 'results/*.db' -o fleet.html",
 )
 @_options.results
 @_options.table_or_json
 @click.option(
-    "-o", "--output", type=_options.OUTPUT, metavar="FILE", help="Also write a page: a strip per number."
+    "-o", "--output", type=_options.OUTPUT, metavar="FILE", help="Also write a page with a map of all hosts."
 )
 @click.option(
     "--rules", type=_options.FILE, metavar="YAML", help="Floors and tolerances of your own: docs/fleet.md."
@@ -51,7 +42,7 @@ def _age(text: str) -> float:
     "--baseline",
     metavar="NAME|FILE",
     shell_complete=complete.sides,
-    help="Compare with these sessions of good hosts, not with each other; what fewer than 8 hosts of a kind need.",
+    help="Compare with these sessions of good hosts, not with each other. Needed for fewer than 8 hosts.",
 )
 @click.option(
     "--threshold",
@@ -63,19 +54,19 @@ def _age(text: str) -> float:
 @click.option(
     "--nodes",
     metavar="NODESET",
-    help="Hosts that should have a result, as in n[001-200]: those without one are named.",
+    help="Name those of these hosts that have no result: n[001-200].",
 )
 @click.option(
     "--due",
     type=_age,
     metavar="AGE",
-    help="Hosts whose last session is older are named: 7d, 12h, 2w.",
+    help="Name hosts whose last session is older: 7d, 12h, 2w.",
 )
 @click.option(
     "--switches",
     type=_options.FILE,
     metavar="FILE",
-    help="What `scontrol show topology` prints, or lines `rack3: node[001-040]`: suspects that share one are said to.",
+    help="Name switches with many slow hosts. FILE: `scontrol show topology`, or lines `rack3: node[001-040]`.",
 )
 @click.option(
     "--openmetrics",
@@ -85,20 +76,10 @@ def _age(text: str) -> float:
     help="Also write the verdicts for Prometheus: docs/openmetrics.md.",
 )
 @click.option(
-    "--confirm",
-    is_flag=True,
-    help="Print the commands that measure what is suspicious again, beside good hosts.",
-)
-@click.option(
-    "--via",
-    type=click.Choice(["slurm", "ssh"]),
-    help="How the commands of --confirm reach the hosts. [default: as the sweep did, else slurm where sbatch is]",
-)
-@click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="List each odd host with all its numbers, and all gaps; else a line for hosts that are odd alike, or 5 numbers of each, of 30, and 20 gaps.",
+    help="List all hosts that are not ok with all their odd numbers.",
 )
 @click.option(
     "--fail-on",
@@ -117,149 +98,75 @@ def command(
     due: float | None,
     switches: Path | None,
     metrics: Path | None,
-    confirm: bool,
-    via: Via | None,
     everything: bool,
     fail_on: str | None,
     static: bool,
 ) -> int:
     """Say which of the hosts that RESULT... (files, folders, globs) come from are slow, and in what.
 
-    Hosts of equal hardware are compared with each other. Suspicious is, in one session or two, who is 3 % worse than the
-    median of the hosts in a number, or beyond their spread (z above 2.5) and 1.5 % worse. Slow is who is 3 % worse, and by
-    more than chance makes, in each of three sessions: --confirm prints how to get them. Fast is who is as much better. The
-    worst hosts stand first. Exit status 1 if a host is slow, if one half of the hosts is slower than the other, or if something is missing: a
-    host's file, or runs of it.
+    Hosts of equal hardware are compared with each other. A host is suspicious if it is 3 % worse than the median in one or two sessions, and
+    slow if it is in three. The worst hosts come first. Exit status 1: a host is slow, one half of the hosts is slower than the other, or
+    something is missing.
     """
-    import shlex
+    from dataclasses import replace
 
+    from orchestrator.cluster import folder
     from orchestrator.cluster.nodeset import expand
-    from reports.fleet import limits as site_rules
-    from reports.fleet import outliers, swept
-    from reports.fleet import text as fleet_text
-    from reports.numbers.series import what_helps
+    from reports.fleet import limits
+    from reports.fleet.again import drain_command, rerun_command
+    from reports.fleet.answer import as_json, as_metrics
+    from reports.fleet.document import document
+    from reports.fleet.judge import FAIL_ON, judge
+    from reports.fleet.shared import warn_shared
     from reports.results import baselines
     from reports.results.load import load
     from reports.results.paths import result_files
-    from reports.results.write import refuse_output
-    from reports.text.plain import printable
-
-    also = _options.words("--fail-on", fail_on, outliers.ALSO)
-    paths = sorted(result_files(results))
-    good = [] if baseline is None else baselines.resolve_any(baseline)
-    for target in filter(None, (output, metrics)):
-        refuse_output(target, [*paths, *good, *([rules] if rules else [])])
-    judged = functools.partial(
-        outliers.build,
-        rules=site_rules.load(rules) if rules else (),
-        baseline=load(good, watched=progress.files) if good else None,
-        threshold=threshold,
-    )
-    wanted = expand(nodes) if nodes is not None else swept.hosts(results)
-    places = _read_switches(switches) if switches is not None else {}
-    unreadable: list[tuple[str, str]] = []
-    loaded = load(paths, watched=progress.files, unreadable=unreadable)
-    with progress.doing("judging the hosts"):
-        report = judged(loaded, wanted=wanted, unreadable=unreadable)
-    before = _before(paths, judged)
-    report = _with_site(report, due, places)
-    sweep = swept.sweep_of(results)
-    if form == "json":
-        data(fleet_text.as_json(report))
-    else:
-        where = screen()
-        tell(fleet_text.as_text(report, everything=everything, screen=where), where)
-        _say_more(report, sweep, before)
-    if any(own.left_out for own in report.lacks.values()):
-        say_prose(f"hint: {what_helps(loaded)}", err=True)
-    if output is not None:
-        _write_page(report, loaded, paths, output, static)
-    if metrics is not None:
-        _write_metrics(report, metrics)
-    own = {
-        "--baseline": baseline and _absolute(baseline),
-        "--rules": rules and rules.absolute(),
-        "--nodes": nodes,
-        "--switches": switches and switches.absolute(),
-        "--threshold": f"{threshold * 100:g}%" if threshold != _LEAST else None,
-    }
-    options = [word for name, value in own.items() if value for word in (name, str(value))]
-    if confirm:
-        _say_how_to_confirm(report, results, options, swept.way(results, sweep, via, report), form)
-    elif report.rerun and not report.chance.too_many:  # else a warning says what helps more
-        again = ["pinsweep", "fleet", *map(str, results), *options, "--confirm"]
-        say(f"to confirm: {printable(shlex.join(again))}", err=True)
-    return 1 if report.fails(also) else 0
-
-
-def _before(paths: Sequence[Path], judged: Callable[[Results], Report]) -> Report | None:
-    """Return what the first sessions alone say of the hosts, where some were measured again to confirm it."""
-    from reports.fleet.confirm import is_first
-    from reports.results.load import load
-
-    firsts = [path for path in paths if is_first(path)]
-    if not firsts or len(firsts) == len(paths):
-        return None
-    return judged(load(firsts, watched=progress.files, unreadable=[]))
-
-
-def _with_site(report: Report, due: float | None, places: Mapping[str, tuple[str, ...]]) -> Report:
-    """Add who has not been measured for so many seconds, and what suspects share. places: switch → its hosts."""
-    from dataclasses import replace
-
-    from reports.fleet.gaps import overdue
-    from reports.fleet.shared import of_report
-
-    if due is not None:
-        now = time.time()
-        report = replace(report, gaps=(*report.gaps, *overdue(report.screened, before=now - due, now=now)))
-    return replace(report, warnings=(*report.warnings, *of_report(report, places))) if places else report
-
-
-def _write_page(report: Report, loaded: Results, paths: Sequence[Path], output: Path, static: bool) -> None:
-    from reports.fleet.page import render_fleet
+    from reports.results.write import refuse_output, write_whole
     from reports.text import format as fmt
 
+    also = _options.words("--fail-on", fail_on, FAIL_ON)
+    paths = sorted(result_files(results))
+    past = [] if baseline is None else baselines.resolve_any(baseline)
+    for target in filter(None, (output, metrics)):
+        refuse_output(target, [*paths, *past, *([rules] if rules else [])])
+    site_rules = limits.load(rules) if rules else ()
+    places = _read_switches(switches) if switches else {}
+    sweeps = [folder.read(path) for path in results if folder.is_sweep(path)]
+    expected = (
+        expand(nodes)
+        if nodes is not None
+        else tuple(dict.fromkeys(host for sweep in sweeps for host in sweep.hosts))
+    )
+    unreadable: list[tuple[str, str]] = []
+    loaded = load(paths, watched=progress.files, unreadable=unreadable)
+    now = time.time()
+    with progress.doing("judging the hosts"):
+        fleet = judge(
+            loaded, baseline=load(past, watched=progress.files) if past else None, rules=site_rules, threshold=threshold,
+            expected=expected, unreadable=unreadable, due=None if due is None else (now - due, now),
+        )  # fmt: skip
+    fleet = replace(fleet, warnings=(*fleet.warnings, *warn_shared(fleet, places)))
     title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
-    with progress.doing("drawing the page"):
-        render_fleet(
-            report, paths, output, title=f"{title}: {fmt.plural(len(report.statuses), 'host')}", static=static
-        )
-    say(f"page  {output}", err=True)
+    title = f"{title}: {fmt.plural(len(fleet.hosts), 'host')}"
+    sweep = sweeps[0] if len(sweeps) == len(results) == 1 else None
+    where = results[0] if len(results) == 1 and results[0].is_dir() else Path()
+    commands = [rerun_command(fleet, where, sweep)]
+    if sweep is not None and sweep.via == "slurm":
+        commands.append(drain_command(fleet))
+    if form == "json":
+        data(as_json(fleet))
+    else:
+        answer(document(fleet, title=title, next_commands=commands, everything=everything))
+    if output is not None:
+        from reports.page.document import write_page
 
-
-def _write_metrics(report: Report, path: Path) -> None:
-    from reports.fleet import metrics
-    from reports.results.write import write_whole
-
-    write_whole(path, metrics.text(report))
-    say(f"metrics  {path}", err=True)
-
-
-def _say_how_to_confirm(
-    report: Report, results: Sequence[Path], options: Sequence[str], way: Way, form: str
-) -> None:
-    from reports.fleet.confirm import commands
-
-    text = commands(report, [*(str(path.absolute()) for path in results), *options], way)
-    for line in f"\n{text}".split("\n") if text else ["nothing is suspicious: nothing to confirm"]:
-        say(line, err=form == "json")
-
-
-def _say_more(report: Report, sweep: Sweep | None, before: Report | None) -> None:
-    """Say who is ok at another try, and what an admin of Slurm may type about slow hosts."""
-    from reports.fleet import confirm as confirming
-
-    if before is not None and (well := confirming.recovered(before, report)):
-        say(f"\n{well}")
-    if sweep is not None and sweep.via == "slurm" and (lines := confirming.tickets(report)):
-        say("\n# for who may drain them; nothing was done:")
-        for line in lines:
-            say(line)
-
-
-def _absolute(baseline: str) -> str:
-    return str(Path(baseline).absolute()) if Path(baseline).exists() else baseline
+        with progress.doing("drawing the page"):
+            write_page(document(fleet, title=title, next_commands=commands, page=True), output, static=static)
+        say(f"page  {output}", err=True)
+    if metrics is not None:
+        write_whole(metrics, as_metrics(fleet))
+        say(f"metrics  {metrics}", err=True)
+    return 1 if fleet.fails(also) else 0
 
 
 def _read_switches(path: Path) -> dict[str, tuple[str, ...]]:

@@ -1,19 +1,27 @@
-"""What a fleet lacks: hosts without a result, files that cannot be read, runs that gave no number. Pure."""
+"""What a fleet lacks: hosts without a result, files that cannot be read, runs without a number. Pure."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from reports.fleet.hosts import Members
 from reports.results.grouping import group_by
-from reports.results.model import LEFT_OUT, Results, Run
-from reports.results.sessions import SessionKey, minute
+from reports.results.model import LEFT_OUT, Results
+from reports.results.sessions import minute
 from reports.text import format as fmt
-from reports.text.hostlist import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 What = Literal["no result", "unreadable", "no number", "incomplete", "not screened"]
+
+_ORDER: Final[tuple[What, ...]] = ("no result", "unreadable", "no number", "incomplete", "not screened")
+_DAY: Final = 86400.0
+_MAX_REASONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,174 +29,109 @@ class Gap:
     """What some hosts, or some files, lack, and why."""
 
     what: What
-    of: tuple[str, ...]  # hosts; of what is unreadable, files
+    of: tuple[str, ...]  # hosts; files that are unreadable
     reason: str  # "" of hosts without a result
-
-    @property
-    def text(self) -> str:
-        """`incomplete node010: 12 runs not started`; of hosts of which each lacks as much `incomplete node[005,010], each: 12 runs not started`."""
-        each = ", each" if len(self.of) > 1 and self.what in ("no number", "incomplete") else ""
-        return f"{self.what} {listed(self.of)}" + (f"{each}: {self.reason}" if self.reason else "")
-
-
-def gaps(
-    results: Results,
-    known: Mapping[str, Lacks],
-    wanted: Collection[str] = (),
-    unreadable: Sequence[tuple[str, str]] = (),
-) -> tuple[Gap, ...]:
-    """Return what the hosts of some results lack, each said once for all hosts that lack it alike.
-
-    `known`: of each host, as `lacks` has them; `wanted`: hosts that should have a result. `unreadable`: files that are no result files, and why. Runs that were disturbed are a gap of a host
-    that has no others: elsewhere they are told apart.
-    """
-    hosts = {machine.host for machine in results.machines}
-    rows: list[tuple[What, str, str]] = [("no result", "", name) for name in wanted if name not in hosts]
-    rows += [("unreadable", reason, name) for name, reason in unreadable]
-    for host, own in known.items():
-        rows.append(("incomplete" if own.sound else "no number", own.reason, host))
-    return tuple(
-        Gap(what=what, of=tuple(sorted(name for *_, name in alike)), reason=reason)
-        for (what, reason), alike in group_by(sorted(rows, key=_order), lambda row: row[:2]).items()
-    )
-
-
-_ORDER: tuple[What, ...] = ("no result", "unreadable", "no number", "incomplete")
-
-
-def _order(row: tuple[What, str, str]) -> tuple[int, str, str]:
-    return _ORDER.index(row[0]), row[2], row[1]
-
-
-def overdue(screened: Mapping[str, float], *, before: float, now: float) -> tuple[Gap, ...]:
-    """Return the hosts whose last session with a number began before a time (all s since 1970), those of one day together, the longest ago
-    first. Hosts that never gave one are told as `no result` and `no number`."""
-    late = [(at, host) for host, at in sorted(screened.items()) if at < before]
-    days = group_by(sorted(late), lambda one: (minute(one[0])[:10], int((now - one[0]) // DAY)))
-    return tuple(
-        Gap(
-            what="not screened",
-            of=tuple(sorted(host for _, host in own)),
-            reason=f"last on {date}, {fmt.plural(ago, 'day')} ago",
-        )
-        for (date, ago), own in days.items()
-    )
-
-
-DAY: Final = 86400.0
-
-
-Lack = Literal["failed", "not run", "not valid", "disturbed", "without a valid number"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lacks:
-    """The runs of a host that gave no number, or none that holds. What was disturbed or misplaced is told apart where others gave numbers."""
+class Runs:
+    """The runs of a host."""
 
-    failed: tuple[Run, ...]
-    void: tuple[Run, ...]
-    not_run: int
-    sound: int  # runs that gave a number
-    left_out: tuple[Run, ...] = ()  # disturbed and misplaced ones, of a host without a sound one
-
-    @property
-    def missing(self) -> int:
-        return len(self.failed) + len(self.void) + self.not_run + len(self.left_out)
-
-    @property
-    def text(self) -> str:
-        """Return "3 of 24 runs failed"."""
-        return f"{fmt.count(self.missing)} of {fmt.plural(self.missing + self.sound, 'run')} {self.word}"
-
-    @property
-    def word(self) -> Lack:
-        """Say what became of the runs: all of them alike, or that none of them has a valid number."""
-        alike: dict[Lack, int] = {
-            "failed": len(self.failed),
-            "not run": self.not_run,
-            "not valid": len(self.void),
-            "disturbed": sum(run.record.status == "disturbed" for run in self.left_out),
-        }
-        return next((word for word, n in alike.items() if n == self.missing), "without a valid number")
-
-    @property
-    def reason(self) -> str:
-        """Return "3 runs failed, exit status 1; 2 runs not started, or not to the end"."""
-        said = list(_failures(self.failed))
-        if self.not_run:
-            said.append(f"{fmt.plural(self.not_run, 'run')} not started, or not to the end")
-        if self.void:
-            their = "its" if len(self.void) == 1 else "their"
-            said.append(f"{fmt.plural(len(self.void), 'run')} not valid by {their} own check")
-        alike = Counter(run.record.status for run in self.left_out)
-        said += [f"{fmt.plural(n, 'run')} {status}" for status, n in alike.items()]
-        return "; ".join(said) or "nothing was run"
+    valid: int  # gave a number
+    missing: int  # gave none
+    reason: str  # "3 runs failed, exit status 1; 2 runs not started"
+    sessions: int  # pieces of evidence with a number
+    last: float  # when the last session with a number began, s since 1970; NaN: there is none
+    last_failed: bool  # all runs of its last session failed
 
 
-Names = Mapping[SessionKey, str]
-"""Session → what its host is called, which may be one of several of a name."""
-
-
-def lacks(results: Results, names: Names) -> dict[str, Lacks]:
-    """Return host → the runs that it lacks, of hosts that lack any, or have no run that gave a number."""
-
-    def host_of(run: Run) -> str:
-        return names.get((run.file, run.session.session), run.host)
-
-    where = {
-        place: names.get((m.file, m.session.session), m.host)
-        for m in results.measured
-        for place in (m.host, f"{m.host}, {m.file}")
-    }
-    void = group_by((run for run in results.runs if run.void), host_of)
-    failed = group_by((run for run in results.failed if run.record.status not in LEFT_OUT), host_of)
-    not_run = Counter(where[place] for place, *_ in results.missing if place in where)
-    sound = Counter(host_of(run) for run in results.runs if run.parsed is not None and not run.void)
-    left_out = group_by(
-        (run for run in results.runs if run.record.status in LEFT_OUT and not sound[host_of(run)]), host_of
+def runs_by_host(results: Results, runs: pd.DataFrame, which: Members) -> dict[str, Runs]:
+    """Return host → its runs. runs: those of `Measurements`."""
+    sessions = which.sessions
+    runs = runs[runs["session"].isin(sessions.index) & ~runs["warm_up"].astype(bool)].drop(columns=["host"])
+    runs = runs.join(sessions[["host", "evidence", "time"]], on="session")
+    counts, valid = runs["counts"].astype(bool), runs["valid"].astype(bool)
+    has_good = counts.groupby([runs[key] for key in _SLOT]).transform("any")
+    runs = runs.assign(
+        gave=counts & valid, void=counts & ~valid, missing=~has_good & ~runs.duplicated(_SLOT, keep="last")
     )
-    hosts = {*where.values()}
-    of = {
-        host: Lacks(
-            failed=tuple(failed.get(host, ())), void=tuple(void.get(host, ())), sound=sound[host],
-            not_run=max(0, not_run[host] - len(failed.get(host, ()))),
-            left_out=_slots(left_out.get(host, ())),
-        )
-        for host in sorted(({*void, *failed, *not_run} & hosts) | {host for host in hosts if not sound[host]})
-    }  # fmt: skip
-    return {host: own for host, own in of.items() if own.missing or not own.sound}
+    where = {
+        place: host
+        for host, machines in which.machines.items()
+        for machine in machines
+        for place in (machine.host, f"{machine.host}, {machine.file}")
+    }
+    never = Counter(where[place] for place, *_ in results.missing if place in where)
+    by_host = dict(iter(runs.groupby("host")))
+    return {host: _runs(by_host.get(host, runs[:0]), never[host]) for host in which.machines}
 
 
-def _slots(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Return the last attempt at each repeat."""
-    return tuple({run.slot: run for run in runs}.values())
+def _runs(runs: pd.DataFrame, never: int) -> Runs:
+    """Return the runs of a host. never: repeats that did not end well, or not yet."""
+    gave, void, left_out = runs[runs["gave"]], int(runs["void"].sum()), runs["status"].isin(LEFT_OUT)
+    failed = runs[runs["missing"] & ~left_out]
+    not_started = max(0, never - len(failed))
+    excluded = runs[runs["missing"] & left_out] if gave.empty else runs[:0]
+    reasons = _failures(failed)
+    reasons += [f"{fmt.plural(not_started, 'run')} not started"] if not_started else []
+    reasons += [f"{fmt.plural(void, 'run')} not valid"] if void else []
+    reasons += [f"{fmt.plural(n, 'run')} {status}" for status, n in excluded["status"].value_counts().items()]
+    newest = (
+        runs[runs["evidence"] == runs.sort_values("time", kind="stable")["evidence"].iloc[-1]]
+        if len(runs)
+        else runs
+    )
+    return Runs(
+        valid=len(gave),
+        missing=len(failed) + void + not_started + len(excluded),
+        reason="; ".join(reasons) or "nothing was run",
+        sessions=gave["evidence"].nunique(),
+        last=float(gave["time"].max()) if len(gave) else math.nan,
+        last_failed=not newest["gave"].any() and not newest["status"].isin([*LEFT_OUT, "interrupted"]).all(),
+    )
 
 
-def last_failures(runs: Sequence[Run]) -> str:
-    """Say how the runs of a session ended of which none gave a number, if they failed: "10 runs failed, exit status 7"; "" of another session."""
-    if any(run.parsed is not None and not run.void for run in runs):
-        return ""
-    bad = [run for run in runs if run.record.status not in (*LEFT_OUT, "interrupted")]
-    return "; ".join(_failures(bad))
+_SLOT: Final = ["file", "point_id", "repeat"]
 
 
-def failures(results: Results, names: Names) -> frozenset[tuple[str, str]]:
-    """Return (host, sweep) of each run that gave no number, or none that holds."""
-    bad = [run for run in results.runs if run.void]
-    bad += [run for run in results.failed if run.record.status not in LEFT_OUT]
-    return frozenset((names.get((run.file, run.session.session), run.host), run.cell.sweep) for run in bad)
+def _failures(failed: pd.DataFrame) -> list[str]:
+    """Return ["3 runs failed, exit status 1: no numbers"], the most frequent first."""
+    rows = zip(failed["status"], (text.partition("\n")[0] for text in failed["reason"]), strict=True)
+    return [
+        f"{fmt.plural(n, 'run')} {status}{f', {reason}' if reason else ''}"
+        for (status, reason), n in Counter(rows).most_common(_MAX_REASONS)
+    ]
 
 
-def _failures(runs: Iterable[Run]) -> Iterable[str]:
-    """Give "3 runs failed, exit status 1: no numbers", the most first."""
-    for (status, reason), n in Counter(map(_failure, runs)).most_common(_MOST_REASONS):
-        yield f"{fmt.plural(n, 'run')} {status}" + (f", {reason}" if reason else "")
-
-
-def _failure(run: Run) -> tuple[str, str]:
-    if run.unreadable:
-        return "unreadable", run.unreadable.splitlines()[0]
-    return run.record.status, (run.record.reason.splitlines() or [""])[0]
-
-
-_MOST_REASONS = 3
+def find_gaps(
+    runs: Mapping[str, Runs],
+    hostnames: Collection[str],
+    expected: Collection[str],
+    unreadable: Sequence[tuple[str, str]],
+    due: tuple[float, float] | None,
+) -> tuple[Gap, ...]:
+    """Return the gaps, hosts with one gap together. hostnames: those of `runs`. due: hosts without a number since the first time; the second is now."""
+    rows: list[tuple[What, str, str]] = [
+        ("no result", "", name) for name in expected if name not in hostnames
+    ]
+    rows += [("unreadable", reason, name) for name, reason in unreadable]
+    for host, counts in runs.items():
+        if not counts.valid or counts.missing:
+            rows.append(("incomplete" if counts.valid else "no number", counts.reason, host))
+    if due:
+        rows += [
+            (
+                "not screened",
+                f"last on {minute(at)[:10]}, {fmt.plural(int((due[1] - at) // _DAY), 'day')} ago",
+                host,
+            )
+            for host, at in ((host, counts.last) for host, counts in runs.items())
+            if at < due[0]
+        ]
+    groups = group_by(
+        sorted(rows, key=lambda row: (_ORDER.index(row[0]), row[2], row[1])), lambda row: row[:2]
+    )
+    return tuple(
+        Gap(what=what, of=tuple(sorted(name for *_, name in same)), reason=reason)
+        for (what, reason), same in groups.items()
+    )

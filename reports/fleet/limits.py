@@ -14,9 +14,10 @@ tolerance. docs/fleet.md says the same for people.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,7 +30,6 @@ from orchestrator.machine import safe_files
 from orchestrator.model import Mark
 from parsers.errors import UserError
 from parsers.units import share_of, to_base
-from reports.numbers.series import Series
 
 _EXAMPLE: Final = "docs/fleet.md shows a file of rules"
 
@@ -50,23 +50,17 @@ class Rule:
     unit: str
     tolerance: float | None  # relative: 0.08
 
-    def fits(self, series: Series) -> bool:
-        labels, name = labels_of(series), series.key.name
-        called = (name.quantity, name.statistic, name.title, name.words)
-        return (
-            any(fnmatchcase(text, self.metric or "*") for text in called)
-            and fnmatchcase(series.key.tool, self.tool or "*")
-            and fnmatchcase(series.key.sweep, self.sweep or "*")
-            and all(fnmatchcase(labels.get(name, ""), value) for name, value in self.where)
-        )
-
-
-def labels_of(series: Series) -> dict[str, str]:
-    """Return what `where` may ask of a number: the axes of its cell, what tells it in its run, "place" and "relation"."""
-    run = series.values[0].run
-    name = series.key.name
-    own: dict[str, Any] = {"place": run.place, "relation": run.relation, "kind": name.kind}
-    return {k: _text(v) for k, v in {**own, **run.cell.labels(), **dict(name.part)}.items()}
+    def fits(self, number: Mapping[str, Any]) -> bool:
+        """Does the rule hold for a number, a row of `Measurements.frame`?"""
+        if not any(
+            fnmatchcase(number[key], self.metric or "*") for key in ("quantity", "statistic", "title", "name")
+        ):
+            return False
+        if not all(fnmatchcase(number[key], getattr(self, key) or "*") for key in ("tool", "sweep")):
+            return False
+        labels = {key: number[key] for key in ("place", "relation", "kind")}
+        labels |= json.loads(number["axes"]) | json.loads(number["labels"])
+        return all(fnmatchcase(_text(labels.get(name, "")), value) for name, value in self.where)
 
 
 def _text(value: Any) -> str:  # noqa: ANN401
@@ -79,21 +73,21 @@ class Limits:
     tolerance: float | None = None
 
 
-def limits(rules: Iterable[Rule], series: Series) -> Limits:
-    """Return what the rules ask of a number.
+def limits(rules: Iterable[Rule], number: Mapping[str, Any]) -> Limits:
+    """Return what the rules ask of a number, a row of `Measurements.frame`.
 
     Raises ExperimentError where the floor of a rule that fits has another unit: it was meant for another number.
     """
     floor = tolerance = None
     for rule in rules:
-        if not rule.fits(series):
+        if not rule.fits(number):
             continue
         if rule.floor is not None:
-            if rule.unit != series.unit:
+            if rule.unit != number["unit"]:
                 raise ExperimentError(
                     [
                         Mistake(
-                            mark=rule.mark, key="floor", what=f"{_unit(rule.unit)}, but {series.name} {_unit(series.unit)}",
+                            mark=rule.mark, key="floor", what=f"{_unit(rule.unit)}, but {number['number']} {_unit(number['unit'])}",
                             hint="narrow the rule with `metric` or `where`",
                         )
                     ]

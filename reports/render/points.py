@@ -197,9 +197,8 @@ def caption(chart: Chart, points: Points) -> str:
     median = f"median of {repeats}" if most > 1 else ""
     marks = ""
     if chart.kind == "heat":
-        marks = (
-            f"{', '.join(filter(None, (fmt.scale_for(points.frame['median'], points.unit).unit, median)))}."
-        )
+        marks = ", ".join(filter(None, (fmt.scale_for(points.frame["median"], points.unit).unit, median)))
+        marks += "." if marks else ""
     elif median and chart.kind in ("line", "points"):
         name, ranges = {"line": ("Lines", "Bands" if points.many else "Bars"), "points": ("Points", "Bars")}[
             chart.kind

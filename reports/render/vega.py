@@ -31,6 +31,7 @@ COLUMNS: Final = 3  # panels abreast
 MAX_PANELS: Final = 12
 MAX_LABELS: Final = 4  # lines that have their names at their ends
 MIN_GAP: Final = 0.07  # of the axis, between two such names
+MAX_LETTERS: Final = 8  # of a name below a cell that is not turned
 MAX_TICKS: Final = 14  # tested values that are all ticks
 
 
@@ -118,6 +119,8 @@ class _Axis:
         if chart.kind == "heat" or values.dtype.kind not in "iuf":
             order = list(dict.fromkeys(values.sort_values() if values.dtype.kind in "iuf" else values))
             axis: Spec = {"title": heading, "labelAngle": 0}
+            if name == "x" and max(len(str(v)) for v in order) > MAX_LETTERS:
+                axis |= {"labelAngle": -40, "labelOverlap": False, "titleAnchor": "start"}
             if values.dtype.kind in "iuf":
                 axis["labelExpr"] = _texts(
                     {str(_number(v)): grid.text(_number(v), unit) for v in order}, "datum.value"
@@ -234,13 +237,14 @@ def _drawn(chart: Chart, shown: Points, x: _Axis, y: _Axis) -> list[Spec]:
     """Return the rows of the data set, one per point, in the units of the axes."""
     measured = x if chart.kind in ("points", "forest", "strip") else y
     factor = fmt.scale_for(shown.frame["median"], shown.unit).factor
+    step = 1.0 if (shown.frame["median"] % 1 == 0).all() else None
     shades = _shades(shown.frame["median"]) if chart.kind == "heat" else [0.0] * len(shown.frame)
     rows = zip(shown.frame.to_dict("records"), shades, points.tips(chart, shown), strict=True)
     return [
         {
             "mark": "point", "panel": plain(row["panel"]), "series": plain(row["series"]), "x": x(row["x"]), "y": y(row["y"]),
             "flags": row["flags"], "segment": row["segment"], "order": i, "tip": plain(tip),
-            **({"shade": shade, "text": fmt.number(row["median"] / factor)} if chart.kind == "heat" else {}),
+            **({"shade": shade, "text": fmt.number(row["median"] / factor, step=step)} if chart.kind == "heat" else {}),
             **({"low": measured(row["low"]), "high": measured(row["high"])} if row["low"] < row["high"] else {}),
             **({"x2": x(row["x2"])} if "x2" in row else {}),
         }
@@ -410,10 +414,8 @@ def _marks(chart: Chart, shown: Points, color: Spec) -> list[Spec]:
             return [
                 _layer("point", "line", {"interpolate": "step-after", "strokeWidth": 2}, order=part["order"])
             ]
-        case "points" | "forest":
+        case "points" | "forest" | "strip":
             return [bars, dots]
-        case "strip":
-            return [dots]
     line = _layer("point", "line", {"strokeWidth": 2, "strokeJoin": "round"}, **part)
     if not shown.many:
         return [bars, line, dots]

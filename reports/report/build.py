@@ -115,7 +115,7 @@ def _sections(
 ) -> Iterable[Section]:
     """guilty: the cells that a check convicts; what shows their numbers says so. compared: is there a comparison's table, which has what
     each sweep gave on both sides?"""
-    if not compared and (strips := host_figures(results, guilty)):
+    if not compared and (strips := host_figures(results)):
         yield Section(
             title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=_marked(strips, guilty)),)
         )

@@ -118,7 +118,6 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         groups=listed(record(
             "Hosts of equal hardware.", hardware=_VALUES, nodes=_HOSTS, differs=null(text("How it differs from the largest group.")), judged=flag("There are enough to judge."),
             baseline_sessions=integer("Sessions of a baseline that they are compared with; 0: with each other."),
-            since_baseline=listed(record("What their sessions recorded otherwise than the baseline's did.", what=text("What."), before=text("In the baseline."), after=text("On these hosts."))),
             numbers=listed(record(
                 "A number.", **_SERIES, median=null(number("Median of the hosts, in the unit.")), spread=null(number("Spread of the hosts, as a share.")), nodes=integer("Hosts."),
                 unseen=null(number("What loss could not be seen, as a share.")), worse_half=null(_HOSTS), doubtful=mapped(DOUBTFUL, "Host → checks."),
@@ -131,9 +130,8 @@ ANSWERS: Final[Mapping[str, Schema]] = {
         )),
         everywhere=listed(record("A host that is worse a little in many numbers.", node=text("The host."), z=null(number("By the hosts' spread.")), worse=null(number("As a share.")), numbers=integer("Numbers."), confirmed=flag("In enough sessions."), doubtful=DOUBTFUL)),
         halves=listed(record("Two groups of hosts, of which one is worse: which is as it should be is not known.", worse=_HOSTS, better=_HOSTS, numbers=listed(text("A number in which they differ.")))),
-        differing=mapped(listed(text("A number.")), "Host → what differs between its sessions."),
         unlike=listed(record("What is not the same on hosts of a kind.", what=text("What."), nodes=_HOSTS, here=text("There."), others=text("Elsewhere."))),
-        unmatched=listed(record("What could not be compared.", what=text("What."), nodes=_HOSTS, reason=text("Why."))),
+        unmatched=listed(record("A cell that hosts ran in another way than most.", what=text("The cell, with the difference."), nodes=_HOSTS)),
         gaps=listed(record("Hosts whose results are missing.", what=text("What is missing."), of=_HOSTS, reason=null(text("Why.")))),
         missing=listed(record("A number that hosts lack.", what=text("The number."), nodes=_HOSTS)),
         rerun=mapped(listed(text("A sweep.")), "Host → what is to be measured again."), warnings=listed(text("A warning.")),

@@ -15,7 +15,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from reports.export import openmetrics
-from reports.fleet import metrics, outliers
+from reports.fleet.answer import as_metrics
+from reports.fleet.judge import judge
 from reports.results.load import load
 from tests.waits import until
 
@@ -47,8 +48,8 @@ def texts(make: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str
                 maker.add("scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))  # fmt: skip
             maker.write()
     results = load(sorted(folder.iterdir()))
-    fleet = outliers.build(results, wanted=[*HOSTS, "node13"])
-    return openmetrics.text(results), metrics.text(fleet)
+    fleet = judge(results, expected=[*HOSTS, "node13"])
+    return openmetrics.text(results), as_metrics(fleet)
 
 
 def samples(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:

@@ -11,7 +11,6 @@ import re
 import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,6 @@ from orchestrator.model import Group
 from reports.compare.comparison import compare
 from reports.compare.section import delta
 from reports.compare.sides import side
-from reports.fleet import outliers
-from reports.fleet.page import render_fleet
 from reports.report.render import render_report
 from reports.results.load import load
 from tests.waits import PATIENCE_S, until
@@ -931,32 +928,3 @@ def test_a_machine_of_many_nodes_is_drawn_in_letters_of_ten_pixels(
         )
         assert len(colours) == 2
         assert len({*colours}) == 1
-
-
-def test_the_map_of_a_fleet_is_whole_on_a_phone(make: Any, browser: Browser, tmp_path: Path) -> None:
-    """Two of ten columns were there, and a fade."""
-    names = [f"time_of_part_{i}" for i in range(10)]
-    metrics = {name: {"regex": rf"{name} ([\d.]+)", "unit": "ms", "better": "lower"} for name in names}
-    paths = []
-    for host in range(9):
-        maker = make.Maker(tmp_path / f"{host}.db", host=f"node{host:04}")
-        text = "".join(f"{name} {100 + 9 * (host == i):.1f}\n" for i, name in enumerate(names))
-        maker.add("s", "command", {"command": ["x"], "metrics": metrics}, text)
-        paths.append(maker.write())
-    path = render_fleet(outliers.build(load(paths)), paths, tmp_path / "f.html", title="t")
-
-    with opened(browser, path, viewport={"width": 400, "height": 900}) as page:
-        grid = page.locator(".grid")
-        assert grid.evaluate("e => e.scrollWidth <= e.parentNode.clientWidth")
-        boxes = grid.locator("thead .n span").evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())")  # fmt: skip
-        assert len(boxes) == 10
-        assert all(a["right"] <= b["left"] for a, b in pairwise(boxes))
-        assert all(box["height"] > box["width"] for box in boxes)
-        sizes = grid.locator("th, td, thead span").evaluate_all("all => all.map(e => parseFloat(getComputedStyle(e).fontSize))")  # fmt: skip
-        assert min(sizes) >= 10
-        assert grid.locator("tbody th").first.evaluate("e => getComputedStyle(e, '::after').content") == '"suspicious"'  # fmt: skip
-        expect(grid.locator("tbody td:nth-child(2)").first).to_be_hidden()
-        ends = page.locator("#suspects td").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect().right)"
-        )
-        assert max(ends) <= 400 - 16  # how far off they are lay behind the fade

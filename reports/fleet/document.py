@@ -1,0 +1,253 @@
+"""A fleet as a document: who is slow, in what, and what to do next. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from reports.checks import checks
+from reports.document import Block, Column, Document, Fold, Quantity, Table, Text
+from reports.fleet.judge import Fleet, records
+from reports.results.convicted import but, checks_of, of_each
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+from reports.text.hostlist import listed
+from reports.verdicts.fleet import BROKEN, BY_SPREAD, BY_THRESHOLD, CONFIRMED, HALF, LEAST_HOSTS, SUSPICIOUS_Z
+
+_MAX_NAMED: Final = 12
+_MAX_WARNINGS: Final = 4
+_MAX_CELLS: Final = 12, 60
+"""Kinds of number, and hosts, of the map."""
+
+
+def document(fleet: Fleet, *, title: str, next_commands: Sequence[str] = (), everything: bool = False, page: bool = False) -> Document:  # fmt: skip
+    """Return the answer of `fleet`. everything: all numbers of all odd hosts. page: with figures and details."""
+    most = 10**6 if everything else 8
+    caveats = _warnings(fleet)
+    shown = caveats if page or everything else caveats[:_MAX_WARNINGS]
+    blocks: list[Block] = [Text(verdict(fleet)), *(Text(text, "warning") for text in shown)]
+    if len(shown) < len(caveats):
+        blocks.append(Text(f"{fmt.plural(len(caveats) - len(shown), 'more warning')}: --all", "quiet"))
+    blocks += [_odd_hosts(fleet, most), *_widest(fleet, 3 if most == 8 else most), _remarks(fleet, most)]
+    if everything:
+        blocks.append(_odd_numbers(fleet, most))
+    blocks += [Text(command, "next") for command in next_commands if command]
+    if page:
+        from reports.fleet.figures import figures
+
+        blocks += [*figures(fleet), Fold("Odd numbers", (_odd_numbers(fleet, most),)), _about(fleet)]
+    blocks = [block for block in blocks if not isinstance(block, Table) or block.rows]
+    return Document(title=title, blocks=tuple(blocks))
+
+
+def verdict(fleet: Fleet) -> str:
+    """Return the first line: "1 of 12 hosts is slow: n07. 2 more look slow: n03, n05."."""
+    total, statuses = len(fleet.hosts), fleet.hosts["status"]
+    suspects = [host for host in statuses.index[statuses == "suspicious"] if host not in fleet.by_chance]
+    parts = []
+    if slow := fleet.accused:
+        words = " or ".join(word for word in ("broken", "slow") if (statuses == word).any())
+        parts.append(
+            f"{len(slow)} of {fmt.plural(total, 'host')} {'is' if len(slow) == 1 else 'are'} {words}{_names(slow)}."
+        )
+    if suspects:
+        count = f"{len(suspects)} more" if slow else f"{len(suspects)} of {fmt.plural(total, 'host')}"
+        parts.append(f"{count} {'looks' if len(suspects) == 1 else 'look'} slow{_names(suspects)}.")
+    if parts:
+        return " ".join(parts)
+    if (statuses == "unknown").all():
+        return f"None of {fmt.plural(total, 'host')} could be judged."
+    return f"None of {fmt.plural(total, 'host')} is known to be slow."
+
+
+def _names(hosts: Sequence[str]) -> str:
+    return f": {listed(hosts)}" if len(hosts) <= _MAX_NAMED else ""
+
+
+def _warnings(fleet: Fleet) -> list[str]:
+    titles = {check.id: check.title for check in checks()}
+    flags = {id for ids in fleet.odd["flags"] for id in checks_of(ids)}
+    found = (
+        [f"Flagged numbers: {', '.join(f'{titles[id]} ({id})' for id in sorted(flags))}."] if flags else []
+    )
+    found += [
+        f"The hosts fall into two groups in {fmt.plural(len(numbers), 'number')}: {listed(worse)} worse than the others."
+        for worse, numbers in fleet.halves.items()
+    ]
+    return [*found, *(fmt.sentence(text) for text in fleet.warnings)]
+
+
+_NUMBER: Final = (
+    Column(name="number"), Column(name="value"), Column(name="median"), Column(name="change", unit="%", signed=True),
+    Column(name="z"),
+)  # fmt: skip
+
+
+def _odd_hosts(fleet: Fleet, most: int) -> Table:
+    """Return a row per host that is not ok, with its worst number."""
+    first = {row["host"]: row for row in reversed(records(fleet.odd))}
+    whole = {e.name: e for e in fleet.everywhere}
+    rows, flags = [], []
+    for host, row in zip(fleet.hosts.index, records(fleet.hosts), strict=True):
+        if row["status"] in ("ok", "unknown") or host in fleet.by_chance:
+            continue
+        number: list[Any] = _number(first[host]) if host in first else []
+        if e := whole.get(host):
+            number = [
+                f"{fmt.percent(e.worse)} worse on average over {e.metrics} numbers",
+                None,
+                None,
+                None,
+                e.z,
+            ]
+        reason = _reason(first[host]["reason"]) if host in first else None
+        rows.append((host, row["status"], *number, row["odd"], row["sessions"], reason))
+        flags.append(first[host]["flags"] if host in first else "")
+    columns: tuple[Column, ...] = (
+        Column(name="host"), Column(name="status"), *_NUMBER, Column(name="odd", title="odd numbers"), Column(name="sessions"),
+        Column(name="reason"),
+    )  # fmt: skip
+    if not any(row[-1] for row in rows):
+        rows, columns = [row[:-1] for row in rows], columns[:-1]
+    return Table(columns=columns, rows=tuple(rows), flags=_marks(fleet, flags), id="suspects", title="Hosts that are not ok", most=most)  # fmt: skip
+
+
+def _number(row: Mapping[str, Any]) -> list[Any]:
+    """Return the cells of `_NUMBER` of a row of `Fleet.odd`."""
+    unit = "IOPS" if row["unit"] == "1/s" and "IOPS" in row["metric"] else row["unit"]
+    return [
+        row["number"],
+        Quantity(row["value"], unit),
+        Quantity(_finite(row["median"]), unit),
+        _finite(row["change"]),
+        _finite(row["z"]),
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _reason(reason: str) -> str | None:
+    return reason if reason not in ("", BY_SPREAD, BY_THRESHOLD) else None
+
+
+def _marks(fleet: Fleet, flags: Iterable[str]) -> tuple[str, ...]:
+    """Return the flags of some rows without those of all numbers."""
+    everywhere = of_each(list(fleet.points["flags"]))
+    marks = tuple(but(ids, everywhere) for ids in flags)
+    return marks if any(marks) else ()
+
+
+def _odd_numbers(fleet: Fleet, most: int) -> Table:
+    rows = [
+        (row["host"], row["status"], *_number(row), row["sessions"], _reason(row["reason"]))
+        for row in records(fleet.odd)
+    ]
+    columns = (
+        Column(name="host"),
+        Column(name="status"),
+        *_NUMBER,
+        Column(name="sessions"),
+        Column(name="reason"),
+    )
+    return Table(
+        columns=columns, rows=tuple(rows), flags=_marks(fleet, fleet.odd["flags"]), id="numbers", most=most
+    )
+
+
+def _widest(fleet: Fleet, most: int) -> Iterable[Table]:
+    """Yield the numbers in which hosts differ most, for each kind with too few hosts."""
+    columns = (
+        Column(name="number"), Column(name="lowest"), Column(name="low_host", title="on"), Column(name="highest"),
+        Column(name="high_host", title="on"), Column(name="difference", unit="%"),
+    )  # fmt: skip
+    for group, hosts in fleet.hosts.groupby("group"):
+        numbers = fleet.numbers[fleet.numbers["group"] == group]
+        if fleet.is_judged(int(str(group))) or len(hosts) < 2:
+            continue
+        rows: list[tuple[Any, ...]] = []
+        for number, row in zip(numbers.index, records(numbers), strict=True):
+            values = fleet.points[fleet.points["number"] == number].set_index("host")["value"]
+            low, high, middle = values.min(), values.max(), values.median()
+            if middle > 0 and low < high:
+                low_high = (
+                    Quantity(low, row["unit"]),
+                    values.idxmin(),
+                    Quantity(high, row["unit"]),
+                    values.idxmax(),
+                )
+                rows.append((row["number"], *low_high, (high - low) / middle))
+        rows.sort(key=lambda row: -row[-1])
+        yield Table(columns=columns, rows=tuple(rows), title=f"Widest differences of {listed(hosts.index)}", id=f"widest-{group}", most=most)  # fmt: skip
+
+
+def _remarks(fleet: Fleet, most: int) -> Table:
+    """Return what else is to be known of some hosts: missing results, other hardware or software, limits of the verdict."""
+    rows: list[tuple[str, str, str]] = [(listed(gap.of), gap.what, gap.reason) for gap in fleet.gaps]
+    empty = {host for gap in fleet.gaps if gap.what == "no number" for host in gap.of}
+    unjudged = [host for host in fleet.hosts.index if fleet.hosts["reason"][host] and host not in empty]
+    reasons = group_by(unjudged, lambda host: fleet.hosts["reason"][host])
+    rows += [(listed(hosts), "not judged", reason) for reason, hosts in reasons.items()]
+    if fleet.by_chance:
+        rows.append(
+            (
+                listed(fleet.by_chance),
+                "may be chance",
+                f"suspicious in as many numbers as {fmt.plural(len(fleet.hosts), 'equal host')} have by chance",
+            )
+        )
+    rows += [(listed(d.hosts), "differs", d.text) for d in fleet.unlike]
+    for group, hosts in fleet.hosts.groupby("group"):
+        kind, numbers = fleet.members.kinds[int(str(group))], fleet.numbers[fleet.numbers["group"] == group]
+        if group:
+            rows.append((listed(hosts.index), "other hardware", kind.differences(fleet.members.kinds[0])))
+        if past := [n for n in numbers["baseline"] if n]:
+            rows.append(
+                (listed(hosts.index), "baseline", f"compared with {min(past)} to {max(past)} past sessions")
+            )
+        blind = numbers["unseen"][(numbers["unseen"] > fleet.threshold) & ~numbers["worse_half"].map(bool)]
+        if len(blind):
+            rows.append(
+                (
+                    listed(hosts.index),
+                    "undetected",
+                    f"up to {fmt.percent(blind.max())} worse in {fmt.plural(len(blind), 'number')}",
+                )
+            )
+        if zero := int((numbers["median"] <= 0).sum()):
+            rows.append(
+                (
+                    listed(hosts.index),
+                    "not compared",
+                    f"{fmt.plural(zero, 'number')} with a median of 0 or below",
+                )
+            )
+    rows += [(listed(hosts), "run in another way", what) for what, hosts in fleet.unmatched]
+    rows += [
+        (listed({*hosts} - empty), "no such number", what)
+        for what, hosts in fleet.lacking
+        if {*hosts} - empty
+    ]
+    columns = Column(name="hosts"), Column(name="state"), Column(name="detail")
+    return Table(columns=columns, rows=tuple(rows), title="Also", id="also", most=most)
+
+
+def _about(fleet: Fleet) -> Fold:
+    least, half = fmt.percent(fleet.threshold), fmt.percent(fleet.threshold / 2)
+    kinds = Table(
+        columns=(Column(name="hosts"), Column(name="hardware")),
+        rows=tuple((listed(hosts.index), fleet.members.kinds[int(str(group))].name) for group, hosts in fleet.hosts.groupby("group")),
+        title="Hosts of equal hardware",
+    )  # fmt: skip
+    return Fold(
+        "About these verdicts",
+        (
+            kinds,
+            Text(f"Hosts of equal hardware are compared with each other, or with a baseline. At least {LEAST_HOSTS} hosts are needed without one."),
+            Text(f"slow: {least} worse than the median in each of {CONFIRMED} sessions, and more than chance makes. broken: {fmt.percent(BROKEN)} worse."),
+            Text(f"suspicious: {least} worse in fewer sessions, or {half} worse and z above {SUSPICIOUS_Z}. fast: as much better as a slow host is worse."),
+            Text("z: distance from the median in robust standard deviations, above 0 is worse."),
+            Text(f"Two groups: more than {fmt.percent(HALF)} of the hosts are in the smaller one. Then no host is judged in that number."),
+        ),
+    )  # fmt: skip
