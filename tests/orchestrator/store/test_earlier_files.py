@@ -6,9 +6,11 @@ import gzip
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orchestrator.store import readings
 from orchestrator.store.database import SCHEMA_VERSION
 from orchestrator.store.result_file import ResultFile, create_result, open_result
 from parsers.errors import ParseError
@@ -80,6 +82,43 @@ def test_it_is_continued_with_all_that_it_holds(earlier: Path) -> None:
     assert after == before
     assert before_run == layout_before
     assert layout(earlier)[0] == SCHEMA_VERSION
+
+
+def test_a_file_whose_bringing_up_was_cut_is_read_and_brought_up(
+    earlier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin() -> None:
+        with create_result(earlier) as file:
+            file.begin_session(
+                started_utc="2026-01-01T00:00:00+00:00", version="0", argv=[], seed=1, host="h", facts={}, topology="", programs={}
+            )  # fmt: skip
+
+    with open_result(earlier) as file:
+        before = numbers(file)
+    if layout(earlier)[0] == SCHEMA_VERSION:
+        with sqlite3.connect(earlier) as db:
+            db.execute("UPDATE reading SET version = 0")
+    writes: list[int] = []
+    write = readings.write
+
+    def cut(*arguments: Any) -> None:
+        writes.append(1)
+        if len(writes) == 3:
+            raise KeyboardInterrupt
+        write(*arguments)
+
+    with monkeypatch.context() as cutting:
+        cutting.setattr("orchestrator.store.result_file._RUNS_AT_ONCE", 1)
+        cutting.setattr(readings, "write", cut)
+        with pytest.raises(KeyboardInterrupt):
+            begin()
+    with open_result(earlier) as file:
+        assert numbers(file) == before
+        assert len(readings.read(file._db, earlier)) == 2
+    begin()
+    with open_result(earlier) as file:
+        assert numbers(file) == before
+        assert readings.read(file._db, earlier).keys() == before.keys()
 
 
 def test_the_layout_that_is_written_now_is_kept(tmp_path: Path) -> None:
