@@ -88,6 +88,6 @@ class Chart:
     rules: Callable[[pd.DataFrame], list[Rule]] | None = None
     bands: Callable[[pd.DataFrame], list[Band]] | None = None
     rings: Callable[[pd.DataFrame], list[Point]] | None = None
-    summary: Callable[[pd.DataFrame], Table] | None = None  # what a reader takes from the picture
+    summary: Callable[[pd.DataFrame], Table | None] | None = None  # what a reader takes from the picture
     caption: str = ""  # two lines at most
     about: str = ""

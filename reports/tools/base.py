@@ -194,7 +194,7 @@ def _cells(key: Key, rows: pd.DataFrame) -> pd.DataFrame:
         flags=cells["flags"].agg(points.union), run=cells["run"].first(),
         **{name: first[column] if (column := getattr(key, name)) in first else None for name in ("size", "source", "target", "device")},
     ).reset_index()  # fmt: skip
-    out["context"] = [_context(key.context, row) for row in out.to_dict("records")]
+    out["context"] = [_context(key.context, row) for row in first.reset_index().to_dict("records")]
     out["tail"] = _tails(key, rows, out) if key.tail else None
     return out[list(KEY_COLUMNS)]
 

@@ -531,23 +531,6 @@ def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
     assert text == "8 B takes 600 ns, 4 B 800 ns"  # and not 2 B: one digit is no difference
 
 
-def test_times_and_bandwidths_of_other_benchmarks_are_judged_and_told(make: Any, tmp_path: Path) -> None:
-    """The bandwidth of Sendrecv stood in no table, and only PingPong's was judged."""
-    head = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n"
-    rows = [(0, 1.0, 0.0), (1, 1.0, 2.0), (2, 0.8, 5.0), (4, 1.2, 6.67), (8, 2.0, 8.0), (16, 8.0, 4.0)]
-    lines = "".join(f"{n:13d} {1000:12d} {t:12.2f} {t:12.2f} {t:12.2f} {rate:12.2f}\n" for n, t, rate in rows)
-    text = make.imb_text({4: 0.80}).partition("# Benchmarking")[0]
-    text += f"# Benchmarking Sendrecv \n# #processes = 2 \n#{'-' * 51}\n{head}{lines}"
-    path = make.Maker(tmp_path / "a.db").add("s", "imb", {"benchmark": "Sendrecv"}, text).write()
-
-    ((_, said),) = found(findings(path), "P4")
-    (figure,) = (f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures)
-
-    assert said == "2 B takes 800 ns, 1 B 1.00 µs; 4.00 MB/s at 16 B, the peak is 8.00 MB/s at 8 B"
-    assert figure.numbers[0].columns[-1].endswith("MB/s as printed")
-    assert [row[-1] for row in figure.numbers[0].rows] == ["–", "2.00", "5.00", "6.67", "8.00", "4.00"]
-
-
 def test_times_that_shrink_beside_another_benchmark_are_pingpong_s(make: Any, tmp_path: Path) -> None:
     both = make.imb_text({4: 0.80, 8: 0.60}).partition("# All processes")[0]
     both += (

@@ -210,20 +210,6 @@ def test_a_first_repeat_that_was_cold_is_named(make: Any, tmp_path: Path) -> Non
     ]
 
 
-def test_ranks_are_called_ranks_where_a_cell_is_named(make: Any, tmp_path: Path) -> None:
-    """np is mpirun's option: "Np 2: …" began the finding."""
-    maker = make.Maker(tmp_path / "a.db")
-    for np in (2, 4):
-        for time in (0.5, 0.9, 1.3) if np == 2 else (0.5, 0.5, 0.5):
-            text = make.imb_text({0: time, 1 << 20: 100 * time})
-            maker.add("p", "imb", {"benchmark": "PingPong", "np": np}, text, axes=("np",))
-
-    results = load([maker.write()])
-    page = build.build(results)
-
-    assert any(" ranks" in number.context for number in page.key_numbers)
-
-
 def test_what_did_not_settle_says_how_far_it_is_known(make: Any, tmp_path: Path) -> None:
     wide = [20e3, 25e3] * 7 + [20e3]
     path = stream(make, tmp_path / "a.db", [20e3] * 6, wide, [25e3, 20e3] * 4, [20e3] * 3)
@@ -305,37 +291,6 @@ def test_equal_zeros_are_not_unsteady_and_one_of_several_is_not_the_best(make: A
         ("", False, "n 0; one of the 2 best of 3 cells"),
         ("", False, "n 0; best of 2 cells"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("zeros", "level", "said"),
-    [
-        ((0.17, 0.4, 37.4), "warn", "PingPong time at 0 B: 170 ns, 400 ns and 37.4 µs: the highest is 220 × the lowest"),
-        ((0.3, 0.31, 0.29, 0.3, 0.31, 0.3, 37.4), "info", "PingPong time at 0 B: 7 repeats from 290 ns to 37.4 µs: the highest is 129 × the lowest"),
-        ((0.3, 0.4, 0.85), "", ""),
-    ],
-)  # fmt: skip
-def test_other_numbers_of_a_cell_that_are_apart_beyond_reason_are_named(
-    make: Any, tmp_path: Path, zeros: Sequence[float], level: str, said: str
-) -> None:
-    """“0.4 (0.17–37.4)” stood in a table whose peaks agree, without a mark or a word."""
-    maker = make.Maker(tmp_path / "p.db")
-    for zero in zeros:
-        maker.add(
-            "p",
-            "imb",
-            {"benchmark": "PingPong"},
-            make.imb_text({0: zero, 1024: 2.0, 2**20: 99.0, 2**22: 390.0}),
-        )
-    path = maker.write()
-
-    assert found(path, "G11") == ([(level, "(one cell)", said)] if said else [])
-    page = build.build(load([path]))
-    (figure,) = [
-        f for s in page.sections for b in s.blocks for f in b.figures if f.id.startswith("imb-PingPong")
-    ]
-    marked = {row[0] for row in figure.numbers[-1].doubted.rows if "G11" in row[-1]}
-    assert marked == ({"0 B"} if level == "warn" else set())
 
 
 def test_how_many_other_numbers_are_far_apart_is_said(make: Any, tmp_path: Path) -> None:

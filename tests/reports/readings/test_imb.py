@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from parsers import imb
-from reports.charts import imb as chart
-from reports.checks.imb import pingpong
 from reports.numbers import numbers
 from reports.readings.imb import timings
 from reports.results.load import load
+from reports.tools.imb import pingpong
 
 
 def parsed(make: Any, times: dict[int, float]) -> Any:
@@ -45,25 +44,8 @@ def test_a_table_that_lost_its_head_is_pingpong_everywhere(make: Any, tmp_path: 
     maker.add("p", "imb", {}, table)
     (run,) = load([maker.write()]).good("imb")
 
-    assert list(chart.curves([run])) == ["PingPong"]
     assert len(pingpong([run])) == 5
     assert {n.name.quantity for n in numbers(run)} == {"time", "α", "peak bandwidth", "n½"}
-
-
-def test_page_checks_and_compare_take_the_same_times(make: Any, tmp_path: Path) -> None:
-    times = {0: 0.2, 1: 0.204, 8: 0.1936, 64: 0.2551, 1024: 0.4012, 65536: 8.0}
-    maker = make.Maker(tmp_path / "r.db")
-    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
-    results = load([maker.write()])
-    (run,) = results.good("imb")
-    ((line,),) = chart.curves([run])["PingPong"].values()
-    compared = {dict(n.name.part)["message_size"]: n for n in numbers(run) if n.name.metric == "time"}
-
-    assert compared[8].value == pytest.approx(193.6, rel=5e-4)
-    assert line.medians == {size: n.value for size, n in compared.items()}
-    assert {size: tuple(one)[:2] for size, one in pingpong([run]).items()} == {
-        size: (n.value, n.step) for size, n in compared.items()
-    }
 
 
 def test_export_gives_times_as_they_were_printed(make: Any, tmp_path: Path) -> None:

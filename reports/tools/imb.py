@@ -1,0 +1,710 @@
+"""Intel MPI Benchmarks: the time of a message by its size, the bandwidth of PingPong, collectives, pairs of cores."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from parsers import imb
+from parsers.measurement import Parsed
+from reports.chart import Chart, Point, Title
+from reports.checks import Fault, Level, check
+from reports.checks._cells import by_cell, command_text
+from reports.document import Column, Quantity, Table
+from reports.numbers import formulas
+from reports.numbers._repeats import median
+from reports.numbers.model import Name, Number, Part
+from reports.readings.imb import Timing, pins, timings
+from reports.results.grouping import group_by
+from reports.results.machines import source
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+from reports.tools.base import Key, Tool
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAMILY = (3, "Message passing (IMB)")
+
+_ABOUT: Final = (
+    "The time of PingPong is half a round trip, taken from the bandwidth next to it if that is printed with more digits. Bandwidth is bytes ÷ "
+    "time. n½ is the size that reaches half of the peak, interpolated over the logarithm of the size. α and B are Hockney's "
+    "t = α + n ÷ B, fitted to the medians with least squares of the relative residuals; two lines are fitted if one is off by more than 15 %."
+)
+
+
+# --- charts ------------------------------------------------------------------------------------------------
+
+
+def _plain_times(rows: pd.DataFrame) -> pd.DataFrame:
+    found: pd.DataFrame = rows[(rows["unit"] == "ns") & ~rows["derived"].astype(bool)]
+    return found if "message_size" in found else found.assign(message_size=float("nan"))
+
+
+def _times(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the times of messages with a size, PingPong first."""
+    found: pd.DataFrame = _plain_times(rows).dropna(subset=["message_size"])
+    return found.sort_values("kind", key=lambda kind: kind != "PingPong", kind="stable")
+
+
+def _rates(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the bandwidths of PingPong, from bytes and time."""
+    found = _times(rows)
+    found = found[(found["kind"] == "PingPong") & (found["message_size"] > 0)]
+    return found.assign(value=found["message_size"] / found["value"] * 1e9, unit="B/s")
+
+
+def _without_size(rows: pd.DataFrame) -> pd.DataFrame:
+    found = _plain_times(rows)
+    without: pd.DataFrame = found[found["message_size"].isna()]
+    return without
+
+
+def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the time of the shortest message between two CPUs, both ways round, if there are three pairs or more."""
+    from parsers.frames import pd
+
+    found = _times(rows)
+    found = found[found["kind"] == "PingPong"]
+    cpus = found["pus"].str.extract(r"^(\d+) \| (\d+)$").dropna().astype(int)
+    found = found.loc[cpus.index].assign(source=cpus[0], target=cpus[1])
+    pairs: pd.DataFrame = found[found["message_size"] == found["message_size"].min()]
+    ways = {*zip(pairs["source"], pairs["target"], strict=True)}
+    if len(ways) < 3:
+        return rows[:0]
+    back = pairs.rename(columns={"source": "target", "target": "source"})
+    back = back[[pair not in ways for pair in zip(back["source"], back["target"], strict=True)]]
+    return pd.concat([pairs, back], ignore_index=True)
+
+
+def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[int, float]]]:
+    """Give the labels of each PingPong curve without flags, and its times: size (B) → median (ns)."""
+    keys = ["where", "place", "program"]
+    usable = rows[(rows["flags"] == "") & (rows["kind"] == "PingPong")]
+    for _, line in usable.groupby([*keys, "point_id"], sort=False, dropna=False):
+        yield {key: line[key].iloc[0] for key in keys}, _medians(line)
+
+
+def _medians(line: pd.DataFrame) -> dict[int, float]:
+    """Return message size (B) → median of its repeats."""
+    medians = line.groupby("message_size")["value"].median()
+    return {
+        int(size): float(value) for size, value in zip(medians.index.tolist(), medians.tolist(), strict=True)
+    }
+
+
+def _shortest(times: Mapping[int, float]) -> tuple[int, float] | None:
+    """Return the message without bytes, after a cold start the smallest one of up to 8 B, and its time (ns)."""
+    started = formulas.cold(times)
+    size = min((n for n in times if n <= 8 and n not in started), default=None)
+    return None if size is None else (size, times[size])
+
+
+def _latency(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return the time of the shortest message, if there is one pair, or that of the nearest and the farthest pair."""
+    found = [(str(key["place"]), short) for key, times in _lines(rows) if (short := _shortest(times))]
+    if not found or rows["where"].nunique() > 1 or len({size for _, (size, _) in found}) > 1:
+        return None
+    near, far = (end(found, key=lambda one: one[1][1]) for end in (min, max))
+    size = fmt.size(near[1][0])
+    apart = f" ({near[0]}) to {fmt.quantity(far[1][1], 'ns')} ({far[0]})" if len(found) > 1 else ""
+    return {"size": size, "time": Quantity(near[1][1], "ns"), "to": apart}
+
+
+def _peak(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return the highest bandwidth of the fastest pair, if there is one machine."""
+    curves = [rates for _, rates in _lines(rows)] if rows["where"].nunique() == 1 else []
+    best = max(curves, key=lambda rates: max(rates.values()), default=None)
+    if best is None:
+        return None
+    size = max(best, key=best.__getitem__)
+    rising = ", still rising" if formulas.still_rises(best) else ""
+    return {"peak": Quantity(best[size], "B/s"), "size": f"{fmt.size(size)}{rising}"}
+
+
+def _half(rows: pd.DataFrame) -> list[Point]:
+    """Return n½ of each line."""
+    out = []
+    for key, rates in _lines(rows):
+        half = formulas.half_size(rates)
+        if half is not None:
+            peak = max(rates.values())
+            out.append(Point(x=half, y=peak / 2, label=f"n½ {fmt.size(half)}", panel={"where": key["where"]}))
+    return out
+
+
+def _fits(rows: pd.DataFrame) -> Table | None:
+    """Return what each PingPong curve offers: latency, peak, n½, and the lines that are quotable."""
+    out = []
+    for key, times in _lines(rows):
+        curve, fit = formulas.pingpong(times), formulas.fit(times)
+        for branch in (fit.quotable if fit else ()) or (None,):
+            name = ", ".join(str(value) for value in (key["place"], key["where"]) if value)
+            sizes = f"{fmt.size(branch.start)} to {fmt.size(branch.end)}" if branch else None
+            alpha = branch.alpha if branch and branch.alpha >= 0 else None
+            out.append((name, curve.zero, curve.peak, curve.peak_size, curve.half_size, sizes, alpha, branch.rate if branch else None))  # fmt: skip
+    columns = (
+        Column(name="pair"), Column(name="zero", title="0 B", unit="ns"), Column(name="peak", unit="B/s"), Column(name="peak_size", title="at", unit="B"),
+        Column(name="half_size", title="n½", unit="B"), Column(name="fitted"), Column(name="alpha", title="α", unit="ns"), Column(name="rate", title="B", unit="B/s"),
+    )  # fmt: skip
+    return Table(columns=columns, rows=tuple(out), id="fits") if out else None
+
+
+_SIZES: Final[dict[str, Any]] = {
+    "x": "message_size",
+    "x_unit": "B",
+    "log_x": True,
+    "log_y": True,
+    "color": "place",
+    "x_title": "Message",
+}
+
+CHARTS: Final = (
+    Chart(
+        id="imb-time", title="Time by message size", rows=_times, panels=("kind", "where"), y_title="Time", about=_ABOUT,
+        summary=_fits, titles=(Title(template="A message of {size} takes {time}{to}", values=_latency),), **_SIZES,
+    ),
+    Chart(
+        id="imb-bandwidth", title="PingPong bandwidth by message size", rows=_rates, y_title="Bandwidth", rings=_half, about=_ABOUT,
+        titles=(Title(template="PingPong reaches {peak} at {size}", values=_peak),), caption="Circle: half of the peak.", **_SIZES,
+    ),
+    Chart(
+        id="imb-rate", title="Bandwidth by message size", where={"metric": "bandwidth"}, panels=("kind", "where"), y_title="Bandwidth",
+        about="As IMB prints it: some benchmarks count the bytes twice or four times.", **_SIZES,
+    ),
+    Chart(id="imb-calls", title="Time of calls without a message", kind="points", x="value", y="kind", rows=_without_size, x_title="Time"),
+    Chart(
+        id="imb-pairs", title="Time of a short message between CPUs", kind="heat", x="target", y="source", rows=_pairs, x_title="to CPU",
+        y_title="from CPU", about=_ABOUT,
+    ),
+)  # fmt: skip
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+_FIRST: Final = ("time", "time_max", "bandwidth", "message_rate")
+"""The metric of a line: the first of these that it has, else the first with a direction. IMB computes its bandwidth from `time_max`."""
+
+_TWO: Final = (("nprocs", 2),)
+"""What goes without saying of a benchmark between two processes."""
+
+_RANKS: Final = {
+    "time": "", "time_max": "slowest rank", "time_avg": "mean over the ranks", "time_min": "fastest rank",
+    "time_overlap": "with computation", "time_pure": "communication alone",
+}  # fmt: skip
+
+
+class Imb(Tool):
+    """The time of each line; of PingPong also α, peak and n½."""
+
+    SECTION = "MPI"
+    RANK = 20
+    METHODS = _ABOUT
+    CHARTS = CHARTS
+    KEYS = (Key(name="MPI, one way", rank=13, context="{size}, {place}"),)
+    DRAWN = ("PingPong time",)
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        """Give the time of each line, and the derived numbers of each PingPong curve."""
+        lines = [same[0] for same in group_by(timings(run), _key).values()]
+        for row in lines:
+            if name := metric_of(row):
+                metric, two = imb.METRICS[name], _TWO if row.benchmark.startswith("Ping") else ()
+                yield Number(
+                    name=Name(
+                        metric=name, unit=metric.unit, better=metric.better, kind=row.benchmark, part=_part(row, "message_size"), unsaid=two,
+                        made_of=f"{row.benchmark}/{name}",
+                    ),
+                    value=getattr(row, name),
+                    step=row.time_step if name == "time" else imb.PRINTED.get(name),
+                )  # fmt: skip
+        for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
+            yield from _derived(part, curve)
+
+    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+        """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)", without PingPong "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
+        curves = [_curve(parsed) for parsed in repeats]
+        times = {
+            n: statistics.median(of[n] for of in curves) for n in curves[0] if all(n in of for of in curves)
+        }
+        short, peak = _shortest(times) if 0 in times else None, median(_highest, repeats)
+        if short or peak:
+            parts = (
+                [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}{'' if peak else spread}"]
+                if short
+                else []
+            )
+            parts += (
+                [f"peak {fmt.quantity(peak, 'B/s')}{spread} ({peak_at(map(formulas.pingpong, curves))})"]
+                if peak
+                else []
+            )
+            several = len({row.benchmark for row in timings(repeats[0])}) > 1
+            return f"{'PingPong ' if several else ''}{', '.join(parts)}"
+        rows, first = _first(repeats)
+        if first is None:
+            return ""
+        name = metric_of(first)
+        unit, value = imb.METRICS[name].unit, statistics.median(_values(first, repeats))
+        size = "" if first.message_size is None else f" {fmt.size(first.message_size)}"
+        ranks = f" ({_RANKS[name]})" if _RANKS.get(name) else ""
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        return f"{first.benchmark}{size} {'in' if unit == 'ns' else 'at'} {fmt.quantity(value, unit)}{spread}{ranks}{more}"
+
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+        """Return the highest bandwidth of PingPong, else the metric of the first line with bytes, past a cold start."""
+        peaks = [peak for parsed in repeats if (peak := _highest(parsed))]
+        if len(peaks) == len(repeats):
+            return [("B/s", peak) for peak in peaks]
+        _, first = _first(repeats)
+        return (
+            [(imb.METRICS[metric_of(first)].unit, value) for value in _values(first, repeats)]
+            if first
+            else []
+        )
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the time of the shortest message of each pair."""
+        found = _times(rows)
+        found = found[(found["kind"] == "PingPong") & (found["message_size"] <= 8)]
+        if not len(found):
+            return super().keys(found)
+        shortest = {}
+        for point, line in found.groupby("point_id", sort=False):
+            short = _shortest(_medians(line))
+            shortest[point] = short[0] if short else None
+        found = found[found["message_size"] == found["point_id"].map(shortest)]
+        return super().keys(found.assign(size=[fmt.size(size) for size in found["message_size"]]))
+
+
+TOOL = Imb()
+
+
+def metric_of(row: Timing) -> str:
+    """Return the metric of a line, on the page, in `show`, compared and exported; "" if it has none with a direction."""
+    pure = ("time_pure",) if row.overlap is None else ()  # if an overlap is printed, it is time_overlap
+    directed = (n for n, metric in imb.METRICS.items() if metric.better != "neither")
+    return next((n for n in (*_FIRST, *pure, *directed) if getattr(row, n) is not None), "")
+
+
+def _part(row: Timing, *more: str) -> Part:
+    return tuple((n, v) for n in ("nprocs", "mode", "group", *more) if (v := getattr(row, n)) is not None)
+
+
+def _key(row: Timing) -> tuple[str, Part]:
+    return row.benchmark, _part(row, "message_size")
+
+
+def _by_size(rows: Iterable[Timing]) -> dict[int, float]:
+    """Return message size (B) → time (ns)."""
+    return {row.message_size: row.time for row in rows if row.time and row.message_size is not None}
+
+
+def _derived(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
+    """Give α, peak and n½ of a PingPong curve, as in `formulas`. α is that of small messages, and missing if that line is not quotable."""
+    times = _by_size(curve)
+    found, fit = formulas.pingpong(times), formulas.fit(times)
+    start = next((b for b in fit.quotable if b.start == min(times)), None) if fit else None
+    if start and start.alpha > 0:
+        yield Number.derived("α", "ns", "lower", start.alpha, part, unsaid=_TWO, made_of="PingPong/time")
+    if found.peak is not None:
+        digit = next(row.time_step or 0.0 for row in curve if row.message_size == found.peak_size)
+        step = found.peak * (digit / times[found.peak_size or 0])
+        yield Number.derived("peak bandwidth", "B/s", "higher", found.peak, part, step, unsaid=_TWO, made_of="PingPong/bandwidth")  # fmt: skip
+    if found.half_size is not None:  # smaller is only better while the peak stays: no direction of its own
+        yield Number.derived(
+            "n½", "B", "neither", found.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth"
+        )
+
+
+def _first(repeats: Sequence[Parsed]) -> tuple[list[Timing], Timing | None]:
+    """Return the lines that all repeats have, and the first with bytes, past a cold start (`formulas.cold`)."""
+    others = [set(map(_key, timings(parsed))) for parsed in repeats[1:]]
+    rows = [
+        row for row in timings(repeats[0]) if metric_of(row) and all(_key(row) in keys for keys in others)
+    ]
+    first = next((row for row in rows if row.message_size), next(iter(rows), None))
+    if first is None or imb.METRICS[metric_of(first)].unit != "ns":
+        return rows, first
+    same = [
+        r
+        for r in rows
+        if (r.benchmark, _part(r), metric_of(r)) == (first.benchmark, _part(first), metric_of(first))
+    ]
+    sized = {row.message_size: row for row in same if row.message_size}
+    started = formulas.cold({size: statistics.median(_values(row, repeats)) for size, row in sized.items()})
+    return rows, next(
+        (row for size, row in sorted(sized.items()) if size not in started), first
+    ) if started else first
+
+
+def _values(row: Timing, repeats: Sequence[Parsed]) -> list[float]:
+    """Return the metric of a line in each of the repeats, which all have it."""
+    name, key = metric_of(row), _key(row)
+    found = (next((getattr(r, name) for r in timings(parsed) if _key(r) == key), None) for parsed in repeats)
+    return [value for value in found if value is not None]
+
+
+def _curve(parsed: Parsed) -> dict[int, float]:
+    """Return message size (B) → time (ns) of the first PingPong curve of a text; empty without one."""
+    rows = [row for row in timings(parsed) if row.benchmark == "PingPong" and row.time]
+    same = [row for row in rows if _part(row) == _part(rows[0])]
+    return _by_size(reversed(same))  # of a size that comes twice the first
+
+
+def _highest(parsed: Parsed) -> float | None:
+    """Return the largest bandwidth (B/s), from bytes and time."""
+    return max(formulas.bandwidths(_curve(parsed)).values(), default=None)
+
+
+def peak_at(curves: Iterable[formulas.MessageCurve]) -> str:
+    """Return the size of the peak: "256 KiB", of repeats that differ "256 KiB to 4 MiB by run", of one that still rises "8 B, still rising"."""
+    known = list(curves)
+    sizes = [one.peak_size for one in known if one.peak_size is not None]
+    by_run = " by run" if len({*sizes}) > 1 else ""
+    rising = ", still rising" if known and all(one.rises for one in known) else ""
+    return f"{fmt.ends(*(fmt.size(end(sizes, default=None)) for end in (min, max)))}{by_run}{rising}"
+
+
+# --- checks ------------------------------------------------------------------------------------------------
+
+
+class Known(NamedTuple):
+    """The time of one message size, ns: of PingPong half the round trip, of others that of the slowest rank."""
+
+    time: float  # median of a cell's runs
+    step: float  # its last digit: 10 for "0.19" µs, less where the bandwidth beside it has more digits
+    rate: float  # B/s: median of the runs' bandwidths, of PingPong as it is drawn; 0 of a table without
+    within: float  # ns: how far the runs' times are apart
+
+    @property
+    def coarse(self) -> float:
+        """The last digit as a share of the time."""
+        return self.step / self.time
+
+    @property
+    def shows(self) -> bool:
+        """Do repeats show how wide the time is? Not where they differ by their last digit at most."""
+        return self.within > self.step * (1 + 1e-9)
+
+
+def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
+    """Return what a cell's runs tell of PingPong, by message size, smallest first."""
+    return _known(row for run in runs for row in timings(run) if row.benchmark == "PingPong")
+
+
+def _known(rows: Iterable[Timing]) -> dict[int, Known]:
+    """Return what the lines of one benchmark tell, by message size, smallest first."""
+    told = [
+        (n, time, _step(row), n / time * 1e9 if row.benchmark == "PingPong" else row.bandwidth or 0.0)
+        for row in rows
+        if (time := row.time or row.time_max) and (n := row.message_size) is not None
+    ]
+    return {
+        size: Known(
+            statistics.median(time for _, time, *_ in same),
+            max(step for _, _, step, _ in same),
+            statistics.median(rate for *_, rate in same),
+            max(time for _, time, *_ in same) - min(time for _, time, *_ in same),
+        )
+        for size, same in sorted(group_by(told, lambda line: line[0]).items())
+    }
+
+
+def _step(row: Timing) -> float:
+    """Return the last digit of a line's time, ns; 0 where nothing tells it."""
+    return row.time_step or 0.0 if row.time else imb.PRINTED["time"]
+
+
+_Table = tuple[str, int | None, str | None, int | None]
+"""Of a run: benchmark, processes, mode, group."""
+
+
+def _tables(runs: Iterable[Run]) -> dict[_Table, dict[int, Known]]:
+    """Return what a cell's runs tell of each benchmark that has sizes, by table and message size."""
+    rows = (row for run in runs for row in timings(run))
+    of = group_by(rows, lambda row: (row.benchmark, row.nprocs, row.mode, row.group))
+    return {key: known for key, own in of.items() if (known := _known(own))}
+
+
+@check("P1", "error", "warn")
+def ranks_share_a_core(results: Results) -> Iterator[Fault]:
+    """ranks on the same core, or free to move
+
+    Two ranks placed on one CPU, or on the siblings of one core where that was not asked for; the pins that
+    Intel MPI prints (I_MPI_DEBUG) with one CPU for two ranks; `hwloc-bind core:0 core:7` before a program,
+    which binds every rank to both (error; of a text with several tables the command above each). An output
+    that tells nothing of pins proves none.
+
+    Do: give every rank a mask of its own (`place:` does), and look at /proc/PID/status.
+    """
+    commands = _commands(results.good("imb"))
+    for runs in by_cell(results.good("imb")).values():
+        run = runs[0]
+        for match in {m[0]: m for m in map(_UNION.search, commands[run]) if m}.values():
+            places = match[1].split()
+            yield Fault(
+                level="error", run=run,
+                text=f"“{match[0]}” binds each rank to all of {fmt.words(places)}",
+            )  # fmt: skip
+        masks = [frozenset(group.cpus) for group in run.placed]
+        if len(masks) > 1 and len(set().union(*masks)) < len(masks):
+            yield Fault(level="error", run=run, text=f"{len(masks)} ranks on {len(set().union(*masks))} CPUs")
+        machine = run.session.topology
+        if machine is not None and len(masks) == 2 and run.relation != "smt siblings":
+            cores = [{machine.core_of.get(cpu) for cpu in mask} for mask in masks]
+            if all(len(core) == 1 for core in cores) and cores[0] == cores[1] and masks[0] != masks[1]:
+                yield Fault(level="error", run=run, text="both ranks on the two PUs of one core")
+        for (_, _, cpus), ranks in group_by(pins(run), lambda pin: (pin.turn, pin.host, pin.cpus)).items():
+            if len(ranks) < 2:
+                continue
+            who = fmt.words(sorted(str(pin.rank) for pin in ranks))
+            if cpus.isdigit():
+                yield Fault(level="error", run=run, text=f"ranks {who} are pinned to one CPU, {cpus}")
+            else:
+                yield Fault(level="warn", run=run, text=f"ranks {who} may each run on all of CPUs {cpus}")
+            break
+
+
+_UNION = re.compile(r"hwloc-bind((?: +(?!--)[a-z]+:[\w.:-]+){2,})")
+_LINE = re.compile(r"^\W*\d+[ \t]+\d+[ \t]+[\d.]+.*$|^.*\bhwloc-bind\b.*\bIMB-\w+.*$", re.MULTILINE)
+"""A line of a table, or a command."""
+
+
+def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
+    """Return what was typed for each run. Of the parts of one text the command may stand at the end of the part before, with prose
+    between it and its table: it is that of the next table."""
+    found = {run: [command_text(run)] for run in runs}
+    for parts in group_by(
+        (run for run in runs if run.captured), lambda r: (r.file, r.session.session, source(r))
+    ).values():
+        waiting: list[str] = []
+        for run in sorted(parts, key=lambda r: r.record.run_id):
+            for line in _LINE.findall(run.stdout):
+                if "hwloc-bind" in line:
+                    waiting.append(line)
+                elif waiting:
+                    found[run] += waiting
+                    waiting = []
+    return found
+
+
+@check("P2", "error", "warn", "info", flags=("megabyte", "megabyte_unclear", "megabyte_contradicts"))
+def unit_of_the_column(results: Results) -> Iterator[Fault]:
+    """what a megabyte is in IMB's table
+
+    IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Bytes ÷ time on rows of more than 5 µs
+    tells which it is: reports convert by that and say so (info, of captured output, whose readers may have
+    quoted the column). Where neither rows nor version tell, the unit is not known: warn. Where they disagree:
+    error.
+
+    Do: quote bandwidth in GB/s of 10^9 bytes, from bytes and time.
+    """
+    for runs in by_cell(results.good("imb")).values():
+        run = runs[0]
+        if run.parsed is None:
+            continue
+        for flag in run.parsed.flags:
+            if flag.id in ("megabyte_unclear", "megabyte_contradicts"):
+                unclear = flag.id == "megabyte_unclear"
+                of = {row.benchmark: "" for row in timings(run) if row.mbytes_per_sec is not None}
+                for benchmark in of if unclear else ("",):
+                    column = f"{benchmark}/mbytes_per_sec" if benchmark else ""
+                    yield Fault(level="warn" if unclear else "error", run=run, text=flag.text, metric=column)
+        top = max((row.bandwidth or 0.0 for row in timings(run) if row.message_size), default=0.0)
+        if top and run.captured and run.parsed.facts.get("megabyte") == 2**20:
+            yield Fault(
+                level="info", run=run,
+                text=f"the column’s {top / 2**20:.2f} “Mbytes/sec” are {fmt.quantity(top, 'B/s', 4)}, not {fmt.quantity(top / 2**20 * 1e6, 'B/s', 4)}",
+            )  # fmt: skip
+
+
+@check("P3", "warn", "info")
+def resolution(results: Results) -> Iterator[Fault]:
+    """times printed too coarsely, or from too few repetitions
+
+    The last digit that is known, ÷ the time: above 2 % the figure cannot tell a change of 2 %. It is that of
+    the bandwidth in the same row, where that has more digits than the time; of a table nothing tells it. And sizes
+    behind which there are fewer than 50 repetitions. Of a single run: warn, of these sizes alone; where the run was repeated, its
+    repeats show how wide it is, and few repetitions of more than 8 B alone, IMB's own choice for megabytes:
+    info. Repeats that differ by their last digit at most do not show it: warn.
+
+    Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
+    """
+    for runs in by_cell(results.good("imb")).values():
+        once = len(runs) == 1
+        known = {size: one for size, one in pingpong(runs).items() if one.coarse > _COARSE}
+        for shown, own in group_by(known.items(), lambda of: of[1].shows).items():
+            yield _coarse(runs, dict(own), shown=shown)
+        told = "in a single run" if once else _shown_by(runs)
+        for run in runs:
+            parts = group_by(timings(run), lambda row: row.benchmark)
+            for benchmark, few in _few_repetitions(parts):
+                first = min(row.message_size or 0 for row in few)
+                whose = f"{benchmark}: " if len(parts) > 1 else ""
+                own_choice = " (IMB's own choice)" if all(map(_is_own_choice, few)) else ""
+                text = f"{whose}{_repetitions(few)} from {fmt.size(first)} on{own_choice}, fewer than {_LEAST}, {told}"
+                level: Level = "warn" if once and first <= 8 else "info"
+                metric, *also = _doubted(benchmark, parts[benchmark], few)
+                yield Fault(level=level, run=run, own=True, text=text, metric=metric, also=tuple(also))
+
+
+def _coarse(runs: Sequence[Run], known: Mapping[int, Known], *, shown: bool) -> Fault:
+    """Say of some sizes of PingPong that their last digit is coarse. shown: do repeats show how wide their times are?"""
+    once = len(runs) == 1
+    worst = max(known.values(), key=lambda one: one.coarse)
+    by_repeats = _shown_by(runs) if shown else f"and {len(runs)} repeats differ by no more than that"
+    text = (
+        f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.number(worst.coarse * 100)} % "
+        f"({'up to' if len(known) > 1 else 'at'} {fmt.size(max(known))}), more than {100 * _COARSE:g} %, {'in a single run' if once else by_repeats}"
+    )
+    metric, *also = [
+        f"PingPong/{name}/{size}" for size in known for name in ("time", "bandwidth")[: 2 if size else 1]
+    ]
+    level: Level = "info" if shown else "warn"
+    return Fault(level=level, run=runs[0], own=once, text=text, metric=metric, also=tuple(also))
+
+
+def _shown_by(runs: Sequence[Run]) -> str:
+    return f"but {len(runs)} repeats show how far times are apart"
+
+
+_COARSE, _LEAST = 0.02, 50
+"""The last digit as a share of the time, at most, and how many repetitions are no longer few."""
+
+
+def _is_own_choice(row: Timing) -> bool:
+    """Did IMB choose the repetitions? Without -iter it moves 40 MiB a size."""
+    return bool(row.message_size) and row.repetitions == max(1, 40 * 2**20 // (row.message_size or 1))
+
+
+def _repetitions(few: Sequence[Timing]) -> str:
+    """Return "10 to 40 repetitions", "1 repetition"."""
+    low, high = (end(row.repetitions or 0 for row in few) for end in (min, max))
+    return f"{low} to {high} repetitions" if low < high else fmt.plural(low, "repetition")
+
+
+def _few_repetitions(parts: Mapping[str, Sequence[Timing]]) -> Iterator[tuple[str, list[Timing]]]:
+    """Give the benchmarks that have sizes behind which there are few repetitions, and the lines of these."""
+    for benchmark, rows in parts.items():
+        few = [
+            row for row in rows if row.message_size is not None and 0 < (row.repetitions or _LEAST) < _LEAST
+        ]
+        if few:
+            yield benchmark, few
+
+
+def _doubted(benchmark: str, rows: Sequence[Timing], some: Sequence[Timing]) -> list[str]:
+    """Return the metrics (as `Name.tells_of`) of some of a benchmark's lines: of all of them the benchmark."""
+    if len(some) == len(rows):
+        return [benchmark]
+    told = (
+        f"{benchmark}/{name}/{row.message_size}"
+        for row in some for name in imb.METRICS if getattr(row, name) is not None
+    )  # fmt: skip
+    return list(dict.fromkeys(told))
+
+
+def kinds_judged_finer() -> Iterator[str]:
+    """Give the benchmarks whose printed digits P3 judges, from 2 % on."""
+    yield "PingPong"
+
+
+def shown_with(metric: str, _run: Run) -> Iterator[str]:
+    """G11: what is shown of the same time, its bandwidth, as `Name.tells_of`."""
+    benchmark, _, size = metric.partition("/time/")
+    if size and benchmark == "PingPong":
+        yield f"{benchmark}/bandwidth/{size}"
+
+
+def denied(results: Results) -> Iterator[Fault]:
+    """G10: wrong data that were received, where IMB was built to look."""
+    for run in results.runs:
+        wrong = sum(row.defects or 0 for row in timings(run)) if run.tool == "imb" and run.parsed else 0
+        if wrong:
+            yield Fault(
+                level="error",
+                run=run,
+                own=True,
+                text=f"{fmt.number(wrong)} defects: wrong data were received",
+            )
+
+
+@check("P4", "info")
+def larger_is_quicker(results: Results) -> Iterator[Fault]:
+    """more bytes in less time, or a bandwidth that falls past its peak
+
+    A message that takes less time than the next smaller one, by more than 5 % and by more than the last known
+    digit, of other benchmarks than PingPong by the slowest rank; and a bandwidth at the largest size more than 5 % below the peak,
+    as where the messages leave a cache. In each repeat, and of the medians, which are quoted.
+
+    Do: quote the peak with its size, not the last row; measure again where the time shrinks.
+    """
+    for runs in by_cell(results.good("imb")).values():
+        tables, each = _tables(runs), [_tables([run]) for run in runs]
+        for key, known in tables.items():
+            if said := "; ".join(_shrinks(known, [own.get(key, {}) for own in each])):
+                named = _named(key, tables)
+                yield Fault(level="info", run=runs[0], text=f"{named}{said}", metric=key[0])
+
+
+def _named(table: _Table, of: Iterable[_Table]) -> str:
+    """Return "Sendrecv, 2 ranks: ", "Unidir_put, aggregate: " of several tables of a run, by what tells it from these; "" of the only one."""
+    alike = [key for key in of if key[0] == table[0]]
+    words = (table[0], f"{table[1]} ranks", (table[2] or "").lower(), f"group {table[3]}")
+    told = [word for i, word in enumerate(words) if i and len({key[i] for key in alike}) > 1]
+    return f"{', '.join([table[0], *told])}: " if any(key != table for key in of) else ""
+
+
+_MOST_QUOTED = 3
+"""Sizes of one table that take less than a smaller one."""
+
+
+def _shrinks(known: Mapping[int, Known], each: Sequence[Mapping[int, Known]]) -> Iterator[str]:
+    """Say where the time of a table shrinks, and that its bandwidth falls past the peak; `known`: of all repeats, `each`: of each."""
+    of_all = (known, *each)
+    pairs = [(a, b) for a, b in itertools.pairwise(known) if all(_quicker(one, a, b) for one in of_all)]
+    said = [
+        f"{fmt.size(b)} takes {fmt.quantity(known[b].time, 'ns')}, {fmt.size(a)} {fmt.quantity(known[a].time, 'ns')}"
+        for a, b in pairs[:_MOST_QUOTED]
+    ]
+    if (left := len(pairs) - _MOST_QUOTED) > 0:
+        said.append(
+            f"{fmt.plural(left, 'more size')} {'takes' if left == 1 else 'take'} less than the next smaller one"
+        )
+    if said:  # of repeats those of the medians alone, which a table has, are not named
+        every = "both" if len(each) == 2 else f"all {len(each)}"
+        yield f"{'; '.join(said)}{f', less in {every} repeats' if len(each) > 1 else ''}"
+    rates = {size: one.rate for size, one in known.items() if size and one.rate}
+    if len(rates) > 3:
+        peak, last = max(rates, key=lambda s: rates[s]), max(rates)
+        highest = "the peak" if len(each) == 1 else "the highest median"  # of repeats each has its own peak
+        if all(_falls(one, peak, last) for one in of_all):
+            yield f"{fmt.quantity(rates[last], 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak], 'B/s')} at {fmt.size(peak)}"
+
+
+def _quicker(known: Mapping[int, Known], a: int, b: int) -> bool:
+    """Does b take less time than a, beyond the last digit? Not told of a size that a repeat lacks."""
+    if a not in known or b not in known:
+        return False
+    more, less = known[a], known[b]
+    return less.time < 0.95 * more.time and more.time - less.time > 1.5 * max(more.step, less.step)
+
+
+def _falls(known: Mapping[int, Known], peak: int, last: int) -> bool:
+    """Is the bandwidth at the last size more than 5 % below that of the peak?"""
+    both = peak in known and last in known
+    return both and known[last].rate < 0.95 * known[peak].rate
+
+
+def of_a_part() -> Iterator[str]:
+    """G16: what is to be known of a curve that lacks sizes."""
+    yield "; the peak is that of the sizes that are left"
+
+
+def busy(run: Run) -> Iterator[int]:
+    """G12: how many CPUs it keeps busy: its ranks, which poll."""
+    yield len(run.placed) or 1
