@@ -14,9 +14,9 @@ import sqlite3
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.model import Cell
 from orchestrator.store import database
@@ -182,37 +182,46 @@ def _packed(table: Table) -> bytes:
 
 def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[int, Reading]:
     """Return what the present parsers read of each run, or of one; nothing where an older one did. Raises Damaged for what no pinsweep writes."""
-    db.execute("BEGIN")  # all of it as of one moment: a run may be committed meanwhile
+    where = "" if run_id is None else f" WHERE run_id = {run_id:d}"
+    used = f" WHERE series IN (SELECT series FROM measurement{where})" if where else ""
+    db.execute("BEGIN")  # all of it as of one moment; a run that ends waits with its commit
     try:
-        return dict(_readings(db, path, "" if run_id is None else f" WHERE run_id = {run_id:d}"))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise Damaged(path, f"its readings are not what a parser returns: {error!r:.80}") from error
+        rows = db.execute(
+            f"SELECT run_id, parser, version, facts, flags, columns, unreadable FROM reading{where}"
+        ).fetchall()
+        series = db.execute(f"SELECT series, metric, statistic, unit, labels FROM series{used}").fetchall()
+        tables = db.execute(
+            f"SELECT run_id, name, zlib FROM reading_table{where} ORDER BY run_id, name"
+        ).fetchall()
+        numbers = _numbers_of_runs(db, where)
     finally:
         db.rollback()
+    try:
+        return dict(
+            _readings(path, rows, {number: _one_series(*row) for number, *row in series}, tables, numbers)
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise Damaged(path, f"its readings are not what a parser returns: {error!r:.80}") from error
 
 
-def _readings(db: sqlite3.Connection, path: Path, where: str) -> Iterator[tuple[int, Reading]]:
+def _readings(
+    path: Path, rows: Sequence[tuple[Any, ...]], series: Mapping[int, Series], tables: Sequence[tuple[int, str, bytes]],
+    numbers: Mapping[int, tuple[array[int], array[float]]],
+) -> Iterator[tuple[int, Reading]]:  # fmt: skip
     same: dict[bytes, bytes] = {}  # the repeats of a cell have the same options
     packed: dict[int, dict[str, bytes]] = {}
-    for run, name, data in db.execute(
-        f"SELECT run_id, name, zlib FROM reading_table{where} ORDER BY run_id, name"
-    ):
+    for run, name, data in tables:
         packed.setdefault(run, {})[sys.intern(name)] = same.setdefault(data, data)
-    used = f" WHERE series IN (SELECT series FROM measurement{where})" if where else ""
-    rows = db.execute(f"SELECT series, metric, statistic, unit, labels FROM series{used}")
-    series = {number: _one_series(*row) for number, *row in rows}
-    numbers = {run: (ids, values) for run, ids, values in _numbers_of_runs(db, where)}
     heads: dict[tuple[str, str, bytes], Heads] = {}
-    rows = db.execute(
-        f"SELECT run_id, parser, version, facts, flags, columns, unreadable FROM reading{where}"
-    )
     for run, parser, version, facts, flags, columns, unreadable in rows:
         if parser not in parser_names() or version != get_parser(parser).VERSION:
             continue
         if unreadable:
             yield run, (parser, ParseError("", unreadable))
             continue
-        ids, values = numbers.get(run, (array("q"), array("d")))
+        ids, values = numbers.get(run, _NO_NUMBERS)
+        if not all(map(math.isfinite, values)):
+            raise ValueError("a number is not finite")
         key = parser, columns, ids.tobytes()
         if key not in heads:
             heads[key] = Heads(_columns(columns), tuple(series[number] for number in ids))
@@ -220,8 +229,13 @@ def _readings(db: sqlite3.Connection, path: Path, where: str) -> Iterator[tuple[
         table = _counted(heads[key], values) or Table(
             columns=heads[key].columns, rows=Numbered(heads[key], values)
         )
-        tables = Tables(table, packed.get(run, {}), path)
-        yield run, (parser, Parsed(tables=tables, flags=_flags(flags), facts=_facts(facts)))
+        found = Parsed(
+            tables=Tables(table, packed.get(run, {}), path), flags=_flags(flags), facts=_facts(facts)
+        )
+        yield run, (parser, found)
+
+
+_NO_NUMBERS: Final = array("q"), array("d")
 
 
 def _check(parser: str, heads: Heads) -> None:
@@ -233,8 +247,8 @@ def _check(parser: str, heads: Heads) -> None:
             raise ValueError(f"{series.metric!r:.40} in {series.unit!r:.40}")
 
 
-def _numbers_of_runs(db: sqlite3.Connection, where: str) -> Iterator[tuple[int, array[int], array[float]]]:
-    """Yield (run, the series of its numbers, the numbers). Raises ValueError for a number that is not finite."""
+def _numbers_of_runs(db: sqlite3.Connection, where: str) -> dict[int, tuple[array[int], array[float]]]:
+    """Return run → the series of its numbers, the numbers."""
     runs, ids, values = array("q"), array("q"), array("d")
     rows = db.execute(f"SELECT run_id, series, value FROM measurement{where} ORDER BY run_id, position")
     while some := rows.fetchmany(10_000):
@@ -242,13 +256,12 @@ def _numbers_of_runs(db: sqlite3.Connection, where: str) -> Iterator[tuple[int, 
         runs.extend(of_runs)
         ids.extend(of_series)
         values.extend(of_values)
-    if not all(map(math.isfinite, values)):
-        raise ValueError("a number is not finite")
-    begin = 0
+    found, begin = {}, 0
     for run, own in itertools.groupby(runs):
         end = begin + sum(1 for _ in own)
-        yield run, ids[begin:end], values[begin:end]
+        found[run] = ids[begin:end], values[begin:end]
         begin = end
+    return found
 
 
 def _counted(heads: Heads, values: array[float]) -> Table | None:
