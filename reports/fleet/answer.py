@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from reports.fleet.judge import LABELS, STATUSES, Fleet, records
+from reports.fleet.judge import LABELS, STATUSES, Fleet
+from reports.fleet.numbers import records
 from reports.results.convicted import checks_of
 from reports.text.exposition import Family, exposition
 from reports.text.hostlist import folded

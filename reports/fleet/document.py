@@ -7,28 +7,37 @@ from typing import Any, Final
 
 from reports.checks import checks
 from reports.document import Block, Column, Document, Fold, Quantity, Table, Text
-from reports.fleet.judge import Fleet, records
+from reports.fleet.judge import Fleet
+from reports.fleet.numbers import records
 from reports.results.convicted import but, checks_of, of_each
-from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import listed
-from reports.verdicts.fleet import BROKEN, BY_SPREAD, BY_THRESHOLD, CONFIRMED, HALF, LEAST_HOSTS, SUSPICIOUS_Z
+from reports.verdicts.fleet import (
+    BROKEN,
+    BY_SPREAD,
+    BY_THRESHOLD,
+    CONFIRMED,
+    FEW,
+    HALF,
+    LEAST_HOSTS,
+    SUSPICIOUS_Z,
+)
 
 _MAX_NAMED: Final = 12
 _MAX_WARNINGS: Final = 4
-_MAX_CELLS: Final = 12, 60
-"""Kinds of number, and hosts, of the map."""
+_ROWS, _WIDE = 8, 40
+"""Rows of a table on a terminal, and letters of the names of hosts there."""
 
 
 def document(fleet: Fleet, *, title: str, next_commands: Sequence[str] = (), everything: bool = False, page: bool = False) -> Document:  # fmt: skip
     """Return the answer of `fleet`. everything: all numbers of all odd hosts. page: with figures and details."""
-    most = 10**6 if everything else 8
+    most = 10**6 if everything or page else _ROWS
     caveats = _warnings(fleet)
     shown = caveats if page or everything else caveats[:_MAX_WARNINGS]
     blocks: list[Block] = [Text(verdict(fleet)), *(Text(text, "warning") for text in shown)]
     if len(shown) < len(caveats):
         blocks.append(Text(f"{fmt.plural(len(caveats) - len(shown), 'more warning')}: --all", "quiet"))
-    blocks += [_odd_hosts(fleet, most), *_widest(fleet, 3 if most == 8 else most), _remarks(fleet, most)]
+    blocks += [_odd_hosts(fleet, most), _remarks(fleet, most)]
     if everything:
         blocks.append(_odd_numbers(fleet, most))
     blocks += [Text(command, "next") for command in next_commands if command]
@@ -156,81 +165,48 @@ def _odd_numbers(fleet: Fleet, most: int) -> Table:
     )
 
 
-def _widest(fleet: Fleet, most: int) -> Iterable[Table]:
-    """Yield the numbers in which hosts differ most, for each kind with too few hosts."""
-    columns = (
-        Column(name="number"), Column(name="lowest"), Column(name="low_host", title="on"), Column(name="highest"),
-        Column(name="high_host", title="on"), Column(name="difference", unit="%"),
-    )  # fmt: skip
-    for group, hosts in fleet.hosts.groupby("group"):
-        numbers = fleet.numbers[fleet.numbers["group"] == group]
-        if fleet.is_judged(int(str(group))) or len(hosts) < 2:
-            continue
-        rows: list[tuple[Any, ...]] = []
-        for number, row in zip(numbers.index, records(numbers), strict=True):
-            values = fleet.points[fleet.points["number"] == number].set_index("host")["value"]
-            low, high, middle = values.min(), values.max(), values.median()
-            if middle > 0 and low < high:
-                low_high = (
-                    Quantity(low, row["unit"]),
-                    values.idxmin(),
-                    Quantity(high, row["unit"]),
-                    values.idxmax(),
-                )
-                rows.append((row["number"], *low_high, (high - low) / middle))
-        rows.sort(key=lambda row: -row[-1])
-        yield Table(columns=columns, rows=tuple(rows), title=f"Widest differences of {listed(hosts.index)}", id=f"widest-{group}", most=most)  # fmt: skip
-
-
 def _remarks(fleet: Fleet, most: int) -> Table:
     """Return what else is to be known of some hosts: missing results, other hardware or software, limits of the verdict."""
-    rows: list[tuple[str, str, str]] = [(listed(gap.of), gap.what, gap.reason) for gap in fleet.gaps]
+    rows: list[tuple[Sequence[str], str, str]] = [(gap.of, gap.what, gap.reason) for gap in fleet.gaps]
     empty = {host for gap in fleet.gaps if gap.what == "no number" for host in gap.of}
-    unjudged = [host for host in fleet.hosts.index if fleet.hosts["reason"][host] and host not in empty]
-    reasons = group_by(unjudged, lambda host: fleet.hosts["reason"][host])
-    rows += [(listed(hosts), "not judged", reason) for reason, hosts in reasons.items()]
+    reasons = fleet.hosts["reason"][(fleet.hosts["reason"] != "") & ~fleet.hosts.index.isin(empty)]
+    for reason, group in reasons.groupby(reasons):
+        hint = ": use --baseline, or compare --by host" if reason == FEW else ""
+        rows.append((list(group.index), "not judged", f"{reason}{hint}"))
     if fleet.by_chance:
         rows.append(
-            (
-                listed(fleet.by_chance),
-                "may be chance",
-                f"suspicious in as many numbers as {fmt.plural(len(fleet.hosts), 'equal host')} have by chance",
-            )
+            (fleet.by_chance, "may be chance", "suspicious in as many numbers as equal hosts by chance")
         )
-    rows += [(listed(d.hosts), "differs", d.text) for d in fleet.unlike]
-    for group, hosts in fleet.hosts.groupby("group"):
-        kind, numbers = fleet.members.kinds[int(str(group))], fleet.numbers[fleet.numbers["group"] == group]
-        if group:
-            rows.append((listed(hosts.index), "other hardware", kind.differences(fleet.members.kinds[0])))
+    rows += [(d.hosts, "differs", d.text) for d in fleet.unlike]
+    for number, hosts in fleet.hosts.groupby("group"):
+        names, kind = list(hosts.index), fleet.members.kinds[int(str(number))]
+        numbers = fleet.numbers[fleet.numbers["group"] == number]
+        if number:
+            rows.append((names, "other hardware", kind.differences(fleet.members.kinds[0])))
         if past := [n for n in numbers["baseline"] if n]:
-            rows.append(
-                (listed(hosts.index), "baseline", f"compared with {min(past)} to {max(past)} past sessions")
-            )
+            rows.append((names, "baseline", f"compared with {min(past)} to {max(past)} past sessions"))
         blind = numbers["unseen"][(numbers["unseen"] > fleet.threshold) & ~numbers["worse_half"].map(bool)]
         if len(blind):
             rows.append(
                 (
-                    listed(hosts.index),
+                    names,
                     "undetected",
                     f"up to {fmt.percent(blind.max())} worse in {fmt.plural(len(blind), 'number')}",
                 )
             )
         if zero := int((numbers["median"] <= 0).sum()):
-            rows.append(
-                (
-                    listed(hosts.index),
-                    "not compared",
-                    f"{fmt.plural(zero, 'number')} with a median of 0 or below",
-                )
-            )
-    rows += [(listed(hosts), "run in another way", what) for what, hosts in fleet.unmatched]
-    rows += [
-        (listed({*hosts} - empty), "no such number", what)
-        for what, hosts in fleet.lacking
-        if {*hosts} - empty
-    ]
+            rows.append((names, "not compared", f"{fmt.plural(zero, 'number')} with a median of 0 or below"))
+    rows += [(hosts, "run in another way", what) for what, hosts in fleet.unmatched]
+    rows += [(hosts, "no such number", what) for what, hosts in fleet.lacking if not {*hosts} <= empty]
     columns = Column(name="hosts"), Column(name="state"), Column(name="detail")
-    return Table(columns=columns, rows=tuple(rows), title="Also", id="also", most=most)
+    shown = tuple((_folded(hosts, most), state, detail) for hosts, state, detail in rows)
+    return Table(columns=columns, rows=shown, title="Also", id="also", most=most)
+
+
+def _folded(hosts: Sequence[str], most: int) -> str:
+    """Return the names of hosts; how many they are if a terminal has no room for the names."""
+    names = listed(hosts)
+    return names if len(names) <= _WIDE or most > _ROWS else fmt.plural(len(hosts), "host")
 
 
 def _about(fleet: Fleet) -> Fold:

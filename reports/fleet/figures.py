@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MAX_KINDS, MAX_HOSTS = 10, 50
 """Columns and rows of the map."""
 
+MAX_DOTS: Final = 2000
+"""Of more, hosts with one verdict within 0.1 % share a dot."""
+
 _ABOUT: Final = "A kind of number is what one sweep prints under one name. A host has its worst odd number there, else the median change of its numbers."
 
 MAP: Final = Chart(
@@ -28,12 +31,8 @@ STRIP: Final = Chart(
     x_title="worse than the median, %", y_title="kind of number", caption="A point is a host.",
 )  # fmt: skip
 
-_VERDICTS: Final = {
-    "slow": "slow or broken",
-    "broken": "slow or broken",
-    "suspicious": "suspicious",
-    "fast": "fast",
-}
+_VERDICTS: Final = {"slow": "slow or broken", "broken": "slow or broken", "suspicious": "suspicious", "fast": "fast"}  # fmt: skip
+_ORDER: Final = ["other", *dict.fromkeys(_VERDICTS.values())]
 
 
 def figures(fleet: Fleet) -> list[Figure]:
@@ -42,11 +41,8 @@ def figures(fleet: Fleet) -> list[Figure]:
     shown = rows[rows["host"].isin(fleet.hosts.index[:MAX_HOSTS])]
     whole = shown.assign(value=shown["value"].round().astype(int), where=shown["place"], flags="")
     dots = rows.assign(name=rows["status"].map(_VERDICTS).fillna("other"), where=rows["host"])
-    dots = dots.sort_values(
-        "name",
-        key=lambda words: words.map(["other", *dict.fromkeys(_VERDICTS.values())].index),
-        kind="stable",
-    )
+    dots = dots.drop_duplicates(["place", "kind", "name", "value"]) if len(dots) > MAX_DOTS else dots
+    dots = dots.sort_values("name", key=lambda names: names.map(_ORDER.index), kind="stable")
     made = [vega.figure(MAP, whole), vega.figure(STRIP, dots)]
     return [figure for figure in made if figure]
 

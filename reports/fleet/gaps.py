@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from orchestrator.cluster import traits
+from orchestrator.cluster.traits import Difference
 from reports.fleet.hosts import Members
 from reports.results.grouping import group_by
 from reports.results.model import LEFT_OUT, Results
@@ -134,4 +136,42 @@ def find_gaps(
     return tuple(
         Gap(what=what, of=tuple(sorted(name for *_, name in same)), reason=reason)
         for (what, reason), same in groups.items()
+    )
+
+
+def find_unlike(which: Members, hosts: pd.DataFrame) -> tuple[Difference, ...]:
+    """Return the hosts of each group that had another kernel, firmware or program than most in their last session."""
+    found: list[Difference] = []
+    for _, group in hosts.sort_index().groupby("group"):
+        last = {host: which.machines[host][-1].session for host in group.index}
+        found += traits.differences(
+            {host: traits.of_session(s.facts, s.programs) for host, s in last.items()}
+        )
+    return tuple(one for one in found if one.here)
+
+
+Lacking = tuple[tuple[str, tuple[str, ...]], ...]
+"""A cell or a number, and hosts."""
+
+
+def find_lacking(numbers: pd.DataFrame, points: pd.DataFrame, hosts: pd.DataFrame) -> tuple[Lacking, Lacking]:
+    """Return the cells that some hosts ran in another way than most, and the numbers that hosts lack; several of a sweep as one."""
+    with_number = {int(str(n)): frozenset(rows["host"]) for n, rows in points.groupby("number")}
+    unmatched, lacking = list[tuple[str, tuple[str, ...]]](), list[tuple[str, tuple[str, ...], str]]()
+    for (group, *_), cell in numbers.groupby(["group", "program", "sweep", "axes"], sort=False):
+        ways = {
+            str(text): frozenset[str]().union(*(with_number[number] for number in way.index))
+            for text, way in cell.groupby("cell", sort=False)
+        }
+        usual = max(ways, key=lambda text: len(ways[text]))
+        others = frozenset[str]().union(*(who for text, who in ways.items() if text != usual))
+        unmatched += [(text, tuple(sorted(who))) for text, who in ways.items() if text != usual]
+        every = frozenset(hosts.index[hosts["group"] == group])
+        for number, row in cell[cell["cell"] == usual].iterrows():
+            if without := every - with_number[int(str(number))] - others:
+                lacking.append((row["sweep"], tuple(sorted(without)), row["number"]))
+    rows = group_by(lacking, lambda row: row[:2])
+    return tuple(unmatched), tuple(
+        (f"{len(same)} numbers of {sweep}" if len(same) > 1 else same[0][2], without)
+        for (sweep, without), same in rows.items()
     )

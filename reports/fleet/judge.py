@@ -5,21 +5,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from orchestrator.cluster import traits
 from orchestrator.cluster.traits import Difference
 from parsers.errors import UserError
 from reports.checks.audit import joined
-from reports.fleet.gaps import Gap, Runs, find_gaps, runs_by_host
+from reports.fleet.gaps import Gap, Runs, find_gaps, find_lacking, find_unlike, runs_by_host
 from reports.fleet.hosts import Members, members
 from reports.fleet.limits import Rule, limits
+from reports.fleet.numbers import (
+    CELL,
+    NAME,
+    baseline_medians,
+    host_values,
+    number_rows,
+    records,
+    session_medians,
+)
 from reports.measurements import Measurements, measure
 from reports.results.grouping import group_by
-from reports.results.levels import natural
 from reports.results.model import Results
 from reports.text import format as fmt
 from reports.text.hostlist import listed
@@ -30,6 +36,7 @@ from reports.verdicts.fleet import (
     FLOOR,
     HALVES,
     LEAST_HOSTS,
+    SUSPICIOUS_Z,
     TOLERANCE,
     Everywhere,
     Metric,
@@ -55,11 +62,7 @@ FAIL_ON: Final = ("suspicious", "not-judged")
 NOT_RECORDED: Final = "its CPUs are not recorded"
 """Why a host is suspicious and not slow: with fewer CPUs the same cell is another measurement."""
 
-_CELL: Final = ["tool", "program", "sweep", "point_id", "pus", "memory_nodes", "thread_count"]
-"""What must be equal in runs that are compared."""
-
-_NAME: Final = ["metric", "statistic", "kind", "labels", "unit", "better", "derived"]
-
+_RULES: Final = [FLOOR, TOLERANCE]
 _TOO_MANY: Final = 0.25
 """If more hosts look slow, the cause is not the hosts."""
 
@@ -72,11 +75,11 @@ class Fleet:
     """What the hosts of some result files are.
 
     hosts, index: host, the worst first
-        group, status, sessions (that gave a number), compared (numbers), odd (numbers), stands_out (more than chance makes),
-        runs, missing (runs without a number), reason (why it is not judged), last (s since 1970 of its last number; NaN: none)
+        group, status, sessions (that gave a number), odd (numbers), stands_out (more than chance makes), by_chance (chance may have made it),
+        missing (runs without a number), reason (why it is not judged), last (s since 1970 of its last number; NaN: none)
     numbers, a row is one number of a group
         group, tool, program, sweep, cell, point_id, number (its full name), the columns of `Measurements.series`,
-        baseline (sessions), median, spread, unseen (relative), worse_half (hosts, the worse of two groups), expected (finds by chance)
+        baseline (sessions), hosts, median, spread, unseen (relative), worse_half (hosts, the worse of two groups), expected (finds by chance)
     points, a row is a number of a host
         number, host, status, value, sessions, change and worse (relative), z, reason, beyond_chance, flags
     odd: those of `points` that are not ok with columns of `numbers`, the worst host first, in it the worst number
@@ -88,19 +91,21 @@ class Fleet:
     odd: pd.DataFrame
     members: Members
     everywhere: tuple[Everywhere, ...]
-    by_chance: frozenset[str]  # suspicious hosts that chance alone may have made
     rerun: Mapping[str, tuple[str, ...]]  # host → sweeps to run again
     unlike: tuple[Difference, ...]  # hosts with another kernel, firmware or program than most
     unmatched: tuple[tuple[str, tuple[str, ...]], ...]  # cell run in another way, hosts
     lacking: tuple[tuple[str, tuple[str, ...]], ...]  # number, hosts without it
     gaps: tuple[Gap, ...]
-    runs: Mapping[str, Runs]  # host → its runs
     warnings: tuple[str, ...]
     threshold: float
 
     @property
     def accused(self) -> list[str]:
         return list(self.hosts.index[self.hosts["status"].isin(list(SLOW))])
+
+    @property
+    def by_chance(self) -> list[str]:
+        return list(self.hosts.index[self.hosts["by_chance"]])
 
     @property
     def incomplete(self) -> set[str]:
@@ -150,194 +155,73 @@ def judge(
     measurements = measure(results)
     past = measure(baseline) if baseline else None
     which = members(results, measurements.sessions, baseline, past.sessions if past else None)
-    values = _values(measurements, which.sessions)
+    values = host_values(measurements, which.sessions)
     runs = runs_by_host(results, measurements.runs, which)
     if values.empty and (results.texts or any(one.valid for one in runs.values())):
         files = list(dict.fromkeys(measurements.runs["file"]))
         raise UserError(", ".join(files[:3]), "no run gave a number that can be better or worse", "`pinsweep show` lists how the runs ended")  # fmt: skip
-    numbers, values = _numbers(measurements, values)
-    past_medians = _past_medians(past, which) if past else {}
-    rows = records(numbers)
-    sessions = values.groupby(["number", "host", "evidence"])["value"].median()
-    per_host: dict[int, dict[str, list[float]]] = {}
-    for (number, host, _), value in zip(sessions.index.tolist(), sessions, strict=True):
-        per_host.setdefault(number, {}).setdefault(host, []).append(value)
-    metrics = {
-        number: Metric(
-            key=number, better=row["better"], values=per_host[number], resolution=row["resolution"],
-            baseline=past_medians.get((row["group"], *(row[name] for name in (*_CELL, *_NAME))), ()),
+    numbers, values = number_rows(measurements, values)
+    past_values = baseline_medians(past, which) if past else {}
+    medians = session_medians(values)
+    metrics = [
+        Metric(
+            key=number, better=row["better"], values=medians[number], resolution=row["resolution"],
+            baseline=past_values.get((row["group"], *(row[key] for key in (*CELL, *NAME))), ()),
             floor=limit.floor, tolerance=limit.tolerance, unsure="" if row["pus"] or row["memory_nodes"] else NOT_RECORDED,
         )
-        for number, row in enumerate(rows)
+        for number, row in enumerate(records(numbers))
         for limit in [limits(rules, row)]
-    }  # fmt: skip
+    ]  # fmt: skip
     points, numbers, everywhere = _judged(numbers, metrics, threshold)
-    flags = (
-        values[values["flags"] != ""]
-        .groupby(["number", "host"])["flags"]
-        .agg(lambda ids: joined(dict.fromkeys(ids)))
-    )
+    flagged = values[values["flags"] != ""].groupby(["number", "host"])["flags"]
+    flags = flagged.agg(lambda ids: joined(dict.fromkeys(ids))).to_dict()
     points["flags"] = [flags.get(key, "") for key in zip(points["number"], points["host"], strict=True)]
     hosts = _hosts(which, points, everywhere, runs)
     hosts["reason"] = _reasons(hosts, points, runs, with_baseline=baseline is not None)
-    chance, stands_out = _chance(
-        points, numbers, {e.name for e in everywhere} | {*hosts.index[hosts["status"].isin(list(SLOW))]}
+    certain = {e.name for e in everywhere} | {*hosts.index[hosts["status"].isin(list(SLOW))]}
+    hosts["stands_out"], hosts["by_chance"] = _chance(
+        hosts, points, float(numbers["expected"].sum()), certain
     )
-    hosts["stands_out"] = hosts.index.isin(list(stands_out))
-    odd = _worst_first(points, numbers, hosts, chance)
-    first = {host: place for place, host in enumerate(dict.fromkeys(odd["host"]))}
-    order = sorted(
-        hosts.index,
-        key=lambda host: (
-            STATUSES.index(hosts["status"][host]),
-            host in chance,
-            first.get(host, -1),
-            -hosts["missing"][host],
-            host,
-        ),
-    )
-    lookalikes = len({*points["host"][_suspicious(points)]})
-    too_many = lookalikes - len(stands_out) >= LEAST_HOSTS and lookalikes - len(stands_out) > _TOO_MANY * len(
-        hosts
-    )
-    too_many |= len(stands_out) >= LEAST_HOSTS and len(stands_out) > _TOO_MANY * len(hosts)
-    unmatched, lacking = _lacking(numbers, points, hosts)
+    hosts, odd = _worst_first(hosts, points, numbers)
+    suspects = hosts.index.isin(points["host"][_suspicious(points)])
+    many = [
+        n
+        for n in (sum(suspects & ~hosts["stands_out"]), sum(hosts["stands_out"]))
+        if n >= LEAST_HOSTS and n > _TOO_MANY * len(hosts)
+    ]
+    unmatched, lacking = find_lacking(numbers, points, hosts)
     return Fleet(
-        hosts=hosts.loc[order],
-        numbers=numbers,
-        points=points,
-        odd=odd,
-        members=which,
+        hosts=hosts, numbers=numbers, points=points, odd=odd, members=which,
         everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
-        by_chance=frozenset(chance),
-        rerun=_rerun(odd, everywhere, numbers, hosts, stands_out if too_many else None),
-        unlike=_unlike(which, hosts),
-        unmatched=unmatched,
-        lacking=lacking,
+        rerun=_rerun(odd, everywhere, numbers, hosts, too_many=bool(many)),
+        unlike=find_unlike(which, hosts), unmatched=unmatched, lacking=lacking,
         gaps=find_gaps(runs, {m.host for machines in which.machines.values() for m in machines}, expected, unreadable, due),
-        runs=runs,
         warnings=(
             *which.warnings,
             *_baseline_warnings(past, which, hosts, numbers),
-            *(f"{rule.mark}: this rule fits no number" for rule in rules if not any(map(rule.fits, rows))),
+            *(f"{rule.mark}: this rule fits no number" for rule in rules if not any(map(rule.fits, records(numbers)))),
             *_program_warnings(numbers),
-            *([f"{lookalikes} of {len(hosts)} hosts look slow: use longer runs and more repeats on all hosts"] if too_many else []),
+            *([f"{sum(suspects)} of {len(hosts)} hosts look slow: use longer runs and more repeats on all hosts"] if many else []),
         ),
         threshold=threshold,
     )  # fmt: skip
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as dictionaries."""
-    return cast("list[dict[str, Any]]", frame.to_dict("records"))
-
-
-# --- the numbers -------------------------------------------------------------------------------------------
-
-
-def _values(measurements: Measurements, sessions: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per value of the hosts: run, series, value, step, flags, host, group, evidence, cell (an index of equal ones of _CELL)."""
-    runs = measurements.runs
-    runs = runs[~runs["captured"].astype(bool) & runs["session"].isin(sessions.index)]
-    cells = runs.groupby(_CELL, sort=False).ngroup()
-    values = measurements.values[measurements.values["run"].isin(runs.index)]
-    values = values.assign(cell=values["run"].map(cells), session=values["run"].map(runs["session"]))
-    return values.join(sessions[["host", "group", "evidence"]], on="session")
-
-
-def _numbers(measurements: Measurements, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the numbers, in the order of their cells, and the values with the `number` of each."""
-    values = values.assign(number=values.groupby(["group", "cell", "series"], sort=False).ngroup())
-    resolution = (values["step"] / values["value"].abs()).where(values["value"] != 0, 0.0).fillna(0.0)
-    first = values.drop_duplicates("number").set_index("number").sort_index()
-    columns = [*_CELL, "axes", "options", "place", "relation"]
-    runs = measurements.runs[[*columns, "cell"]].rename(columns={"cell": "cell_text"})
-    numbers = first[["group", "cell", "run", "series"]].join(runs, on="run")
-    numbers = numbers.join(measurements.series.drop(columns=["tool"]), on="series")
-    numbers["resolution"] = resolution.groupby(values["number"]).median()
-    axes = numbers["axes"].map(json.loads)
-    numbers["cell"] = [
-        f"{sweep}, {text}" if labels else sweep
-        for sweep, text, labels in zip(numbers["sweep"], numbers["cell_text"], axes, strict=True)
-    ]
-    for _, same in numbers.groupby(["group", "cell", "name"], sort=False):
-        if len(same) > 1:
-            numbers.loc[same.index, "cell"] = [
-                ", ".join([cell, *more]) for cell, more in zip(same["cell"], _differing(same), strict=True)
-            ]
-    numbers["number"] = [
-        f"{cell}: {name}" for cell, name in zip(numbers["cell"], numbers["name"], strict=True)
-    ]
-    order = sorted(
-        numbers.index,
-        key=lambda i: (
-            numbers.at[i, "tool"], numbers.at[i, "sweep"], [natural(v) for v in axes[i].values()],
-            numbers.at[i, "program"], numbers.at[i, "point_id"], numbers.at[i, "series"],
-        ),
-    )  # fmt: skip
-    place = {number: new for new, number in enumerate(order)}
-    numbers = numbers.loc[order].reset_index(drop=True)
-    return numbers, values.assign(number=values["number"].map(place))
-
-
-def _differing(numbers: pd.DataFrame) -> list[list[str]]:
-    """Return what distinguishes numbers with one name: [["threads=32"], ["threads=64"]]."""
-    names = {
-        "program": "program",
-        "pus": "PUs",
-        "memory_nodes": "memory nodes",
-        "unit": "unit",
-        "better": "better",
-    }
-    facts = []
-    for row in records(numbers):
-        options = json.loads(row["options"])
-        counted = (
-            "threads counted"
-            if str(options.get("threads", row["thread_count"])) != row["thread_count"]
-            else "threads"
-        )
-        facts.append(
-            {**options, **{label: row[key] for key, label in names.items()}, counted: row["thread_count"]}
-        )
-    keys = [
-        key
-        for key in dict.fromkeys(k for f in facts for k in f)
-        if len({str(f.get(key, "")) for f in facts}) > 1
-    ]
-    return [[f"{key}={f.get(key) or 'not recorded'}" for key in keys] for f in facts]
-
-
-def _past_medians(past: Measurements, which: Members) -> dict[tuple[Any, ...], list[float]]:
-    """Return (group, cell, name) → the median of each session of a baseline."""
-    values = _values(past, which.past)
-    values = values[values["group"] >= 0]
-    medians = values.groupby(["group", "cell", "series", "host", "evidence"])["value"].median()
-    first = values.drop_duplicates("cell").set_index("cell")["run"]
-    found: dict[tuple[Any, ...], list[float]] = {}
-    cells = past.runs.loc[first, _CELL].set_axis(first.index)
-    for (group, cell, series, *_), value in zip(medians.index.tolist(), medians, strict=True):
-        key = group, *cells.loc[cell], *past.series.loc[series, _NAME]
-        found.setdefault(key, []).append(value)
-    return found
 
 
 # --- verdicts ----------------------------------------------------------------------------------------------
 
 
 def _judged(
-    numbers: pd.DataFrame, metrics: Mapping[int, Metric], threshold: float
+    numbers: pd.DataFrame, metrics: Sequence[Metric], threshold: float
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Everywhere]]:
     """Return the points, the numbers with their medians, and the hosts that are a little slow in everything."""
     from parsers.frames import pd
 
-    rows, columns, everywhere = [], {}, []
-    for _, group in numbers.groupby("group", sort=True):
+    rows, medians, everywhere = [], {}, list[Everywhere]()
+    for _, group in numbers.groupby("group"):
         fleet = judge_fleet([metrics[number] for number in group.index], threshold=threshold)
-        statuses = dict(fleet.statuses)
         for number, strip in zip(group.index, fleet.strips, strict=True):
-            columns[number] = (
-                len(strip.metric.baseline), strip.middle, strip.spread, strip.unseen, strip.worse_half, strip.by_chance, len(strip.hosts),
+            medians[number] = (
+                len(strip.metric.baseline), len(strip.hosts), strip.middle, strip.spread, strip.unseen, strip.worse_half, strip.by_chance,
             )  # fmt: skip
             rows += [
                 (
@@ -346,17 +230,26 @@ def _judged(
                 )
                 for host in strip.hosts
             ]  # fmt: skip
-        everywhere += [
-            e
-            for e in fleet.everywhere
-            if statuses[e.name] not in (SLOW if e.confirmed else {*SLOW, "suspicious"})
-        ]
-    names = ["baseline", "median", "spread", "unseen", "worse_half", "expected", "hosts"]
-    frame = pd.DataFrame.from_dict(columns, orient="index", columns=names)
-    points = pd.DataFrame.from_records(
-        rows, columns=["number", "host", "status", "value", "sessions", "change", "worse", "z", "reason", "beyond_chance"]
-    )  # fmt: skip
-    return points.astype({"change": float, "worse": float, "z": float}), numbers.join(frame), everywhere
+        for e in fleet.everywhere:
+            if fleet.statuses[e.name] not in (SLOW if e.confirmed else {*SLOW, "suspicious"}):
+                everywhere.append(e)
+    names = ["baseline", "hosts", "median", "spread", "unseen", "worse_half", "expected"]
+    columns = [
+        "number",
+        "host",
+        "status",
+        "value",
+        "sessions",
+        "change",
+        "worse",
+        "z",
+        "reason",
+        "beyond_chance",
+    ]
+    points = pd.DataFrame.from_records(rows, columns=columns).astype(
+        {"change": float, "worse": float, "z": float}
+    )
+    return points, numbers.join(pd.DataFrame.from_dict(medians, orient="index", columns=names)), everywhere
 
 
 def _hosts(
@@ -368,30 +261,28 @@ def _hosts(
     statuses: dict[str, Status] = dict.fromkeys(which.machines, "unknown")
     for host, status in zip(points["host"], points["status"], strict=True):
         statuses[host] = worst(statuses[host], status)
-    in_halves = {*points["host"][points["reason"] == HALVES]}
-    for host in in_halves:
-        statuses[host] = "unknown" if statuses[host] in ("ok", "fast") else statuses[host]
-    for whole in everywhere:
-        statuses[whole.name] = worst(statuses[whole.name], "slow" if whole.confirmed else "suspicious")
-    for host in statuses:
-        if runs[host].last_failed and statuses[host] in ("ok", "fast"):
-            statuses[host] = "unknown"
-    groups = which.sessions.drop_duplicates("host").set_index("host")["group"]
-    counts = points.groupby("host")
-    hosts = pd.DataFrame({"group": groups, "status": pd.Series(statuses)}).sort_index()
-    hosts["sessions"] = [runs[host].sessions for host in hosts.index]
-    hosts["compared"] = (
-        counts["status"].agg(lambda words: int((words != "unknown").sum())).reindex(hosts.index, fill_value=0)
-    )
-    hosts["odd"] = (
-        counts["status"]
-        .agg(lambda words: int((~words.isin(["ok", "unknown"])).sum()))
-        .reindex(hosts.index, fill_value=0)
-    )
-    hosts["runs"] = [runs[host].valid + runs[host].missing for host in hosts.index]
-    hosts["missing"] = [runs[host].missing for host in hosts.index]
-    hosts["last"] = pd.Series([runs[host].last for host in hosts.index], hosts.index, dtype=float)
-    return hosts
+    unsure = {*points["host"][points["reason"] == HALVES]}
+    statuses |= {host: "unknown" for host in unsure if statuses[host] in ("ok", "fast")}
+    for e in everywhere:
+        statuses[e.name] = worst(statuses[e.name], "slow" if e.confirmed else "suspicious")
+    statuses |= {
+        host: "unknown" for host in statuses if runs[host].last_failed and statuses[host] in ("ok", "fast")
+    }
+    hosts = pd.DataFrame({"status": pd.Series(statuses)}).sort_index()
+    hosts["group"] = which.sessions.drop_duplicates("host").set_index("host")["group"]
+    hosts["odd"] = points["host"][_is_odd(points)].value_counts()
+    for name in ("sessions", "missing", "last"):
+        hosts[name] = [getattr(runs[host], name) for host in hosts.index]
+    return hosts.fillna({"odd": 0}).astype({"odd": int, "last": float})
+
+
+def _is_odd(points: pd.DataFrame) -> pd.Series[bool]:
+    return ~points["status"].isin(["ok", "unknown"])
+
+
+def _suspicious(points: pd.DataFrame) -> pd.Series[bool]:
+    """Mark the finds of the statistics, not of a site's rules."""
+    return (points["status"] == "suspicious") & ~points["reason"].isin(_RULES)
 
 
 def _reasons(
@@ -404,135 +295,76 @@ def _reasons(
         counted = group["reason"].value_counts()
         why = HALVES if HALVES in counted else str(counted.index[0])
         reasons[host] = "no such number in the baseline" if with_baseline and why == FEW else why
-    for host in unjudged:
-        if runs[host].last_failed:
-            reasons[host] = "its last session failed"
+    reasons |= {host: "its last session failed" for host in unjudged if runs[host].last_failed}
     return [reasons.get(host, "") for host in hosts.index]
 
 
-def _suspicious(points: pd.DataFrame) -> pd.Series[bool]:
-    """Mark the finds of the statistics, not of a site's rules."""
-    return (points["status"] == "suspicious") & ~points["reason"].isin([FLOOR, TOLERANCE])
-
-
 def _chance(
-    points: pd.DataFrame, numbers: pd.DataFrame, certain: Collection[str]
-) -> tuple[set[str], set[str]]:
-    """Return the suspicious hosts that chance alone may have made, and those that stand out.
+    hosts: pd.DataFrame, points: pd.DataFrame, expected: float, certain: Collection[str]
+) -> tuple[list[bool], list[bool]]:
+    """Return which suspicious hosts stand out, and which chance alone may have made.
 
-    A host stands out that is slow or slow everywhere, whose z is beyond that of equal hosts, or that is odd in a tenth of its numbers
-    and in more than chance makes.
+    A host stands out that is slow, or a little slow everywhere, whose z is beyond that of equal hosts, or that is odd in a tenth of
+    its numbers and in more than chance makes. expected: finds that chance makes if all hosts are equal.
     """
     from scipy.special import pdtrc
 
     finds = points[_suspicious(points)]
-    expected = float(numbers["expected"].sum())
-    few = points[points["sessions"] < CONFIRMED]
-    looked = max(1, few["host"].nunique())
-    total = points["host"].value_counts()
-    stands_out = set()
-    for host, group in finds.groupby("host"):
-        n = int((group["sessions"] < CONFIRMED).sum())
-        often = n >= _OFTEN * total[host] and n and float(pdtrc(n - 1, expected / looked)) < FALSE / looked
-        if host in certain or group["beyond_chance"].any() or often:
-            stands_out.add(str(host))
-    odd = points[~points["status"].isin(["ok", "unknown"])]
-    sure = odd["host"][~_suspicious(odd) | (odd["sessions"] >= CONFIRMED)]
-    others = {*finds["host"]} - stands_out - {*sure}
+    few = (finds["sessions"] < CONFIRMED).groupby(finds["host"]).sum()
+    looked = max(1, points["host"][points["sessions"] < CONFIRMED].nunique())
+    often = (few >= _OFTEN * points["host"].value_counts()[few.index]) & (few > 0)
+    often &= pdtrc(few - 1, expected / looked) < FALSE / looked
+    beyond = finds["beyond_chance"].groupby(finds["host"]).any()
+    stands_out = {*few.index[often | beyond]} | ({*few.index} & {*certain})
+    odd = points[_is_odd(points)]
+    sure = {*odd["host"][~_suspicious(odd) | (odd["sessions"] >= CONFIRMED)]}
+    others = {*few.index} - stands_out - sure
     n = int(finds["host"].isin(list(others)).sum())
-    return (others if n and float(pdtrc(n - 1, expected)) >= _RARE else set()), stands_out
+    by_chance = others if n and float(pdtrc(n - 1, expected)) >= _RARE else set()
+    return [host in stands_out for host in hosts.index], [host in by_chance for host in hosts.index]
 
 
 def _worst_first(
-    points: pd.DataFrame, numbers: pd.DataFrame, hosts: pd.DataFrame, by_chance: Collection[str]
-) -> pd.DataFrame:
-    """Return the points that are not ok with their numbers."""
-    odd = points[~points["status"].isin(["ok", "unknown"])]
-    odd = odd.rename(columns={"number": "index"}).join(numbers.drop(columns=["hosts"]), on="index")
-    rule = odd["reason"].isin([FLOOR, TOLERANCE])
-    odd = odd.assign(
-        rank=odd["status"].map(STATUSES.index), within=~rule & (odd["z"].abs().fillna(0) <= 2.5), size=-odd["worse"].abs().fillna(0),
-    ).sort_values(["rank", "within", "size", "number"])  # fmt: skip
-    first = odd.drop_duplicates("host").set_index("host")
-    count = odd["host"].value_counts()
-    order = sorted(
-        first.index,
-        key=lambda host: (
-            STATUSES.index(hosts["status"][host]), host in by_chance, not hosts["stands_out"][host], first["rank"][host], first["within"][host],
-            first["size"][host], -count[host], host,
-        ),
-    )  # fmt: skip
-    place = {host: i for i, host in enumerate(order)}
-    return (
-        odd.assign(place=odd["host"].map(place))
-        .sort_values("place", kind="stable")
-        .drop(columns=["rank", "within", "size", "place"])
+    hosts: pd.DataFrame, points: pd.DataFrame, numbers: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the hosts, and the points that are not ok with their numbers, both the worst first."""
+    odd = points[_is_odd(points)].rename(columns={"number": "index"})
+    odd = odd.join(numbers.drop(columns=["hosts"]), on="index")
+    within = ~odd["reason"].isin(_RULES) & (
+        odd["z"].abs().fillna(0) <= SUSPICIOUS_Z
+    )  # the spread of the hosts
+    rank = odd["status"].map(STATUSES.index)
+    odd = odd.assign(rank=rank, within=within, size=-odd["worse"].abs().fillna(0)).sort_values(
+        ["rank", "within", "size", "number"]
     )
+    keys = ["rank", "within", "size"]
+    order = hosts.join(odd.drop_duplicates("host").set_index("host")[keys]).assign(
+        status=hosts["status"].map(STATUSES.index), stands_out=~hosts["stands_out"], odd=-hosts["odd"], missing=-hosts["missing"], host=hosts.index,
+    )  # fmt: skip
+    order = order.sort_values(["status", "by_chance", "stands_out", *keys, "odd", "missing", "host"])
+    place = {host: i for i, host in enumerate(order.index)}
+    odd = odd.sort_values("host", key=lambda names: names.map(place), kind="stable").drop(columns=keys)
+    return hosts.loc[order.index], odd
 
 
 def _rerun(
-    odd: pd.DataFrame, everywhere: Iterable[Everywhere], numbers: pd.DataFrame, hosts: pd.DataFrame, only: Collection[str] | None
+    odd: pd.DataFrame, everywhere: Iterable[Everywhere], numbers: pd.DataFrame, hosts: pd.DataFrame, *, too_many: bool
 ) -> dict[str, tuple[str, ...]]:  # fmt: skip
-    """Return suspicious host → the sweeps to run again. only: the hosts that stand out, if too many look slow."""
-    rows = [*odd.loc[odd["status"] == "suspicious", ["host", "sweep"]].itertuples(index=False, name=None)]
-    sweeps = [*dict.fromkeys(numbers["sweep"])]
-    rows += [(whole.name, sweep) for whole in everywhere if not whole.confirmed for sweep in sweeps]
-    rules = {*odd["host"][odd["reason"].isin([FLOOR, TOLERANCE])]}
-    wanted = {*only} | {e.name for e in everywhere} | rules if only is not None else {*hosts.index}
-    wanted = (wanted or {*hosts.index}) - {*hosts.index[hosts["status"].isin(list(SLOW))]}
+    """Return suspicious host → the sweeps to run again. too_many: only hosts that stand out, or break a rule of the site, if there are any."""
+    suspicious = odd[odd["status"] == "suspicious"]
+    rows = [*zip(suspicious["host"], suspicious["sweep"], strict=True)]
+    rows += [
+        (e.name, sweep) for e in everywhere if not e.confirmed for sweep in dict.fromkeys(numbers["sweep"])
+    ]
+    chosen = (
+        {*hosts.index[hosts["stands_out"]]}
+        | {e.name for e in everywhere}
+        | {*odd["host"][odd["reason"].isin(_RULES)]}
+    )
+    wanted = chosen if too_many and chosen else {*hosts.index}
+    wanted -= {*hosts.index[hosts["status"].isin(list(SLOW))]}
     by_host = group_by((row for row in rows if row[0] in wanted), lambda row: row[0])
     return {host: tuple(dict.fromkeys(sweep for _, sweep in group)) for host, group in by_host.items()}
-
-
-# --- what is missing or different --------------------------------------------------------------------------
-
-
-def _lacking(
-    numbers: pd.DataFrame, points: pd.DataFrame, hosts: pd.DataFrame
-) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[tuple[str, tuple[str, ...]], ...]]:
-    """Return the cells that some hosts ran in another way than most, and the numbers that hosts lack.
-
-    A cell that lacks all its numbers is one row, and so is a sweep that lacks all its cells.
-    """
-    with_number = points.groupby("number")["host"].agg(frozenset)
-    unmatched: list[tuple[str, frozenset[str]]] = []
-    lacking: list[tuple[str, str, str, frozenset[str]]] = []  # sweep, cell, number, hosts
-    cells_of = numbers.groupby(["group", "sweep"])["axes"].nunique()
-    for (group, _, sweep, _), cell in numbers.groupby(["group", "program", "sweep", "axes"], sort=False):
-        every = frozenset(hosts.index[hosts["group"] == group])
-        ran = frozenset[str]().union(*with_number[cell.index])
-        ways = {
-            str(text): frozenset[str]().union(*with_number[way.index])
-            for text, way in cell.groupby("cell", sort=False)
-        }
-        usual = max(ways, key=lambda text: len(ways[text]))
-        unmatched += [(text, who) for text, who in ways.items() if text != usual]
-        if every - ran:
-            lacking.append((str(sweep), usual, "", every - ran))
-        lacking += [
-            (str(sweep), usual, name, ways[usual] - with_number[number])
-            for number, name in zip(cell.index, cell["number"].where(cell["cell"] == usual, ""), strict=True)
-            if name and ways[usual] - with_number[number]
-        ]
-    rows: list[tuple[str, tuple[str, ...]]] = []
-    for (sweep, who), group_rows in group_by(lacking, lambda row: (row[0], row[3])).items():
-        whole = [row for row in group_rows if not row[2]]
-        if len(whole) > 1 and len(whole) == max(cells_of[:, sweep]):
-            rows.append((f"{sweep} ({len(whole)} cells)", tuple(sorted(who))))
-        else:
-            rows += [(name or cell, tuple(sorted(who))) for _, cell, name, _ in group_rows]
-    return tuple((text, tuple(sorted(who))) for text, who in unmatched), tuple(rows)
-
-
-def _unlike(which: Members, hosts: pd.DataFrame) -> tuple[Difference, ...]:
-    """Return the hosts of each group that had another kernel, firmware or program than most in their last session."""
-    found: list[Difference] = []
-    for _, group in hosts.groupby("group"):
-        last = {host: which.machines[host][-1].session for host in group.index}
-        found += traits.differences(
-            {host: traits.of_session(s.facts, s.programs) for host, s in last.items()}
-        )
-    return tuple(one for one in found if one.here)
 
 
 def _baseline_warnings(
