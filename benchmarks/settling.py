@@ -27,7 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from orchestrator.experiment.repeats import BASE, CAP, WITHIN, interval, is_settled
-from reports.checks.repeats import doubted
+from reports.checks.repeats import by_chance
 
 Draw = Callable[[random.Random, float], float]
 
@@ -79,8 +79,8 @@ def named_in_sweeps(sweeps: int) -> None:
             ]
             calm = [(sd, values) for sd, values in cells if is_settled(values)]
             others = [values for _, values in cells if not is_settled(values)]
-            by_chance = doubted([values for _, values in calm], others)
-            for (sd, values), doubt in zip(calm, by_chance, strict=True):
+            texts = by_chance([values for _, values in calm], others)
+            for (sd, values), doubt in zip(calm, texts, strict=True):
                 settled[sd] += 1
                 off[sd] += abs(statistics.median(values) - 1) > WITHIN
                 named[sd] += bool(doubt)

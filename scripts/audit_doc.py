@@ -24,8 +24,8 @@ with their counts. Exit status 1 if one is an error.
 
 ```
 ⚠ Repeats differ widely (G11)
-  In 10 cells of 4 sweeps. For example, fio, rw=randread iodepth=32: 13.4 kIOPS and 46.9 kIOPS: the highest is 3.5 × the lowest.
-  Measure more repeats on a quiet machine. Quote the number with its range.
+  In 10 cells of 4 sweeps. For example, fio, rw=randread iodepth=32: 3 repeats, 13.4 to 46.9 kIOPS.
+  Run more repeats (`repeats: auto`) on a quiet machine (`pinsweep doctor`), and quote the number with its range.
 ```
 
 | level | means |

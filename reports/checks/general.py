@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.capture import cut
@@ -18,7 +18,6 @@ from parsers.measurement import Measurement, whole
 from reports.checks import ANY_TOOL, Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
     QUOTE_THE_TAIL,
-    braced,
     by_cell,
     command_text,
     in_bytes,
@@ -38,19 +37,13 @@ FAMILY = ANY_TOOL
 
 @check("G1", "warn", "info")
 def no_effect(results: Results) -> Iterator[Fault]:
-    """an option that shows no effect
+    """an option without effect
 
-    Two loaded-latency curves that differ in one option of MLC which its output does not repeat (-l, -b, -X,
-    -r …): in all rows that reach half of the peak, bandwidths agree within 10 %, while the same option
-    changes the same rows of another pair by more than 20 % (median). Curves of fewer than five rows are
-    left out. For any tool, two cells whose figures, ten or more, are the same to the last digit, and whose
-    texts show the same options (warn).
+    Two curves of MLC that differ in one option agree within 10 %, while the option changes another pair by more than 20 %. Two cells with
+    different options have ten or more figures that are the same to the last digit. An axis that no output repeats leaves all medians within
+    the noise of three repeats or more; that is info, and flags no number.
 
-    An axis that no output repeats, if all medians lie within the noise of at least three repeats, and the
-    noise is under 5 %: info. That can be a true result, so no number is flagged.
-
-    Do: check that the option reached the tool (a digit for a letter, a wrapper that drops it), and that it
-    applies to this traffic.
+    Do: check that the option reached the tool, and that it applies to this traffic.
     """
     yield from _whole_axes(results)
     yield from parts("no_effect", results)
@@ -61,64 +54,58 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
         cells = list(by_cell(results.good(tool)).values())
         yield from _copies(cells)
         for name in dict.fromkeys(axis for runs in cells for axis in runs[0].cell.swept):
-            swept = _swept(cells, name)
-            if swept and all(_alike(members) for members in swept):
-                first, values = swept[0][0][0], [runs[0].cell.options[name] for runs in swept[0]]
+            unprinted = [
+                runs for runs in cells if name in runs[0].cell.options and not _printed(runs[0], name)
+            ]
+            keys = [(siblings_key(runs[0], (name,)), runs) for runs in unprinted]
+            siblings = group_by(keys, lambda pair: pair[0]).values()
+            swept = [[runs for _, runs in same] for same in siblings if len(same) > 1]
+            if swept and all(_agree(members) for members in swept):
+                values = [str(runs[0].cell.options[name]) for runs in swept[0]]
                 yield Fault(
-                    level="info", run=first, cell=fmt.plural(sum(map(len, swept)), "cell"),
+                    level="info", run=swept[0][0][0], cell=fmt.plural(sum(map(len, swept)), "cell"),
                     runs=tuple(runs[0] for members in swept for runs in members),
-                    text=f"{name}={fmt.words([str(v) for v in values])}: no figure differs by more than its noise",
+                    text=f"{name}={fmt.words(values)}: no figure differs by more than its noise",
                 )  # fmt: skip
-
-
-def _swept(cells: Sequence[list[Run]], name: str) -> list[list[list[Run]]]:
-    """Return the cells that differ in one option alone, which nothing that was printed repeats."""
-    unprinted = [runs for runs in cells if name in runs[0].cell.options and not _printed(runs[0], name)]
-    siblings = group_by(unprinted, lambda runs: siblings_key(runs[0], (name,)))
-    return [members for members in siblings.values() if len(members) > 1]
-
-
-_COUNTS = ("run", "document", "table")
-"""What is no part of a figure's name: how many texts, tables and runs stood before it."""
 
 
 def _copies(cells: Sequence[list[Run]]) -> Iterator[Fault]:
     """Yield cells with other options than another's and all its figures: a file under two names, an axis that was lost."""
     seen: dict[tuple[object, ...], Run] = {}
-    if len(cells) < 2:
-        return
-    for runs in cells:
-        run = runs[0]
+    for run in (runs[0] for runs in cells if len(cells) > 1):
         figures = tuple(row.value for row in run.measured())
-        options = {k: v for k, v in run.cell.options.items() if k != "source"}
         if len(set(figures)) < 10:
             continue
         before = seen.setdefault((run.file, run.tool, figures), run)
-        others = {k: v for k, v in before.cell.options.items() if k != "source"}
+        options, others = (
+            {k: v for k, v in one.cell.options.items() if k != "source"} for one in (run, before)
+        )
         differs = sorted(k for k in {*options, *others} if options.get(k) != others.get(k))
-        if before is not run and differs and _told(before) == _told(run):
-            yield Fault(
-                level="warn", run=run,
-                text=f"all {len(figures)} figures are those of {before.cell.describe()}, to the last digit: {fmt.words(differs)} had no effect, or a text was copied",
-            )  # fmt: skip
+        if differs and _facts(before) == _facts(run):
+            text = f"all {len(figures)} figures are those of {before.cell.describe()}, but {fmt.words(differs)} differs"
+            yield Fault(level="warn", run=run, text=text)
 
 
-def _told(run: Run) -> dict[str, object]:
+def _facts(run: Run) -> dict[str, object]:
     return cut.told(run.tool, run.parsed) if run.parsed else {}
 
 
 def _printed(run: Run, name: str) -> bool:
-    """Does what the tool printed tell the option's value? Then it arrived."""
+    """Does the tool's output repeat the option's value? Then it arrived."""
     if run.captured:
-        return True  # what tells captured cells apart is what was printed, or what the user says of them
-    asked = run.cell.options[name]
-    if any(row.get(name) == asked for row in itertools.islice(run.measured(), 1000)):
+        return True  # the options of captured output are read from it
+    value = run.cell.options[name]
+    if any(row.get(name) == value for row in itertools.islice(run.measured(), 1000)):
         return True
-    return any(same_value(value, asked) for value in _told(run).values())
+    return any(same_value(one, value) for one in _facts(run).values())
 
 
-def _alike(cells: Sequence[list[Run]]) -> bool:
-    """Do all figures of the cells agree within the noise of their repeats? Without repeats, or noisy: not known, so no."""
+_COUNTS = ("run", "document", "table")
+"""Labels that are no part of a figure's name."""
+
+
+def _agree(cells: Sequence[list[Run]]) -> bool:
+    """Do all figures of the cells agree within the noise of three or more repeats, below 5 %?"""
     tables = []
     for runs in cells:
         figures = group_by((row for run in runs for row in run.measured()), _figure)
@@ -131,9 +118,9 @@ def _alike(cells: Sequence[list[Run]]) -> bool:
         return False  # no error in any cell: an option that does something shows nothing there
     for figure in tables[0]:
         values = [table[figure] for table in tables]
-        middles = [statistics.median(v) for v in values]
+        medians = [statistics.median(v) for v in values]
         noise = max(max(v) - min(v) for v in values)
-        if noise > 0.05 * max(map(abs, middles)) or max(middles) - min(middles) > noise:
+        if noise > 0.05 * max(map(abs, medians)) or max(medians) - min(medians) > noise:
             return False
     return True
 
@@ -144,18 +131,13 @@ def _figure(row: Measurement) -> tuple[object, ...]:
 
 @check("G2", "error", "warn")
 def command_and_result(results: Results) -> Iterator[Fault]:
-    """the command line does not say what ran
+    """a command line that differs from what ran
 
-    Of captured output: an option whose value differs between the command line and the results (numjobs and
-    bs are judged by F2 and F3); options that the tool does not have; a digit where a letter belongs
-    (`-1256` for `-l256`); a dash of a word processor; a lone `--`; a blank inside `--name =x`; several
-    values in one (`--iodepth=1/4/8` are three commands); of a table that names a size, a command without
-    one. What counts is the tool's own command: from its name on, up to where a shell ends it (`&&`, `;`,
-    `|`, `>` …). Before it, a loop over other words than were meant: `for i in seq 1 10` runs for the three
-    words seq, 1 and 10, `for i in 1..8` once. Of pinsweep's own runs: an option that fio prints with another
-    value than asked.
+    In captured output an option has another value in the command than in the results, or the tool does not have it. A digit stands where a
+    letter belongs, a dash is a word processor's, `--` stands alone, a blank splits `--name =x`, or `--iodepth=1/4/8` names several commands.
+    A shell loop runs over the words `seq 1 10` or `1..8`. In pinsweep's own runs fio prints another value than was requested.
 
-    Do: copy commands from the shell's history into the report, not from memory; run what the report says.
+    Do: copy the command from the shell's history, and report what ran.
     """
     firsts = [runs[0] for tool in results.tools for runs in by_cell(results.good(tool)).values()]
     for run in firsts:
@@ -244,101 +226,69 @@ def _typing(tool: str, command: str) -> Iterator[tuple[Level, str]]:
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """a speed-up beyond the number of workers
 
-    STREAM at n threads above 1.15 · n times one thread of the same cell. Where the fewest threads beyond
-    one are so fast, the cell of one thread is named: it was disturbed, ran elsewhere, or ran first on cold
-    memory. Where these agree with one thread, the cell of n threads is: each thread's part fits in its
-    caches, or more memory served them than was meant.
+    STREAM with n threads is above 1.15 · n times one thread of the same cell. If the smallest n is so fast, the cell of one thread is flagged.
+    Otherwise the cell of n threads is: its arrays fit in caches, or more memory served it than was meant.
 
-    Do: repeat the run that is named on a quiet machine; enlarge the arrays, where each thread's part fits in its caches; interleave
-    the runs, where they were not (`order: listed`).
+    Do: repeat the flagged cell on a quiet machine, with larger arrays.
     """
     yield from parts("too_good_a_speedup", results)
 
 
 @check("G6", "warn", "info", flags=("timer_limited", "clock_backwards"))
 def clock(results: Results) -> Iterator[Fault]:
-    """a time that its clock, or a few slow operations, make
+    """a timer too coarse
 
-    Of any tool: a time that is printed in steps of 10 % of it or more (info where repeats differ by more than a step and so show how
-    wide it is; of PingPong P3 speaks, from 2 % on).
-    poke: the timer's own cost above half of the median; of a table, what an access to 0 bytes takes, at 10 %
-    of the mean or more. A standard deviation above the mean latency, of any tool that prints both (info): a
-    few slow operations make the mean.
+    A time is printed in steps of 10 % of it or more; with repeats that differ by more than a step that is info. In poke the timer's own cost
+    is above half of the median. Info: a standard deviation above the mean, because a few slow operations make the mean.
 
-    Do: time many operations at once where the clock is coarse; quote the median and the tail where the
-    deviation is large.
+    Do: time many operations at once, or quote the median and the tail.
     """
     yield from parts("clock", results)
     for tool in results.tools:
         for runs in by_cell(results.good(tool)).values():
             yield from _coarse(runs)
         for run in () if has_part(tool, "clock") else results.good(tool):
-            for whose, mean, deviation in wide(run):
-                yield Fault(level="info", run=run, own=True, text=f"{braced(whose)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")), todo=QUOTE_THE_TAIL)  # fmt: skip
+            for name, mean, deviation in wide(run):
+                text = f"{name}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}"
+                yield Fault(level="info", run=run, own=True, text=text, todo=QUOTE_THE_TAIL)
 
 
 _COARSE = 0.1
-"""The last printed digit as a share of a time, from which on the clock is named."""
-
-_FEW = 10_000
-"""Numbers of a cell that are held at once, and named."""
+"""The last printed digit as a share of a time, from which on the timer is too coarse."""
 
 
 def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
-    """Yield the times of a cell that are printed in steps of a tenth of them or more."""
+    """Yield the times of a cell whose median is printed in steps of a tenth of it or more."""
     finer = set(part(runs[0].tool, "kinds_judged_finer")())
-
-    def read() -> Iterator[Number]:
-        every = (n for run in runs for n in each_number(run))
-        return (n for n in every if n.name.unit == "ns" and n.name.kind not in finer and not n.name.derived)
-
-    # A run may have a million numbers, which are read again and again then; most have a dozen.
-    first = tuple(itertools.islice(read(), _FEW + 1))
-
-    def judged() -> Iterable[Number]:
-        return first if len(first) <= _FEW else read()
-
-    # A median is not below the least of its values: of a million numbers these names are kept alone.
-    most = max((n.step for n in judged() if n.step), default=0.0) / _COARSE
-    low = (n.name for n in judged() if n.value <= most * (1 + 1e-9)) if most else ()
-    names = set(itertools.islice(low, _FEW))
-    if not names:
-        return
-    some = len(names) == _FEW
-    told = group_by((n for n in judged() if n.name in names), lambda n: n.name)
-    cell = (  # the medians, as on the page
-        replace(same[0], value=statistics.median(n.value for n in same))
-        for same in told.values()
-        if len(same) >= len(runs)
-    )
-    coarse = [number for number in cell if number.resolution >= _COARSE]
-
-    def hidden(number: Number) -> bool:
-        """Does nothing show how wide it is: one run, or repeats that differ by the last digit at most?"""
-        values = [n.value for n in told[number.name]]
-        return len(runs) == 1 or max(values) - min(values) <= (number.step or 0.0) * (1 + 1e-9)
-
-    of = group_by(coarse, lambda number: (number.name.family.tells_of, hidden(number)))
-    for (_, is_hidden), own in of.items():
-        metric, *also = dict.fromkeys(number.name.tells_of for number in own)
-        worst = max(own, key=lambda number: number.resolution)
-        others = "thousands of other rows" if some else fmt.plural(len(own) - 1, "other row")
-        more = f", and {others}" if len(own) > 1 else ""
+    times = (n for run in runs for n in each_number(run) if n.name.unit == "ns" and n.step)
+    values = group_by((n for n in times if n.name.kind not in finer and not n.name.derived), lambda n: n.name)
+    coarse: dict[tuple[str, bool], list[tuple[float, Number]]] = {}
+    for same in values.values():
+        median, step = statistics.median(n.value for n in same), same[0].step or 0.0
+        if len(same) >= len(runs) and median and step / abs(median) >= _COARSE:
+            span = max(n.value for n in same) - min(n.value for n in same)
+            hidden = len(runs) == 1 or span <= step * (1 + 1e-9)
+            found = coarse.setdefault((same[0].name.family.tells_of, hidden), [])
+            found.append((step / abs(median), replace(same[0], value=median)))
+    for (_, hidden), found in coarse.items():
+        metric, *also = dict.fromkeys(number.name.tells_of for _, number in found)
+        _, worst = max(found, key=lambda one: one[0])
+        value, step_text = (fmt.quantity(v, "ns", step=0.0) for v in (worst.value, worst.step))
+        more = f", and {fmt.plural(len(found) - 1, 'other row')}" if len(found) > 1 else ""
+        text = f"{worst.name.words}: {value} in steps of {step_text}{more}"
         yield Fault(
-            level="warn" if is_hidden else "info", run=runs[0], metric=metric, also=tuple(also),
-            text=f"{worst.name.words}: {fmt.quantity(worst.value, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}{more}",
-        )  # fmt: skip
+            level="warn" if hidden else "info", run=runs[0], metric=metric, also=tuple(also), text=text
+        )
 
 
 @check("G7", "error")
 def units(results: Results) -> Iterator[Fault]:
-    """units that do not go together
+    """units that contradict each other
 
-    STREAM: rate · least time ÷ (elements · 8 B · arrays moved) is 1; 1.05 or 0.95 is MB against MiB, 2 or
-    0.5 is float against double. MLC: an idle latency under 1 ns is no memory's. Off by more than 3 %, and
-    by more than half of the last digit of the times: error.
+    In STREAM rate · least time ÷ bytes moved is not 1: 1.05 or 0.95 is MB against MiB, 2 or 0.5 is float against double. In MLC an idle latency
+    is under 1 ns. The difference is above 3 % and above half of the last digit of the times.
 
-    Do: find out which of the figures has the unit that it says.
+    Do: find out which of the figures has the unit that it shows.
     """
     yield from parts("units", results)
 
@@ -347,11 +297,10 @@ def units(results: Results) -> Iterator[Fault]:
 def denied(results: Results) -> Iterator[Fault]:
     """results that their own program calls wrong
 
-    STREAM and OSU compare what they computed or received with what it should be, IMB where it was built to, fio
-    what it reads back where `verify` asks for it. Where that fails, the program says so, and all but fio end well all the same. Its figures mean nothing: they are in no
-    median with others, are drawn hollow, and are neither compared nor sent to OpenMetrics.
+    STREAM, OSU, IMB and fio (`verify`) compare what they computed, received or read with what it should be. If that fails, the figures mean
+    nothing. They are in no median, and are neither compared nor sent to OpenMetrics.
 
-    Do: look for the cause (a compiler's option, a library, memory; of what was read back the device); measure again.
+    Do: look for the cause (a compiler's option, a library, memory, the device), and measure again.
     """
     for run in results.runs:
         for flag in run.parsed.flags if run.parsed else ():
@@ -369,14 +318,13 @@ _LACKING = (
 
 @check("G16", "warn", "info", flags=(*_FAILED_FLAGS, *_LACKING))
 def incomplete(results: Results) -> Iterator[Fault]:
-    """an output that is not whole, or of a job that failed
+    """an incomplete output, or a failed job
 
-    fio says that a job failed, or MPI that it aborted a run (warn). A text of MLC or IMB ends or breaks off in a table, or has lines that look like rows and could not
-    be read (warn): they sweep loads and sizes inside a run, and a peak or an unloaded latency of the rows that are left is a bound. Figures that
-    other texts lack, inf or nan, a kernel or a node’s row that is missing, sizes that IMB refused, fio stopped by a signal, I/Os that failed (info): what is
-    there is as it was printed. A NUMA node without CPUs has no row in a matrix; where the topology says so, nothing is said. Most runs of pinsweep's own with such an output have failed.
+    fio reports that a job failed, or MPI that it aborted a run. The output of MLC or IMB ends in a table, or has rows that cannot be read: a
+    peak of the rows that are left is a bound. Info: figures that other outputs have, inf or nan, a missing kernel or row, refused sizes,
+    failed I/Os. A NUMA node without CPUs has no row, and is not flagged if the topology shows it.
 
-    Do: take the whole output in, or measure again; quote the peak of a part as "at least".
+    Do: import the whole output, or measure again; quote the peak of a part as "at least".
     """
     for tool in results.tools:
         bound = "".join(part(tool, "of_a_part")())
@@ -413,13 +361,12 @@ def _have_no_cpus(run: Run) -> bool:
 
 @check("G12", "warn")
 def put_off(results: Results) -> Iterator[Fault]:
-    """a run that did not have its CPUs
+    """a run without its CPUs
 
-    A program that computes all the time (STREAM, memlat, MPI ranks, poke in memory) had less than 80 % of the
-    CPU time of its threads, and was put off its CPUs more than 20 times a second each: others ran there. Runs
-    of less than 1 s are left out, and those of which D1 says who disturbed them.
+    A program that computes all the time (STREAM, memlat, MPI ranks, poke in memory) had less than 80 % of the CPU time of its threads. It was
+    put off its CPUs more than 20 times per second and thread. Runs under 1 s and runs that D1 flags are left out.
 
-    Do: measure again on a quiet machine; give each thread a CPU of its own.
+    Do: measure again on a quiet machine; give each thread a CPU.
     """
     for tool in results.tools:
         for run in results.good(tool):
@@ -439,9 +386,9 @@ def put_off(results: Results) -> Iterator[Fault]:
 
 @check("G8", "warn", needs=("topology",))
 def another_machine(results: Results) -> Iterator[Fault]:
-    """the output tells of another machine than the session
+    """an output of another machine
 
-    Of captured output more threads than the recorded topology has PUs; or NUMA nodes in a matrix that it does not have.
+    Captured output has more threads than the recorded topology has PUs, or a matrix has NUMA nodes that the topology does not have.
 
     Do: take the topology from the machine that ran, or leave it out.
     """
@@ -467,12 +414,12 @@ def another_machine(results: Results) -> Iterator[Fault]:
 
 @check("G18", "warn")
 def unpinned(results: Results) -> Iterator[Fault]:
-    """nothing was pinned, as `--unpinned` asks
+    """an unpinned run
 
-    The kernel chose CPUs and memory, and may have moved both while the run lasted: on a machine of several NUMA nodes a number is
-    some mixture of near and far, and one of another day is of another mixture.
+    `--unpinned` leaves CPUs and memory to the kernel, which may move both during the run. On several NUMA nodes a number mixes local and
+    remote memory.
 
-    Do: install numactl (40 kB, in your home without root), and measure again without `--unpinned`; compare with no pinned number.
+    Do: install numactl and measure again without `--unpinned`; compare with no pinned number.
     """
     for tool in results.tools:
         for runs in by_cell(results.good(tool)).values():
@@ -482,13 +429,12 @@ def unpinned(results: Results) -> Iterator[Fault]:
 
 @check("G9", "warn")
 def another_place(results: Results) -> Iterator[Fault]:
-    """repeats of one cell that were measured in different ways
+    """repeats measured in different ways
 
-    Repeats of a cell that ran on other PUs or memory nodes than others of them, or while the machine was another one: its
-    processor, memory, firmware, kernel, clocks or paging had changed between two sessions. Their median is of nothing that can
-    be measured again. pinsweep refuses to continue a file so; files of before may hold such cells.
+    Repeats of one cell ran on different PUs or memory nodes, or on a machine whose processor, memory, firmware, kernel, clocks or paging had
+    changed. pinsweep refuses to continue such a file; older files may hold such cells.
 
-    Do: measure again into another file, or apart from what is there (`run --as-new`).
+    Do: measure again into another file, or with `run --as-new`.
     """
     for runs in (runs for tool in results.tools for runs in by_cell(results.good(tool)).values()):
         placed = group_by(runs, lambda run: run.placed)
@@ -508,13 +454,12 @@ def another_place(results: Results) -> Iterator[Fault]:
 
 @check("G19", "info")
 def another_build(results: Results) -> Iterator[Fault]:
-    """sweeps of one file that another build of their program measured
+    """sweeps of different builds
 
-    The program of one sweep had another checksum (SHA-256) than it had for another sweep of the same file and the same path: it was
-    compiled or installed anew between the two. What differs between these sweeps may be the build. Within one sweep
-    pinsweep refuses it, or keeps the cells apart (`run --as-new`).
+    The program of one sweep had another SHA-256 than it had for another sweep of the same file at the same path. A difference between these
+    sweeps may come from the build.
 
-    Do: compare the two as builds only; else measure both with one, or keep each build in a file of its own.
+    Do: compare the two as builds only, or measure both with one build.
     """
     good = (run for tool in results.tools for run in results.good(tool) if not run.captured)
     for runs in group_by(good, lambda run: run.file).values():

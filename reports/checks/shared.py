@@ -15,13 +15,12 @@ FAMILY = ANY_TOOL
 
 @check("G17", "warn", "info")
 def shared_storage(results: Results) -> Iterator[Fault]:
-    """files on a file system that other hosts use as well
+    """files on a shared file system
 
-    The files that a sweep worked on lay on a network or cluster file system (nfs, lustre, gpfs, beegfs, ceph, 9p, most of FUSE):
-    its figures are those of network and server, with all who used them at that time. A warning where results of several hosts
-    lie on the same one: what one of them did, the others waited for.
+    The files of a sweep were on a network or cluster file system (nfs, lustre, gpfs, beegfs, ceph, 9p, most of FUSE). Its figures are those of
+    network and server, with all who used them. It is a warning if several hosts measured on the same file system.
 
-    Do: name a folder on a disk of the host with --scratch; to measure the server, let one host run at a time, and say so.
+    Do: name a folder on a disk of the host with --scratch, or measure the server from one host at a time.
     """
     good = (run for tool in results.tools for run in results.good(tool))
     for (kind, source), runs in group_by(filter(_on_files, good), _storage).items():

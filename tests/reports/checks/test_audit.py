@@ -502,7 +502,7 @@ def test_a_text_under_two_names(make: Any, tmp_path: Path) -> None:
 
     assert cell == "node=n2 benchmark=PingPong" or "n2" in cell
     assert said.startswith("all 16 figures are those of")
-    assert said.endswith("node had no effect, or a text was copied")
+    assert said.endswith("but node differs")
 
 
 def test_ranks_on_one_core(make: Any, tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from reports import numbers
-from reports.checks import general
-from reports.checks.audit import audit
 from reports.numbers.model import Number
 from reports.results.load import load
 
@@ -37,14 +35,3 @@ def test_the_number_that_leads_is_read_and_no_more(path: Path, monkeypatch: pyte
     monkeypatch.setattr(numbers, "each_number", first)
 
     assert numbers.leader([run]).better == "lower"
-
-
-def test_of_very_many_coarse_numbers_the_first_are_held(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def said() -> list[str]:
-        return [line for f in audit(load([path])) for _, line in f.cells if "in steps of" in line]
-
-    (whole,) = said()
-    assert "and 49 other rows" in whole
-    monkeypatch.setattr(general, "_FEW", 10)
-    (some,) = said()
-    assert some == whole.replace("49", "thousands of")
