@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARK = "⚠"
+GAP = "Your analysis here"
+"""What a gap begins with: search for it to find what is still to be written."""
 
-Tone = Literal["", "warning", "next", "quiet"]
-"""warning: a caveat; next: a command to give now; quiet: said in small."""
+Tone = Literal["", "warning", "next", "quiet", "code", "gap"]
+"""warning: a caveat; next: a command to give now; quiet: said in small; code: command lines, each on its line; gap: what the reader is to write."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,473 +1,299 @@
-"""From the page to the lab report: sections, numbered figures and tables, command lines. Pure.
+"""From the page to the lab report: its parts as blocks, in the order in which they are read. Pure.
 
-What the page says is taken from it: findings, tables, checks, methods, provenance. What a lab report needs beside it is
-made from the results: which sweeps ran, the exact command lines, and the numbers of figures and tables.
+The page's findings, figures, checks, methods and provenance are taken from it. What ran and the command lines are made from the results.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
-from reports import document as declared
-from reports.checks.doubts import doubting_all, of_figure, of_results
-from reports.draw import figure as model
-from reports.lab import columns
-from reports.lab.figures import layout, size_of
-from reports.lab.model import (
-    TEXT_WIDTH_MM,
-    Command,
-    Document,
-    Figure,
-    Finding,
-    Section,
-    Sweep,
-    Table,
-    Trace,
-)
-from reports.page.model import Block, Check, Page
-from reports.page.model import Section as PageSection
-from reports.render.grid import grid
+from reports.document import Block, Column, Figure, Heading, Table, Text, Tone
+from reports.draw import figure as page_figure
+from reports.page.model import Block as PageBlock
+from reports.page.model import Page
 from reports.report import axis_effects
 from reports.report.all_runs import placement_text, run_row
-from reports.results.convicted import without
 from reports.results.described import abouts
 from reports.results.grouping import group_by
+from reports.results.hardware import layout
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
 from reports.text import format as fmt
 
-_MM_PER_PX = TEXT_WIDTH_MM / 752
-"""Two narrow panels beside one another fill the width. All figures have this scale: their texts are of one size."""
-
-_HIGHEST_MM = 185.0
-_MOST_ROWS = 400
-_MOST_COMMANDS = 150
-_MOST_EXAMPLES = 5
-_LONGEST_EXAMPLE = 150
-
-
-def build(results: Results, built: Page) -> Document:
-    """Return the lab report of some results and their page."""
-    sections = [section for section in built.sections if section.blocks]
-    if told := axis_effects.figure(results):
-        first = [sections.pop(0)] if sections and sections[0].anchor == "summary" else []
-        guilty = of_results(results)
-        told = of_figure(told, without(guilty, doubting_all(results, guilty)))
-        blocks = (*(b for s in first for b in s.blocks), Block(tool="summary", figures=(told,)))
-        sections.insert(0, PageSection(title="Summary", anchor="summary", blocks=blocks))
-    make = _Maker(results, built.version, {told.id} if told else ())
-    drafts = [
-        [
-            *(make.declared(figure, block) for block in section.blocks for figure in block.drawn),
-            *(make.draft(figure, block) for block in section.blocks for figure in block.figures),
-        ]
-        for section in sections
-    ]
-    head = [_machine(results, built), _sweeps_table(results), *_key_table(built)]
-    parts = [draft for section in drafts for draft in section]
-    _number(head, parts)
-    for draft in parts:
-        draft.name_numbers()
-    ends = [table for draft in parts for table in draft.end]
-    starts = sorted(m.session.started_utc[:10] for m in results.measured if m.session.started_utc)
-    return Document(
-        title=built.title,
-        sentence=built.sentence,
-        date=starts[0] if starts else "",
-        about=abouts(results),
-        machine=head[0],
-        not_recorded=", ".join(built.not_recorded),
-        sweeps=head[1],
-        key_numbers=head[2] if len(head) > 2 else None,
-        checks=tuple(_shortened(check) for check in built.checks),
-        sections=tuple(_section(s, d) for s, d in zip(sections, drafts, strict=True)),
-        methods=built.methods,
-        numbers=tuple(t for t in ends if t.number),
-        filed=tuple(t for t in ends if not t.number),
-        commands=tuple(_commands(results)),
-        trace=_trace(results, results.runs, built.version, digits=12),
-        version=built.version,
-    )
+GAPS: Final = {
+    "aim": "What question do these measurements answer? What did you expect, and from which data of the machine?",
+    "checks": "Which of these touch your conclusions? What would you measure again, and how?",
+    "section": "What do the figures and tables of this section show, and why does the machine behave so?",
+    "discussion": "Do the results agree with each other, and with what you expected? What could they be mistaken about?",
+    "conclusion": "The answer to the question of the aim, in two or three sentences, with its numbers.",
+}
+_MAX_COMMANDS: Final = 150
 
 
-# --- figures and tables, numbered --------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a picture is drawn from, if it is of the page's former kind, and where its numbers come from: names and values."""
+
+    trace: tuple[tuple[str, str], ...]
+    former: page_figure.Figure | None = None
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A figure of the page on its way into the report: its picture, tables beside it, tables at the end."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lab:
+    """A lab report. `parts`: name → blocks, which templates place; `sources`: figure → its picture's; `tables`: all of its tables with
+    numbers, each with an id of its own, which is the name of its files."""
 
     title: str
-    figure: Figure | None
-    findings: tuple[str, ...]  # what the data says: the title, unless that says what the figure is of
-    here: list[Table] = field(default_factory=list)
-    end: list[Table] = field(default_factory=list)
+    date: str  # when it was measured, "2026-11-21"; "" if that is not recorded
+    version: str
+    parts: Mapping[str, tuple[Block, ...]]
+    sources: Mapping[str, Source]
+    tables: tuple[Table, ...]
 
-    def name_numbers(self) -> None:
-        """Give tables at the end that have no caption the number of their figure for one."""
-        of = f"Numbers of Figure {self.figure.number}" if self.figure else "Numbers"
-        self.end = [replace(t, caption=f"{of}: {t.caption or self.title}") for t in self.end]
-
-    def items(self) -> list[Figure | Table]:
-        """Return what stands in the text, in order."""
-        return [*([self.figure] if self.figure else []), *self.here]
-
-    def found(self) -> Iterable[Finding]:
-        refs = (*self.items(), *self.end)
-        return (Finding(text=text, refs=refs) for text in self.findings)
+    def figures(self) -> Iterable[Figure]:
+        """Give the figures in the order of their numbers."""
+        return (block for part in self.parts.values() for block in part if isinstance(block, Figure))
 
 
-class _Labels:
-    """Names of files and references: lower-case letters, digits and dashes, each only once."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def of(self, text: str) -> str:
-        """Return "imb-pingpong" for "imb-PingPong-imb-pingpong": a sweep often has its tool's name."""
-        words = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:60].split("-")
-        plain = "-".join(dict.fromkeys(words)).strip("-") or "unnamed"
-        label, n = plain, 1
-        while label in self._taken:
-            n += 1
-            label = f"{plain}-{n}"
-        self._taken.add(label)
-        return label
-
-
-class _Maker:
-    """Makes drafts of the page's figures, each file's name only once."""
-
-    def __init__(self, results: Results, version: str, whole: Collection[str] = ()) -> None:
-        """`whole`: the ids of figures that have the rows of some tables of others."""
-        self._results = results
-        self._whole = whole
-        self._version = version
-        self._figures = _Labels()
-        self._tables = _Labels()
-        for name in ("machine", "sweeps", "key-numbers"):
-            self._tables.of(name)
-
-    def draft(self, source: model.Figure, block: Block) -> _Draft:
-        label = self._figures.of(source.id)
-        caption = " ".join(filter(None, (source.sub, source.doubted, source.note)))
-        draft = _Draft(title=source.heading, figure=None, findings=tuple(_findings(source)))
-        if source.panels:
-            draft.figure = self._figure(source, block, label, caption)
-        for i, table in enumerate(source.tables, start=1):
-            made = _table(self._tables.of(f"{label}-{i}" if len(source.tables) > 1 else label), table)
-            short = made.printed and len(made.rows) * len(made.parts) <= columns.PAGE_ROWS
-            said = made.caption or source.heading
-            if i == 1 and not source.panels and caption:
-                said = f"{said.rstrip('.')}. {caption}"
-            (draft.here if short else draft.end).append(
-                replace(made, caption=said if short else made.caption)
-            )
-        own = [table for table in source.numbers if not table.part_of or table.part_of not in self._whole]
-        for i, table in enumerate(own, start=1):
-            name = f"{label}-numbers{f'-{i}' if len(own) > 1 else ''}"
-            draft.end.append(_table(self._tables.of(name), table))
-        return draft
-
-    def declared(self, source: declared.Figure, block: Block) -> _Draft:
-        """Return the draft of a figure that is declared: its picture, and its numbers at the end."""
-        label = self._figures.of(source.id)
-        runs = list(self._results.good(block.tool))
-        width, height = size_of(source)
-        shrink = (
-            min(1.0, TEXT_WIDTH_MM / (width * _MM_PER_PX), _HIGHEST_MM / (height * _MM_PER_PX)) * _MM_PER_PX
-        )
-        figure = Figure(
-            source=source, number=0, label=label, title=source.title, caption=" ".join(filter(None, (source.caption, source.about))),
-            description=source.description, width_mm=round(width * shrink, 1), height_mm=round(height * shrink, 1),
-            trace=_trace(self._results, runs, self._version),
-        )  # fmt: skip
-        draft = _Draft(
-            title=source.title,
-            figure=figure,
-            findings=(source.title,) if any(map(str.isdigit, source.title)) else (),
-        )
-        rows = grid(source.table)
-        flags = any(rows.flags)
-        shown = model.Table(
-            columns=(*rows.headings, *(["Checks"] if flags else [])),
-            rows=tuple((*row, rows.flags[i]) if flags else row for i, row in enumerate(rows.rows)),
-            numeric=frozenset(i for i, numeric in enumerate(rows.numeric) if numeric),
-        )
-        draft.end.append(_table(self._tables.of(f"{label}-numbers"), shown))
-        return draft
-
-    def _figure(self, source: model.Figure, block: Block, label: str, caption: str) -> Figure:
-        size = layout(source)
-        shrink = min(1.0, _HIGHEST_MM / (size.height * _MM_PER_PX))
-        runs = _runs_of(source, block, self._results)
-        return Figure(
-            source=source,
-            number=0,
-            label=label,
-            title=source.heading,
-            caption=caption,
-            description=" ".join(p.description for p in source.panels),
-            width_mm=round(size.width * _MM_PER_PX * shrink, 1),
-            height_mm=round(size.height * _MM_PER_PX * shrink, 1),
-            trace=_trace(self._results, runs, self._version),
-        )
-
-
-def _table(label: str, table: model.Table) -> Table:
-    table = table.doubted
-    shape = columns.shape(table.columns, table.rows, table.numeric)
-    return Table(
-        number=0, label=label, caption=table.caption, columns=shape.columns, rows=table.rows,
-        parts=shape.parts, size=shape.size, printed=shape.fits and len(table.rows) <= _MOST_ROWS,
+def build(results: Results, page: Page) -> Lab:
+    """Return the lab report of some results and their page."""
+    made = _Results(results, page.version)
+    sections: list[Block] = [*made.sections(page)]
+    starts = sorted(m.session.started_utc[:10] for m in results.measured if m.session.started_utc)
+    machine = _rows("machine", "Machine and programs", ("", "as recorded"), _machine(results, page))
+    sweeps = _sweeps(results)
+    key_numbers = _key_numbers(page)
+    findings = _rows("findings", "What the data says", ("finding", "figure"), made.findings)
+    setup: list[Block] = [*map(_plain, abouts(results)), machine]
+    setup += [Text(f"Not recorded: {', '.join(page.not_recorded)}.")] if page.not_recorded else []
+    checks = [Text(f"{check.subject} {check.text}".replace("`", "").strip(), _TONES.get(check.level, "")) for check in page.checks]  # fmt: skip
+    trace = "; ".join(value for name, value in made.trace(results.runs, 12) if name != "Software")
+    return Lab(
+        title=page.title,
+        date=starts[0] if starts else "",
+        version=page.version,
+        parts={
+            "summary": (Text(page.sentence),),
+            "aim": (Heading("Aim"), _gap("aim")),
+            "setup": (Heading("What was measured, and how"), *setup, sweeps),
+            "checks": (Heading("What limits these numbers"), *checks, _gap("checks")),
+            "results": (Heading("Results"), *filter(lambda table: table.rows, (key_numbers, findings)), *sections),
+            "discussion": (Heading("Discussion"), _gap("discussion")),
+            "methods": (Heading("Methods"), *map(_plain, page.methods)),
+            "conclusion": (Heading("Conclusion"), _gap("conclusion")),
+            "end": (Text(f"Made with pinsweep {page.version} from the raw output in the result file; {trace}.", "quiet"),),
+            "numbers": (Heading("All numbers"), Text("A table that fits on no page is in the folder tables alone."), *made.numbers),
+            "commands": (Heading("All command lines"), *_commands(results)),
+        },
+        sources=made.sources,
+        tables=(machine, sweeps, key_numbers, *made.tables, *made.numbers),
     )  # fmt: skip
 
 
-def _number(head: list[Table], drafts: Sequence[_Draft]) -> None:
-    """Give numbers in the order in which the report is read: head, tables beside figures, tables at the end."""
-    figures = tables = 0
-    for i, table in enumerate(head):
-        tables += 1
-        head[i] = replace(table, number=tables)
-    for draft in drafts:
-        if draft.figure:
-            figures += 1
-            draft.figure = replace(draft.figure, number=figures)
-        for i, table in enumerate(draft.here):
-            tables += 1
-            draft.here[i] = replace(table, number=tables)
-    for draft in drafts:
-        for i, table in enumerate(draft.end):
-            if table.printed:
-                tables += 1
-                draft.end[i] = replace(table, number=tables)
+_TONES: Final[Mapping[str, Tone]] = {"error": "warning", "warn": "warning"}
 
 
-def _findings(figure: model.Figure) -> list[str]:
-    """Return what a figure found: its title, where that says it; of the figure of all axes a sentence a sweep."""
-    if figure.id == axis_effects.ID:
-        return axis_effects.sentences(figure)
-    return [figure.heading] if figure.says else []
+def _gap(name: str) -> Text:
+    return Text(GAPS[name], "gap")
 
 
-def _section(section: PageSection, drafts: Sequence[_Draft]) -> Section:
-    return Section(
-        title=section.title,
-        label=section.anchor,
-        note=" ".join(section.lead),
-        items=tuple(item for d in drafts for item in d.items()),
-        findings=tuple(one for d in drafts for one in d.found()),
-    )
+def _plain(text: str) -> Text:
+    return Text(text.replace("`", ""))
 
 
-# --- what was measured and how -----------------------------------------------------------------------------
+def _rows(name: str, title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    columns = tuple(Column(name=heading) for heading in headings)
+    return Table(columns=columns, rows=tuple(map(tuple, rows)), title=title, id=name)
 
 
-def _machine(results: Results, built: Page) -> Table:
-    rows = [*built.provenance]
-    rows[1:1] = _hardware(results)
-    table = model.Table(columns=("", "As recorded"), rows=tuple(rows), caption="Machine and programs")
-    return _table("machine", table)
+class Names:
+    """Names for files: lower-case letters, digits and dashes, each only once."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def name(self, text: str) -> str:
+        """Return "imb-pingpong" for "imb-PingPong-imb-pingpong"."""
+        words = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:60].split("-")
+        plain = "-".join(dict.fromkeys(words)).strip("-") or "unnamed"
+        name, n = plain, 1
+        while name in self._taken:
+            n += 1
+            name = f"{plain}-{n}"
+        self._taken.add(name)
+        return name
 
 
-def _hardware(results: Results) -> Iterable[tuple[str, str]]:
-    """Give what the topology tells, of machines that all have the same: cores, caches, NUMA nodes and their distances."""
-    known = [m.session.topology for m in results.measured if m.session.topology and m.session.topology.cores]
-    told = {tuple(_topology_rows(topology)) for topology in known}
-    if len(told) == 1 and len(known) == len(results.measured):
-        yield from told.pop()
+@dataclass(slots=True)
+class _Results:
+    """The figures and tables of the page, each with a name of its own."""
+
+    results: Results
+    version: str
+    findings: list[tuple[str, str]] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    numbers: list[Table] = field(default_factory=list)
+    names: Names = field(default_factory=lambda: Names(["machine", "sweeps", "key-numbers", "findings"]))
+
+    def sections(self, page: Page) -> Iterable[Block]:
+        effects = axis_effects.figure(self.results)
+        if effects:
+            self.findings += [(text, "") for text in axis_effects.sentences(effects)]
+            yield from self._tables(effects, self.names.name(effects.id))
+        for section in page.sections:
+            if section.blocks:
+                yield Heading(section.title, 3)
+                yield from map(_plain, section.lead)
+                for block in section.blocks:
+                    yield from self._block(block)
+                yield _gap("section")
+        if not any(section.blocks for section in page.sections):
+            yield Text("No run gave a number: see the checks, and all command lines at the end.")
+
+    def trace(self, runs: Iterable[Run], digits: int = 64) -> tuple[tuple[str, str], ...]:
+        """Return pinsweep's version, the experiments with their hashes, the result files with their runs."""
+        files = {
+            file: [r.record.run_id for r in group] for file, group in group_by(runs, lambda r: r.file).items()
+        }
+        return (
+            ("Software", f"pinsweep {self.version}".strip()),
+            *(("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256[:digits]}") for e in self.results.experiments if e.path),
+            *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in files.items()),
+        )  # fmt: skip
+
+    def _block(self, block: PageBlock) -> Iterable[Block]:
+        for declared in block.drawn:
+            name = self.names.name(declared.id)
+            self.sources[name] = Source(trace=self.trace(self.results.good(block.tool)))
+            if any(map(str.isdigit, declared.title)):
+                self.findings.append((declared.title, f"Figure {len(self.sources)}"))
+            if declared.summary:
+                self.tables.append(replace(declared.summary, id=f"{name}-summary"))
+            title = f"Numbers of Figure {len(self.sources)}"
+            self.numbers.append(replace(declared.table, id=f"{name}-numbers", title=title))
+            yield replace(declared, id=name)
+        for figure in block.figures:
+            name = self.names.name(figure.id)
+            runs = [r for tool in self.results.tools for r in self.results.good(tool) if block.tool in (tool, "overview")]  # fmt: skip
+            if figure.panels:
+                self.sources[name] = Source(trace=self.trace(r for r in runs if figure.of in ("", r.cell.sweep)), former=figure)  # fmt: skip
+                if figure.says:
+                    self.findings.append((figure.heading, f"Figure {len(self.sources)}"))
+                yield Figure(
+                    id=name, title=figure.heading, spec={}, table=_rows("", "", (), ()), caption=f"{figure.sub} {figure.note}".strip(),
+                    description=" ".join(panel.description for panel in figure.panels),
+                )  # fmt: skip
+            yield from self._tables(figure, name)
+
+    def _tables(self, figure: page_figure.Figure, name: str) -> Iterable[Table]:
+        for tables, kind, kept in (
+            (figure.tables, "", self.tables),
+            (figure.numbers, "-numbers", self.numbers),
+        ):
+            for n, table in enumerate(tables, 1):
+                shown = table.doubted
+                label = f"{name}{kind}{f'-{n}' if len(tables) > 1 else ''}"
+                made = _rows(label, table.caption or figure.heading, shown.columns, shown.rows)
+                kept.append(made)
+                if not kind:
+                    yield made
 
 
-def _topology_rows(topology: Topology) -> Iterable[tuple[str, str]]:
-    packages, cores, pus = len(topology.packages), len(topology.cores), sum(pu.online for pu in topology.pus)
-    yield (
-        "Cores",
-        f"{fmt.plural(packages, 'package')}, {fmt.plural(cores, 'core')}, {fmt.plural(pus, 'PU')}",
-    )
-    caches = group_by(
+def _machine(results: Results, page: Page) -> Iterable[tuple[str, str]]:
+    first, *others = page.provenance or [("", "")]
+    machines = [
+        m.session.topology for m in results.measured if m.session.topology and m.session.topology.cores
+    ]
+    hardware = {tuple(_topology(topology)) for topology in machines}
+    same = hardware.pop() if len(hardware) == 1 and len(machines) == len(results.measured) else ()
+    return [first, *same, *others]
+
+
+def _topology(topology: Topology) -> Iterable[tuple[str, str]]:
+    yield "Cores", layout(topology)
+    levels = group_by(
         (c for c in topology.caches if c.kind != "instruction" and c.size_bytes), lambda c: c.level
     )
-    sizes = []
-    for level, same in sorted(caches.items()):
-        each = " or ".join(fmt.size(float(size)) for size in sorted({c.size_bytes or 0 for c in same}))
-        sizes.append(f"L{level} {f'{len(same)} × ' if len(same) > 1 else ''}{each}")
-    if sizes:
-        yield "Caches", ", ".join(sizes)
+    caches = [
+        f"L{level} {len(same)} × {' or '.join(fmt.size(size) for size in sorted({float(c.size_bytes or 0) for c in same}))}"
+        for level, same in sorted(levels.items())
+    ]
+    if caches:
+        yield "Caches", ", ".join(caches)
     nodes = [node.os_index for node in topology.numa_nodes]
-    if nodes:
-        yield "NUMA nodes", fmt.count(len(nodes))
-    if len(nodes) > 1 and topology.distances:
-        known = [
-            [topology.distance(start, end) for start in nodes for end in nodes if (start == end) == own]
-            for own in (True, False)
-        ]
-        own, other = ([d for d in of if d is not None] for of in known)
-        if own and other:
-            yield (
-                "NUMA distances",
-                f"own {fmt.words(map(str, sorted(set(own))), 'or')}, others {fmt.words(map(str, sorted(set(other))), 'or')} (SLIT)",
-            )
+    distances = {topology.distance(a, b) for a in nodes for b in nodes if a != b} - {None}
+    if distances:
+        yield (
+            "NUMA distances",
+            f"10 to local memory, {fmt.words(map(str, sorted(distances, key=str)), 'or')} to remote",
+        )
 
 
-def _sweeps_table(results: Results) -> Table:
-    """Return a row a sweep. With numbers are the runs whose numbers are shown: also the disturbed ones that are drawn hollow."""
-    told = results.by_sweep(run for tool in results.told for run in results.shown(tool))
-    hollow = {sweep: sum(not run.sound for run in shown) for sweep, shown in told.items()}
-    some = any(hollow.values())
+def _sweeps(results: Results) -> Table:
+    """Return a row per sweep. The runs with numbers include the disturbed ones that are drawn as open points."""
+    usable = results.by_sweep(run for tool in results.told for run in results.shown(tool))
     rows = []
     for sweep, runs in results.by_sweep(results.runs).items():
-        shown = told.get(sweep, [])
-        programs = list(dict.fromkeys(map(program_name, shown or runs)))
-        cells = {(r.file, r.record.point_id) for r in runs}
-        places = list(dict.fromkeys(_place(r) for r in runs))
+        shown = usable.get(sweep, [])
+        programs, places = (
+            list(dict.fromkeys(values))
+            for values in (map(program_name, shown or runs), (r.place or placement_text(r.record.placement) for r in runs))
+        )  # fmt: skip
         rows.append(
             (
-                runs[0].sweep_title or sweep,
-                fmt.words([*programs[:3], f"{len(programs) - 3} more"] if len(programs) > 4 else programs),
-                fmt.count(len(cells)),
-                fmt.count(len(runs)),
-                fmt.count(len(shown)),
-                *([fmt.count(hollow.get(sweep, 0))] if some else []),
-                fmt.words(places) if len(places) < 4 else f"{len(places)} places",
+                runs[0].sweep_title or sweep, _first(programs), len({(r.file, r.record.point_id) for r in runs}), len(runs), len(shown),
+                sum(not run.sound for run in shown), _first(places),
             )
-        )
-    table = model.Table(
-        columns=(
-            "Sweep",
-            "Program",
-            "Cells",
-            "Runs",
-            "With numbers",
-            *(["Hollow"] if some else []),
-            "Placed on",
-        ),
-        rows=tuple(rows),
-        numeric=frozenset((2, 3, 4, *([5] if some else []))),
-        caption=f"What ran; {_HOLLOW if some else ''}the command lines are at the end",
-    )
-    return _table("sweeps", table)
-
-
-_HOLLOW: Final = "hollow: of cells that were never quiet, or whose program calls its results wrong; drawn so, and in no statement; "
-
-
-def _shortened(check: Check) -> Check:
-    """Keep a few examples of a check, each on a line or two: the page and `pinsweep audit` have more of them."""
-    items = tuple(_cut(item) for item in check.items[:_MOST_EXAMPLES])
-    return replace(
-        check,
-        items=(
-            *items,
-            f"and {check.number - _MOST_EXAMPLES} more{', which pinsweep audit --all lists' if check.id else ''}",
-        )
-        if check.items[_MOST_EXAMPLES:]
-        else items,
-    )
-
-
-def _cut(text: str) -> str:
-    """Cut a list of figures ("delay 50: 133 ns; delay 2500: …") behind its first ones; nothing else that stands behind a semicolon: it
-    may turn what stands before it."""
-    listed, several, repeats = text.rpartition(" (")
-    if not _OF_REPEATS.fullmatch(repeats):
-        listed, several, repeats = text, "", ""
-    kept, *rest = listed.split("; ")
-    if not all(map(_LISTED.match, rest)):
-        return text
-    while rest and len(kept) + len(rest[0]) < _LONGEST_EXAMPLE:
-        kept += f"; {rest.pop(0)}"
-    return (f"{kept}; and {len(rest)} more" if rest else kept) + several + repeats
-
-
-_LISTED = re.compile(r"(?:\w+ )?\d")
-_OF_REPEATS = re.compile(r"\d+ of \d+ repeats(?:; repeat \d+ is quoted)?\)")
-
-
-def _place(run: Run) -> str:
-    return run.place or placement_text(run.record.placement)
-
-
-def _key_table(built: Page) -> Iterable[Table]:
-    if built.key_numbers:
-        rows = tuple(
-            (k.name, k.value, k.unit, "; ".join(filter(None, (k.spread, k.repeats, "unsteady" if k.unsteady else ""))) or fmt.NOTHING, "; ".join(filter(None, (k.context, k.possible, f"⚠ doubtful: {k.doubt}" if k.doubt else ""))))
-            for k in built.key_numbers
         )  # fmt: skip
-        table = model.Table(
-            columns=("Number", "Median", "Unit", "Repeats", "Measured with"),
-            rows=rows,
-            numeric=frozenset((1,)),
-            caption=f"Key numbers: the median of the n repeats; ± half of their range, and the range itself where it is wider than 5 %{f'. {built.marks}' if built.marks else ''}",
-        )
-        yield _table("key-numbers", table)
+    columns = ("sweep", "program", "cells", "runs", "with numbers", "flagged", "placed on")
+    return Table(
+        columns=tuple(Column(name=name) for name in columns), rows=tuple(rows), title="What ran", id="sweeps"
+    )
 
 
-# --- command lines and runs --------------------------------------------------------------------------------
+def _first(names: Sequence[str]) -> str:
+    return fmt.words([*names[:3], f"{len(names) - 3} more"] if len(names) > 4 else names)
 
 
-def _commands(results: Results) -> Iterable[Sweep]:
-    """Every distinct command line, sweep by sweep, with the runs that it started."""
+def _key_numbers(page: Page) -> Table:
+    rows = [
+        (k.name, f"{k.value} {k.unit}".strip(), k.spread or k.repeats, "; ".join(filter(None, (k.context, k.possible))))
+        for k in page.key_numbers
+    ]  # fmt: skip
+    table = _rows("key-numbers", "Key numbers", ("number", "median", "repeats", "measured with"), rows)
+    flags = tuple(k.doubt for k in page.key_numbers)
+    return table if not any(flags) else Table(columns=table.columns, rows=table.rows, title=table.title, id=table.id, flags=flags)  # fmt: skip
+
+
+def _commands(results: Results) -> Iterable[Block]:
+    """Yield every distinct command line, sweep by sweep, with the runs that it started."""
     several = len({run.file for run in results.runs}) > 1
-    order = {
-        r.record.point_id: i for i, r in enumerate(r for tool in results.tools for r in results.good(tool))
-    }
     for sweep, runs in results.by_sweep(results.runs).items():
-        runs.sort(key=lambda r: order.get(r.record.point_id, len(order)))  # stable: attempts stay in order
-        commands = [
-            Command(cell=cell, line=text, runs=_runs_text(members, several))
-            for (cell, text), members in group_by(runs, _command).items()
-        ]
-        yield Sweep(
-            name=sweep,
-            title=runs[0].sweep_title or sweep,
-            commands=tuple(commands[:_MOST_COMMANDS]),
-            left_out=max(0, len(commands) - _MOST_COMMANDS),
-        )
+        yield Heading(runs[0].sweep_title or sweep, 3)
+        lines = list(group_by(runs, _command).items())
+        for (cell, line), group in lines[:_MAX_COMMANDS]:
+            yield Text(f"{cell}: {_run_ids(group, several)}", "quiet")
+            yield Text(line, "code")
+        if len(lines) > _MAX_COMMANDS:
+            yield Text(f"{len(lines) - _MAX_COMMANDS} more in the result file.")
 
 
 def _command(run: Run) -> tuple[str, str]:
-    """Return a run's cell, and the line that started it."""
     row = run_row(run)
     return row.cell, f"{row.environment} {row.command}".strip()
 
 
-def _runs_text(runs: Sequence[Run], several_files: bool) -> str:
-    files = _run_ids(runs)
+def _run_ids(runs: Sequence[Run], several_files: bool) -> str:
+    files = group_by(runs, lambda run: run.file)
     if len(files) > 3:
         return f"{fmt.plural(len(runs), 'run')} in {len(files)} files"
-    texts = [
-        f"{'run' if len(ids) == 1 else 'runs'} {format_cpulist(tuple(ids))}{f' of {file}' if several_files else ''}"
-        for file, ids in files.items()
-    ]
-    return fmt.words(texts)
-
-
-def _run_ids(runs: Iterable[Run]) -> dict[str, list[int]]:
-    """Return file → the numbers of its runs."""
-    return {
-        file: [run.record.run_id for run in own] for file, own in group_by(runs, lambda r: r.file).items()
-    }
-
-
-def _runs_of(figure: model.Figure, block: Block, results: Results) -> list[Run]:
-    """Return the runs that a figure is drawn from: those of its tool; of its sweep alone, where it is of one."""
-    runs = [r for tool in results.tools for r in results.good(tool) if block.tool in (tool, "overview")]
-    return [r for r in runs if figure.of in ("", r.cell.sweep)]
-
-
-def _trace(results: Results, runs: Iterable[Run], version: str, digits: int = 64) -> Trace:
-    """Say where numbers come from: pinsweep's version, experiments by file name and hash, result files and their runs."""
-    return (
-        ("Software", f"pinsweep {version}".strip()),
-        *(
-            (("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256[:digits]}".strip()))
-            for e in results.experiments
-            if e.path
-        ),
-        *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in _run_ids(runs).items()),
+    return fmt.words(
+        f"{'run' if len(group) == 1 else 'runs'} {format_cpulist(tuple(r.record.run_id for r in group))}{f' of {file}' if several_files else ''}"
+        for file, group in files.items()
     )

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from parsers.errors import UserError
 from reports.checks.audit import audit, convicted
+from reports.document import GAP, Block, Document, Figure, Table
 from reports.export import tables
-from reports.lab import document, figures, folder, pdf, plot, texts
+from reports.lab import document, folder, pdf, pictures, plot
+from reports.lab.document import Lab
 from reports.lab.folder import Written
-from reports.lab.model import Document
+from reports.page.templates import Templates
+from reports.render import escape, json, latex, markdown, typst
 from reports.report import build
 from reports.results.convicted import Guilty
 from reports.results.load import load
 from reports.results.model import Results
 from reports.text import format as fmt
+from reports.text.format import Shown
+from reports.text.plain import csv_text
 
 LATEXMKRC = b"# Plain `latexmk` makes a PDF.\n$pdf_mode = 1;\n@default_files = ('report.tex');\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lab:
-    """A lab report that was written: where, what became of each file, and why there is no PDF ("" where there is)."""
+class Done:
+    """A lab report that was written: where, what became of each file, and why there is no PDF (None if there is)."""
 
     folder: Path
     written: Written
@@ -37,88 +47,118 @@ class Lab:
         return (*done.new, *done.renewed, *done.same, *(b or name for name, b in done.kept.items()))
 
 
-def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None) -> Lab:
+def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None) -> Done:
     """Write the lab report of some result files into the folder `out`.
 
-    What was edited there is kept, see `reports.lab.folder`. The same results give the same bytes. Without typst all
-    but report.pdf is written. Raises UserError for files that are no results, for a folder that cannot be written,
-    for mistakes in the user's templates, and where vl-convert is not installed; then nothing is written.
+    What was edited there stays, see `reports.lab.folder`; report.pdf is made of the report.typ that is there. The same results give the
+    same bytes. Raises UserError for files that are no results, a folder that cannot be written, and mistakes in the user's templates.
     """
     results = load(paths)
-    found = audit(results)
-    made = document.build(results, build.build(results, found=found))
-    files = make(results, made, convicted(found), template)
-    no_pdf = None
+    findings = audit(results)
+    lab = document.build(results, build.build(results, found=findings))
+    files = make(results, lab, convicted(findings), template)
+    written = folder.write(out, files)
     try:
-        files["report.pdf"] = pdf.report(files)
+        files["report.pdf"] = pdf.report(out)
     except pdf.NoTypst as error:
-        no_pdf = error
-    return Lab(folder=out, written=folder.write(out, files), no_pdf=no_pdf)
+        return Done(folder=out, written=written, no_pdf=error)
+    return Done(folder=out, written=folder.write(out, files), no_pdf=None)
 
 
-def make(results: Results, made: Document, guilty: Guilty, template: Path | None = None) -> dict[str, bytes]:
+def make(results: Results, lab: Lab, guilty: Guilty, template: Path | None = None) -> dict[str, bytes]:
     """Return all files of a lab report but the PDF, by their names in the folder. guilty: what the checks convict."""
-    languages = texts.languages(template)
-    files: dict[str, bytes] = {}
-    for suffix, language in languages.items():
-        files[f"report.{suffix}"] = language.report(made)
-    files["latexmkrc"] = LATEXMKRC
-    for table in (*made.tables, *made.filed):
-        files[table.file] = texts.table_csv(table)
-        for suffix in ("md", "tex"):
-            files[f"tables/{table.label}.{suffix}"] = languages[suffix].table(table)
-    for figure in made.figures:
-        drawn = figures.draw(figure)
-        files[f"figures/{figure.label}.svg"] = drawn.encode("utf-8")
-        files[f"figures/{figure.label}.pdf"] = pdf.picture(drawn)
-        files[f"figures/{figure.label}.png"] = figures.png(drawn, figure.width_mm, figure.trace)
+    files: dict[str, bytes] = {"latexmkrc": LATEXMKRC}
+    sizes = {}
+    for figure in lab.figures():
+        source = lab.sources[figure.id]
+        drawn = pictures.draw(figure, source)
+        name = f"figures/{figure.id}"
+        sizes[figure.id] = name, drawn.width_mm
+        files |= {f"{name}.svg": drawn.svg.encode(), f"{name}.pdf": pdf.picture(drawn), f"{name}.png": pictures.png(drawn, source)}  # fmt: skip
+    for table in lab.tables:
+        name = f"tables/{table.id}"
+        files |= {f"{name}.csv": _csv(table), f"{name}.md": markdown.table(table).encode(), f"{name}.tex": latex.table(table).encode()}  # fmt: skip
+    figures = Document(title="", blocks=tuple(block for part in lab.parts.values() for block in part))
+    numbers = {figure.id: n for n, figure in enumerate(figures.figures(), 1)}
+
+    def png(figure: Figure) -> str:
+        return f"{sizes[figure.id][0]}.png"
+
+    files |= _text(
+        lab, "md", template, escape.markdown, lambda blocks: markdown.fragment(blocks, numbers, png)
+    )
+    files |= _text(lab, "tex", template, escape.latex, lambda blocks: latex.render(blocks, sizes))
+    files |= _text(lab, "typ", template, escape.typst, lambda blocks: typst.render(blocks, sizes))
     frame = tables.table(results, None, "long", guilty)
     files["data.csv"] = tables.csv_of(frame).encode("utf-8", "replace")
-    if snippet := plot.snippet(frame, results):
-        files["plot.py"] = snippet.encode()
-    for language in languages.values():
-        files |= language.assets
+    if script := plot.snippet(frame):
+        files["plot.py"] = script.encode()
     return files
 
 
-def summary(lab: Lab) -> list[str]:
-    """Return what was written and what was kept, in lines for a terminal, each with what it is about in front."""
-    lines = [f"lab     {lab.folder}/: {_counted(lab.files)}"]
-    for name, beside in lab.written.kept.items():
+def _text(
+    lab: Lab,
+    suffix: str,
+    folder: Path | None,
+    escape: Callable[[str], str],
+    render: Callable[[Iterable[Block]], str],
+) -> dict[str, bytes]:
+    """Return report.SUFFIX and the files of the user's folder that its template refers to."""
+    templates = Templates(folder, escape=escape, tex=suffix == "tex")
+    files: dict[str, bytes] = {}
+
+    def asset(name: str) -> Markup:
+        files[f"assets/{name}"] = templates.asset(name)
+        return Markup(f"assets/{name}")
+
+    parts = {name: Markup(render(blocks)) for name, blocks in lab.parts.items()}
+    values = {"title": lab.title, "date": lab.date, "version": lab.version, "parts": parts, "gap": GAP}
+    templates.environment.globals["asset"] = asset
+    text = templates.render(f"lab/report.{suffix}.j2", values)
+    return {f"report.{suffix}": (text.rstrip("\n") + "\n").encode("utf-8", "replace"), **files}
+
+
+def _csv(table: Table) -> bytes:
+    """Return a table as CSV: numbers in base units, an empty cell where one is missing."""
+    rows = json.records(table)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(csv_text, names or [column.name for column in table.columns]))
+    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+    return out.getvalue().encode("utf-8", "replace")
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, Shown):
+        return value.plain
+    return csv_text(escape.line(value)) if isinstance(value, str) else value
+
+
+def summary(done: Done) -> list[str]:
+    """Return what was written and what stays, in lines for a terminal, each with its subject in front."""
+    counts = Counter(name.partition("/")[0] for name in {n.rsplit(".", 1)[0] for n in done.files if "/" in n})
+    top = sorted((n for n in done.files if "/" not in n), key=lambda n: (not n.startswith("report."), n))
+    words = {"figures": "figure", "tables": "table", "assets": "other file"}
+    top += [fmt.plural(counts[place], word) for place, word in words.items() if counts[place]]
+    lines = [f"lab     {done.folder}/: {', '.join(top)}"]
+    for name, beside in done.written.kept.items():
         lines.append(
             f"kept    {name}: you edited it; {f'the new one is {beside}' if beside else 'nothing is new'}"
         )
-    if lab.written.old:
-        lines.append(
-            f"old     {', '.join(lab.written.old[:6])}{' …' if len(lab.written.old) > 6 else ''}: of an earlier report, kept"
-        )
-    if lab.no_pdf:
-        stale = " (what is there is old)" if (lab.folder / "report.pdf").exists() else ""
-        lines.append(f"no pdf  report.pdf{stale}: {lab.no_pdf.cause}: {lab.no_pdf.hint}; all else is written")
+    if done.written.old:
+        old = f"{', '.join(done.written.old[:6])}{' …' if len(done.written.old) > 6 else ''}"
+        lines.append(f"old     {old}: of an earlier report, kept")
+    if done.no_pdf:
+        lines.append(f"no pdf  report.pdf: {done.no_pdf.cause}: {done.no_pdf.hint}; all else is written")
     return lines
 
 
-def as_json(lab: Lab) -> dict[str, Any]:
+def as_json(done: Done) -> dict[str, Any]:
     """Return what was written, for programs; names are those of the folder."""
     return {
-        "folder": str(lab.folder), "files": list(lab.files),
-        "edited": [{"file": name, "new": beside or None} for name, beside in lab.written.kept.items()],
-        "of_earlier_report": list(lab.written.old),
-        "no_pdf": {"reason": lab.no_pdf.cause, "hint": lab.no_pdf.hint} if lab.no_pdf else None,
+        "folder": str(done.folder), "files": list(done.files),
+        "edited": [{"file": name, "new": beside or None} for name, beside in done.written.kept.items()],
+        "of_earlier_report": list(done.written.old),
+        "no_pdf": {"reason": done.no_pdf.cause, "hint": done.no_pdf.hint} if done.no_pdf else None,
     }  # fmt: skip
-
-
-def _counted(files: Iterable[str]) -> str:
-    """`report.md, report.tex, data.csv, 12 figures, 9 tables`."""
-    names = list(files)
-    top = sorted((n for n in names if "/" not in n), key=_rank)
-    said = list(top)
-    for place, word in (("figures", "figure"), ("tables", "table"), ("assets", "other file")):
-        n = len({n.rsplit(".", 1)[0] for n in names if n.startswith(f"{place}/")})
-        if n:
-            said.append(fmt.plural(n, word))
-    return ", ".join(said)
-
-
-def _rank(name: str) -> tuple[bool, str]:
-    return not name.startswith("report."), name

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from reports.document import MARK, Block, Document, Figure, Fold, Heading, Table, Text
+from reports.document import GAP, MARK, Block, Document, Figure, Fold, Heading, Table, Text
+from reports.render.escape import line, markdown_code, markdown_fence
+from reports.render.escape import markdown as escape
 from reports.render.grid import grid
-from reports.text.plain import printable
 
 Picture = Callable[[Figure], str]
 """Returns the path of a figure's picture, "" if there is none."""
@@ -16,17 +16,21 @@ Picture = Callable[[Figure], str]
 def render(document: Document, picture: Picture = lambda _: "") -> str:
     """Return a document as Markdown; its figures are pictures, or else tables."""
     numbers = {figure.id: n for n, figure in enumerate(document.figures(), 1)}
-    parts = [f"# {escape(document.title)}", *_blocks(document.blocks, numbers, picture)]
-    return "\n\n".join(parts) + "\n"
+    return f"# {escape(document.title)}\n\n{fragment(document.blocks, numbers, picture)}\n"
 
 
-def _blocks(blocks: Iterable[Block], numbers: dict[str, int], picture: Picture) -> Iterable[str]:
+def fragment(blocks: Iterable[Block], numbers: Mapping[str, int], picture: Picture) -> str:
+    """Return some blocks. numbers: figure → its number."""
+    return "\n\n".join(_blocks(blocks, numbers, picture))
+
+
+def _blocks(blocks: Iterable[Block], numbers: Mapping[str, int], picture: Picture) -> Iterable[str]:
     for block in blocks:
         match block:
             case Heading():
                 yield f"{'#' * block.level} {escape(block.text)}"
             case Text():
-                yield f"> {MARK} {escape(block.text)}" if block.tone == "warning" else escape(block.text)
+                yield _text(block)
             case Table():
                 yield table(block)
             case Fold():
@@ -34,6 +38,22 @@ def _blocks(blocks: Iterable[Block], numbers: dict[str, int], picture: Picture) 
                 yield from _blocks(block.blocks, numbers, picture)
             case Figure():
                 yield from _figure(block, numbers[block.id], picture(block))
+
+
+def _text(block: Text) -> str:
+    match block.tone:
+        case "warning":
+            return f"> {MARK} {escape(block.text)}"
+        case "gap":
+            return f"> ***{GAP}:*** {escape(block.text)}"
+        case "next":
+            return markdown_code(block.text)
+        case "code":
+            fence = markdown_fence(block.text)
+            return "\n".join(
+                [f"{fence}sh", *(line(text, blanks=True) for text in block.text.split("\n")), fence]
+            )
+    return escape(block.text)
 
 
 def _figure(figure: Figure, number: int, path: str) -> Iterable[str]:
@@ -65,9 +85,3 @@ def table(block: Table) -> str:
         rows.append(cells)
     lines = [f"| {' | '.join(cells)} |" for cells in (map(escape, headings), rules, *rows)]
     return "\n".join([*([f"*{escape(block.title)}*", ""] if block.title else []), *lines])
-
-
-def escape(text: str) -> str:
-    """Return a text of one line in which nothing is Markdown or HTML."""
-    shown = re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", printable(text.replace("\n", " ")))
-    return re.sub(r"^(\s*\d*)([-+=.)])(?=\s|$)", r"\1\\\2", shown)  # else a list, or a heading

@@ -6,6 +6,8 @@ import html
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reports.document import (
     Block,
@@ -21,8 +23,8 @@ from reports.document import (
     Value,
 )
 from reports.render import html as page
-from reports.render import json, markdown, terminal
-from reports.render.grid import grid, text
+from reports.render import json, latex, markdown, paper, terminal, typst
+from reports.render.grid import Grid, grid, text
 from reports.text.screen import Screen
 
 HOSTILE = "<b>[red]|\x1b[31m\u202e`x`"
@@ -112,11 +114,38 @@ def test_markdown() -> None:
     assert "figures/f.svg" not in markdown.render(DOCUMENT)
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"), [("1. x", r"1\. x"), ("- x", r"\- x"), ("a - b", "a - b"), ("1.5", "1.5")]
+def test_latex() -> None:
+    shown = latex.render(DOCUMENT.blocks, {"f": ("figures/f", 120.0)})
+
+    assert r"\includegraphics[width=120mm]{figures/f.pdf}" in shown
+    assert r"n2 & 2 & \ensuremath{\triangle} 20.4" in shown
+    assert shown.count(r"\captionof{table}{Rates}") == 1
+    assert r"\textless{}b\textgreater{}" in shown
+
+
+def test_typst() -> None:
+    shown = typst.render(DOCUMENT.blocks, {"f": ("figures/f", 120.0)})
+
+    assert 'image("figures/f.svg", width: 120mm' in shown
+    assert "[n2], [2], [⚠ 20.4]" in shown
+    assert r"\<b\>" in shown
+
+
+@given(
+    st.lists(st.lists(st.text("abc 0123", max_size=60), min_size=6, max_size=6), min_size=1, max_size=5),
+    st.frozensets(st.integers(0, 5)),
 )
-def test_no_text_is_markdown(given: str, shown: str) -> None:
-    assert markdown.escape(given) == shown
+def test_a_table_is_not_wider_than_its_page(rows: list[list[str]], numbers: frozenset[int]) -> None:
+    shown = Grid(
+        headings=tuple(f"column {i}" for i in range(6)), rows=tuple(map(tuple, rows)), numeric=tuple(i in numbers for i in range(6)),
+        flags=(), more=0, marked=0,
+    )  # fmt: skip
+    form = paper.shape(shown)
+
+    if form:
+        width = sum(share * paper.WIDTH_MM or max(map(len, texts)) * form.points * 0.2 for share, texts in zip(form.shares, zip(shown.headings, *shown.rows, strict=True), strict=True))  # fmt: skip
+        assert width <= paper.WIDTH_MM
+        assert not any(share for i, share in enumerate(form.shares) if i in numbers)
 
 
 def test_json() -> None:

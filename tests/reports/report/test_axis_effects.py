@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from reports.draw.figure import Figure
-from reports.lab import document
 from reports.report import axis_effects, build
 from reports.results.load import load
 from reports.results.model import Results
@@ -244,26 +243,6 @@ def test_what_a_turn_of_a_loop_takes_is_not_compared_where_it_is_mostly_the_time
     assert found
     assert found.tables[0].rows[0][-1] == "mostly the timer"
     assert axis_effects.sentences(found) == []
-
-
-def test_a_lab_report_says_each_effect_in_what_the_data_says(make: Any, tmp_path: Path) -> None:
-    results = stream(make, tmp_path / "r.db")
-
-    said = document.build(results, build.build(results))
-
-    (table,) = [t for t in said.tables if "What each axis does" in t.caption]
-    assert said.findings[0].text.startswith("Bandwidth, bandwidth: 2.68 × better by threads from 1 to 4")
-    assert said.findings[0].refs == (table,)
-
-
-def test_a_lab_report_says_what_each_axis_does_once(make: Any, tmp_path: Path) -> None:
-    results = stream(make, tmp_path / "r.db")
-
-    said = document.build(results, build.build(results))
-
-    told = [row for table in said.tables for row in table.rows if "threads" in row and "2.40 to 3.00" in row]
-    assert len(told) == 1
-    assert not [f.caption for f in said.figures if "2.40 to 3.00" in f.caption]
 
 
 def test_a_title_without_a_digit_may_be_a_finding() -> None:

@@ -1,0 +1,99 @@
+"""A figure as a picture that can leave the report: opaque, light, with where its numbers come from; as SVG, PDF and PNG."""
+
+from __future__ import annotations
+
+import functools
+import struct
+import xml.etree.ElementTree as ET
+import zlib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from reports.document import Figure
+from reports.lab import former
+from reports.lab.document import Source
+from reports.render import paper
+from reports.render.svg import draw as draw_figure
+from reports.text.plain import plain
+
+PNG_PPI: Final = 150
+"""Dots per inch of the pictures for Markdown and word processors, at the size that they have in print."""
+_MM_PER_PX: Final = paper.WIDTH_MM / 752
+_MAX_HEIGHT_MM: Final = 185.0
+_SVG: Final = "http://www.w3.org/2000/svg"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A drawn figure, and its width on paper."""
+
+    svg: str
+    width_mm: float
+
+
+def draw(figure: Figure, source: Source) -> Picture:
+    """Return a figure's picture. Raises UserError if vl-convert is not installed."""
+    drawn = former.draw(source.former, figure.id) if source.former else draw_figure(figure, figure.id)
+    root = ET.fromstring(drawn)
+    for node in root.iter():
+        node.tag = node.tag.rpartition("}")[2]
+    root.set("xmlns", _SVG)
+    title, trace = ET.Element("title"), ET.Element("metadata")
+    title.text = figure.title
+    trace.text = "\n".join(f"{name}: {value}" for name, value in source.trace)
+    background = ET.Element("rect", {"width": "100%", "height": "100%", "fill": "#FFFFFF"})
+    root[:0] = [title, trace, background]
+    width, height = (float(root.attrib[name]) * _MM_PER_PX for name in ("width", "height"))
+    shrink = min(1.0, paper.WIDTH_MM / width, _MAX_HEIGHT_MM / height)
+    svg = plain(ET.tostring(root, encoding="unicode")) + "\n"
+    return Picture(svg=svg, width_mm=round(width * shrink, 1))
+
+
+def font_folder() -> Path:
+    """Return the folder of the fonts that PDF and PNG are set in."""
+    return Path(str(resources.files("reports").joinpath("fonts")))
+
+
+@functools.cache
+def _fonts() -> None:
+    import vl_convert
+
+    vl_convert.register_font_directory(str(font_folder()))
+
+
+def pdf(picture: Picture) -> bytes:
+    """Return a picture as PDF. Its parts come in another order each time: see `reports.lab.pdf.picture`."""
+    import vl_convert
+
+    _fonts()
+    made: bytes = vl_convert.svg_to_pdf(picture.svg)
+    return made
+
+
+def png(picture: Picture, source: Source) -> bytes:
+    """Return a picture as PNG at PNG_PPI, with its trace in text chunks."""
+    import vl_convert
+
+    _fonts()
+    width = float(ET.fromstring(picture.svg).attrib["width"])
+    scale = picture.width_mm / 25.4 * PNG_PPI / width
+    made: bytes = vl_convert.svg_to_png(picture.svg, scale=scale, ppi=72)
+    return _with_text(made, source.trace)
+
+
+def _with_text(image: bytes, trace: tuple[tuple[str, str], ...]) -> bytes:
+    """Return a PNG with an iTXt chunk for each name and value, after its header.
+
+    Chunk layout: PNG specification, third edition, 11.3.3 (length, type, data, CRC-32 over type and data); the data
+    is keyword, NUL, 0 (not compressed), 0, two empty NUL-ended strings, then the text in UTF-8.
+    """
+    header = 8 + 12 + 13  # signature; IHDR with its length, type and CRC
+    chunks = b""
+    for name, text in trace:
+        data = name.encode("latin-1", "replace")[:79] + b"\0\0\0\0\0" + text.encode("utf-8", "replace")
+        chunks += (
+            struct.pack(">I", len(data)) + b"iTXt" + data + struct.pack(">I", zlib.crc32(b"iTXt" + data))
+        )
+    return image[:header] + chunks + image[header:]
