@@ -1,7 +1,7 @@
 """Tools that other distributions bring. I/O: looks what is installed beside pinsweep.
 
 A distribution whose name begins with `pinsweep-` names a package by the entry point group `pinsweep.tools`. The package has the folders
-of CONTRIBUTING.md's four steps (`parsers/foo.py`, `orchestrator/tools/foo.py`, `reports/charts/foo.py` …), and what lies there is found as
+of CONTRIBUTING.md's four steps (`parsers/foo.py`, `orchestrator/tools/foo.py`, `reports/tools/foo.py`), and what lies there is found as
 pinsweep's own modules are: by the tool's name. What cannot be loaded is left out, its tools alone: the mistake of one distribution
 costs nobody else's.
 """
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 GROUP = "pinsweep.tools"
 PREFIX = "pinsweep-"
-ROOMS = (
-    "parsers", "orchestrator.tools", "reports.readings", "reports.numbers", "reports.checks", "reports.charts",
-)  # fmt: skip
+ROOMS = ("parsers", "orchestrator.tools", "reports.tools")
 _LOADED = {"parsers": "Parser", "orchestrator.tools": "ToolModule"}
 """What every command may ask for, and what names the members of each module there."""
 

@@ -10,98 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs, saturations
+from reports.numbers.formulas import Mode, Spread, differs, saturations
 from reports.text import format as fmt
 
 _TAIL: Final = 1.1
 """How many times the median the 99.9 % are at least where a title tells of them."""
 
 
-def loaded_latency(
-    curves: Sequence[LoadedLatency],
-    noise: float = 0.0,
-    load: str = "",
-    *,
-    hollow: Sequence[LoadedLatency] = (),
-) -> str:
-    """Say "Memory latency doubles at 21.0 to 27.1 GB/s", "Memory moves 21.0 to 28.1 GB/s within twice its unloaded latency" where a curve
-    doubles only past its peak, where it moves less, or "Latency did not double: 1 load thread reaches 10.6 GB/s".
-
-    noise: the spread over the repeats of a typical row's latency or of an unloaded one, whichever is wider, relative to its median.
-    load: the load in words ("1 load thread"), where it is known and the same for all. hollow: the curves that are drawn, too, and of which
-    nothing is said; that latency did not double is said only where a reader sees none of them do so.
-
-    Said where every curve has four points or more and does the same in all its repeats; else the subject alone. Nothing is said of
-    rows that scatter by more than a quarter, nor where load makes memory faster: the idle rows were disturbed.
-    """
-    if not curves or not _quiet(curves, noise):
-        return "Latency under load"
-    if all(c.doubled == "yes" for c in curves):
-        rates = _from_to([c.at_double for c in curves], "B/s")
-        if any(c.at_double >= c.peak for c in curves):
-            return f"Memory moves {rates} within twice its unloaded latency"
-        return f"Memory latency doubles at {rates}"
-    if all(c.doubled == "no" for c in (*curves, *hollow)):
-        subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"
-        return f"Latency did not double: {subject} {_from_to([c.peak for c in curves], 'B/s')}"
-    return "Latency under load"
-
-
-def _quiet(curves: Sequence[LoadedLatency], noise: float) -> bool:
-    return noise <= 0.25 and all(c.rows >= 4 and c.idle and not c.undercut for c in curves)
-
-
 def _from_to(values: Sequence[float], unit: str) -> str:
     """Return "21.0 to 27.1 GB/s", or "21.0 GB/s" where both are written alike."""
     scale = fmt.scale_to_largest(values, unit)
     return f"{fmt.ends(scale.number(min(values)), scale.number(max(values)))} {scale.unit}"
-
-
-def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
-    """Say "Where latency starts to climb" of curves that all reach twice their unloaded latency, beyond the repeats' scatter."""
-    climbs = curves and all(c.doubled == "yes" for c in curves) and _quiet(curves, noise)
-    return "Where latency starts to climb" if climbs else "Latency by load and mix"
-
-
-def ladder(
-    levels: Sequence[tuple[str, float, Spread]],
-    pages: Sequence[tuple[float, Spread, Spread]] = (),
-    *,
-    which: str = "",
-) -> str:
-    """Say "One load on huge pages takes 1.70 ns from L1 (working set 24 KiB), 4.10 ns from L2 (1 MiB), 118 ns from memory (512 MiB); small
-    pages cost up to 3.2 × (64 MiB)"; "" where nothing can be said.
-
-    levels: name, a working set in it (B), its latency, smallest level first; which: the pages of theirs, "" where all have the same. A level that is
-    known to be slower than the one before is told alone, one that cannot be told apart from it together with it: "161 to 173 ns from L3 or memory (16
-    MiB, 64 MiB)" is how a cache looks that others fill. pages: working set, latency with small and with huge pages; "up to" is the highest ratio of those
-    that differ, that of its working set in the table.
-    """
-    told: list[list[tuple[str, float, Spread]]] = []
-    for level in levels:
-        if level[2].unsteady:
-            continue
-        last = told[-1][0][2] if told else None
-        if last is None or (last.median < level[2].median and differs(last, level[2])):
-            told.append([level])
-        elif not differs(last, level[2]):
-            told[-1].append(level)
-    parts = [
-        f"{fmt.span((s.median for _, _, s in alike), 'ns', alike[0][2].step)} from {' or '.join(name for name, _, _ in alike)} "
-        f"({'' if i else 'working set '}{', '.join(fmt.size(size) for _, size, _ in alike)})"
-        for i, alike in enumerate(told)
-    ]
-    text = f"One load{which and f' on {which}'} takes {', '.join(parts)}" if len(parts) > 1 else ""
-    slower = [
-        (small.median / huge.median, size)
-        for size, small, huge in pages
-        if small.median > huge.median and differs(small, huge) and not small.unsteady and not huge.unsteady
-    ]
-    if slower:
-        ratio, size = max(slower)
-        said = f"small pages cost up to {fmt.times(ratio)} ({fmt.size(size)})"
-        text = f"{text}; {said}" if text else fmt.sentence(said)
-    return text
 
 
 def between_cores(what: str, groups: Mapping[str, Sequence[Spread]]) -> str:
@@ -116,32 +35,6 @@ def between_cores(what: str, groups: Mapping[str, Sequence[Spread]]) -> str:
         if same
     ]
     return f"{what} takes {', '.join(said)}" if said else f"{what}, from core to core"
-
-
-def matrix(
-    title: str,
-    pairs: Mapping[str, Sequence[tuple[Spread, Spread]]],
-    others: str = "other nodes’ memory",
-    tables: int = 1,
-    only: str = "",
-) -> str:
-    """Say "Idle latency to other nodes’ memory is 1.71 × that within a node", "… 1.21 to 1.23 × that within a node (same package),
-    2.3 × (another package)"; of one node "Idle latency: 81.0 ns", the `only` number; where a node's difference is within noise, the subject
-    alone.
-
-    pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. The lowest and
-    the highest ratio are said, whatever the panel, and of how many tables they are: "…, in 2 tables".
-    """
-    if not any(pairs.values()):
-        return f"{title}: {only}" if only else title
-    if not all(differs(own, other) for same in pairs.values() for own, other in same):
-        return f"{title} between NUMA nodes"
-    said: list[str] = []
-    for far, same in pairs.items():
-        ratios = [other.median / own.median for own, other in same]
-        ratio = fmt.ends(fmt.number(min(ratios)), fmt.number(max(ratios)))
-        said.append(f"{ratio} ×{'' if said else ' that within a node'}{f' ({far})' if far else ''}")
-    return f"{title} to {others} is {', '.join(said)}{f', in {tables} tables' if tables > 1 else ''}"
 
 
 def scaling(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from parsers.measurement import whole
 from reports import tools
 from reports.charts import wording
-from reports.charts.chapter import Chapter
+from reports.charts.chapter import AccessTime, Chapter, Spot
 from reports.measurements import Measurements
 from reports.numbers import formulas
 from reports.page.model import KeyNumber
+from reports.results import naming
 from reports.results.model import Results
 
 
@@ -28,15 +30,35 @@ def chapter(tool: str, results: Results, measured: Measurements) -> Chapter | No
     ]
     rows = measured.tidy(tool, samples)
     attempts = measured.runs[measured.runs["tool"] == tool]
+    keys = found.keys(rows[rows["series"].notna() & rows["counts"]]).to_dict("records") if len(rows) else []
+    numbers = [_key_number(row, results) for row in keys]
+    pairs = list(zip(keys, numbers, strict=True))
     return Chapter(
         tool=tool,
         drawn=tuple(found.figures(rows, measured.keys(tool), attempts)) if len(rows) else (),
-        key_numbers=tuple(
-            _key_number(row, results)
-            for row in found.keys(rows[rows["series"].notna() & rows["counts"]]).to_dict("records")
+        key_numbers=tuple(numbers),
+        access_times=tuple(_access_time(row, number, found.SECTION) for row, number in pairs if row["unit"] == "ns"),
+        between_nodes=tuple(
+            Spot(number=number, source=whole(row["source"]), target=whole(row["target"])) for row, number in pairs if _is_known(row["source"])
         ),
         programs=wording.programs(results.shown(tool)),
-    )
+    )  # fmt: skip
+
+
+_GROUPS: Final = {"Memory": "memory", "MPI": "message passing", "Storage": "storage"}
+
+
+def _access_time(row: dict[Any, Any], number: KeyNumber, section: str) -> AccessTime:
+    tail, size = (row[name] if _is_known(row[name]) else None for name in ("tail", "size"))
+    return AccessTime(
+        name=", ".join(filter(None, (row["name"], row["context"]))), words=tuple(filter(None, (row["name"], row["context"]))),
+        group="storage" if _is_known(row["device"]) else _GROUPS.get(section, "memory"), median=row["value"], run=number.runs[0], p999=tail,
+        source=naming.program_name(number.runs[0]), repeats=_spread(row), step=_spread(row).step, drawn=True, size=size,
+    )  # fmt: skip
+
+
+def _is_known(value: object) -> bool:
+    return value is not None and value == value
 
 
 def _key_number(row: dict[Any, Any], results: Results) -> KeyNumber:
@@ -45,8 +67,19 @@ def _key_number(row: dict[Any, Any], results: Results) -> KeyNumber:
         for run in results.shown(row["tool"])
         if (run.where, run.record.point_id) == (row["where"], row["point_id"])
     ]
-    step = row["step"] if row["step"] == row["step"] else None
-    spread = formulas.Spread(row["value"], row["low"], row["high"], row["n"], step)
     return wording.key_number(
-        row["name"], spread, row["unit"], row["context"], row["rank"], own, program=row["program"], metric=""
+        row["name"],
+        _spread(row),
+        row["unit"],
+        row["context"],
+        row["rank"],
+        own,
+        program=row["program"],
+        metric="",
+    )
+
+
+def _spread(row: dict[Any, Any]) -> formulas.Spread:
+    return formulas.Spread(
+        row["value"], row["low"], row["high"], row["n"], row["step"] if _is_known(row["step"]) else None
     )

@@ -69,7 +69,7 @@ def test_it_is_shown_and_audited(measured: str, pinsweep: Pinsweep) -> None:
     assert "Foo Network Test 1.2" in pinsweep("show", measured)
     found = json.loads(pinsweep("audit", measured, "--format", "json"))["findings"]
     (finding,) = (one for one in found if one["id"] != "D1")  # the tests beside this one may disturb it
-    assert (finding["id"], finding["check"]) == ("N1", "a message that takes longer than a letter")
+    assert (finding["id"], finding["check"]) == ("N1", "message slower than a letter")
     assert finding["title"] == "Lanes 1: 1024 B in 9100 ns"
 
 

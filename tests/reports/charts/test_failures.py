@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reports.charts import imb, mlc
+from reports.charts import imb
 from reports.charts.command import chapter
 from reports.draw import vega
 from reports.draw.figure import Figure
@@ -94,38 +94,6 @@ def test_messages_that_were_never_sent_are_named(
     (drawn,) = imb.chapter(load([maker.write()])).figures
 
     assert re.findall(r" Without a number: (.+?)\.", drawn.sub) == ([said] if said else [])
-
-
-def test_memory_that_never_gave_a_number_is_named_by_the_figure_of_its_mode(
-    make: Any, tmp_path: Path
-) -> None:
-    """Those all of whose runs failed were in the checks alone; of a mode without a figure the first of its sweep tells."""
-    maker = make.Maker(tmp_path / "r.db")
-    curve = make.mlc_text([(1000, 80.0, 1000.0), (100, 90.0, 9000.0), (0, 200.0, 20000.0)])
-    idle = "Intel(R) Memory Latency Checker - v3.9a\nCommand line parameters: --idle_latency\n\nEach iteration took 200.0 base frequency clocks (\t80.0\tns)\n"
-    sweeps = {
-        "W": [("loaded_latency", {"R": curve, "6": ""})],
-        "b": [("idle_latency", {4096: ""} | dict.fromkeys((16, 256, 65536, 262144), idle))],
-        "place": [("loaded_latency", {"near": curve, "far": curve}), ("idle_latency", {"near": idle, "far": ""}), ("c2c_latency", {"near": ""})],
-    }  # fmt: skip
-    for axis, modes in sweeps.items():
-        for mode, texts in modes:
-            for value, text in texts.items():
-                options = {"mode": mode} | ({axis: value} if axis != "place" else {})
-                place, status = str(value) if axis == "place" else "", "ok" if text else "failed"
-                maker.add(axis, "mlc", options, text, axes=("mode", axis), place=place, status=status)
-
-    said = [
-        (figure.of, found)
-        for figure in mlc.chapter(load([maker.write()])).figures
-        for found in re.findall(r" Without a number: (.+?)\.", figure.sub)
-    ]
-
-    assert said == [
-        ("W", "write nt"),
-        ("b", "buffer 4 MiB"),
-        ("place", "far, mode idle_latency and near, mode c2c_latency"),
-    ]
 
 
 def test_the_name_of_a_line_that_ends_early_stands_at_its_end(make: Any, tmp_path: Path) -> None:

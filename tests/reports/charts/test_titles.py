@@ -6,7 +6,7 @@ import pytest
 
 from reports.charts import titles
 from reports.numbers import formulas
-from reports.numbers.formulas import Bucket, Load, Mode, Spread, loaded_latency
+from reports.numbers.formulas import Bucket, Mode, Spread
 
 
 def spread(value: float, n: int = 1, width: float = 0.0) -> Spread:
@@ -59,27 +59,6 @@ def test_several_places_are_not_called_memory() -> None:
     curves = {place: {t: spread(v) for t, v in FULL.items()} for place in ("node 0", "node 1")}
 
     assert titles.scaling("Triad", curves) == "Triad bandwidth over threads"
-
-
-def test_loaded_latency() -> None:
-    idle = [Load(9000, 60, 1e9), Load(5000, 60, 1.1e9), Load(3000, 60, 1.2e9)]
-    doubling = loaded_latency([*idle, Load(100, 90, 15e9), Load(0, 200, 20e9)])
-    flat = loaded_latency([*idle, Load(100, 70, 15e9), Load(0, 90, 20e9)])
-
-    assert titles.loaded_latency([doubling]) == "Memory latency doubles at 16.4 GB/s"
-    past = loaded_latency([*idle, Load(100, 90, 30e9), Load(0, 200, 20e9)])
-    assert titles.loaded_latency([past]) == "Memory moves 30.0 GB/s within twice its unloaded latency"
-    assert (
-        titles.loaded_latency([past, doubling])
-        == "Memory moves 16.4 to 30.0 GB/s within twice its unloaded latency"
-    )
-    assert titles.loaded_latency([flat]) == "Latency did not double: the load reaches 20.0 GB/s"
-    assert titles.loaded_latency([flat, doubling]) == "Latency under load"
-    assert titles.loaded_latency([flat], hollow=[flat]) == titles.loaded_latency([flat])
-    assert titles.loaded_latency([flat], hollow=[doubling]) == "Latency under load"
-    assert titles.loaded_latency([doubling], 0.4) == "Latency under load"
-    assert titles.loaded_latency([loaded_latency([Load(0, 200, 20e9)])]) == "Latency under load"
-    assert titles.loaded_latency([]) == "Latency under load"
 
 
 def test_pingpong() -> None:
@@ -211,19 +190,3 @@ def test_modes() -> None:
     assert titles.modes("Reads", two) == "Reads: two speeds, 15.0 µs (6.0 %) and 13.0 ms (94 %)"
     assert titles.modes("Reads", two[:1]) == ""
     assert titles.modes("Reads", two * 3) == ""
-
-
-def test_matrix() -> None:
-    def pairs(*of: tuple[float, float]) -> list[tuple[Spread, Spread]]:
-        return [(spread(own), spread(other)) for own, other in of]
-
-    assert (
-        titles.matrix("Idle latency", {"": pairs((81.0, 139.0), (82.0, 140.8))})
-        == "Idle latency to other nodes’ memory is 1.72 × that within a node"
-    )
-    assert (
-        titles.matrix("Idle latency", {"": pairs((78.5, 125.8), (78.5, 144.7))})
-        == "Idle latency to other nodes’ memory is 1.60 to 1.84 × that within a node"
-    )
-    assert titles.matrix("Idle latency", {"": pairs((80.0, 81.0))}) == "Idle latency between NUMA nodes"
-    assert titles.matrix("Idle latency", {}) == "Idle latency"

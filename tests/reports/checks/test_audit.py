@@ -31,7 +31,6 @@ from reports.checks.audit import Finding
 from reports.checks.general import same_value
 from reports.document import Fold, Table
 from reports.render import terminal
-from reports.report import build
 from reports.results.load import load
 
 FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
@@ -171,26 +170,6 @@ def test_commands_that_cannot_have_been_typed(report_004: tuple[Finding, ...]) -
     assert "a blank in “--name =”" in problems
     assert "a lone “--”" in problems
     assert "--iodepth=1/4/8/32/128 is 5 commands" in problems
-
-
-def test_disturbed_rows_and_no_others(report_004: tuple[Finding, ...]) -> None:
-    rows = [(re.findall(r"delay (\d+):", text), cell) for cell, text in found(report_004, "M1")]
-
-    assert [delays for delays, _ in sorted(rows)] == [["100", "300", "400", "500", "1000"], ["1300", "1700"]]
-    assert "W=8" in sorted(rows)[0][1]
-
-
-def test_the_stride_had_no_effect_on_writes(report_004: tuple[Finding, ...]) -> None:
-    ((_, text),) = found(report_004, "G1")
-
-    assert text.startswith("write nt: -l 64 and -l 256 agree within 7.")
-    assert len(found(report_004, "M3")) == 8  # -W9, 7, 8, 6, each with two strides: non-temporal
-    lines = [re.search(r"= (\d+) lines", text)[1] for _, text in found(report_004, "M4")]  # type: ignore[index]
-    assert lines == ["170", "173"]
-    assert all(
-        text.endswith("lines, over twice the 56.8 of the read-only curve that has most")
-        for _, text in found(report_004, "M4")
-    )  # no machine is recorded
 
 
 def test_seed_000(report_000: tuple[Finding, ...]) -> None:
@@ -407,28 +386,13 @@ def mlc(
 GOOD = [(0, 200.0, 18000.0), (50, 110.0, 25000.0), (200, 70.0, 10000.0), (1000, 60.0, 3000.0), (20000, 60.0, 1150.0)]  # fmt: skip
 
 
-def test_loaded_latency_rows(make: Any, tmp_path: Path) -> None:
-    assert mlc(make, tmp_path / "good.db", GOOD) == ()
-
-    disturbed = [*GOOD[:3], (1000, 76.0, 3000.0), GOOD[4]]
-    ((_, text),) = found(mlc(make, tmp_path / "m1.db", disturbed), "M1")
-    assert text == "delay 1000: 76.0 ns (1.09 × 70.0 ns)"
-    assert found(mlc(make, tmp_path / "m1b.db", [*GOOD[:3], (1000, 75.0, 3000.0), GOOD[4]]), "M1") == []
-
-    starved = [*GOOD[:4], (20000, 60.0, 900.0)]
-    ((_, text),) = found(mlc(make, tmp_path / "m2.db", starved), "M2", "error")
-    assert "900 MB/s, and 64 B ÷ 60.0 ns alone are 1.07 GB/s" in text
-
-
 def test_more_than_the_modules_can_move(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.facts = {**maker.facts, "dimms": "1 × 16 GB DDR4 2666 MT/s, 1 slot empty"}
-    maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(GOOD))
     maker.add("scaling", "stream", {"threads": 4}, make.stream_text(25000.0, 4))
 
     all_of = findings(maker.write())
 
-    assert "25.0 GB/s, the modules can move 21.3 GB/s" in found(all_of, "M2")[0][1]
     assert "the modules can move 21.3 GB/s" in found(all_of, "S2")[0][1]
 
 
@@ -479,17 +443,6 @@ def test_an_axis_that_nothing_shows(
     assert {f.id for f in report if f.level != "info"} == ids
     is_null = effect == 1.0 and noise < 0.1 and repeats > 2
     assert [cell for cell, _ in found(report, "G1", "info")] == ["2 cells"] * is_null
-
-
-def test_what_an_option_does_is_said_of_other_traffic_only_where_there_is_some(make: Any, tmp_path: Path) -> None:  # fmt: skip
-    maker = make.Maker(tmp_path / "a.db")
-    for stride, peak in ((64, 26e3), (128, 14e3), (256, 14e3)):
-        rows = [(d, 60 + 100 / (1 + d / 90), peak * min(1, 1.35 / (1 + d / 90))) for d in (0, 2, 8, 50, 100, 300, 700)]  # fmt: skip
-        maker.add("load", "mlc", {"mode": "loaded_latency", "l": stride, "W": "R"}, make.mlc_text(rows, stride=stride), axes=("l",))  # fmt: skip
-
-    ((_, said),) = found(findings(maker.write()), "G1")
-
-    assert said == "read: -l 128 and -l 256 agree within 0 % in all loaded rows; between -l 64 and -l 128 it changes the bandwidth by 86 %"  # fmt: skip
 
 
 def test_a_text_under_two_names(make: Any, tmp_path: Path) -> None:
@@ -963,22 +916,6 @@ def failed(make: Any, triad: float, threads: int = 4) -> str:
     text: str = make.stream_text(triad, threads)
     said = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n     Expected Value: 1.0, AvgAbsErr: 2.0\n"
     return re.sub(r"Solution Validates.*\n", said, text)
-
-
-def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path) -> None:
-    disturbed = [*GOOD[:3], (1000, 96.0, 3000.0), (5000, 99.0, 1500.0), (20000, 98.0, 1150.0)]
-    at_peak = [(0, 120.0, 18000.0), (20, 199.0, 30000.0), *GOOD[1:]]
-    marked = {}
-    for name, rows in (("good", GOOD), ("bad", disturbed), ("peak", at_peak)):
-        maker = make.Maker(tmp_path / f"{name}.db")
-        maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
-        built = build.build(load([maker.write()]))
-        marked[name] = {n.name: (n.doubt, "⚠" in n.context) for n in built.key_numbers}
-
-    sound = ("", False)
-    assert marked["good"] == {"Memory, idle": sound, "Memory, peak": sound}
-    assert marked["bad"] == {"Memory, idle": ("M1", False), "Memory, peak": sound}  # it doubts no bandwidth
-    assert marked["peak"] == {"Memory, idle": sound, "Memory, peak": ("", True)}  # at a latency of 199 ns ⚠
 
 
 def test_a_finding_of_one_text_of_several_names_it(make: Any, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from reports.checks.audit import audit
 from reports.results.load import load
-from reports.text import format as fmt
 
 
 def texts(path: Path, key: str) -> list[str]:
@@ -28,37 +27,6 @@ def test_the_latency_that_a_depth_allows_is_rounded_up(make: Any, tmp_path: Path
     most = re.search(r"at most ([\d.]+) µs are possible", text)
     assert most
     assert 4e6 / iops <= float(most[1]) < 4e6 / iops * 1.002
-
-
-def test_curves_agree_within_what_is_said(make: Any, tmp_path: Path) -> None:
-    """Write only: 1.241 % apart at most; read only, a stride of 256 B gives 30 % less."""
-    maker = make.Maker(tmp_path / "a.db")
-    for mix, stride, factor in (("", 64, 1.0), ("", 256, 0.7), ("6", 64, 1.0), ("6", 256, 1.01241)):
-        rows = [(d, 90.0 + 2000 / (10 + d), 2e6 * factor / (1 + d / 1000)) for d in (0, 50, 100, 200, 300, 500)]  # fmt: skip
-        options = {"mode": "loaded_latency", "W": mix or "R", "l": stride}
-        maker.add("s", "mlc", options, make.mlc_text(rows, traffic=mix, stride=stride), axes=("l", "W"))
-
-    (text,) = texts(maker.write(), "G1")
-
-    within = re.search(r"agree within ([\d.]+) %", text)
-    assert within
-    assert 1.24 < float(within[1]) <= 1.3
-
-
-@pytest.mark.parametrize(
-    ("cores", "lines", "said"),
-    [(2, 96.2, ["96.2 lines, at most 96"]), (2, 95.9, []), (64, 3072.4, ["3072.4 lines, at most 3072"]), (64, 4000.0, ["4000 lines, at most 3072"])],
-)  # fmt: skip
-def test_more_lines_than_cores_can_wait_for_are_told_as_more(make: Any, tmp_path: Path, cores: int, lines: float, said: list[str]) -> None:  # fmt: skip
-    """ "3 070 lines, at most 3 072 can be waited for": three digits of 3072.4."""
-    maker = make.Maker(tmp_path / "a.db")
-    maker.topology = f"pack:1 numa:1(memory=8GB) core:{cores} pu:1"
-    rows = [(0, 100.0, lines * 640), (1000, 80.0, 2000.0)]
-    maker.add("s", "mlc", {"mode": "loaded_latency", "W": "6"}, make.mlc_text(rows, traffic="6"))
-
-    found = [text.replace(fmt.THIN, "") for text in texts(maker.write(), "M4")]
-
-    assert [re.search(r"[\d.]+ lines, at most \d+", text)[0] for text in found] == said  # type: ignore[index]
 
 
 def test_threads_beyond_the_pus_are_another_machine_of_captured_output_alone(

@@ -13,25 +13,7 @@ from hypothesis import strategies as st
 
 from orchestrator.machine.facts import MemoryModule
 from reports.numbers import clock, formulas
-from reports.numbers.formulas import Bucket, Load, Spread
-
-
-def test_seed_004_loaded_latency(seeds: Any) -> None:
-    rows = {key: [Load(d, ns, mb * 1e6) for d, ns, mb in table] for key, table in seeds.mlc().items()}
-    offers = {key: formulas.loaded_latency(table) for key, table in rows.items()}
-
-    read = offers[64, ""]
-    assert read.peak == pytest.approx(25930.6e6)
-    assert (read.peak_delay, read.latency_at_peak) == (50, 106.63)
-    # rows up to 2.59 GB/s: delays 1300 to 20000
-    assert read.unloaded == pytest.approx(sorted([67.95, 67.39, 63.14, 61.08, 61.98, 59.64, 59.32])[3])
-    assert read.collapse == pytest.approx(17783.5 / 25930.6)
-    assert read.doubled == "yes"
-    assert read.at_double == pytest.approx(25930.6e6, rel=0.01)  # 2 × 61.98 lies just past the peak
-    # the guide: in none of the ten tables is the peak at delay 0, and bandwidth there is 0.69 to 1.0 of it
-    assert all(o.peak_delay > 0 for o in offers.values())
-    assert min(o.collapse or 1 for o in offers.values()) == pytest.approx(0.69, abs=0.006)
-    assert max(o.collapse or 0 for o in offers.values()) <= 1.0
+from reports.numbers.formulas import Bucket, Spread
 
 
 def test_seed_003_saturation_and_ratio(seeds: Any) -> None:
@@ -68,40 +50,7 @@ def test_seed_004_little_ratio() -> None:
     assert formulas.in_flight([(366716, 933.9e3)]) / (32 * 8) == pytest.approx(1.34, abs=0.005)
 
 
-def test_loaded_latency_interpolates_and_takes_the_best_envelope() -> None:
-    curve = [
-        Load(1000, 50, 1e9),
-        Load(900, 50, 1e9),
-        Load(800, 50, 1e9),
-        Load(100, 80, 12e9),
-        Load(50, 120, 16e9),
-        Load(0, 200, 11e9),
-    ]
-
-    found = formulas.loaded_latency(curve)
-
-    assert found.unloaded == 50
-    assert found.at_double == pytest.approx(12e9 + (100 - 80) / (120 - 80) * 4e9)
-    assert formulas.loaded_latency(curve[:4]).doubled == "no"
-    assert formulas.loaded_latency(curve[:4]).at_double == 12e9
-
-
-def test_a_slow_row_under_little_load_tells_neither_that_latency_doubled_nor_that_it_never_did() -> None:
-    even = [Load(delay, 50, 1e9) for delay in (1000, 900, 800)]
-    odd = formulas.loaded_latency([*even, Load(200, 120, 3e9), Load(50, 60, 8e9), Load(0, 70, 12e9)])
-    weak = formulas.loaded_latency([*even, Load(0, 70, 12e9)])
-    full = formulas.loaded_latency([*even, Load(0, 170, 12e9)])
-
-    assert [one.doubled for one in (odd, weak, full)] == ["unclear", "no", "yes"]
-    assert formulas.over_repeats([weak, full]).doubled == "some"
-    assert formulas.over_repeats([odd, full]).doubled == "unclear"
-
-
 def test_one_row_has_no_more_than_it_says() -> None:
-    found = formulas.loaded_latency([Load(500, 90.0, 2e9)])
-
-    assert (found.unloaded, found.peak, found.at_double, found.collapse) == (90.0, 2e9, 2e9, None)
-    assert not found.enough_idle_rows
     assert formulas.pingpong({0: 200.0}).peak is None
     assert formulas.half_size({1: 5.0, 2: 6.0}) is None  # above half from the start
     assert formulas.saturation({}) is None
@@ -244,19 +193,6 @@ def test_one_run_decides_no_change_of_protocol_that_its_fitted_lines_do_not_show
     assert formulas.steady_switches([disturbed]) == ([], True)
     assert formulas.steady_switches([disturbed, disturbed]) == ([16 << 10], False)
     assert formulas.steady_switches([disturbed, times]) == ([], True)
-
-
-def test_seed_004_bandwidth_within_more_latency(seeds: Any) -> None:
-    read = [Load(d, ns, mb * 1e6) for d, ns, mb in seeds.mlc()[64, ""]]
-
-    offers = formulas.loaded_latency(read)
-
-    # 1.5 × 61.98 ns lies between the rows of delay 100 (70.81 ns, 16.0 GB/s) and 50 (106.63 ns, 25.9 GB/s)
-    share = (1.5 * 61.98 - 70.81) / (106.63 - 70.81)
-    assert offers.at_half_more == pytest.approx(15999.3e6 + share * (25930.6 - 15999.3) * 1e6)
-    assert formulas.bandwidth_within(read, 50.0) is None
-    # write only: 29.85 GB/s at 370.9 ns are 173 lines on their way
-    assert formulas.lines_in_flight(29854.1e6, 370.94) == pytest.approx(173, abs=0.5)
 
 
 @given(st.floats(50, 5000), st.floats(1e8, 1e11))

@@ -14,10 +14,11 @@ from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
 from parsers.units import size_bytes
 from reports.charts import chart_module
-from reports.checks.audit import audit, convicted
+from reports.checks.audit import convicted
+from reports.measurements import measure
 from reports.page.html import html
 from reports.page.model import Drawing, Part
-from reports.report import machine
+from reports.report import declared, machine
 from reports.report.build import build
 from reports.report.render import render_report
 from reports.results.load import load
@@ -28,8 +29,12 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
 
 def machines(*files: Path) -> tuple[Drawing, ...]:
     results = load(files)
-    chapters = [chart_module(tool).chapter(results, tool) for tool in results.told]
-    return machine.drawings(results, chapters, convicted(audit(results)))
+    measured = measure(results, disturbed=True)
+    chapters = [
+        declared.chapter(tool, results, measured) or chart_module(tool).chapter(results, tool)
+        for tool in results.told
+    ]
+    return machine.drawings(results, chapters, convicted(measured.findings))
 
 
 def drawn(*files: Path) -> Drawing:
@@ -127,22 +132,6 @@ def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> 
         "node 0 → memory of node 1": {"141 ns", "31.0 GB/s"},
         "node 1 → memory of node 0": {"143 ns", "32.0 GB/s"},
     }
-
-
-def test_what_is_said_of_the_one_timed_cache_begins_with_no_mark(make: Any, tmp_path: Path) -> None:
-    """ "95.1 ns ; unsteady" stood there: of one cache nothing tells it from others."""
-    maker = two_sockets(make, tmp_path / "r.db")
-    maker.groups["one core"] = (Group(cpus=(0,), membind=(0,)),)
-    for repeat, latency in enumerate((1.5, 3.0), 1):
-        text = (
-            "pinsweep memlat 0.2 (MLC-style; not Intel MLC)\nCommand line parameters: --idle_latency -b16\n\n"
-            f"Using buffer size of 0.016MiB\nEach iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
-        )
-        maker.add("l", "mlc", {"mode": "idle_latency", "b": "16k"}, text, place="one core", repeat=repeat)
-
-    page = render_report([maker.write()], tmp_path / "r.html", static=True).read_text()
-
-    assert " ns <span>unsteady, 1.5 to 3.0\N{NO-BREAK SPACE}ns</span>" in page
 
 
 @pytest.mark.parametrize("name", ["memory-only-node", "four-node", "ulysses-2x10", "two-socket-interleaved"])

@@ -20,7 +20,6 @@ import pytest
 from orchestrator.model import Group, Place, Placement
 from parsers.errors import UserError
 from reports.checks.audit import audit
-from reports.draw import vega
 from reports.draw.figure import Figure
 from reports.page.html import anchor, script_json, unbroken
 from reports.page.model import Page
@@ -146,10 +145,6 @@ def test_twelve_charts_are_small(full_page: str, open_page: str) -> None:
     assert len(open_page.encode()) < 1_600_000  # with Vega, which has 430 kB
 
 
-def test_a_matrix_says_what_its_shades_mean(full_page: str) -> None:
-    assert "Stronger shade: slower. Outlined: a node and its own memory." in full_page
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("drawn_anew")
 def test_the_same_results_give_the_same_page(full_result: Path, open_page: str, tmp_path: Path) -> None:
@@ -189,18 +184,6 @@ def test_a_disturbed_run_gives_no_number(full_result: Path) -> None:
 )
 def test_titles_with_commas_are_told_apart(titles: list[str], said: str) -> None:
     assert build._title(titles) == said
-
-
-def test_a_floor_of_few_idle_rows_says_what_all_of_them_gave(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "k.db")
-    for idle in (147.0, 251.0):
-        rows = [(0, 330.0, 6800.0), (100, 290.0, 4000.0), (5000, idle, 400.0)]
-        maker.add("l", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
-
-    numbers = {n.name: n for n in build.build(load([maker.write()])).key_numbers}
-
-    assert numbers["Memory, idle"].value == "199"  # the median of what each repeat says
-    assert (numbers["Memory, idle"].repeats, numbers["Memory, idle"].unsteady) == ("147 to 251 ns", True)
 
 
 @pytest.mark.parametrize(
@@ -258,13 +241,9 @@ def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path)
     built = build.build(load([maker.write()]))
 
     name = "pinsweep memlat, not Intel MLC"
-    figures = [f for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures]
-    assert figures
-    assert all(name in f.sub for f in figures)
     assert any(name in c.text for c in built.checks)
     assert name in dict(built.provenance)["Programs"]
     assert all(s.lead for s in built.sections for b in s.blocks if b.tool == "mlc")
-    assert all("Intel MLC" not in n.context.replace(name, "") for n in built.key_numbers)
 
 
 def test_hostile_texts_stay_texts(make: Any, tmp_path: Path) -> None:
@@ -536,28 +515,6 @@ def test_findings_with_different_advice_are_not_one_entry(make: Any, tmp_path: P
     assert said[1].endswith("Let it end")
 
 
-def test_a_matrix_is_of_one_program(make: Any, tmp_path: Path) -> None:
-    """A file that was begun with the stand-in and went on with MLC: other nodes, other words."""
-    for name, factor in (("mlc", 1.0), ("memlat", 3.0)):
-        maker = make.Maker(tmp_path / "m.db")
-        maker.programs = {"mlc": {"name": name, "stand_in": name == "memlat", "version": "1"}}
-        values = [[81.0 * factor, 139.0 * factor], [140.0 * factor, 82.0 * factor]]
-        options = {"mode": "latency_matrix", "b": "200m" if factor == 1 else "100m"}
-        maker.add("m", "mlc", options, make.matrix_text(values), program=name, axes=("b",)).write()
-
-    built = build.build(load([tmp_path / "m.db"]))
-
-    figures = [f for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures]
-    assert [(f.tables[0].rows[0][1], "not Intel MLC" in f.sub) for f in figures] == [
-        ("243", True),
-        ("81.0", False),
-    ]
-    assert len({f.id for f in figures}) == 2
-    programs = dict(built.provenance)["Programs"]
-    assert "Intel MLC" in programs.replace("not Intel MLC", "")
-    assert "not Intel MLC" in programs
-
-
 def test_every_version_of_a_program_is_named(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "v.db")
     text = make.fio_text({"read": (1e3, 500.0)}, bs="4k", rw="randread", iodepth=1)
@@ -686,14 +643,6 @@ def test_scattered_times_are_not_fitted_in_a_sentence(make: Any, tmp_path: Path)
     assert len(figure.numbers[1].rows) == 3  # the table has them, with how far off they are
 
 
-def test_loaded_latency_tells_what_full_load_costs(seeds_built: Page) -> None:
-    loaded = next(f for f in shown_of(seeds_built, "mlc") if f.id.startswith("loaded"))
-
-    further = {row[:2]: row[2:] for row in loaded.numbers[0].rows}
-    assert further["read only", "64 B stride"] == ("22.1", "68.6 %", "43.2")
-    assert further["write only, non-temporal", "64 B stride"][2] == "170"
-
-
 def test_cpu_time_and_limits_stand_beside_iops(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "f.db")
     for depth, iops in ((1, 10e3), (4, 38e3), (8, 70e3), (32, 72e3)):
@@ -740,18 +689,6 @@ def test_of_many_kinds_of_access_each_has_a_row(make: Any, tmp_path: Path) -> No
     for panel in figure.panels:  # of one depth each: a row each
         names = [row["name"] for row in panel.wide["datasets"]["rows"]]
         assert len(set(names)) == len(names) == 8
-
-
-def test_each_of_many_mixes_has_a_colour_of_the_ordered_ones(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "m.db")
-    for traffic in ("", "2", "3", "5", "6", "7", "8", "9"):
-        rows = [(0, 200.0, 20e3), (100, 90.0, 12e3), (1000, 60.0, 1e3)]
-        maker.add("s", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, make.mlc_text(rows, traffic=traffic), axes=("W",))  # fmt: skip
-
-    figure = figures_of(maker.write(), "mlc")[0]
-
-    assert len(figure.key) == 8
-    assert {k.colour for k in figure.key} == set(vega.ORDERED)
 
 
 def test_pairs_are_compared_within_their_options(make: Any, tmp_path: Path) -> None:
@@ -804,22 +741,6 @@ def test_three_samples_have_no_mode(samples: list[float], modes: str, make: Any,
 
     (table,) = (t for t in tables if "Modes: median, share" in t.columns)
     assert table.rows[0][table.columns.index("Modes: median, share")] == modes
-
-
-def test_methods_explain_what_is_on_the_page(make: Any, tmp_path: Path) -> None:
-    """A page of one matrix, or of an Allreduce, explained floors and Hockney's fit, which it did not have."""
-    allreduce = make.imb_text({0: 9.0, 8: 9.1}).replace("PingPong", "Allreduce")
-    said = {}
-    for name, tool, text in (
-        ("matrix", "mlc", make.matrix_text([[80.0, 140.0], [140.0, 80.0]])),
-        ("loaded", "mlc", make.mlc_text([(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3)])),
-        ("pingpong", "imb", make.imb_text({0: 9.0, 8: 9.1})), ("allreduce", "imb", allreduce),
-    ):  # fmt: skip
-        path = make.Maker(tmp_path / f"{name}.db").add("s", tool, {}, text).write()
-        said[name] = {text.partition(":")[0] for text in build.build(load([path])).methods}
-
-    assert "Loaded latency" in said["loaded"] - said["matrix"]
-    assert "PingPong" in said["pingpong"] - said["allreduce"]
 
 
 def test_rows_that_the_overview_does_not_draw_are_counted(make: Any, tmp_path: Path) -> None:
