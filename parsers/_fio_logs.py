@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parsers._fio_report import bucket_of_index
-from parsers.measurement import Blocks, Flag, Scalar, Table
+from parsers.measurement import Columns, Flag, Scalar, Table
 
 _HEAD: Final = re.compile(
     r"^==> [^\n]*?_(?P<log>slat|lat|clat|iops|bw|clat_hist)(?:\.(?P<job>\d{1,6}))?\.log <==[ \t]*\r?\n"
@@ -76,9 +76,9 @@ def tables(
             )
     out = {}
     if rows:
-        out["log"] = Table(columns=COLUMNS, rows=Blocks(rows))
+        out["log"] = Table(columns=COLUMNS, rows=Columns.joined(rows))
     if bins:
-        out["log_histogram"] = Table(columns=HISTOGRAM, rows=Blocks(bins))
+        out["log_histogram"] = Table(columns=HISTOGRAM, rows=Columns.joined(bins))
     return out, flags
 
 

@@ -52,7 +52,7 @@ from parsers._fio_report import METRICS as METRICS
 from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
 from parsers.measurement import (
-    Blocks,
+    Columns,
     Flag,
     NotYet,
     Parsed,
@@ -357,7 +357,7 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
         if found:
             tables[name] = Table(columns=_COLUMNS[name], rows=tuple(found))
     if histograms:
-        tables["histogram"] = Table(columns=_HISTOGRAM, rows=Blocks(histograms))
+        tables["histogram"] = Table(columns=_HISTOGRAM, rows=Columns.joined(histograms))
     return tables
 
 

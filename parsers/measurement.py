@@ -93,23 +93,31 @@ class _Rows(Sequence[tuple[Scalar, ...]]):
     __hash__ = None  # type: ignore[assignment]  # equal to tuples, which have hashes of their own
 
 
-class Blocks(_Rows):
-    """Rows that are made only when somebody asks: a megabyte of fio's json+ has 35 000, and most readers want none.
+class Columns(_Rows):
+    """Rows that are held by columns, all of one length: a megabyte of fio's json+ has 35 000, and most readers want none."""
 
-    `blocks`: (values that all rows of the block share, then the columns that differ, all of one length).
-    """
+    __slots__ = ("columns",)
 
-    __slots__ = ("blocks",)
+    def __init__(self, columns: Sequence[Sequence[Scalar]]) -> None:
+        self.columns = columns
 
-    def __init__(self, blocks: Iterable[tuple[tuple[Scalar, ...], tuple[Sequence[Scalar], ...]]]) -> None:
-        self.blocks = tuple(blocks)
+    @classmethod
+    def joined(cls, blocks: Iterable[tuple[tuple[Scalar, ...], tuple[Sequence[Scalar], ...]]]) -> Columns:
+        """Return the rows of several blocks, at least one: what all rows of a block share, then its other columns."""
+        columns: list[list[Scalar]] = []
+        for shared, own in blocks:
+            columns = columns or [[] for _ in (*shared, *own)]
+            for column, cells in zip(
+                columns, (*([cell] * len(own[0]) for cell in shared), *own), strict=True
+            ):
+                column += cells
+        return cls(columns)
 
     def __len__(self) -> int:
-        return sum(len(columns[0]) for _, columns in self.blocks)
+        return len(self.columns[0])
 
     def __iter__(self) -> Iterator[tuple[Scalar, ...]]:
-        for shared, columns in self.blocks:
-            yield from zip(*map(repeat, shared), *columns, strict=False)
+        return zip(*self.columns, strict=True)
 
 
 class Series(NamedTuple):
@@ -170,7 +178,7 @@ class Table:
     """Rows of plain values under named columns; becomes a pandas frame only where one is wanted."""
 
     columns: tuple[str, ...]
-    rows: Sequence[tuple[Scalar, ...]]  # a tuple, Blocks, Numbered or Counted
+    rows: Sequence[tuple[Scalar, ...]]  # a tuple, Columns, Numbered or Counted
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame: len(rows) x len(columns), in order."""

@@ -24,7 +24,7 @@ from orchestrator.store.database import Damaged
 from parsers import command, get_parser, parser_names
 from parsers._bounds import PRINT_LESS
 from parsers.errors import ParseError
-from parsers.measurement import Blocks, Counted, Flag, Heads, Metric, Numbered, Parsed, Scalar, Series, Table
+from parsers.measurement import Columns, Counted, Flag, Heads, Metric, Numbered, Parsed, Scalar, Series, Table
 
 _SMALL: Final = 4096
 """Bytes of a compressed table of which many runs may have the same, as the options of a job."""
@@ -169,8 +169,8 @@ def _pack(parsed: Parsed) -> Mapping[str, bytes]:
 
 
 def _packed(table: Table) -> bytes:
-    rows = {"blocks": table.rows.blocks} if isinstance(table.rows, Blocks) else {"rows": list(table.rows)}
-    text = json.dumps({"columns": table.columns, **rows})
+    columns = table.rows.columns if isinstance(table.rows, Columns) else [*zip(*table.rows, strict=True)]
+    text = json.dumps(dict(zip(table.columns, columns or [()] * len(table.columns), strict=True)))
     data = zlib.compress(text.encode(), 6)
     if len(text) > database.LONGEST_PARSED or len(data) > database.LONGEST_TEXT // 2:
         raise ParseError("output", "more tables than are kept in one text are not read", PRINT_LESS)
@@ -314,19 +314,14 @@ def _columns(text: str) -> tuple[str, ...]:
 
 
 def _unpack(data: bytes) -> Table:
-    raw = json.loads(database.inflate(data, database.LONGEST_PARSED))
-    columns = tuple(map(_text, raw["columns"]))
-    if "blocks" in raw:
-        blocks = [(tuple(shared), tuple(own)) for shared, own in raw["blocks"]]
-        if not all(
-            len(shared) + len(own) == len(columns) and len({*map(len, own)}) == 1 for shared, own in blocks
-        ):
-            raise ValueError("rows of several widths")
-        return Table(columns=columns, rows=Blocks(blocks))
-    rows = tuple(map(tuple, raw["rows"]))
-    if {*map(len, rows)} - {len(columns)}:
-        raise ValueError("rows of several widths")
-    return Table(columns=columns, rows=rows)
+    found = json.loads(database.inflate(data, database.LONGEST_PARSED))
+    if (
+        not found
+        or not all(isinstance(column, list) for column in found.values())
+        or len({*map(len, found.values())}) > 1
+    ):
+        raise ValueError("not columns of one length")
+    return Table(columns=tuple(found), rows=Columns(list(found.values())))
 
 
 _small_table = functools.lru_cache(maxsize=256)(_unpack)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parsers.measurement import Blocks, Heads, Numbered, Parsed, Scalar, number, numbers, whole
+from parsers.measurement import Heads, Numbered, Parsed, Scalar, number, numbers, whole
 from reports.readings import reading
 
 _PARTS = ("read", "write", "trim")
@@ -163,11 +164,7 @@ Columns = tuple[Sequence[float], Sequence[float], Sequence[int]]
 
 def bins(parsed: Parsed, which: str) -> Iterator[tuple[tuple[int | None, int, str], Columns]]:
     """Give ((document, job, direction), its columns) of each entry with bins of one kind of latency; of the others nothing is read."""
-    rows = parsed.tables["histogram"].rows if "histogram" in parsed.tables else ()
-    blocks = (
-        rows.blocks if isinstance(rows, Blocks) else [(row[:5], tuple((v,) for v in row[5:])) for row in rows]
-    )
-    for (document, job, _, direction, kind), (low, high, count) in blocks:
+    for (document, job, _, direction, kind), (low, high, count) in _blocks(parsed, "histogram", 5):
         if kind == which:
             columns = numbers(low), numbers(high), list(map(int, numbers(count)))
             yield (whole(document), whole(job) or 0, str(direction)), columns
@@ -202,13 +199,10 @@ def logs(parsed: Parsed) -> Iterator[Log]:
 def _blocks(
     parsed: Parsed, table: str, shared: int
 ) -> Iterator[tuple[tuple[Scalar, ...], tuple[Sequence[Scalar], ...]]]:
-    """Give (values of the first `shared` columns, the others) of a table's blocks; a row is one, where it is not made of blocks."""
+    """Give (values of the first `shared` columns, the others) of a table's rows that have these in common."""
     rows = parsed.tables[table].rows if table in parsed.tables else ()
-    yield from (
-        rows.blocks
-        if isinstance(rows, Blocks)
-        else ((row[:shared], tuple((cell,) for cell in row[shared:])) for row in rows)
-    )
+    for key, own in itertools.groupby(rows, key=lambda row: row[:shared]):
+        yield key, tuple(zip(*(row[shared:] for row in own), strict=True))
 
 
 @reading(Bucket, kept=False)

@@ -182,7 +182,7 @@ STRANGE = [
     ("measurement", "value", 9e999, "readings are not what a parser returns"),
     ("reading_table", "zlib", b"x", "a table 'printed' is not what a parser returns"),
     ("reading_table", "zlib", packed(b"{}"), "a table 'printed' is not what a parser returns"),
-    ("reading_table", "zlib", packed(b'{"columns": ["metric"], "rows": [["reply", 1]]}'), "a table 'printed' is not what a parser returns"),
+    ("reading_table", "zlib", packed(b'{"metric": ["reply"], "step": []}'), "a table 'printed' is not what a parser returns"),
 ]  # fmt: skip
 
 

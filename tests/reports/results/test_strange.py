@@ -35,7 +35,7 @@ def forge(path: Path, statement: str, *values: object) -> None:
 
 
 def without_options(path: Path) -> None:
-    forge(path, "UPDATE reading_table SET zlib = ?", zlib.compress(b'{"columns": ["a"], "rows": [[1]]}'))
+    forge(path, "UPDATE reading_table SET zlib = ?", zlib.compress(b'{"a": [1]}'))
 
 
 def say(path: Path, old: bytes, new: bytes) -> None:
