@@ -246,7 +246,7 @@ def status(path: Path, form: str) -> int:
 
     sweep = folder.read(path)
     view = submit.look(sweep, submit.engine_of(sweep, patient=False))
-    _answer(view, form)
+    _answer(view, form, tickets=True)
     if sweep.was:
         told = (
             f"this is a copy of {sweep.was}, where the sweep is and its jobs bring their results"
@@ -254,32 +254,18 @@ def status(path: Path, form: str) -> int:
             else f"this was {sweep.was} when its jobs were submitted; pinsweep run -o {sweep.folder} goes on here"
         )
         say(told, fg="yellow", err=True)
-    if form != "json":
-        _tickets(view)
     return view.exit_status
 
 
-def _answer(view: View, form: str) -> None:
-    """Print a line for each state, or all of it for programs."""
+def _answer(view: View, form: str, *, tickets: bool = False) -> None:
+    """Print a row per state, or all of it for programs."""
     if form != "json":
-        _show(view)
+        _show(view, tickets=tickets)
         return
     from pinsweep.terminal import data
     from reports.text.json_text import json_text
 
     data(json_text(_as_json(view)))
-
-
-def _tickets(view: View) -> None:
-    """Say what an admin of Slurm may type about hosts where a tool failed, if they are the fewer."""
-    from orchestrator.cluster import states, ticket
-
-    if view.sweep.via != "slurm":
-        return
-    for word, reason, group in states.folded(view.states):
-        hosts = [one.host for one in group]
-        if word == "failed" and all(one.retry for one in group) and 2 * len(hosts) < len(view.states):
-            say(f"for who may drain, nothing was done: {ticket.drain_line(hosts, _folded(hosts), reason)}")
 
 
 def _as_json(view: View) -> dict[str, Any]:
@@ -306,67 +292,17 @@ def _as_json(view: View) -> dict[str, Any]:
     }
 
 
-def _show(view: View, quiet: Sequence[str] = ()) -> None:
-    """Print a line for each state and reason, its hosts folded."""
-    from orchestrator.cluster import states
+def _show(view: View, quiet: Sequence[str] = (), *, tickets: bool = False) -> None:
+    """Print a row per state and reason, and what is not known."""
+    from pinsweep.terminal import answer
+    from reports.health.hosts import document
     from reports.text.plain import printable
 
-    sweep = view.sweep
-    say_prose(
-        f"{sweep.folder}: {', '.join(Path(name).stem for name in sweep.experiments)} on {_hosts(len(sweep.hosts))}"
-    )
-    colours = {
-        "done": "green",
-        "failed": "red",
-        "lost": "red",
-        "unknown": "yellow",
-        "not submitted": "yellow",
-        "skipped": "yellow",
-    }
-    for word, reason, group in states.folded(view.states):
-        if word in quiet and not reason:
-            continue
-        done, total = sum(one.done for one in group), sum(one.total for one in group)
-        counts = (
-            ""
-            if word == "done" or not total
-            else f"{done} of {total} runs{' home' if word in ('unknown', 'failed', 'lost') else ''}"
-        )
-        text = "; ".join(filter(None, (counts, printable(reason))))
-        say_prose(
-            f"{word:13}  {_folded(one.host for one in group)}{f'  {text}' if text else ''}",
-            indent=2,
-            fg=colours.get(word),
-        )
-    _show_disturbed(view)
-    for found in view.differences:
-        say_prose(f"differs        {_folded(found.hosts)}  {printable(found.text)}", indent=2, fg="yellow")
+    answer(document(view, quiet=quiet, tickets=tickets))
     if any(one.retry for one in view.states):
-        say_prose(f"what failed is started again by: pinsweep run -o {sweep.folder} --retry-failed", err=True)
+        say_prose(f"Run again what failed: pinsweep run -o {view.sweep.folder} --retry-failed", err=True)
     if view.problem:
-        say_prose(
-            f"what runs now is not known, and shown is what has come home: {printable(view.problem)}",
-            fg="yellow",
-            err=True,
-        )
-
-
-def _show_disturbed(view: View) -> None:
-    """Say whose numbers will not be judged, though all was run."""
-    if "--allow-disturbed" in view.sweep.words:
-        return
-    groups: dict[tuple[int, bool], dict[str, int]] = {}  # those of which nothing is left stand for themselves
-    for one in view.states:
-        if one.word == "done" and (lost := view.kept[one.host].disturbed):
-            groups.setdefault((one.total, lost >= one.total), {})[one.host] = lost
-    for (total, _), hosts in groups.items():
-        least, most = min(hosts.values()), max(hosts.values())
-        say_prose(
-            f"disturbed      {_folded(hosts)}  {f'{least} to {most}' if least < most else most} of {total} runs,"
-            " which are not judged: pinsweep audit says by what",
-            indent=2,
-            fg="yellow",
-        )
+        say_prose(f"What runs now is not known: {printable(view.problem)}", fg="yellow", err=True)
 
 
 def _hosts(number: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from reports.checks import checks
-from reports.document import Block, Column, Document, Fold, Quantity, Table, Text
+from reports.document import Block, Column, Document, Fold, Heading, Quantity, Table, Text
 from reports.fleet.judge import Fleet
 from reports.fleet.numbers import records
 from reports.results.convicted import but, checks_of, of_each
@@ -44,7 +44,12 @@ def document(fleet: Fleet, *, title: str, next_commands: Sequence[str] = (), eve
     if page:
         from reports.fleet.figures import figures
 
-        blocks += [*figures(fleet), Fold("Odd numbers", (_odd_numbers(fleet, most),)), _about(fleet)]
+        blocks += [
+            Heading("All hosts"),
+            *figures(fleet),
+            Fold("Odd numbers", (_odd_numbers(fleet, most),)),
+            _about(fleet),
+        ]
     blocks = [block for block in blocks if not isinstance(block, Table) or block.rows]
     return Document(title=title, blocks=tuple(blocks))
 
@@ -86,9 +91,10 @@ def _warnings(fleet: Fleet) -> list[str]:
     return [*found, *(fmt.sentence(text) for text in fleet.warnings)]
 
 
-_NUMBER: Final = (
-    Column(name="number"), Column(name="value"), Column(name="median"), Column(name="change", unit="%", signed=True),
-    Column(name="z"),
+_COLUMNS: Final = (
+    Column(name="host"), Column(name="status"), Column(name="number"), Column(name="value"), Column(name="median", spare=True),
+    Column(name="change", unit="%", signed=True), Column(name="z", spare=True), Column(name="sessions", spare=True),
+    Column(name="odd", title="odd numbers", spare=True), Column(name="reason", spare=True),
 )  # fmt: skip
 
 
@@ -98,71 +104,54 @@ def _odd_hosts(fleet: Fleet, most: int) -> Table:
     whole = {e.name: e for e in fleet.everywhere}
     rows, flags = [], []
     for host, row in zip(fleet.hosts.index, records(fleet.hosts), strict=True):
-        if row["status"] in ("ok", "unknown") or host in fleet.by_chance:
+        if row["status"] in ("ok", "unknown") or row["by_chance"]:
             continue
-        number: list[Any] = _number(first[host]) if host in first else []
         if e := whole.get(host):
-            number = [
-                f"{fmt.percent(e.worse)} worse on average over {e.metrics} numbers",
+            number = f"all: {fmt.percent(e.worse)} worse on average over {e.metrics}"
+            cells: list[Any] = [
+                host,
+                row["status"],
+                number,
                 None,
                 None,
                 None,
                 e.z,
+                row["sessions"],
+                row["odd"],
+                None,
             ]
-        reason = _reason(first[host]["reason"]) if host in first else None
-        rows.append((host, row["status"], *number, row["odd"], row["sessions"], reason))
+        else:
+            cells = _cells(first[host])
+            cells[1], cells[8] = row["status"], row["odd"]
+        rows.append(cells)
         flags.append(first[host]["flags"] if host in first else "")
-    columns: tuple[Column, ...] = (
-        Column(name="host"), Column(name="status"), *_NUMBER, Column(name="odd", title="odd numbers"), Column(name="sessions"),
-        Column(name="reason"),
-    )  # fmt: skip
-    if not any(row[-1] for row in rows):
-        rows, columns = [row[:-1] for row in rows], columns[:-1]
-    return Table(columns=columns, rows=tuple(rows), flags=_marks(fleet, flags), id="suspects", title="Hosts that are not ok", most=most)  # fmt: skip
-
-
-def _number(row: Mapping[str, Any]) -> list[Any]:
-    """Return the cells of `_NUMBER` of a row of `Fleet.odd`."""
-    unit = "IOPS" if row["unit"] == "1/s" and "IOPS" in row["metric"] else row["unit"]
-    return [
-        row["number"],
-        Quantity(row["value"], unit),
-        Quantity(_finite(row["median"]), unit),
-        _finite(row["change"]),
-        _finite(row["z"]),
-    ]
-
-
-def _finite(value: float) -> float | None:
-    return None if value != value else value
-
-
-def _reason(reason: str) -> str | None:
-    return reason if reason not in ("", BY_SPREAD, BY_THRESHOLD) else None
-
-
-def _marks(fleet: Fleet, flags: Iterable[str]) -> tuple[str, ...]:
-    """Return the flags of some rows without those of all numbers."""
-    everywhere = of_each(list(fleet.points["flags"]))
-    marks = tuple(but(ids, everywhere) for ids in flags)
-    return marks if any(marks) else ()
+    return _table(fleet, rows, flags, id="suspects", title="Hosts that are not ok", most=most)
 
 
 def _odd_numbers(fleet: Fleet, most: int) -> Table:
-    rows = [
-        (row["host"], row["status"], *_number(row), row["sessions"], _reason(row["reason"]))
-        for row in records(fleet.odd)
-    ]
-    columns = (
-        Column(name="host"),
-        Column(name="status"),
-        *_NUMBER,
-        Column(name="sessions"),
-        Column(name="reason"),
+    return _table(
+        fleet, map(_cells, records(fleet.odd)), fleet.odd["flags"], id="numbers", title="", most=most
     )
-    return Table(
-        columns=columns, rows=tuple(rows), flags=_marks(fleet, fleet.odd["flags"]), id="numbers", most=most
-    )
+
+
+def _cells(row: Mapping[str, Any]) -> list[Any]:
+    """Return a row of `Fleet.odd` as cells of `_COLUMNS`."""
+    unit = "IOPS" if row["unit"] == "1/s" and "IOPS" in row["metric"] else row["unit"]
+    median, change, z = (None if row[key] != row[key] else row[key] for key in ("median", "change", "z"))
+    reason = row["reason"] if row["reason"] not in ("", BY_SPREAD, BY_THRESHOLD) else None
+    return [row["host"], row["status"], row["number"], Quantity(row["value"], unit), Quantity(median, unit), change, z, row["sessions"], None, reason]  # fmt: skip
+
+
+def _table(
+    fleet: Fleet, rows: Iterable[list[Any]], flags: Iterable[str], *, id: str, title: str, most: int
+) -> Table:
+    """Return a table without empty columns, and without the flags of all numbers."""
+    cells = list(rows)
+    used = [i for i in range(len(_COLUMNS)) if any(row[i] is not None for row in cells)]
+    everywhere = of_each(list(fleet.points["flags"]))
+    marks = tuple(but(ids, everywhere) for ids in flags)
+    shown = tuple(tuple(row[i] for i in used) for row in cells)
+    return Table(columns=tuple(_COLUMNS[i] for i in used), rows=shown, flags=marks if any(marks) else (), id=id, title=title, most=most)  # fmt: skip
 
 
 def _remarks(fleet: Fleet, most: int) -> Table:

@@ -8,6 +8,7 @@ import os
 import pwd
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,11 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     return says
 
 
+def rows(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return the rows of the table of hosts, with single blanks."""
+    return [" ".join(line.split()) for line in done.stdout.splitlines() if line.startswith("  ")][1:]
+
+
 def begun(where: Path, hosts: list[str], *words: str, user: str = "bench", created_utc: str = "") -> Sweep:
     sweep = Sweep(
         id="3f9a12bc", folder=str(where), via="slurm", hosts=tuple(hosts), experiments={"rate.yaml": folder.digest(EXPERIMENT)},
@@ -84,7 +90,7 @@ def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
     sweep.result("n13").unlink()  # and of n14 there was nothing ever
     slurm("", "".join(f"{host}|idle|1:2:1|(null)|main*|infinite|none\n" for host in hosts))
 
-    status, fleet = called("status", "acc"), called("fleet", "acc")
+    status, fleet = called("status", "acc"), called("fleet", "acc", "--format", "json")
 
     assert (status.returncode, fleet.returncode) == (1, 1)
     states = {
@@ -99,12 +105,10 @@ def test_each_file_that_is_not_as_it_should_be_is_named_and_the_others_judged(
     assert states["n12"] == ("failed", "job 7 ended well, but its results are not here")
     assert states["n13"] == ("failed", "job 7 ended well, but its results are not here")
     assert states["n14"] == ("not submitted", "")
-    assert fleet.stdout.splitlines()[:1] == ["9 hosts: 9 ok (runs of 1 not run)"], fleet.stdout + fleet.stderr
-    said = fleet.stdout.splitlines()
-    assert "no result n[09-11,13-14]" in said
-    assert "incomplete n12: 1 run not started, or not to the end" in said
-    for host in ("n09", "n10", "n11"):
-        assert any(line.startswith(f"unreadable {host}.db: ") for line in said)
+    gaps = [(gap["what"], gap["of"]) for gap in json.loads(fleet.stdout)["gaps"]]
+    assert {(what, *of) for what, of in gaps} == {
+        ("no result", "n09", "n10", "n11", "n13", "n14"), ("incomplete", "n12"), *(("unreadable", f"n{n:02}.db") for n in (9, 10, 11)),
+    }  # fmt: skip
 
 
 def test_where_a_file_has_to_be_moved_away_first_no_job_is_submitted(
@@ -128,10 +132,10 @@ def test_where_a_file_has_to_be_moved_away_first_no_job_is_submitted(
 
     assert done.returncode == 1
     anew = "; move it away, and `run -o` begins the host anew"
-    assert done.stdout.splitlines()[1:] == [
-        "  done           n1",
-        f"  failed         n2  n2.db: not a pinsweep result file: file is not a database{anew}",
-        f"  failed         n3.site  n3.site.db is of n1.site{anew}",
+    assert rows(done) == [
+        "done n1 2 of 2 –",
+        f"failed n2 – n2.db: not a pinsweep result file: file is not a database{anew}",
+        f"failed n3.site – n3.site.db is of n1.site{anew}",
     ]
     assert "sbatch" not in asked.read_text()
     assert done.stderr.splitlines() == [f"see  pinsweep status {sweep.folder}"]
@@ -193,12 +197,9 @@ def test_a_thousand_hosts_are_two_questions(
     done = called("status", "acc")
 
     assert done.returncode == 3
-    assert done.stdout.splitlines()[1:] == [
-        "  running        n[0601-0900]",
-        "  queued         n[0001-0600]  Priority",
-        "  not submitted  n[0901-0950]",
-        '  skipped        n[0951-1000]  drained "bad DIMM"',
-    ]
+    assert rows(done) == [
+        "running n[0601-0900] –", "queued n[0001-0600] Priority", "not submitted n[0901-0950] –", 'skipped n[0951-1000] drained "bad DIMM"',
+    ]  # fmt: skip
     assert sorted(asked.read_text().split()) == ["sinfo", "squeue"]
 
 
@@ -275,12 +276,8 @@ def test_where_slurm_does_not_answer_what_has_come_home_is_shown_and_no_host_is_
     done = called("status", "acc")
 
     assert done.returncode == 3
-    assert done.stdout.splitlines()[1:] == [
-        "  done           n1",
-        "  unknown        n[2-3]  2 of 2 runs home",
-        "  failed         n4  --setup failed (rc 2)",
-    ]
-    assert done.stderr == f"what runs now is not known, and shown is what has come home: squeue: {silent}\n"
+    assert rows(done) == ["done n1 2 of 2 –", "unknown n[2-3] 2 of 2 –", "failed n4 – --setup failed (rc 2)"]
+    assert silent in done.stderr
     assert asked.read_text().split() == ["squeue"]  # once
 
 
@@ -295,7 +292,7 @@ def test_hosts_that_are_done_or_at_work_are_one_question(
 
     done = called("status", "acc")
 
-    assert done.stdout.splitlines()[1:] == ["  done           n1", "  running        n2"]
+    assert rows(done) == ["done n1 2 of 2", "running n2 –"]
     assert asked.read_text().split() == ["squeue"]
 
 
@@ -341,12 +338,10 @@ def test_hosts_whose_numbers_will_not_be_judged_are_named(
     slurm("", "")
 
     done = called("status", "acc")
+    counted = json.loads(called("status", "acc", "--format", "json").stdout)["hosts"]
 
-    lines = [
-        f"  disturbed      {hosts}, which are not judged: pinsweep audit says by what"
-        for hosts in ("n[2-3]  1 to 2 of 3 runs", "n5  3 of 3 runs")
-    ]
-    assert done.stdout.splitlines()[1:] == ["  done           n[1-5]", *([] if allowed else lines)]
+    assert rows(done) == ["done n[1-5] 15 of 15" + ("" if allowed else " 6")]
+    assert {host: one["disturbed"] for host, one in counted.items() if one["disturbed"]} == disturbed
 
 
 @pytest.mark.parametrize(

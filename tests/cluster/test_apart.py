@@ -49,18 +49,18 @@ def test_the_job_is_sent_and_the_results_are_fetched(apart: Cluster, tmp_path: P
     setup = "export PINSWEEP_HOME_EVERY_S=0"  # nothing of the environment goes along by ssh
     first = apart.pinsweep("run", path, "--nodes", NODES, "-o", acc, "--via", "ssh", "--setup", setup)
 
-    assert "running        node[1-3]" in first.stdout, first.stdout + first.stderr
+    assert re.search(r"running +node\[1-3\]", first.stdout), first.stdout + first.stderr
     until(lambda: all(begun(apart.shared / "acc", f"node{n}") == 2 for n in (1, 2, 3)))
     half = apart.pinsweep("status", acc)
     assert half.returncode == 3
-    assert "running        node[1-3]  3 of 9 runs" in half.stdout
+    assert re.search(r"running +node\[1-3\] +3 of 9", half.stdout)
     apart.node("node2", "off")
     for folder in (apart.folder / "nodes/node2/tmp").glob("pinsweep-*"):
         shutil.rmtree(folder)
     (apart.shared / "go").touch()
     seen = apart.until(acc, "done", "unknown", "skipped")
     assert seen["node2"][0] == "unknown"
-    assert re.search(r"unknown +node2  1 of 3 runs home; ", apart.pinsweep("status", acc).stdout)
+    assert re.search(r"unknown +node2 +1 of 3 ", apart.pinsweep("status", acc).stdout)
     apart.node("node2", "on")
     apart.node("node2", "stop", "slurmd")
     again = apart.pinsweep("run", "-o", acc, "--wait")

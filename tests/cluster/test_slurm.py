@@ -87,7 +87,7 @@ def test_three_hosts_into_one_folder(cluster: Cluster, sweep: Path) -> None:
     begun = cluster.pinsweep("run", "health.yaml", "--nodes", NODES, "-o", "acc/", "--wait", cwd=sweep.parent)
 
     assert begun.returncode == 0, begun.stderr + begun.stdout
-    assert "done           node[1-3]" in begun.stdout
+    assert re.search(r"done +node\[1-3\]", begun.stdout)
     _is_the_page(cluster, sweep, begun.stdout)
     assert [runs(sweep / f"node{n}.db")[:2] for n in (1, 2, 3)] == [(6, 6)] * 3
     for log in (sweep / "log").glob("node*"):  # results are home a moment before a job's last line
@@ -116,7 +116,7 @@ def test_a_host_that_dies_goes_on_where_it_was(cluster: Cluster, sweep: Path, ex
     }
     shown = cluster.pinsweep("status", sweep)
     assert shown.returncode == 1
-    assert re.search(r"lost +node2  5 of 10 runs home; down", shown.stdout), shown.stdout
+    assert re.search(r"lost +node2 +5 of 10 .*down", shown.stdout), shown.stdout
     number = json.loads((sweep / "sweep.json").read_text())["id"]
     shutil.rmtree(
         Path(tempfile.gettempdir(), f"pinsweep-{number}-node2")
@@ -276,9 +276,9 @@ def test_a_prolog_that_fails_is_named_and_nobody_waits_for_ever(
         prolog.write_text(good)
 
     assert done.returncode == 1, done.stderr
-    never_began = r'skipped +node2  drained "Prolog error"; job \d+ never began: Error running \w* ?prolog: 1; once that is mended'
+    never_began = r'skipped +node2 .*drained "Prolog error"; job \d+ never began: Error running \w* ?prolog: 1; once that is mended'
     assert re.search(never_began, done.stdout), done.stdout
-    assert re.search(r"done +node\[1,3\]\n", done.stdout)
+    assert re.search(r"done +node\[1,3\] ", done.stdout)
     assert cluster.pinsweep("status", sweep).returncode == 1
 
 
@@ -308,7 +308,11 @@ def test_what_hosts_were_measured_with_is_named_where_it_differs(cluster: Cluste
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    told = [line.split(maxsplit=2) for line in done.stdout.splitlines() if line.startswith("  differs")]
+    told = [
+        line.replace(" – ", " ").split(maxsplit=2)
+        for line in done.stdout.splitlines()
+        if line.startswith("  differs")
+    ]
     assert {(host, text.split("(")[0].split(",")[0].rstrip()) for _, host, text in told} >= {
         ("node2", "memory skipped: no C compiler on PATH"),
         ("node3", "fio 3.11"),
@@ -331,10 +335,8 @@ def test_a_tool_that_fails_on_one_host_is_told_in_its_own_words(
 
     said = cluster.pinsweep("status", sweep)
     assert said.returncode == 1
-    assert re.search(
-        r"failed +node2  0 of 2 runs home; waits: exit status 5: no room; .* \(2 of 2\)\n", said.stdout
-    )
-    line = said.stdout.splitlines()[-1].partition("nothing was done: ")[2]
+    assert re.search(r"failed +node2 +0 of 2 .*waits: exit status 5: no room; .* \(2 of 2\)", said.stdout)
+    line = said.stdout.splitlines()[-1]
     assert shlex.split(line)[:4] == ["scontrol", "update", "nodename=node2", "state=drain"]
     assert len(shlex.split(line)) == 5
     assert "no room (reboot) (2 of 2)" in line
@@ -414,7 +416,7 @@ def test_a_canary_with_a_broken_tool_lets_no_other_job_run(cluster: Cluster, swe
     )
 
     assert done.returncode == 1
-    assert re.search(r"failed +node1  2 of 6 runs home; disk: .*I/O error", done.stdout), done.stdout
+    assert re.search(r"failed +node1 +2 of 6 .*disk: .*I/O error", done.stdout), done.stdout
     assert [log.name.split(".")[0] for log in (sweep / "log").glob("node*")] == ["node1"]
     until(lambda: not cluster.left_behind(sweep))  # it is home, though it failed
     (folder / "fio" / "fio").unlink()  # mended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def test_three_hosts_one_of_them_away(hosts: Cluster, sweep: Path, experiment: E
     begun = hosts.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--via", "ssh")
 
     assert begun.returncode == 1, begun.stderr
-    assert "running        node[1-2]" in begun.stdout
-    assert "skipped        node3" in begun.stdout
+    assert re.search(r"running +node\[1-2\]", begun.stdout)
+    assert re.search(r"skipped +node3", begun.stdout)
     hosts.node("node3", "start", "sshd")
     again = hosts.pinsweep("run", "-o", sweep)
     assert again.returncode == 0, again.stdout + again.stderr
@@ -91,4 +92,4 @@ def test_hosts_that_slurm_has_are_refused(cluster: Cluster, sweep: Path, experim
     done = cluster.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep, "--via", "ssh")
 
     assert done.returncode == 1
-    assert "skipped        node[1-3]  a slurmd runs there" in done.stdout
+    assert re.search(r"skipped +node\[1-3\] .*a slurmd runs there", done.stdout)
