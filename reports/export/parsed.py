@@ -9,7 +9,9 @@ from typing import Final
 
 from orchestrator.experiment.quantities import BYTES
 from parsers.errors import UserError
-from parsers.measurement import Parsed, Scalar
+from parsers.measurement import Measurement, Parsed, Scalar
+from reports.document import Block, Column, Document, Heading, Quantity, Table, Text, Value
+from reports.render import terminal
 from reports.text import format as fmt
 from reports.text.json_text import json_text
 from reports.text.plain import csv_text
@@ -35,7 +37,7 @@ def parsed_text(
     if form == "csv":
         return _csv(texts)
     if form == "table":
-        return "\n".join(_people(*text) for text in texts)
+        return terminal.render(_people(texts)) + "\n"
     raise UserError("--format", f"{form!r} is not a form of a table", f"forms: {', '.join(FORMS)}")
 
 
@@ -70,42 +72,35 @@ def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
     return out.getvalue()
 
 
-def _people(name: str, parsed: Parsed) -> str:
-    measured = list(parsed.measured())
-    told = []
-    if not measured or "program" not in parsed.facts:  # what a machine is, not what a program measured
-        told = [f"  {key} {_fact(key, value)}" for key, value in parsed.facts.items()]
-    if not measured:
-        return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
-    steps = parsed.printed()
-    used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]
-    rows = [[*used, "metric", "value"]]
-    rows += [
-        [
-            *(_text(row.get(c)) for c in used),
-            row.metric,
-            _value(row.value, fmt.said_in(row.metric, row.unit), steps.get(row.metric, 0.0)),
-        ]
-        for row in measured
-    ]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  " + "  ".join([*map(str.ljust, row[:-1], widths), row[-1].rjust(widths[-1])]).rstrip()
-        for row in rows
-    ]
-    said = ", ".join(f"{k} {v}" for k, v in parsed.facts.items() if k in ("program", "tool_version"))
-    return "\n".join([f"{name}{': ' + said if said else ''}", *told, *lines, ""])
+def _people(texts: Sequence[tuple[str, Parsed]]) -> Document:
+    """Return a table per text, in the words of the tool."""
+    blocks: list[Block] = []
+    for name, parsed in texts:
+        blocks.append(Heading(name))
+        measured = list(parsed.measured())
+        if not measured or "program" not in parsed.facts:  # a machine is described
+            blocks += [Text(f"  {key} {_fact(key, value)}") for key, value in parsed.facts.items()]
+        if not measured:
+            continue
+        steps = parsed.printed()
+        used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]  # fmt: skip
+        rows = tuple(
+            (*(_text(row.get(label)) for label in used), row.metric, _value(row, steps.get(row.metric, 0.0)))
+            for row in measured
+        )
+        columns = tuple(Column(name=label) for label in (*used, "metric", "value"))
+        blocks.append(Table(columns=columns, rows=rows, most=len(rows)))
+    return Document(title="", blocks=tuple(blocks))
 
 
 _COUNTED: Final = ("1", "pages")
-"""Units of what is counted: every digit was printed."""
+"""Units of counts, which have every digit."""
 
 
-def _value(value: float, unit: str, step: float) -> str:
-    """Return a number as people read it, with four digits; of what is counted with all."""
-    if unit in _COUNTED and float(value).is_integer():
-        return f"{fmt.count(int(value))}{'' if unit == '1' else f' {unit}'}"
-    return fmt.quantity(value, unit, 4, step=step)
+def _value(row: Measurement, step: float) -> Value:
+    if row.unit in _COUNTED and float(row.value).is_integer():
+        return f"{fmt.count(int(row.value))} {row.unit if row.unit != '1' else ''}".rstrip()
+    return Quantity(row.value, fmt.said_in(row.metric, row.unit), step)
 
 
 def _fact(name: str, value: Scalar) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from parsers.errors import UserError
 from reports.checks.doubts import of_results
 from reports.export import openmetrics
-from reports.export.long_text import DOUBTED, lines
 from reports.numbers.series import disturbed_text, void_text, what_helps
 from reports.results import model
 from reports.results.convicted import Guilty
@@ -21,6 +21,8 @@ from reports.text.plain import csv_text
 if TYPE_CHECKING:
     import pandas as pd
 
+DOUBTED: Final = "doubted_by"
+"""The column of the checks that flag a cell, next to the program's; a user's own option of that name stays."""
 FORMS = ("csv", "parquet", "json", "openmetrics")
 SHAPES = ("long", "wide")
 
@@ -75,21 +77,41 @@ def pieces(
     if form == "openmetrics":
         return iter([openmetrics.text(results, tool)])
     guilty = of_results(results)
-    if shape == "long" and form in ("csv", "json"):
-        return lines(results, [tool] if tool else results.tools, guilty, "csv" if form == "csv" else "json")
     frame = table(results, tool, "wide" if shape == "wide" else "long", guilty)
-    if form == "csv":
-        return iter([csv_of(frame)])
-    if form == "json":
-        text = frame.to_json(orient="records", lines=False, force_ascii=False, double_precision=15)
-        return iter([text, "\n"])
-    return _parquet(frame)
+    if form == "parquet":
+        return _parquet(frame)
+    return _csv(frame) if form == "csv" else _json(frame)
 
 
 def csv_of(frame: pd.DataFrame) -> str:
     """Return a frame as CSV."""
-    texts = frame.map(lambda value: csv_text(value) if isinstance(value, str) else value)
-    return texts.rename(columns=csv_text).to_csv(index=False, lineterminator="\n")
+    return "".join(_csv(frame))
+
+
+def _csv(frame: pd.DataFrame) -> Iterator[str]:
+    shown = frame.rename(columns=csv_text)
+    yield shown.iloc[:0].to_csv(index=False, lineterminator="\n")
+    for part in _parts(shown):
+        texts = part.map(lambda value: csv_text(value) if isinstance(value, str) else value)
+        yield texts.to_csv(index=False, header=False, lineterminator="\n")
+
+
+def _json(frame: pd.DataFrame) -> Iterator[str]:
+    between = "["
+    for part in _parts(frame):
+        plain = part.astype(object).where(part.notna(), None)
+        for record in plain.to_dict("records"):
+            yield between + json.dumps(record, ensure_ascii=False, default=str)
+            between = ","
+    yield "[]\n" if frame.empty else "]\n"
+
+
+_AT_ONCE: Final = 10_000
+
+
+def _parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Give some rows at once."""
+    return (frame.iloc[at : at + _AT_ONCE] for at in range(0, len(frame), _AT_ONCE))
 
 
 def _left_out(results: model.Results, tool: str | None, form: str = "") -> str:

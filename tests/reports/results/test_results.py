@@ -18,11 +18,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reports.results.load as loading
-from parsers import get_parser
 from parsers.errors import UserError
-from reports import numbers, show
-from reports.checks.doubts import of_results
-from reports.export.long_text import lines
+from reports import show
 from reports.export.record import of_run
 from reports.export.tables import export, table
 from reports.report.check_list import check_list
@@ -359,39 +356,6 @@ def test_csv_has_every_number_of_every_tool(full_result: Path) -> None:
     assert float(next(r for r in rows if r["tool"] == "mlc")["value"]) == first["value"]
 
 
-@pytest.mark.parametrize("files", [["full_result"], ["seeds_result"], ["full_result", "seeds_result"]])
-def test_csv_in_pieces_is_the_table(files: Sequence[str], request: pytest.FixtureRequest) -> None:
-    """A hundred thousand runs are written run by run; of a few the table is the same text."""
-    results = load([request.getfixturevalue(name) for name in files])
-
-    text = "".join(lines(results, results.tools, of_results(results)))
-
-    assert text == table(results, None, "long", of_results(results)).to_csv(index=False, lineterminator="\n")
-
-
-@pytest.mark.parametrize("files", [["full_result"], ["seeds_result"], ["full_result", "seeds_result"]])
-@pytest.mark.slow
-def test_json_in_pieces_is_the_table(files: Sequence[str], request: pytest.FixtureRequest) -> None:
-    results = load([request.getfixturevalue(name) for name in files])
-    frame = table(results, None, "long", of_results(results))
-
-    rows = json.loads("".join(lines(results, results.tools, of_results(results), "json")))
-
-    expected = json.loads(frame.to_json(orient="records", double_precision=15))
-    assert [list(row) for row in rows] == [list(row) for row in expected]
-    said, wanted = ([{**row, "value": None} for row in some] for some in (rows, expected))
-    assert [[(type(v), v) for v in row.values()] for row in said] == [
-        [(type(v), v) for v in row.values()] for row in wanted
-    ]
-    assert [row["value"] for row in rows] == list(frame["value"])  # to the last digit
-
-
-def test_json_is_made_without_a_table(full_result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("reports.export.tables.table")
-
-    assert json.loads(export([full_result], "json"))
-
-
 def test_json_of_no_number_is_an_empty_list(make: Any, tmp_path: Path) -> None:
     assert export([make.Maker(tmp_path / "a.db").write()], "json") == "[]\n"
 
@@ -405,26 +369,6 @@ def test_csv_of_an_axis_of_mappings_has_its_column(make: Any, tmp_path: Path) ->
     rows = list(csv.DictReader(io.StringIO(str(export([maker.write()], "csv")))))
 
     assert [(row["env"], row["value"]) for row in rows] == [("A=1,B=1", "10.0"), ("A=2,B=1", "20.0")]
-
-
-def test_csv_of_a_label_that_is_called_as_a_column(make: Any, tmp_path: Path) -> None:
-    """What the text says of a row wins; 100 % of a name, its commas and quotes stay as they are."""
-    metrics = {"rate": {"regex": r"(?P<what>\S+) rate (?P<value>\d+)", "unit": "MB/s"}}
-    maker = make.Maker(tmp_path / "a.db")
-    for words in ('100%s,"a"', "100%r"):
-        maker.add(
-            "s",
-            "command",
-            {"command": "x", "metrics": metrics, "host": words},
-            f"{words} rate 3\n",
-            axes=("host",),
-        )
-    results = load([maker.write()])
-
-    text = "".join(lines(results, results.tools, {}))
-
-    assert text == table(results, None, "long", {}).to_csv(index=False, lineterminator="\n")
-    assert [row["host_"] for row in csv.DictReader(io.StringIO(text))] == ['100%s,"a"', "100%r"]
 
 
 @pytest.mark.parametrize("shape", ["long", "wide"])
@@ -493,25 +437,6 @@ def test_wishes_that_cannot_be_met(full_result: Path, form: str, shape: str, too
 
 
 # --- terminal ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("tool", "fixture", "said"),
-    [
-        ("stream", "stream_omp2", "triad "),
-        ("imb", "pingpong_default", "1 B in "),  # 0 B, the first message, took 3.33 us: a cold start
-        ("fio", "jsonplus_randrw", "IOPS"),
-        ("poke", "memory_1GB_write_fence", "median 604 ns"),
-        ("mlc", "memlat_0.1_six_runs", "idle "),
-    ],
-)
-def test_headlines_of_real_outputs(tool: str, fixture: str, said: str) -> None:
-    path = Path(__file__).parents[2] / "fixtures" / tool / f"{fixture}.out"
-
-    parsed = get_parser(tool).parse(path.read_text(), {})
-
-    assert said in numbers.headline(tool, parsed)
-    assert numbers.headline(tool, None) == "no numbers"
 
 
 # --- files -------------------------------------------------------------------------------------------------
