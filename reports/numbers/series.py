@@ -7,21 +7,17 @@ cell, and its name in the run (`reports.numbers`). Between machines of different
 
 from __future__ import annotations
 
-import functools
-import statistics
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from parsers.errors import UserError
-from parsers.measurement import Direction
 from reports import numbers
 from reports.numbers import Name, Number, last_digit
 from reports.results import naming
 from reports.results.convicted import Guilty, doubting
 from reports.results.grouping import group_by
-from reports.results.model import LEFT_OUT, UNREPEATED, Results, Run
+from reports.results.model import UNREPEATED, Results, Run
 from reports.results.sessions import SessionKey
 from reports.text import format as fmt
 from reports.text.hostlist import listed
@@ -55,7 +51,7 @@ class Value:
         return self.run.file, self.run.session.session
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property keeps its value in __dict__
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
     """All values of a number, in the order of the results."""
 
@@ -63,49 +59,9 @@ class Series:
     cell: str  # "scaling, place=local threads=4", for people
     values: tuple[Value, ...]
 
-    @functools.cached_property
-    def step(self) -> float | None:
-        """The last digit that its program prints; None where its values differ in it, or nobody knows it. Asked for each figure of a page."""
-        steps = {value.number.step for value in self.values}
-        return steps.pop() if len(steps) == 1 else None
-
     @property
     def unit(self) -> str:
         return self.key.name.unit
-
-    @property
-    def said_unit(self) -> str:
-        """The unit as people call it."""
-        return self.key.name.said_unit
-
-    @property
-    def better(self) -> Direction:
-        return self.key.name.better
-
-    @property
-    def name(self) -> str:
-        """`scaling, place=local threads=4: triad bandwidth`, for people."""
-        return f"{self.cell}: {self.key.name.words}"
-
-    def title(self, *, sweep: bool = True) -> str:
-        """Return the name as titles have it: the quantity first, in brackets the sweep and the options in words: "triad bandwidth (scaling, threads
-        4, local)"; a mix that the quantity names is not said twice. What is told apart by more than its options (`numbers.conditions`) keeps the words of its cell. sweep: is it said, too?"""
-        run = self.values[0].run
-        words = naming.cell_words(run.tool, run.cell.labels(), self.key.name.part)
-        said = (
-            ", ".join([*([run.cell.sweep] if sweep else []), *words])
-            if self.cell == _cell(run)
-            else self.cell
-        )
-        return f"{self.key.name.words} ({said})" if said else self.key.name.words
-
-    def fields(self) -> dict[str, object]:
-        """Return what the number is, for programs, ready for JSON."""
-        key, name = self.key, self.key.name
-        return {
-            "tool": key.tool, "program": key.program, "sweep": key.sweep, "cell": self.cell, "point_id": key.point_id, "metric": name.quantity,
-            "labels": dict(name.part), "number": self.name, "unit": name.unit, "better": name.better, "name": name.fields(),
-        }  # fmt: skip
 
     @property
     def tool(self) -> str:
@@ -121,34 +77,6 @@ class Series:
     def printed_to(self, step: float) -> Series:
         values = tuple(replace(v, number=v.number.printed_to(step or None)) for v in self.values)
         return replace(self, values=values)
-
-    @property
-    def resolution(self) -> float:
-        """The last printed digit through the value, of the runs' median; 0: not known."""
-        return statistics.median(value.number.resolution for value in self.values)
-
-    def sessions(self) -> Mapping[SessionKey, tuple[float, ...]]:
-        """Return session → the values of its runs, in the order of the results.
-
-        Repeats of one session share what was odd about that hour: they make its median steadier, and are one piece of
-        evidence all the same.
-        """
-        by_session = group_by(self.values, lambda value: value.session)
-        return {session: tuple(v.value for v in own) for session, own in by_session.items()}
-
-
-def collect_some(results: Results, doubts: Guilty = MappingProxyType({})) -> tuple[Series, ...]:
-    """Return what `collect` does. Raises UserError where there is nothing to judge: a verdict on nothing would read as a good one."""
-    found = collect(results, doubts)
-    if not found:
-        files = list(dict.fromkeys(machine.file for machine in results.machines))
-        disturbed = disturbed_text(results, "judged")
-        raise UserError(
-            ", ".join(files[:3]) + (", …" if len(files) > 3 else "") or "these files",
-            disturbed or "no run gave a number that can be better or worse",
-            what_helps(results) if disturbed else "`pinsweep show` says how the runs ended",
-        )
-    return found
 
 
 def disturbed_text(results: Results, done: str, tool: str | None = None) -> str:
@@ -174,35 +102,6 @@ def void_text(runs: Iterable[Run], done: str) -> str:
     was, their = ("were", "their") if len(void) > 1 else ("was", "its")
     hosts = listed(dict.fromkeys(run.host for run in void))
     return f"{fmt.plural(len(void), 'run')} of {hosts} {was} not valid by {their} own check, and {their} numbers are not {done}"
-
-
-def failed_text(results: Results) -> str:
-    """Return "6 runs of n1 gave no number: prog, n=3 (exit status 7; 2026-12-04)", of each host its own; "" of none. What ran elsewhere than asked is
-    told apart."""
-    failed = [run for run in results.failed if run.record.status not in LEFT_OUT]
-    return "; ".join(
-        f"{fmt.plural(len(own), 'run')} of {host} gave no number: {_failed_cells(own)}"
-        for host, own in group_by(failed, lambda run: run.host).items()
-    )
-
-
-def _failed_cells(failed: Iterable[Run]) -> str:
-    cells = group_by(failed, _cell)
-    told = [f"{cell} ({'; '.join(_how(own))})" for cell, own in cells.items()][:_FAILED_CELLS]
-    left = len(cells) - len(told)
-    return ", ".join(told) + (f" and {fmt.plural(left, 'more cell')}" if left else "")
-
-
-def _how(failed: Sequence[Run]) -> Iterable[str]:
-    """Yield why some runs of a cell failed, of several reasons the first, and when."""
-    record = failed[0].record
-    days = sorted({run.session.started_utc[:10] for run in failed} - {""})
-    yield (record.reason or record.status).splitlines()[0]
-    if days:
-        yield days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-
-
-_FAILED_CELLS: Final = 3
 
 
 def what_helps(results: Results) -> str:
