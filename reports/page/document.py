@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
 from reports.document import Document
-from reports.page.html import _DARK, _hash, _lines, _resource, unbroken
+from reports.page import parts
+from reports.page.html import unbroken
 from reports.render import html
 from reports.results.write import write_whole
 from reports.text.plain import plain
@@ -23,12 +23,10 @@ def write_page(document: Document, out: Path, *, static: bool = False, draw: htm
 
 def page(document: Document, *, static: bool = False, draw: html.Draw | None = None) -> str:
     """Return a document as a page. Its policy allows its style sheet and its script by their hashes."""
-    font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
-    style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
-    script = "" if static else _lines("report.js")
+    style, script = parts.style(), "" if static else parts.lines("report.js")
     policy = [
-        "default-src 'none'", f"style-src '{_hash(style)}'", "font-src data:", "base-uri 'none'", "form-action 'none'",
-        *([f"script-src '{_hash(script)}'", "img-src data:"] if script else []),
+        "default-src 'none'", f"style-src '{parts.digest(style)}'", "font-src data:", "base-uri 'none'", "form-action 'none'",
+        *([f"script-src '{parts.digest(script)}'", "img-src data:"] if script else []),
     ]  # fmt: skip
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"), autoescape=True, undefined=jinja2.StrictUndefined

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 from reports.document import Figure as Declared
 from reports.draw import interactive, vega
 from reports.draw.figure import Figure, Panel
+from reports.page import parts
 from reports.page.model import Page, Section
 from reports.page.sandbox import CPU_S
 from reports.page.templates import PAGE, Templates
@@ -29,14 +27,6 @@ _MANY = 60  # panels; beyond, a browser draws figures only when they are near: p
 
 _DRAWING_S = 1.0  # of a panel, at most: users' templates have so much time beside their own
 
-_DARK = (
-    "color-scheme:dark;--ink:#E8EAED;--mute:#A3ABB6;--faint:#8A93A0;--grid:#272C33;--axis:#5B6470;--bg:#14171B;"
-    "--soft:#1B1F25;--rule:#323840;--s1:#79B4F7;--s2:#EF9357;--s3:#9BF0CF;--s4:#D76BA9;--o1:#4380EE;--o2:#8481B8;"
-    "--b2:#4A86C8;--b3:#CFE4FB;--w2:#C06A28;--w3:#FBD2B2;--tb3:#CFE4FB;--tw3:#FBD2B2;"
-    "--o3:#DA85D2;--o4:#F98A7B;--o5:#EDAE57;--t1:#79B4F7;--t2:#EF9357;--t5:#EDAE57;--warn:#E9B04A;--ok:#6FD3AE;--heat:#B8561F;--cool:#2F6EA8;--link:#8EC1FA"
-)
-"""The dark theme: in report.css twice, for who prefers it and for who switches to it."""
-
 
 def html(built: Page, *, static: bool = False, template: Path | None = None) -> str:
     """Return the page as HTML. Its policy allows its one style sheet and its two scripts by their hashes, and images
@@ -44,12 +34,10 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
     from markupsafe import Markup
 
     templates = Templates(template)
-    font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
-    style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
-    style += templates.style()
+    style = parts.style() + templates.style()
     answering = not static and _has_curves(built)
-    scripts = [_resource("vendor/vega.js").decode("utf-8")] if answering else []
-    scripts += [] if static else [_lines("report.js")]
+    scripts = [parts.resource("vendor/vega.js").decode("utf-8")] if answering else []
+    scripts += [] if static else [parts.lines("report.js")]
     charts: dict[str, dict[str, vega.Spec]] = {}  # figure → picture → what draws it
 
     def draw(panel: Panel, uid: str, width: str) -> Markup:
@@ -93,10 +81,10 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
     environment.globals["contents"] = _contents
     policy = [
         "default-src 'none'",
-        f"style-src '{_hash(style)}'",
+        f"style-src '{parts.digest(style)}'",
         "font-src data:",
         *(["img-src data:"] if template or not static else []),  # a figure is one while it becomes a PNG
-        *([] if static else ["script-src " + " ".join(f"'{_hash(script)}'" for script in scripts)]),
+        *([] if static else ["script-src " + " ".join(f"'{parts.digest(script)}'" for script in scripts)]),
         "base-uri 'none'",
         "form-action 'none'",
     ]
@@ -182,20 +170,6 @@ def _has_curves(built: Page) -> bool:
     )
     values = (sum("tip" in row for rows in p.wide["datasets"].values() for row in rows) for p in panels)
     return built.comparison is not None or any(n > _FEW for n in values)
-
-
-def _resource(name: str) -> bytes:
-    return resources.files("reports").joinpath(name).read_bytes()
-
-
-def _lines(name: str) -> str:
-    """Return a file of the templates without indentation and empty lines."""
-    text = _resource(f"templates/{name}").decode("utf-8")
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
