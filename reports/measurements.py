@@ -30,7 +30,7 @@ from reports.numbers.last_digit import step_of
 from reports.numbers.possible import memory_peak
 from reports.results import hardware, naming
 from reports.results.cells import flat
-from reports.results.convicted import doubting
+from reports.results.convicted import doubting, of_each
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
 from reports.results.model import Results, Run
@@ -88,7 +88,8 @@ class Measurements:
     def tidy(self, tool: str, samples: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
         """Return `frame` of one tool with a column per axis of its cells and per label of its numbers, in place of the JSON objects.
 
-        A label that has the name of another column gets it with an underscore behind it. samples: further rows, each with its `run`.
+        A label that has the name of another column gets it with an underscore behind it. samples: further rows, each with its `run`;
+        their flags are those that all numbers of the run have.
         """
         from parsers.frames import pd
 
@@ -97,7 +98,9 @@ class Measurements:
         if samples:
             runs = self.runs.join(self.sessions.drop(columns=["file", "host"]), on="session")
             more = pd.DataFrame(samples).join(runs, on="run").assign(labels="{}")
-            frame = pd.concat([frame, more], ignore_index=True).fillna({"flags": ""})
+            flags = frame.groupby("run")["flags"].agg(lambda own: ", ".join(of_each([*set(own)])))
+            frame = pd.concat([frame, more.assign(flags=more["run"].map(flags))], ignore_index=True)
+            frame = frame.fillna({"flags": ""})
         return _spread(_spread(frame, "axes"), "labels")
 
     def keys(self, tool: str) -> list[str]:

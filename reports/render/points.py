@@ -18,7 +18,7 @@ MANY: Final = 12
 """Points of a line from which on its ranges are a band."""
 
 _BY_VALUE: Final = frozenset(
-    {
+    [
         "where",
         "host",
         "place",
@@ -26,14 +26,16 @@ _BY_VALUE: Final = frozenset(
         "program_name",
         "kernel",
         "rw",
+        "access",
+        "curve",
+        "statistic",
         "kind",
         "benchmark",
         "name",
         "traffic",
         "transfer",
         "pages",
-        "statistic",
-    }
+    ]
 )
 """Columns whose values say what they are; others are named: "bs 4k"."""  # fmt: skip
 

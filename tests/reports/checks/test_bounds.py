@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from reports.checks.audit import audit
 from reports.results.load import load
@@ -14,19 +11,6 @@ from reports.results.load import load
 
 def texts(path: Path, key: str) -> list[str]:
     return [text for finding in audit(load([path])) if finding.id == key for _, text in finding.cells]
-
-
-@pytest.mark.parametrize("iops", [36000.0, 45837.0, 27000.0])
-def test_the_latency_that_a_depth_allows_is_rounded_up(make: Any, tmp_path: Path, iops: float) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    options = {"rw": "randread", "bs": "4k", "iodepth": 4, "ioengine": "libaio", "direct": True}
-    maker.add("s", "fio", options, make.fio_text({"read": (iops, 1000.0)}, bs="4k", rw="randread", iodepth=4))
-
-    (text,) = texts(maker.write(), "F1")
-
-    most = re.search(r"at most ([\d.]+) µs are possible", text)
-    assert most
-    assert 4e6 / iops <= float(most[1]) < 4e6 / iops * 1.002
 
 
 def test_threads_beyond_the_pus_are_another_machine_of_captured_output_alone(

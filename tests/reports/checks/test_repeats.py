@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -119,44 +118,6 @@ def test_a_number_that_scatters_does_not_make_the_others_of_its_cell_doubtful(
         "rate": "⚠ G11",
         "lat": "–",
     }
-
-
-def test_writes_that_scatter_do_not_make_reads_doubtful(make: Any, tmp_path: Path) -> None:
-    """Of files the time of all writes stands for a run; the reads beside it, steady, had its ⚠ G11."""
-    document = json.loads(
-        (Path(__file__).parents[2] / "fixtures" / "poke" / "files_100x10kB.out").read_text()
-    )
-    maker = make.Maker(tmp_path / "a.db")
-    for total in (6.9e6, 7.6e6, 38.5e6):
-        document["results"][0]["total_ns"] = total
-        maker.add("s", "poke", {"target": "files", "files": 100, "file_size": "10kB"}, json.dumps(document))
-
-    figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
-
-    (table,) = (t.doubted for f in figures for t in f.tables if "Operation" in t.columns)
-    assert {row[2]: row[-1] for row in table.rows} == {"write": "⚠ G11", "read": "–"}
-
-
-def test_of_storage_the_rate_bears_what_is_said_of_the_rate(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    for i in range(8):
-        text = make.fio_text({"read": (1e4 + 5e3 * (i % 2) + i, 90.0)}, bs="4k", rw="randread", iodepth=1)
-        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "direct": True}, text)
-
-    figure = next(f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures)
-
-    table = figure.numbers[0]
-    marked = [
-        name
-        for name, text in zip(table.columns, table.doubted.rows[0], strict=False)
-        if text.startswith("⚠ ")
-    ]
-    assert "G11" in figure.doubt
-    assert marked == [*table.columns[2:]]  # F1 doubts all of them
-    assert [table.columns[i] for i, ids in table.doubts[0].items() if "G11" in ids] == [
-        "IOPS",
-        "Mean latency, µs",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -307,19 +268,6 @@ def test_how_many_other_numbers_are_far_apart_is_said(make: Any, tmp_path: Path)
     ((_, _, said),) = found(maker.write(), "G11")
 
     assert said.endswith(", and 2 other numbers")
-
-
-def test_a_doubted_median_beside_a_key_number_has_its_own_mark(make: Any, tmp_path: Path) -> None:
-    """A page's head quoted a median, whose repeats are far apart, beside a p99.9 whose repeats agree."""
-    maker = make.Maker(tmp_path / "a.db")
-    for usual in (200, 400):
-        text = make.poke_text([usual] * 19_900 + [900] * 100)
-        maker.add("tails", "poke", {"target": "memory", "bytes": "1GB"}, text, repeats=2)
-
-    (number,) = build.build(load([maker.write()])).key_numbers
-
-    assert (number.value, number.doubt) == ("900", "")
-    assert number.context == "memory, 1 GB; median 300 ns ⚠ G11"
 
 
 @pytest.mark.parametrize(

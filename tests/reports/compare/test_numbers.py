@@ -20,10 +20,10 @@ from reports.numbers import (
     numbers,
     peaks,
 )
-from reports.numbers.fio import bin_width
 from reports.numbers.last_digit import common_step
 from reports.results import model
 from reports.results.load import load
+from reports.tools.fio import bin_width
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reports.numbers import fio
 from reports.results.load import load
+from reports.tools import fio
 
 
 def test_the_processes_of_many_entries_are_counted_in_one_go(

@@ -16,9 +16,9 @@ from parsers.errors import ParseError
 from parsers.measurement import Parsed, Table
 from reports import numbers
 from reports.export import record
-from reports.numbers import fio
-from reports.readings.fio import Job
 from reports.results.model import Run
+from reports.tools import fio
+from reports.tools.fio import Job
 
 
 @pytest.mark.parametrize(

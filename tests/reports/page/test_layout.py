@@ -79,32 +79,6 @@ def test_the_machine_is_drawn_before_what_its_marks_mean(browser: Browser, doubt
         assert page.locator(".legends .note").count() == 2
 
 
-def test_a_figure_of_one_panel_leaves_no_half_of_the_page_empty(
-    browser: Browser, make: Any, tmp_path: Path
-) -> None:
-    """Percentiles over depth stood below their words, and nothing beside them, where a second access would have had its panel."""
-    maker = make.Maker(tmp_path / "r.db")
-    for depth in (1, 8):
-        text = make.fio_text({"read": (1000.0, 100.0)}, bs="4k", rw="randread", iodepth=depth)
-        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, text, axes=("iodepth",))
-    with opened(browser, render_report([maker.write()], tmp_path / "r.html")) as page:
-        alone = page.locator(".fig:has(> .panels > .panel:only-child)")
-        assert alone.count()
-        for i in range(alone.count()):
-            words, panel = (box(alone.nth(i).locator(of)) for of in ("> figcaption", "> .panels"))
-            assert panel["left"] >= words["right"] or page.locator(".fig.half + .fig.half").count()
-
-
-def test_a_word_stands_apart_from_the_number_before_it(browser: Browser, doubted: Path) -> None:
-    """“85.4 kIOPS” ended 14 px before “IOPS, higher is better”, as far as two columns of words are apart."""
-    with opened(browser, doubted) as page:
-        gaps = page.locator(".fig:not(.half) .tables td.n + td:not(.n)").evaluate_all(
-            "them => them.map(e => parseFloat(getComputedStyle(e).paddingLeft) + parseFloat(getComputedStyle(e.previousElementSibling).paddingRight))"
-        )
-        assert gaps
-        assert min(gaps) >= 24
-
-
 def test_on_a_phone_what_a_run_printed_is_as_wide_as_the_page(browser: Browser, doubted: Path) -> None:
     """It stood in the last of seven columns, outside of the screen, and opened beside an empty row of its height. Names of three words had three
     lines in tables that scroll anyway."""

@@ -65,9 +65,6 @@ def test_a_rate_that_was_asked_for_is_no_effect(make: Any, tmp_path: Path) -> No
     assert found
     assert [row[2] for row in found.tables[0].rows] == ["numjobs"]
     assert "No level of rate_iops is better: it is a limit that was asked for." in found.sub
-    (told,) = [f.axes for s in build.build(results).sections for b in s.blocks for f in b.figures if f.axes]
-    assert "rate_iops from" not in told
-    assert "it is a limit" in told
 
 
 @pytest.mark.parametrize(("option", "others"), [("direct", 0.0), ("rwmixread", 1e3)])
@@ -101,21 +98,6 @@ def test_a_sweep_called_as_its_number_is_named_once(make: Any, tmp_path: Path) -
     (said,) = axis_effects.sentences(replace(found, tables=(replace(table, rows=rows),)))
 
     assert said.startswith("bandwidth: 2.68 × better by threads")
-
-
-def test_what_no_title_says_is_said_by_the_axes(make: Any, tmp_path: Path) -> None:
-    """Two depths tell no knee: the title named what was measured."""
-    maker = make.Maker(tmp_path / "r.db")
-    for bs, depth, iops in (("4k", 1, 10e3), ("4k", 8, 40e3), ("32k", 1, 5e3), ("32k", 8, 15e3)):
-        for by in (0.999, 1.0, 1.001):
-            text = make.fio_text({"read": (iops * by, 100.0)}, rw="randread", bs=bs, iodepth=depth)
-            maker.add("s", "fio", {"rw": "randread", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))  # fmt: skip
-    figure = _drawn(load([maker.write()]))[0]
-
-    assert figure.title == "Bandwidth: 3.46 × better by block size (32 KiB), 3.46 × by iodepth (8)"
-    assert (
-        "3.46 × better by block size from 4 KiB to 32 KiB (3.00 to 4.00)" in figure.axes
-    )  # of small blocks the IOPS are more
 
 
 def _drawn(results: Results) -> list[Figure]:
@@ -160,70 +142,6 @@ def test_of_several_hosts_no_axis_is_told_apart_from_them(make: Any, tmp_path: P
         stream(make, path, host=path.stem)
 
     assert axis_effects.figure(load(paths)) is None
-
-
-@pytest.mark.parametrize(
-    ("overhead", "times", "span", "clear"),
-    [(5.0, "8.88", "7.91 to 9.96", "yes"), (20.0, "≥ 8.87", "≥ 7.91", "yes, at least")],
-)
-def test_a_ratio_to_what_is_mostly_the_timer_is_a_lower_bound(
-    overhead: float, times: str, span: str, clear: str, make: Any, tmp_path: Path
-) -> None:
-    """ "10.4 × better", clearly, of a cell that check G6 says is the timer: without its 20 ns an access of 27 ns takes 7, and 40 times less."""
-    maker = make.Maker(tmp_path / "r.db")
-    for pages, took in (("thp", 27.0), ("4k", 269.0)):
-        for op, more in (("read", 0), ("write", 8)):
-            text = make.poke_text([took + more + i % 2 / 10 for i in range(100)], op=op)
-            text = text.replace('"overhead_ns": 20.0', f'"overhead_ns": {overhead}')
-            for _ in range(3):
-                maker.add("s", "poke", {"target": "memory", "pages": pages, "op": op}, text, axes=("pages", "op"))  # fmt: skip
-    results = load([maker.write()])
-
-    found = axis_effects.figure(results)
-    (figure, *_) = (figure for figure in _drawn(results) if figure.axes)
-
-    assert found
-    assert found.tables[0].rows[0] == ("s", "latency p50", "pages", "4k", "thp", times, span, clear)
-    assert f"latency p50: {times} × better by pages from 4k to thp ({span})" in figure.axes
-    assert figure.strip
-    track = figure.strip.tracks[0]
-    assert (track.factor, track.span) == (f"{times} ×", span)
-    assert ("≥: more than half of the best level’s time is the timer" in found.sub) is (overhead > 13)
-
-
-@pytest.mark.parametrize(
-    ("option", "sizes", "why"),
-    [
-        ("bytes", ("4kB", "1GB"), " Size is how much is accessed: no size is the better one."),
-        ("block", ("1", "4096"), " Block is how much is accessed: no size is the better one."),
-        ("target", ("memory", "file"), " Target chooses what is accessed: no level is the better one."),
-        ("direct", (False, True), " Direct chooses what is accessed: no level is the better one."),
-    ],
-)
-def test_nothing_that_is_accessed_is_better_than_another(
-    option: str, sizes: Sequence[Any], why: str, make: Any, tmp_path: Path
-) -> None:
-    """ "latency p50: 9.00 × better by bytes" stood above a sweep over sizes: the smaller array lies in another cache; "65.8 × better by direct" was the
-    page cache's time beside the device's."""
-    maker = make.Maker(tmp_path / "r.db")
-    for size, took in zip(sizes, (30.0, 270.0), strict=True):
-        for op, by in (("read", 1), ("write", 1.5)):
-            text = make.poke_text([took * by + i % 2 / 10 for i in range(100)], op=op).replace('"overhead_ns": 20.0', '"overhead_ns": 2.0')  # fmt: skip
-            for _ in range(3):
-                maker.add("s", "poke", {"target": "memory", option: size, "op": op}, text, axes=(option, "op"))  # fmt: skip
-    results = load([maker.write()])
-
-    found = axis_effects.figure(results)
-    drawn = _drawn(results)
-
-    assert found
-    assert [row[2:6] for row in found.tables[0].rows] == [("op", "write", "read", "1.50")]
-    assert why in found.sub
-    (said,) = [figure.axes for figure in drawn if figure.axes]
-    assert (
-        said == f"Best to worst level of each axis, latency p50: 1.50 × better by op from write to read.{why}"
-    )
-    assert not any(figure.strip for figure in drawn)
 
 
 def test_what_a_turn_of_a_loop_takes_is_not_compared_where_it_is_mostly_the_timer(

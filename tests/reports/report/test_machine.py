@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,23 +96,6 @@ def two_sockets(make: Any, path: Path, description: str = "two-socket-smt") -> A
             axes=("place",),
         )
     return maker
-
-
-@pytest.mark.parametrize(
-    ("size", "box"), [(4 * 2**30, "Package 0, node 0, memory"), (2**20, "Package 0, node 0")]
-)
-def test_an_access_that_no_cache_may_hold_is_of_the_memory(
-    make: Any, tmp_path: Path, size: int, box: str
-) -> None:
-    """p99.9 of 1 GB stood at PU 0, and “measured only together with other parts” at the memory."""
-    maker = make.Maker(tmp_path / "r.db")
-    maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
-    first = topology_from_text(maker.topology).packages[0].cpus
-    maker.groups = {"local": (Group(cpus=tuple(first)[:1], membind=(0,)),)}
-    text = make.poke_text([100.0 + i % 50 for i in range(20_000)], size=size)
-    maker.add("s", "poke", {"target": "memory", "bytes": size}, text, place="local")
-
-    assert list(told(drawn(maker.write()))) == [box]
 
 
 def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> None:
@@ -337,65 +319,6 @@ def test_a_machine_is_drawn_on_a_page_of_any_program(make: Any, tmp_path: Path) 
     ]
     (drawing,) = built.machines
     assert [n.value for n in drawing.numbers] == ["400", "2.0"]
-
-
-@pytest.mark.parametrize(("description", "disk", "at"), [("four-node", "nvme0n1", "node 3"), ("two-socket-smt", "vdb", "Package 0, node 0"), ("two-socket-smt", "sdz", "")])  # fmt: skip
-def test_a_disk_hangs_at_its_node(make: Any, tmp_path: Path, description: str, disk: str, at: str) -> None:
-    """It stood by itself below the nodes, wherever it is. Of "sdz" nothing tells the node."""
-    maker = make.Maker(tmp_path / "r.db")
-    maker.topology = (FIXTURES / f"{description}.xml").read_text()
-    document = json.loads(make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1))
-    document["disk_util"] = [{"name": disk, "util": 50.0}]
-    maker.add("d", "fio", {"rw": "randread", "bs": "4k"}, json.dumps(document))
-
-    drawing = drawn(maker.write())
-
-    hanging = {part.name: [one.name for one in part.disks] for part in parts(drawing) if part.disks}
-    assert hanging == ({at: [disk]} if at else {})
-    assert [one.name for one in drawing.disks] == ([] if at else [disk])
-
-
-@pytest.mark.parametrize("status", ["ok", "disturbed"])
-def test_a_disk_of_which_nothing_is_said_is_there(make: Any, tmp_path: Path, status: str) -> None:
-    """Nobody could see on a page of disturbed runs what had been measured."""
-    maker = make.Maker(tmp_path / "d.db")
-    maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
-    document = json.loads(make.fio_text({"read": (1000.0, 100.0)}, bs="4k", rw="randread", iodepth=1))
-    document["disk_util"] = [{"name": "vdb", "util": 50.0}]
-    options = {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": 1}
-    maker.add(
-        "d",
-        "fio",
-        options,
-        json.dumps(document),
-        axes=("iodepth",),
-        status=status,
-        reason="other processes took 14 % of CPU 3",
-    )
-
-    drawing = drawn(maker.write())
-
-    (disk,) = (one for part in parts(drawing) for one in part.disks)
-    assert (disk.name, disk.measured) == ("vdb", status == "ok")
-    assert disk.measured or disk.instead == "has no number here; see the figures"
-
-
-def test_each_disk_of_a_sweep_over_disks_hangs_at_its_node(make: Any, tmp_path: Path) -> None:
-    """The best of them all stood below the nodes, in a box "storage"."""
-    maker = make.Maker(tmp_path / "r.db")
-    capture = json.loads((FIXTURES / "four-node.json").read_text())
-    at = {"nvme1n1": 2, "nvme0n1": 0, "nvme2n1": 0}
-    maker.topology = json.dumps(capture | {"devices": [[name, "block", node] for name, node in at.items()]})
-    for disk in at:
-        document = json.loads(make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1))
-        document["disk_util"] = [{"name": disk, "util": 50.0}]
-        maker.add("d", "fio", {"rw": "randread", "bs": "4k", "filename": f"/dev/{disk}"}, json.dumps(document), axes=("filename",))  # fmt: skip
-
-    drawing = drawn(maker.write())
-
-    hanging = {part.name: [one.name for one in part.disks] for part in parts(drawing) if part.disks}
-    assert hanging == {"node 0": ["nvme0n1", "nvme2n1"], "node 2": ["nvme1n1"]}
-    assert drawing.disks == ()
 
 
 @pytest.mark.parametrize("nodes", [4, 5])

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Group, Place, Placement
+from orchestrator.model import Group, Placement
 from parsers.errors import UserError
 from reports.checks.audit import audit
 from reports.draw.figure import Figure
@@ -318,40 +318,6 @@ def test_almost_nothing_is_still_a_page(make: Any, tmp_path: Path) -> None:
     assert "No run of these files has given a number" not in text
 
 
-def test_a_line_is_not_joined_across_a_failed_cell(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "f.db")
-    for depth in (1, 4, 8, 32):
-        good = depth != 8
-        text = (
-            make.fio_text({"read": (1e3 * depth, 500.0)}, bs="4k", rw="randread", iodepth=depth)
-            if good
-            else ""
-        )
-        maker.add(
-            "s",
-            "fio",
-            {"rw": "randread", "iodepth": depth},
-            text,
-            axes=("iodepth",),
-            status="ok" if good else "failed",
-            reason="" if good else "exit 1",
-        )
-
-    built = build.build(load([maker.write()]))
-
-    spec = next(
-        p.wide
-        for s in built.sections
-        for b in s.blocks
-        if b.tool == "fio"
-        for f in b.figures
-        for p in f.panels
-    )
-    assert {(r["x"], r["segment"]) for r in spec["datasets"]["points"]} == {(1, 0), (4, 0), (32, 1)}
-    assert [r["x"] for r in spec["datasets"]["crosses"]] == [8]
-    assert spec["encoding"]["x"]["axis"]["values"] == [1, 4, 8, 32]
-
-
 def hosts(make: Any, folder: Path, n: int) -> list[Path]:
     """Result files of n hosts; n03 has 20 % less."""
     paths = []
@@ -541,43 +507,6 @@ def seed_002(n: int) -> list[float]:
     return values
 
 
-def test_modes_are_labelled_with_their_shares(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "m.db")
-    for wobble in (1.0, 1.01):
-        text = make.poke_text([v * wobble for v in seed_002(20_000)], target="file", size=8 * 2**30)
-        maker.add("s", "poke", {"target": "file", "bytes": 8 * 2**30}, text)
-
-    built = build.build(load([maker.write()]))
-
-    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
-    assert figure.title.startswith("File, 8 GiB: four speeds, ")
-    tail, histogram, *_ = (p.wide["datasets"] for p in figure.panels)
-    marks = sorted(histogram["notes"], key=lambda row: row["x"])
-    said = [row["text"] for row in marks if "%" in row["text"] and "under" not in row["text"]]
-    shares = [
-        (float(at), unit, float(share))
-        for at, unit, share in (re.match(r"([\d.]+) (\ws), ([\d.]+) %", t).groups() for t in said)
-    ]  # type: ignore[union-attr]
-    for (at, unit, share), (wish, its, mass) in zip(
-        shares, ((15, "µs", 6), (500, "µs", 26), (800, "µs", 21), (13, "ms", 47)), strict=True
-    ):
-        assert (at, unit, share) == (pytest.approx(wish, rel=0.07), its, pytest.approx(mass, abs=1))
-    assert sum(row["y"] for row in histogram["bars"]) == 40_000
-    assert tail["references"] == []  # the timer’s 20 ns lie far below the axis
-    assert figure.numbers[0].rows[0][-1].count(";") == 3
-
-
-def test_a_mode_of_one_repeat_is_no_title(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "m.db")
-    for values in (make.sample(20_000), seed_002(20_000)):
-        maker.add("s", "poke", {"target": "file", "bytes": 2**30}, make.poke_text(values, target="file"))
-
-    built = build.build(load([maker.write()]))
-
-    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
-    assert "speeds" not in figure.title
-
-
 @pytest.mark.slow
 def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_built: Page) -> None:
     """As seed 000 draws it beside the tail; by erfc, since no sample of it would reach so far."""
@@ -643,54 +572,6 @@ def test_scattered_times_are_not_fitted_in_a_sentence(make: Any, tmp_path: Path)
     assert len(figure.numbers[1].rows) == 3  # the table has them, with how far off they are
 
 
-def test_cpu_time_and_limits_stand_beside_iops(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "f.db")
-    for depth, iops in ((1, 10e3), (4, 38e3), (8, 70e3), (32, 72e3)):
-        text = json.loads(
-            make.fio_text({"read": (iops, depth / iops * 1e6)}, bs="4k", rw="randread", iodepth=depth)
-        )
-        text["jobs"][0] |= {"usr_cpu": 10.0, "sys_cpu": 32.0, "job_runtime": 20000}
-        maker.add(
-            "s", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, json.dumps(text), axes=("iodepth",)
-        )
-
-    figure, *_ = figures_of(maker.write(), "fio")
-
-    (offers,) = figure.tables
-    assert offers.columns[1:] == (
-        "Most kIOPS",
-        "at depth",
-        "95 % from depth",
-        "kIOPS at p99 ≤ 1 ms",  # of which 10 ms say no more
-    )
-    # p99 is 1.9 × the mean: 217 µs at depth 8, 844 µs at 32
-    assert offers.rows == (("randread", "72.0", "32", "8", "≥ most"),)
-    numbers = figure.numbers[0]
-    costs = [row[numbers.columns.index("CPU per I/O")] for row in numbers.rows]
-    assert costs == ["42.0 µs", "11.1 µs", "6.00 µs", "5.83 µs"]  # 8.4 s ÷ 200 000 I/Os, …
-    littles = [row[numbers.columns.index("in flight ÷ asked")] for row in numbers.rows]
-    assert littles == ["1.00"] * 4
-    rings = figure.panels[0].wide["datasets"]
-    assert [(row["x"], round(row["y"])) for row in rings["rings"]] == [(8, 70)]
-    assert [row["text"] for row in rings["notes"]] == ["95 % at 8"]
-
-
-def test_of_many_kinds_of_access_each_has_a_row(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "f.db")
-    for rw in ("randread", "read", "randwrite", "write"):
-        maker.add("s", "fio", {"rw": rw}, make.fio_text({rw.removeprefix("rand"): (1e3, 900.0)}, bs="4k", rw=rw, iodepth=1), axes=("rw",))  # fmt: skip
-    for share in (70, 30):
-        text = make.fio_text({"read": (1e3, 900.0), "write": (500.0, 800.0)}, bs="4k", rw="randrw", iodepth=1)
-        maker.add("s", "fio", {"rw": "randrw", "rwmixread": share}, text, axes=("rw", "rwmixread"))
-
-    (figure,) = figures_of(maker.write(), "fio")
-
-    assert [p.title for p in figure.panels] == ["IOPS", "Median latency", "p99 latency"]
-    for panel in figure.panels:  # of one depth each: a row each
-        names = [row["name"] for row in panel.wide["datasets"]["rows"]]
-        assert len(set(names)) == len(names) == 8
-
-
 def test_pairs_are_compared_within_their_options(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "p.db")
     for place, off_cache, small in (
@@ -726,40 +607,6 @@ def test_a_sweep_of_one_cell_does_not_name_it(repeats: int, make: Any, tmp_path:
     (said,) = (c.subject for c in build.build(load([maker.write()])).checks if c.level == "warn")
 
     assert said == f"s: {repeats} run{'s' * (repeats > 1)} failed."
-
-
-@pytest.mark.parametrize(("samples", "modes"), [((7.6e6, 6.9e6, 10.3e6), "–"), ([90.0] * 30, "one")])
-def test_three_samples_have_no_mode(samples: list[float], modes: str, make: Any, tmp_path: Path) -> None:
-    """A mode has ten samples or more, says the caption, and of three "one" was said."""
-    path = (
-        make.Maker(tmp_path / "r.db").add("s", "poke", {"target": "memory"}, make.poke_text(samples)).write()
-    )
-
-    tables = [
-        t for s in build.build(load([path])).sections for b in s.blocks for f in b.figures for t in f.numbers
-    ]
-
-    (table,) = (t for t in tables if "Modes: median, share" in t.columns)
-    assert table.rows[0][table.columns.index("Modes: median, share")] == modes
-
-
-def test_rows_that_the_overview_does_not_draw_are_counted(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "r.db")
-    for n in range(17):
-        times = {0: 0.5 + n / 10, 8: 0.6 + n / 10, 64: 1 + n, 512: 2 + n}
-        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times), place=f"pair {n}")
-    maker.add(
-        "ssd",
-        "fio",
-        {"rw": "randread"},
-        make.fio_text({"read": (1e4, 100.0)}, bs="4k", rw="randread", iodepth=1),
-    )
-
-    figures = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
-
-    (overview,) = (f for f in figures if f.id == "overview")
-    assert len(overview.numbers[0].rows) == 18
-    assert overview.sub.endswith("4 more rows are in the numbers only.")
 
 
 def test_times_that_their_own_figures_show_are_not_drawn_twice(make: Any, tmp_path: Path) -> None:
@@ -853,24 +700,6 @@ def test_no_line_ends_within_an_option_or_a_short_word_with_a_hyphen() -> None:
         '<title>a-b</title><p id="a-b">Without <span class="nb">--allow-disturbed</span>; Triad (<span class="nb">stand-in</span>), job '
         '<span class="nb">qd-32</span>, 1\u00a0MB, 3 to -5, a-name-that-is-very-long, &amp;<span class="nb">x-y</span></p><code>--x</code>'
     )
-
-
-@pytest.mark.parametrize(
-    ("nodes", "said"), [((0,), "Threads and memory were placed"), ((), "Threads were placed")]
-)
-def test_the_page_says_what_was_placed_and_which_access_its_number_is_of(
-    make: Any, tmp_path: Path, nodes: tuple[int, ...], said: str
-) -> None:
-    """ "Threads and memory" of runs without a binding of memory; and the worst cell's access beside "of each name the best"."""
-    maker = make.Maker(tmp_path / "a.db")
-    maker.topology, maker.places = "pack:1 numa:1 l3:1 core:4 pu:1", {"p": Place(name="p", cpus="core 0")}
-    maker.groups = {"p": (Group(cpus=(0,), membind=nodes),)}
-    maker.add("s", "poke", {"target": "memory", "bytes": "1GiB"}, make.poke_text([300.0] * 20000), place="p")
-
-    page = build.build(load([maker.write()]))
-
-    assert any(text.startswith(said) for text in page.methods)
-    assert page.machines[0].picked == "“Access” is of the largest array of its sweep, whatever is best."
 
 
 def test_ticks_of_the_overview_never_touch(make: Any, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -63,21 +62,6 @@ def test_of_unknown_modules_it_says_once_what_to_do(make: Any, tmp_path: Path) -
 @pytest.mark.parametrize(("transfers", "width", "rate"), [(5.0, 2, 1e9), (8.0, 4, 3.938e9), (16.0, 4, 7.877e9), (64.0, 4, 30.25e9)])  # fmt: skip
 def test_a_pcie_link_moves_what_its_code_leaves(transfers: float, width: int, rate: float) -> None:
     assert pcie_rate(transfers, width) == pytest.approx(rate, rel=1e-3)
-
-
-def test_an_nvme_disk_is_held_against_its_link(make: Any, tmp_path: Path) -> None:
-    numbers = {}
-    for disk in ("nvme0n1", "nvme1n1"):
-        maker = make.Maker(tmp_path / f"{disk}.db")
-        maker.facts = {**maker.facts, "pcie_link_nvme0n1_bytes_per_s": pcie_rate(16.0, 4)}
-        text = json.loads(make.fio_text({"read": (50e3, 640e3)}, bs="64k", rw="randread", iodepth=32))
-        text["disk_util"] = [{"name": disk, "util": 99.0}]
-        options = {"rw": "randread", "bs": "64k", "iodepth": 32, "direct": True, "ioengine": "libaio"}
-        maker.add("storage", "fio", options, json.dumps(text))
-        (numbers[disk],) = [n for n in page(maker).key_numbers if n.name.startswith("Storage")]
-
-    assert numbers["nvme0n1"].possible == "3.28 GB/s, 42 % of the 7.88 GB/s of its PCIe link"
-    assert numbers["nvme1n1"].possible == ""
 
 
 def test_the_link_of_each_nvme_disk_is_read(tmp_path: Path) -> None:

@@ -1,0 +1,203 @@
+"""Distributions of single latencies: rows of bins, and the charts of their tails and histograms. For tools that print some."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from reports.chart import Chart, Title
+from reports.document import Column, Quantity, Table
+from reports.numbers import formulas
+from reports.numbers.formulas import Bucket
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BINS: Final = "bins"
+"""The metric of the rows that `bins` makes."""
+
+_MAX_BINS: Final = 400
+"""Of a run; more are merged into bins 2.4 % wide."""
+
+_PER_DECADE: Final = 24
+"""Bars of a histogram."""
+
+_NORMAL: Final = "normal, same mean and SD"
+
+MAX_CURVES: Final = 6
+"""Distributions of a figure: of more the first and the last of each kind."""
+
+
+def bins(
+    curve: str, buckets: Sequence[Bucket], *, order: float = 0.0, step: float = 0.0
+) -> Iterator[dict[str, Any]]:
+    """Give a row per bin of a run: `bin_low`, `bin_high` (ns), `value` (samples in it), and what is the same in all of them.
+
+    curve: its kind, and behind a comma what distinguishes it from others of the kind. order: within the kind. step: of the clock, ns.
+    """
+    total = sum(bucket.n for bucket in buckets)
+    if total:
+        mean, sd = formulas.moments(buckets)
+        same = {"metric": BINS, "unit": "ns", "curve": curve, "order": order, "mean": mean, "sd": sd, "total": total, "clock_step": step}  # fmt: skip
+        merged = buckets if len(buckets) <= _MAX_BINS else formulas.merge(buckets, 4 * _PER_DECADE)
+        yield from ({**same, "bin_low": b.low, "bin_high": b.high, "value": b.n} for b in merged if b.n)
+
+
+def buckets_of(rows: pd.DataFrame) -> list[Bucket]:
+    """Return the bins of some rows of one curve, the repeats added up."""
+    counts = rows.groupby(["bin_low", "bin_high"], as_index=False)["value"].sum()
+    columns = (counts[name].tolist() for name in ("bin_low", "bin_high", "value"))
+    return [Bucket(low, high, int(n)) for low, high, n in zip(*columns, strict=True)]
+
+
+def _curves(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Give what identifies a curve (its panel, name and flags) and its rows."""
+    for _, group in rows.groupby([*_panels(rows), "curve"], sort=False, dropna=False):
+        first = group.iloc[0]
+        yield {name: first[name] for name in (*_panels(rows), "curve", "flags")}, group
+
+
+def _panels(rows: pd.DataFrame) -> list[str]:
+    return [name for name in ("bs", "where") if name in rows]
+
+
+def _pooled_moments(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return mean and standard deviation of all samples of some runs (law of total variance)."""
+    runs = rows.drop_duplicates("run")
+    share = runs["total"] / runs["total"].sum()
+    mean = float((share * runs["mean"]).sum())
+    return mean, math.sqrt(float((share * (runs["sd"] ** 2 + (runs["mean"] - mean) ** 2)).sum()))
+
+
+def _few(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of MAX_CURVES curves, in order; curves of one name are distinguished by cell and program."""
+    names = [*_panels(rows), "curve"]
+    cells = rows["point_id"] + rows["program"]
+    several = cells.groupby([rows[name] for name in names], dropna=False).transform("nunique") > 1
+    rows = rows.assign(
+        curve=rows["curve"].where(
+            ~several, rows["curve"] + ", " + rows["cell"] + ", " + rows["program_name"]
+        ),
+        kind=rows["curve"].str.partition(",")[0],
+    ).sort_values(["kind", "order"], kind="stable")
+    if rows["curve"].nunique() > MAX_CURVES:
+        ends = rows.groupby("kind")["order"]
+        rows = rows[(rows["order"] == ends.transform("min")) | (rows["order"] == ends.transform("max"))]
+    return rows[rows["curve"].isin(rows["curve"].unique()[:MAX_CURVES])]
+
+
+def _tails(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per step of each tail, `time` (ns) and `share` of the samples at or above it, and those of a normal distribution."""
+    from parsers.frames import pd
+
+    out: list[dict[str, Any]] = []
+    for names, group in _curves(_few(rows)):
+        buckets = buckets_of(group)
+        steps = [(max(value, 1.0), share) for value, share in formulas.survival(buckets)]
+        out += [{**names, "time": value, "share": share} for value, share in steps]
+    first, group = next(_curves(_few(rows)))
+    mean, sd = _pooled_moments(group)
+    least = min(row["share"] for row in out)
+    top = max(row["time"] for row in out)
+    for i in range(1, 80) if sd > 0 else ():
+        value = mean + (i / 10 - 3) * sd
+        share = formulas.normal_survival(mean, sd, value)
+        if 1 <= value <= top and share >= least:
+            out.append({**first, "curve": _NORMAL, "flags": "", "time": value, "share": share})
+    return pd.DataFrame(out)
+
+
+def _histograms(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per bar: `time` to `x2` (ns), `samples`; a panel per curve, each beside the normal distribution of its mean and SD.
+
+    `peaks` are those of the curve, the same in all its rows: time (ns), share, and in how many of the repeats.
+    """
+    from parsers.frames import pd
+
+    out = []
+    for names, group in itertools.islice(_curves(_few(rows)), MAX_CURVES):
+        merged = formulas.merge(buckets_of(group), _PER_DECADE)
+        mean, sd = _pooled_moments(group)
+        total = sum(bar.n for bar in merged)
+        peaks = _peaks(group)
+        for bar in merged:
+            above = (
+                [formulas.normal_survival(mean, sd, edge) for edge in (bar.low, bar.high)]
+                if sd > 0
+                else [0.0, 0.0]
+            )
+            for kind, count in (("samples", bar.n), (_NORMAL, total * (above[0] - above[1]))):
+                if count >= 0.5:
+                    out.append(
+                        {
+                            **names,
+                            "kind": kind,
+                            "time": bar.low,
+                            "x2": bar.high,
+                            "samples": count,
+                            "peaks": peaks,
+                        }
+                    )
+    return pd.DataFrame(out)
+
+
+def _peaks(rows: pd.DataFrame) -> tuple[tuple[float, float, str], ...]:
+    """Return the peaks of a curve with 2 % of the samples, and ten, or more: time (ns), share, in how many of the repeats."""
+    step = float(rows["clock_step"].max())
+    repeats = [formulas.modes(buckets_of(own), step=step) for _, own in rows.groupby("run")]
+    buckets = buckets_of(rows)
+    peaks = formulas.modes(buckets, least=max(0.02, 10 / sum(b.n for b in buckets)), step=step)
+    return tuple(
+        (peak.at, peak.share, f"{sum(any(abs(math.log(own.at / peak.at)) <= _SAME for own in repeat) for repeat in repeats)} of {len(repeats)}")
+        for peak in peaks
+    )  # fmt: skip
+
+
+_SAME: Final = 0.11
+"""Of the logarithms: peaks within a tenth of their time are the same."""
+
+
+def _peak_table(rows: pd.DataFrame) -> Table:
+    """Return a row per peak of each histogram."""
+    curves = rows.drop_duplicates("curve")
+    peaks = [
+        (curve, *peak) for curve, own in zip(curves["curve"], curves["peaks"], strict=True) for peak in own
+    ]
+    columns = (
+        Column(name="curve", title="histogram"), Column(name="peak", unit="ns"), Column(name="share", unit="%"), Column(name="repeats", title="in repeats"),
+    )  # fmt: skip
+    return Table(columns=columns, rows=tuple(peaks), title="Peaks")
+
+
+def charts(tool: str, noun: str, titles: Sequence[Title] = ()) -> tuple[Chart, ...]:
+    """Return the charts of the bins of a tool. noun: what a sample is: "I/O"."""
+    about = (
+        "The bins of all repeats are added up. A step of a tail is the share of samples that take at least so long. The normal distribution has "
+        "the mean and standard deviation of the first curve, in a histogram of its own samples."
+    )
+    return (
+        Chart(
+            id=f"{tool}-tail", title=f"Time of one {noun}: tails", kind="steps", where={"metric": BINS}, rows=_tails, x="time", y="share",
+            color="curve", panels=("bs", "where"), log_x=True, log_y=True, x_unit="ns", x_title=f"time of one {noun}", y_title="share below",
+            titles=(*titles, Title(template="{curve}: p99.9 is {ratio} × the median", values=_longest)), about=about,
+        ),
+        Chart(
+            id=f"{tool}-histogram", title=f"Time of one {noun}: histograms", kind="bars", where={"metric": BINS}, rows=_histograms, x="time", y="samples",
+            color="kind", panels=("curve", "bs", "where"), log_x=True, x_unit="ns", x_title=f"time of one {noun}", y_title="samples", summary=_peak_table, about=about,
+        ),
+    )  # fmt: skip
+
+
+def _longest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return the curve whose p99.9 is the most times its median; None if no curve has both."""
+    ratios = {}
+    for curve, steps in rows[rows["curve"] != _NORMAL].groupby("curve", sort=False):
+        median, tail = (steps.loc[steps["share"] <= share, "time"].min() for share in (0.5, 0.001))
+        if median > 0 and tail == tail:
+            ratios[str(curve)] = float(tail / median)
+    if not ratios:
+        return None
+    curve = max(ratios, key=ratios.__getitem__)
+    return {"curve": curve[:1].upper() + curve[1:], "ratio": Quantity(ratios[curve], "")}

@@ -1,0 +1,1402 @@
+"""fio: IOPS per direction, mean and quantiles of one latency; their charts and checks.
+
+IOPS are summed over the jobs of a run. The latency is `lat` (submission + completion) if fio prints its distribution for every entry, as
+with `lat_percentiles=1`, else `clat` (completion). The mean is weighted by I/Os. Quantiles are those of the joined bins of all jobs
+(json+). Without bins the printed percentiles of a single entry count; several entries have none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from orchestrator.tools.fio import known
+from parsers.measurement import Parsed, Scalar, number, whole
+from reports.chart import Chart, Point, Rule, Title
+from reports.checks import Fault, Level, check
+from reports.checks._cells import (
+    QUOTE_THE_TAIL,
+    by_cell,
+    from_table,
+    in_bytes,
+    is_set,
+    siblings,
+    siblings_key,
+    sweeps,
+    typed_options,
+)
+from reports.document import Quantity
+from reports.numbers import _others, formulas
+from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
+from reports.numbers.formulas import Bucket
+from reports.numbers.model import Buckets, Name, Number, Part
+from reports.results.convicted import CellKey
+from reports.results.grouping import group_by
+from reports.results.machines import machine_key
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+from reports.tools import _distributions
+from reports.tools.base import MAX_HOSTS, Key, Tool
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORDS: Final = {"lat": "latency", "clat": "completion latency"}
+SYNC: Final = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip
+"""Engines that have one I/O in flight, whatever iodepth says."""
+
+
+# --- what fio prints ---------------------------------------------------------------------------------------
+
+_PARTS: Final = ("read", "write", "trim")
+_FIELDS: Final = {
+    ("iops", "total"): "iops", ("iops", "min"): "iops_min", ("iops", "max"): "iops_max", ("iops", "mean"): "iops_mean", ("iops", "sd"): "iops_sd",
+    ("bandwidth", "total"): "bandwidth", ("total_ios", "total"): "ios", ("runtime", "total"): "runtime", ("clat", "mean"): "clat",
+    ("lat", "mean"): "lat", ("lat", "sd"): "lat_sd", ("clat", "max"): "clat_max", ("lat", "max"): "lat_max",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """An entry of the report in one direction: a process, or those that group_reporting joined. None: not printed."""
+
+    document: int | None = None
+    job: int = 0
+    name: str | None = None
+    direction: str  # "read", "write", "trim"; "mixed" only if fio did not print its parts
+    iops: float | None = None  # 1/s, over the run
+    iops_min: float | None = None  # 1/s, of the samples that fio takes
+    iops_max: float | None = None
+    iops_mean: float | None = None
+    iops_sd: float | None = None
+    bandwidth: float | None = None  # B/s, over the run
+    ios: float | None = None
+    runtime: float | None = None  # ns with I/O in this direction
+    clat: float | None = None  # ns, mean
+    lat: float | None = None
+    lat_sd: float | None = None
+    clat_max: float | None = None
+    lat_max: float | None = None
+    percentiles: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # "lat" → "p99" → ns
+    job_runtime: float | None = (
+        None  # ns, summed over the processes; like what follows it is of the job in all directions
+    )
+    processes: int | None = None
+    depths: Mapping[int, float] = field(
+        default_factory=dict
+    )  # queue depth → share of the I/Os submitted at it
+    options: Mapping[str, str] = field(default_factory=dict)  # as printed
+
+    @property
+    def entry(self) -> _Entry:
+        return self.document, self.job
+
+    @property
+    def time(self) -> float | None:
+        """The mean latency; of the completion if fio prints no other."""
+        return self.lat or self.clat
+
+
+_Entry = tuple[int | None, int]
+
+
+def jobs(source: Run | Parsed) -> tuple[Job, ...]:
+    """Return the entries that the report has numbers of, in the order of the text."""
+    parsed = source.parsed if isinstance(source, Run) else source
+    return parsed.once(_jobs) if parsed else ()
+
+
+def _jobs(parsed: Parsed) -> tuple[Job, ...]:
+    options: dict[_Entry, dict[str, str]] = {}
+    for row in parsed.tables["options"].records() if "options" in parsed.tables else ():
+        options.setdefault(_entry(row), {})[str(row["option"])] = str(row.get("value", ""))
+    printed = {_entry(row): whole(row.get("processes")) for row in (parsed.tables["jobs"].records() if "jobs" in parsed.tables else ())}  # fmt: skip
+    names: dict[_Entry, Scalar] = {}
+    values: dict[tuple[_Entry, Scalar], dict[tuple[str, str], float]] = {}
+    for m in parsed.measured():
+        if m.get("job") is not None:
+            entry = _entry(m.labels)
+            names[entry] = m.get("name")
+            values.setdefault((entry, m.get("direction")), {})[m.metric, str(m.get("statistic"))] = m.value
+    out = []
+    for (entry, direction), numbers in values.items():
+        parts = [part for part in _PARTS if (entry, part) in values]
+        if direction in parts or (direction == "mixed" and not parts):
+            of_job = values.get((entry, None), {})
+            percentiles = {
+                which: {
+                    s: v for (m, s), v in numbers.items() if m == which and s[:1] == "p" and s[1:2].isdigit()
+                }
+                for which in WORDS
+            }
+            depths = {
+                whole(s.removeprefix(">=")) or 0: share
+                for (m, s), share in of_job.items()
+                if m == "iodepth_level"
+            }
+            out.append(
+                Job(
+                    document=entry[0], job=entry[1], name=None if names[entry] is None else str(names[entry]), direction=str(direction),
+                    **{name: numbers[key] for key, name in _FIELDS.items() if key in numbers},
+                    job_runtime=of_job.get(("job_runtime", "total")), percentiles=percentiles, processes=printed.get(entry),
+                    depths=depths, options=options.get(entry, {}),
+                )
+            )  # fmt: skip
+    return tuple(out)
+
+
+def _entry(row: Mapping[str, Scalar]) -> _Entry:
+    return whole(row.get("document")), whole(row.get("job")) or 0
+
+
+def _joined_bins(parsed: Parsed, which: str) -> dict[str, Buckets]:
+    """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
+    counts: dict[str, Counter[tuple[float, float]]] = {}
+    binned = set()
+    for row in parsed.tables["histogram"].rows if "histogram" in parsed.tables else ():
+        document, job, _, direction, kind, low, high, n = row
+        if kind == which:
+            binned.add((whole(document), whole(job) or 0, direction))
+            counts.setdefault(str(direction), Counter())[number(low), number(high)] += int(number(n))
+    lacking = {
+        job.direction for job in jobs(parsed) if job.iops and (*job.entry, job.direction) not in binned
+    }
+    return {
+        direction: tuple(Bucket(low, high, n) for (low, high), n in sorted(bins.items()))
+        for direction, bins in counts.items()
+        if direction not in lacking
+    }
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+
+class Summary(NamedTuple):
+    """A run in one direction, its jobs together."""
+
+    direction: str
+    iops: float | None  # 1/s, summed
+    bandwidth: float | None  # B/s, summed
+    which: str  # "lat" or "clat": what the latencies are
+    latencies: Mapping[str, float]  # "mean", "p50", "p95", "p99", "p99.9" → ns, those that are known
+    steps: Mapping[str, float]  # the width of the bin of each quantile, ns
+
+    @property
+    def mean(self) -> float | None:
+        return self.latencies.get("mean")
+
+
+def summaries(source: Run | Parsed) -> tuple[Summary, ...]:
+    """Return the directions of a run, in the order of the text."""
+    parsed = source.parsed if isinstance(source, Run) else source
+    return parsed.once(_summaries) if parsed else ()
+
+
+def _summaries(parsed: Parsed) -> tuple[Summary, ...]:
+    entries = jobs(parsed)
+    which = _which(entries)
+    bins = _joined_bins(parsed, which)
+    out = []
+    for direction, every in group_by(entries, lambda job: job.direction).items():
+        group = [job for job in every if job.iops] or every
+        mean = _mean(group, which)
+        steps: dict[str, float] = {}
+        latencies = {"mean": mean} if mean else {}
+        if direction in bins:
+            of_bins = list(quantiles((), bins[direction]))
+            latencies |= {n.name.statistic: n.value for n in of_bins}
+            steps = {n.name.statistic: n.step for n in of_bins if n.step is not None}
+        elif len(group) == 1:
+            for statistic, share in QUANTILES:
+                value = group[0].percentiles.get(which, {}).get(statistic)
+                if value and (group[0].ios is None or formulas.fixed(share, group[0].ios)):
+                    latencies[statistic], steps[statistic] = value, bin_width(value)
+        out.append(Summary(direction, _total(job.iops for job in group), _total(job.bandwidth for job in group), which, latencies, steps))  # fmt: skip
+    return tuple(out)
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    return sum(value or 0.0 for value in values) or None
+
+
+def _which(entries: Iterable[Job]) -> str:
+    """Return "lat" if its distribution is printed for every entry, else "clat"; "lat" if some have nothing else."""
+    timed = [job for job in entries if job.iops and (job.lat is not None or job.clat is not None)]
+    return "lat" if all(job.percentiles.get("lat") for job in timed) or any(job.clat is None for job in timed) else "clat"  # fmt: skip
+
+
+def _mean(group: Sequence[Job], which: str) -> float | None:
+    """Return the mean over all I/Os, None if an entry was not timed. A text that counts no I/Os is weighted by IOPS."""
+    weights = [job.ios for job in group] if all(job.ios for job in group) else [job.iops for job in group]
+    means = [job.lat if which == "lat" else job.clat for job in group]
+    pairs = [(mean, weight) for mean, weight in zip(means, weights, strict=True) if mean and weight]
+    if len(pairs) < len(group):
+        return None
+    if len(pairs) == 1:
+        return pairs[0][0]  # as printed, to the last digit
+    return sum(mean * weight for mean, weight in pairs) / sum(weight for _, weight in pairs)
+
+
+def bin_width(value: float, bins: int = 64) -> float:
+    """Return the width of the log-linear bin of a value: fio cuts every power of two into 64, above 128 ns.
+
+    >>> bin_width(36600)
+    512.0
+    """
+    return 1.0 if value < 2 * bins else 2.0 ** (math.frexp(value)[1] - 1) / bins
+
+
+def _part(run: Run, direction: str) -> Part:
+    """Return the label of a direction: reads of a verify phase have their own."""
+    return (("direction", f"verify {direction}" if is_verify(run, direction) else direction),)
+
+
+_JSON: Final = 1e-6
+"""The last digit of the averages of fio's JSON, in ns and in IOPS."""
+
+
+def _printed(runs: Iterable[Parsed]) -> float:
+    """Return the last digit of some runs' averages; 0 of texts, and of JSON before fio 3, whose times are whole microseconds."""
+    for parsed in runs:
+        facts = {} if parsed.has("from_table") else parsed.facts
+        if not str(facts.get("format", "")).startswith("json") or str(facts.get("tool_version", "")).startswith(("1.", "2.")):  # fmt: skip
+            return 0.0
+    return _JSON
+
+
+def _requested(parsed: Parsed) -> dict[str, list[Job]]:
+    """Return direction → entries that did I/O, without the reads that verify a write."""
+    return {
+        direction: group
+        for direction, group in directions(parsed).items()
+        if direction != "read" or not all(_only_writes(job.options) for job in group)
+    }
+
+
+class _Rate(NamedTuple):
+    iops: float  # 1/s
+    bandwidth: float  # B/s; 0 if unknown
+    size: float  # of an I/O, B; 0 if unknown
+
+
+def _rates(parsed: Parsed) -> dict[str, _Rate]:
+    rates = {}
+    for direction, group in _requested(parsed).items():
+        iops, bandwidth = (
+            _total(job.iops for job in group) or 0.0,
+            _total(job.bandwidth for job in group) or 0.0,
+        )
+        rates[direction] = _Rate(iops, bandwidth, _block(group, bandwidth / iops) if bandwidth else 0.0)
+    return rates
+
+
+def _block(group: Sequence[Job], moved: float) -> float:
+    """Return the bytes of an I/O: the printed block size if it is within 5 % of what each moved, else that.
+
+    I/Os that are under way at the end of a short run are bytes and no I/Os.
+    """
+    printed = {job.options.get("bs", "") for job in group}
+    size = in_bytes(printed.pop()) if len(printed) == 1 else None  # "4k,64k" is of each direction its own
+    return size if size and abs(moved - size) < 0.05 * moved else moved
+
+
+def _busiest(repeats: Sequence[Parsed]) -> list[_Rate]:
+    """Return the direction of each repeat that moves most by the medians over all; the first of equals."""
+    every = [parsed.once(_rates) for parsed in repeats]
+    shared = [direction for direction in every[0] if all(direction in rates for rates in every)]
+    busiest = max(
+        shared, key=lambda d: statistics.median(rates[d].bandwidth for rates in every), default=None
+    )
+    return [rates[busiest] for rates in every] if busiest else []
+
+
+# --- what a run asked for ----------------------------------------------------------------------------------
+
+
+def directions(source: Run | Parsed) -> dict[str, list[Job]]:
+    """Return direction → the entries of the report that did I/O."""
+    return group_by((job for job in jobs(source) if job.iops), lambda job: job.direction)
+
+
+def options(run: Run, job: Job) -> dict[str, Any]:
+    return {**job.options, **run.cell.options}
+
+
+def tells_options(run: Run) -> bool:
+    """Does the text hold all options, so that a missing one has fio's default?"""
+    form = str(run.parsed.facts.get("format", "")) if run.parsed else ""
+    complete = form.startswith("json") and any(job.options for job in jobs(run))
+    return not run.captured or (complete and not joined(run))
+
+
+def joined(run: Run) -> bool:
+    """Did group_reporting join several sections of a job file in a captured text? fio prints the options of one of them."""
+    return run.captured and run.parsed is not None and bool(run.parsed.facts.get("joined"))
+
+
+def _given(run: Run, name: str) -> set[Any]:
+    """Return the values of an option over the entries that did I/O, without those that are unknown."""
+    return {options(run, job).get(name) for job in jobs(run) if job.iops} - {None}
+
+
+def read_share(run: Run) -> int | None:
+    """Return the reads in a hundred that a mix asked for; None if unknown or if the jobs differ.
+
+    fio's default of 50 counts for runs of pinsweep only: a captured text may print the options of one job of several.
+    """
+    reads, writes = ({whole(v) for v in _given(run, name)} for name in ("rwmixread", "rwmixwrite"))
+    if not reads and not writes and not run.captured:
+        return 50
+    shares = reads | {None if share is None else 100 - share for share in writes}
+    return shares.pop() if len(shares) == 1 else None
+
+
+def is_verify(run: Run, direction: str) -> bool:
+    """Are these the reads with which a job that only writes verifies what it wrote?"""
+    group = directions(run).get(direction, ())
+    return direction == "read" and bool(group) and all(_only_writes(options(run, job)) for job in group) and not joined(run)  # fmt: skip
+
+
+def _only_writes(given: Mapping[str, Any]) -> bool:
+    return _rw_of(given).split(":")[0] in ("write", "randwrite")
+
+
+def _rw_of(given: Mapping[str, Any]) -> str:
+    return str(given.get("rw") or given.get("readwrite"))
+
+
+def engine(run: Run, job: Job) -> str:
+    """Return the ioengine, fio's default psync if none was asked for; "" if unknown."""
+    return str(options(run, job).get("ioengine", "psync" if tells_options(run) else "")).split(":")[0]
+
+
+def processes(run: Run, job: Job) -> int | None:
+    """Return the processes of an entry: as printed, else numjobs of an entry whose name is unique. None: unknown."""
+    if job.processes or run.parsed is None:
+        return job.processes
+    if run.parsed.once(_entries_by_name)[job.name] > 1:
+        return 1
+    return whole(None if joined(run) else options(run, job).get("numjobs", 1 if tells_options(run) else None))
+
+
+def _entries_by_name(parsed: Parsed) -> Counter[str | None]:
+    return Counter(name for _, name in {(job.entry, job.name) for job in jobs(parsed)})
+
+
+def job_count(run: Run) -> int | None:
+    """Return how many processes did I/O; None if unknown."""
+    counts = [processes(run, job) for job in {job.entry: job for job in jobs(run) if job.iops}.values()]
+    return None if None in counts else sum(n or 0 for n in counts)
+
+
+def requested_depth(run: Run) -> int | None:
+    """Return the I/Os that the run asked to keep in flight: Σ iodepth · processes over its entries. None if unknown."""
+    entries = {job.entry: job for job in jobs(run) if job.iops}.values()
+    parts = [(_iodepth(run, job), processes(run, job)) for job in entries]
+    pairs = [depth * n for depth, n in parts if depth is not None and n is not None]
+    return sum(pairs) or None if len(pairs) == len(parts) else None
+
+
+def _iodepth(run: Run, job: Job) -> int | None:
+    """Return the iodepth that counts: 1 for a synchronous engine; fio's default 1 if all options are known."""
+    if engine(run, job) in SYNC:
+        return 1
+    return None if joined(run) else whole(options(run, job).get("iodepth", 1 if tells_options(run) else None))
+
+
+def in_flight(run: Run) -> float | None:
+    """Return Σ IOPS · latency of a run (Little's law), without reads that verify. None if an entry was not timed."""
+    group = [
+        job for direction, own in directions(run).items() if not is_verify(run, direction) for job in own
+    ]
+    pairs = [(job.iops, job.time) for job in group if job.iops and job.time]
+    return formulas.in_flight(pairs) if pairs and len(pairs) == len(group) else None
+
+
+# --- charts ------------------------------------------------------------------------------------------------
+
+_MEDIANS: Final = {"metric": tuple(WORDS.values()), "statistic": "p50"}
+
+LIMITS: Final = (100e3, 1e6, 10e6)
+"""Limits on p99 (ns): of a flash array, of a service on disks, of what people still wait for."""
+
+AXES: Final = ("iodepth", "block_size", "numjobs", "rwmixread")
+"""Axes that a curve may go over: the first that a sweep varies."""
+
+_PERCENTILES: Final = tuple(statistic for statistic, _ in QUANTILES)
+
+
+def access(rw: object, direction: str) -> str:
+    """Return what was done: "randread"; "randrw, reads"; "reads" if the text does not say."""
+    kind = "" if rw is None or rw != rw else str(rw).partition(":")[0]
+    if kind in ("", direction, f"rand{direction}") or direction == "mixed":
+        return kind or f"{direction}s"
+    return f"{kind}, {direction}s"
+
+
+def _with_access(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with `access`, `block_size` (B) and numeric axes."""
+    from parsers.frames import pd
+
+    given = rows["options"].map(json.loads)
+    kinds = [own.get("rw", own.get("readwrite")) for own in given]
+    pairs = zip(kinds, rows["direction"], strict=True)
+    numeric = {axis: pd.to_numeric(rows[axis], errors="coerce") for axis in AXES if axis in rows}
+    sizes = (
+        rows["bs"].map(lambda size: math.nan if size is None else in_bytes(size) or math.nan)
+        if "bs" in rows
+        else math.nan
+    )
+    return rows.assign(
+        access=[access(kind, str(direction)) for kind, direction in pairs], **numeric, block_size=sizes
+    )
+
+
+def _over(axis: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return what picks the rows of sweeps whose first axis is this one; "" of sweeps without any."""
+
+    def rows(frame: pd.DataFrame) -> pd.DataFrame:
+        frame = _with_access(frame)
+        first = next((name for name in AXES if name in frame and frame[name].nunique() > 1), "")
+        return frame if first == axis else frame[:0]
+
+    return rows
+
+
+def _bandwidths(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return IOPS times the block size."""
+    rows = _over("block_size")(frame)
+    return rows.assign(value=rows["value"] * rows["block_size"], unit="B/s")
+
+
+def _percentiles(axis: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return what picks the percentiles over an axis, with the `iops` of the same run and direction."""
+
+    def rows(frame: pd.DataFrame) -> pd.DataFrame:
+        frame = _over(axis)(frame)
+        iops = frame[frame["metric"] == "IOPS"].set_index(["run", "direction"])["value"]
+        own = frame[frame["statistic"].isin(_PERCENTILES)]
+        return own.assign(
+            iops=[iops.get(key, math.nan) for key in zip(own["run"], own["direction"], strict=True)]
+        )
+
+    return rows
+
+
+def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Give (access and panel, rows) of each line that has one cell per depth."""
+    names = [name for name in ("access", "bs", "where") if name in rows]
+    for _, line in () if "iodepth" not in rows else rows.groupby(names, sort=False, dropna=False):
+        if (line.groupby("iodepth")["point_id"].nunique() == 1).all():
+            yield {name: line[name].iloc[0] for name in names}, line
+
+
+def _subject(names: Mapping[str, Any]) -> str:
+    """Return "Randread, 4k"."""
+    return fmt.sentence(
+        ", ".join(str(names[name]) for name in ("access", "bs") if names.get(name) is not None)
+    )
+
+
+def _saturation(line: pd.DataFrame) -> tuple[int, float] | None:
+    """Return the first depth with 95 % of the most IOPS, and the median there; None if it is the deepest, or if the repeats differ."""
+    repeats = [dict(zip(own["iodepth"], own["value"], strict=True)) for _, own in line.groupby("repeat")]
+    depths = formulas.saturations(repeats)
+    if line["iodepth"].nunique() < 3 or len(depths) != 1 or depths[0] == line["iodepth"].max():
+        return None
+    return int(depths[0]), float(line.loc[line["iodepth"] == depths[0], "value"].median())
+
+
+def _saturates(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return where the line with the most IOPS saturates."""
+    lines = sorted(_lines(rows), key=lambda one: -one[1]["value"].max())
+    full = _saturation(lines[0][1]) if lines else None
+    return (
+        {"access": _subject(lines[0][0]), "depth": full[0], "iops": Quantity(full[1], "IOPS")}
+        if full
+        else None
+    )
+
+
+def _most(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return the highest median of a cell."""
+    medians = rows.groupby(["access", "point_id", "where"], sort=False)["value"].transform("median")
+    best = rows.iloc[int(medians.argmax())]
+    return {
+        "access": _subject({str(name): value for name, value in best.items()}),
+        "most": Quantity(float(medians.max()), _unit(best["unit"])),
+    }
+
+
+def _unit(unit: str) -> str:
+    return "IOPS" if unit == "1/s" else unit
+
+
+def _saturation_rings(rows: pd.DataFrame) -> list[Point]:
+    full = (
+        [(names, _saturation(line)) for names, line in _lines(rows)]
+        if rows["where"].nunique() <= MAX_HOSTS
+        else []
+    )
+    return [
+        Point(x=at[0], y=at[1], label=f"95 % at {at[0]}", panel=_panel(names)) for names, at in full if at
+    ]
+
+
+def _panel(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in names.items() if value is not None}
+
+
+def _within(line: pd.DataFrame, limit: float) -> formulas.Within | None:
+    """Return the most IOPS of a line whose p99 keeps a limit; None if no depth keeps it, or if every depth does."""
+    tail = line[line["statistic"] == "p99"]
+    depths = {
+        int(own["iodepth"].iloc[0]): [*zip(own["iops"], own["value"], strict=True)]
+        for _, own in tail.groupby("iodepth")
+    }
+    within = formulas.within_slo(depths, limit) if depths else None
+    return None if within is None or within.bound else within
+
+
+def _limit(rows: pd.DataFrame) -> float | None:
+    """Return the limit on p99 (ns) that most lines keep at some depths and not at others, the tightest of equals."""
+    lines = [line for _, line in _lines(rows)]
+    counts = {limit: sum(_within(line, limit) is not None for line in lines) for limit in LIMITS}
+    return max(counts, key=lambda limit: (counts[limit], -limit)) if any(counts.values()) else None
+
+
+def _limit_rule(rows: pd.DataFrame) -> list[Rule]:
+    limit = _limit(rows)
+    return [Rule(label=fmt.quantity(limit, "ns", 1), y=limit)] if limit else []
+
+
+def _limit_rings(rows: pd.DataFrame) -> list[Point]:
+    """Return the depth of each line that has the most IOPS within the limit, on its p99."""
+    limit, points = _limit(rows), []
+    for names, line in _lines(rows) if limit and rows["where"].nunique() <= MAX_HOSTS else ():
+        within = _within(line, limit or 0.0)
+        if within:
+            tail = line[(line["statistic"] == "p99") & (line["iodepth"] == within.depth)]["value"].median()
+            label = f"{fmt.quantity(within.iops, 'IOPS')} at {within.depth}"
+            points.append(Point(x=within.depth, y=float(tail), label=label, panel=_panel(names)))
+    return points
+
+
+def _keeps_limit(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return the most IOPS within the limit of the first line that has some."""
+    limit = _limit(rows)
+    for names, line in _lines(rows) if limit else ():
+        within = _within(line, limit or 0.0)
+        if within:
+            return {"access": _subject(names), "limit": Quantity(limit, "ns"), "iops": Quantity(within.iops, "IOPS"), "depth": within.depth}  # fmt: skip
+    return None
+
+
+def _cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of sweeps over no axis, each with the `name` of its cell."""
+    rows = _over("")(frame)
+    several = rows.groupby("point_id")["access"].transform("nunique") > 1
+    names = rows["cell"].where(~several, rows["cell"] + ", " + rows["access"])
+    return rows.assign(name=names.where(rows["cell"] != "(one cell)", rows["access"]))
+
+
+def _slowest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
+    """Return the panel whose slowest step is the most times its median one, if it has five steps."""
+    steps = rows[rows["statistic"] == "mean"].groupby("curve", sort=False)["value"]
+    ratios = (steps.max() / steps.median())[steps.size() >= _MIN_STEPS]
+    return {"curve": fmt.sentence(str(ratios.idxmax())), "ratio": Quantity(float(ratios.max()), "")} if len(ratios) else None  # fmt: skip
+
+
+def _slowest_repeat(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the repeat of each curve with the slowest step, against its own median."""
+    cell = ["point_id", "curve", "where"]
+    means = rows[rows["statistic"] == "mean"].groupby([*cell, "run"], sort=False)["value"]
+    runs = (means.max() / means.median()).groupby(level=cell, sort=False).idxmax()
+    return rows[[key in set(runs) for key in rows[[*cell, "run"]].itertuples(index=False, name=None)]]
+
+
+_SATURATES: Final = Title(template="{access}: IOPS saturate at iodepth {depth}, {iops}", values=_saturates)
+_REACHES: Final = Title(template="{access} reaches {most}", values=_most)
+_KEEPS: Final = Title(
+    template="{access}: {iops} at iodepth {depth} keep p99 within {limit}", values=_keeps_limit
+)
+_SLOWEST: Final = Title(template="{curve}: the slowest step is {ratio} × the median step", values=_slowest)
+
+_ABOUT_LIMIT: Final = (
+    "Horizontal line: a limit on p99. Circle: of the tested depths at which every repeat keeps the limit, the one with the most IOPS. "
+    "A percentile needs ten I/Os beyond it."
+)
+_LOGGED: Final = {"IOPS": "IOPS", "bandwidth": "B/s", "window latency": "ns"}
+_MIN_STEPS: Final = 5
+_RATES: Final = {"metric": "IOPS"}
+_MEANS: Final = {"metric": tuple(WORDS.values()), "statistic": "mean"}
+_PANELS: Final = ("bs", "where")
+
+
+def _curves(axis: str, name: str, **style: Any) -> Iterator[Chart]:  # noqa: ANN401 (fields of Chart)
+    """Give the charts over one axis."""
+    slug = axis.replace("_", "-")
+    style |= {"x": axis, "x_title": name, "log_x": axis != "rwmixread"}
+    own: dict[str, Any] = {"rings": _saturation_rings} if axis == "iodepth" else {}
+    yield Chart(id=f"fio-{slug}", title=f"IOPS by {name}", where=_RATES, rows=_over(axis), color="access", panels=_PANELS, y_unit="IOPS", titles=(_SATURATES, _REACHES), **style, **own)  # fmt: skip
+    yield Chart(id=f"fio-latency-{slug}", title=f"Mean latency by {name}", where=_MEANS, rows=_over(axis), color="access", panels=_PANELS, log_y=True, y_title="mean latency", **style)  # fmt: skip
+    own = (
+        {"rules": _limit_rule, "rings": _limit_rings, "titles": (_KEEPS,), "about": _ABOUT_LIMIT}
+        if axis == "iodepth"
+        else {}
+    )
+    yield Chart(id=f"fio-percentiles-{slug}", title=f"Latency percentiles by {name}", rows=_percentiles(axis), color="statistic", panels=("access", *_PANELS), log_y=True, y_title="latency", **style, **own)  # fmt: skip
+
+
+_CHARTS: Final = (
+    *_curves("iodepth", "iodepth"),
+    Chart(
+        id="fio-bandwidth", title="Bandwidth by block size", where=_RATES, rows=_bandwidths, x="block_size", color="access", log_x=True, x_unit="B",
+        x_title="block size", y_title="IOPS × block size", titles=(_REACHES,),
+    ),
+    *_curves("block_size", "block size", x_unit="B"),
+    *_curves("numjobs", "jobs"),
+    *_curves("rwmixread", "reads in a hundred"),
+    Chart(id="fio-cells", title="IOPS by cell", kind="points", where=_RATES, rows=_cells, x="value", y="name", color="access", y_unit="IOPS", titles=(_REACHES,)),
+    Chart(id="fio-latency-cells", title="Mean latency by cell", kind="points", where=_MEANS, rows=_cells, x="value", y="name", color="access", x_title="mean latency", log_x=True),
+    *_distributions.charts("fio", "I/O"),
+    Chart(
+        id="fio-time", title="Latency over time", where={"metric": "logged latency"}, rows=_slowest_repeat, x="elapsed", color="statistic",
+        panels=("curve", *_PANELS), log_y=True, x_unit="ns", x_title="time from the start", y_title="latency", titles=(_SLOWEST,),
+        caption="From fio's logs, per second or a tenth of one. Of several repeats the one with the slowest step.",
+    ),
+    *(
+        Chart(
+            id=f"fio-logged-{metric.lower().replace(' ', '-')}", title=f"{fmt.sentence(metric)} over time", where={"metric": f"logged {metric}"}, x="elapsed", color="curve",
+            panels=_PANELS, x_unit="ns", x_title="time from the start", y_unit=unit, y_title="" if unit == metric else metric,
+            caption="What fio logged of each window, all jobs together.",
+        )
+        for metric, unit in _LOGGED.items()
+    ),
+)  # fmt: skip
+
+
+# --- samples: bins and logs --------------------------------------------------------------------------------
+
+_LOGS: Final = {"iops": "IOPS", "bw": "bandwidth", "lat": "window latency", "clat": "window latency"}
+
+
+def _samples(run: Run) -> Iterator[dict[str, Any]]:
+    """Give the bins of a run and the steps of its logs; `curve` is what was done and where its axes are."""
+    if run.parsed is None or not {"histogram", "log", "log_histogram"} & run.parsed.tables.keys():
+        return
+    labels = {k: v for k, v in run.cell.labels().items() if k not in ("rw", "readwrite", "bs")}
+
+    def curve(direction: str) -> str:
+        kind = access(run.options.get("rw", run.options.get("readwrite")), direction)
+        return ", ".join([kind, *(f"{name} {value}" for name, value in labels.items())])
+
+    for direction, buckets in _joined_bins(run.parsed, _which(jobs(run))).items():
+        if not is_verify(run, direction):
+            yield from _distributions.bins(curve(direction), buckets, order=_requested_iodepth(run))
+    for direction, rows in _logs(run.parsed):
+        yield from ({**row, "curve": curve(direction)} for row in rows)
+
+
+def _logs(parsed: Parsed) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
+    """Give the rows of the logs of each direction."""
+    from parsers.frames import pd
+
+    tables = [parsed.tables[name].frame() for name in ("log", "log_histogram") if name in parsed.tables]
+    if not tables:
+        return
+    frame = pd.concat(tables, ignore_index=True).reindex(columns=[*_LOG_COLUMNS])
+    frame["log"] = frame["log"].fillna("bins")
+    frame["count"] = frame["count"].fillna(1)
+    binned = frame["log"] == "bins"
+    frame["value"] = frame["value"].where(~binned, (frame["low"] + frame["high"] - 1) / 2)
+    for direction, own in frame.groupby("direction", sort=False):
+        yield str(direction), itertools.chain(_steps(own, is_cut=parsed.has("log_cut")), _windows(own))
+
+
+_LOG_COLUMNS: Final = ("log", "job", "direction", "window", "time", "value", "low", "high", "count")
+
+
+def _steps(log: pd.DataFrame, *, is_cut: bool) -> Iterator[dict[str, Any]]:
+    """Give mean and longest latency of each second of a run, of each tenth of one if it is short.
+
+    The log of each I/O counts if it is complete, else histograms, else that log up to where the first job ends.
+    """
+    each, bins = log[log["window"] == 0], log[log["log"] == "bins"]
+    each = each[each["log"] == ("lat" if (each["log"] == "lat").any() else "clat")]
+    chosen = bins if len(bins) and (is_cut or each.empty) else each
+    if chosen.empty:
+        return
+    ends = chosen.groupby("job", dropna=False)["time"].max()
+    end = ends.min() if is_cut and chosen is each else ends.max()
+    window = chosen["window"].iloc[0]
+    step = max(1e9 if end >= _MIN_STEPS * 1e9 else 1e8, window)
+    at = ((chosen["time"] - window / 2).clip(lower=0) // step).where(chosen["time"] <= end)
+    own = chosen.assign(at=at, total=chosen["value"] * chosen["count"])
+    own = own[own["at"] < int(end / step + 1e-6)]  # the last step is not whole
+    for _, rows in own.groupby("at"):
+        values = {"mean": rows["total"].sum() / rows["count"].sum(), "longest": rows["value"].max()}
+        for statistic, value in values.items():
+            yield {"metric": "logged latency", "unit": "ns", "statistic": statistic, "elapsed": (rows["at"].iloc[0] + 0.5) * step, "value": value}  # fmt: skip
+
+
+def _windows(log: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Give what fio logged of each window that all jobs have: the sum of IOPS and of bandwidth, the mean of latencies."""
+    log = log[(log["window"] > 0) & log["log"].isin([*_LOGS])]
+    if (log["log"] == "lat").any():
+        log = log[log["log"] != "clat"]
+    for kind, own in log.groupby("log", sort=False):
+        metric, window = _LOGS[str(kind)], own["window"].iloc[0]
+        latest = own.assign(at=(own["time"] / window).round()).drop_duplicates(["at", "job"], keep="last")
+        windows = latest.groupby("at")["value"]
+        values = windows.mean() if metric == "window latency" else windows.sum()
+        for at, value in values[windows.size() == own["job"].nunique(dropna=False)].items():
+            yield {
+                "metric": f"logged {metric}",
+                "unit": _LOGGED[metric],
+                "elapsed": at * window,
+                "value": value,
+            }
+
+
+class Fio(Tool):
+    """fio."""
+
+    SECTION = "Storage"
+    RANK = 30
+    METHODS = (
+        "fio: IOPS are those of the whole run, all jobs together. Latency is submission plus completion. If the text has the distribution of the "
+        "completion alone, it is the completion latency. Mean and quantiles are of all I/Os of a run. A quantile needs ten I/Os beyond it. "
+        "Several jobs without bins (json+) have no quantiles. IOPS within a limit are of the tested depth with the most, at which every repeat "
+        "keeps the limit on p99."
+    )
+    CURVE_AXIS = "iodepth"
+    PEAK = "IOPS"
+    WORKING_SET = ("size", "filesize")
+    ACCESSED = ("direct", "rwmixread", "rwmixwrite")
+    LIMITS = ("rate", "rate_iops", "thinktime")
+    CHARTS = _CHARTS
+    KEYS = (
+        Key(name="Storage IOPS", rank=14, where={"metric": "IOPS"}, device="device", context="{access}, bs {bs}, iodepth {iodepth}"),
+        *(
+            Key(
+                name=f"Storage {way}", rank=35, where={**_MEDIANS, "direction": way, "iodepth": 1}, context="{access}, bs {bs}, iodepth 1",
+                tail={"statistic": "p99.9"}, device="device",
+            )
+            for way in ("read", "write")
+        ),
+    )  # fmt: skip
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        for of in summaries(run):
+            part = _part(run, of.direction)
+            if of.iops:
+                yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part, made_of=f"IOPS/{of.direction}"), value=of.iops)  # fmt: skip
+                for statistic, value in of.latencies.items():
+                    number = quantile(statistic, value, part, of.steps.get(statistic), WORDS[of.which])
+                    made_of = f"{number.name.tells_of}/{of.direction}"
+                    yield replace(number, name=replace(number.name, made_of=made_of))
+            elif of.bandwidth:
+                yield Number(name=Name(metric="bandwidth", unit="B/s", better="higher", part=part), value=of.bandwidth)  # fmt: skip
+
+    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
+        if run.parsed is None:
+            return []
+        which = _which(jobs(run))
+        bins = _joined_bins(run.parsed, which).items()
+        return [(latency(_part(run, direction), metric=WORDS[which]), own) for direction, own in bins]
+
+    def peaks_within(self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float) -> dict[Name, tuple[int, Name]]:  # fmt: skip
+        """Return the name of the most IOPS whose p99 keeps a limit (ns) → its depth and its name there, per direction.
+
+        Nothing if every depth keeps it, because that is a bound, nor if repeats keep it at different depths.
+        """
+        peaks: dict[Name, tuple[int, Name]] = {}
+        for rate in dict.fromkeys(
+            name for numbers in cells.values() for name in numbers if name.quantity == "IOPS"
+        ):
+            for which, word in WORDS.items():
+                tail = latency(rate.part, "p99", metric=word)
+                depths = {depth: [*zip(n[rate], n[tail], strict=True)] for depth, n in cells.items() if rate in n and tail in n}  # fmt: skip
+                within = formulas.within_slo(depths, slo) if len(depths) >= 3 else None
+                if within and not within.open and not within.bound:
+                    limit = fmt.scale_for([slo], "ns")
+                    metric = f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"
+                    peaks[replace(rate, metric=metric, derived=True, made_of="")] = (within.depth, rate)
+        return peaks
+
+    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+        """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs"."""
+        every = [_requested(parsed) for parsed in repeats]
+        shared = [direction for direction in every[0] if all(direction in groups for groups in every)]
+        if not shared:
+            return ""
+        kinds = {_which(jobs(parsed)) for parsed in repeats}
+        which = kinds.pop() if len(kinds) == 1 else ""
+        step = _printed(repeats)
+        iops = [_median(_total(job.iops for job in groups[d]) for groups in every) for d in shared]
+        means = [_median(_mean(groups[d], which) for groups in every) for d in shared] if which else []
+        name = shared[0] if len(shared) == 1 else "/".join(direction[0] for direction in shared)
+        mean = f", mean {which} {_quantities(means, 'ns', step)}" if any(means) else ""
+        return f"{name} {_quantities(iops, 'IOPS', step)}{spread}{mean}"
+
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+        """Return the IOPS of the direction that moves most; without IOPS the first number with a unit."""
+        iops = [("1/s", rate.iops) for rate in _busiest(repeats)]
+        return iops or [one for one in _others.leaders(repeats) if one[0] != "1"]
+
+    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
+        size = in_bytes(cell[0].options.get("bs", "")) or 0
+        rates = _busiest([run.parsed for run in cell if run.parsed])
+        pairs = ((rate.bandwidth or rate.iops * size, rate.size or size) for rate in rates)
+        return [pair for pair in pairs if all(pair)]
+
+    def mixed(self, parsed: Parsed) -> bool:
+        return len(directions(parsed)) > 1
+
+    def samples(self, run: Run) -> Iterator[Mapping[str, Any]]:
+        yield from _samples(run)
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return super().keys(_with_access(rows).assign(device="storage") if len(rows) else rows)
+
+    def beside(self, run: Run) -> Mapping[str, str]:
+        count = job_count(run)
+        return {} if count is None else {"jobs": str(count)}
+
+
+TOOL: Final = Fio()
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    """Return the median; None if a value is missing."""
+    values = list(values)
+    present = [value for value in values if value is not None]
+    return statistics.median(present) if present and len(present) == len(values) else None
+
+
+def _quantities(values: Sequence[float | None], unit: str, step: float) -> str:
+    """Return "12.9/5.50 kIOPS"."""
+    if len(values) == 1:
+        return fmt.quantity(values[0], unit, step=step)
+    scale = fmt.scale_for(values, unit)
+    return f"{'/'.join(scale.number(v, step=step) for v in values)} {scale.unit}"
+
+
+# --- checks ------------------------------------------------------------------------------------------------
+
+FAMILY = (0, "Storage (fio)")
+
+_LIMITED: Final = (
+    "rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target", "rate_process", "flow", "iodepth_low",
+    "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_batch_complete_min",
+)  # fmt: skip
+"""Options that keep the queue from being full all the time."""
+
+_WAITS: Final = ("fsync", "fdatasync", "sync_file_range", "write_barrier")
+"""What makes a job wait for something that is no part of an I/O's latency."""
+
+_OTHER_ENDS: Final = ("steadystate", "ss", "number_ios")
+_MIXES: Final = ("randrw", "rw", "readwrite")
+_UNCACHED: Final = ("direct", "odirect", "fsync", "fdatasync", "sync")
+_CACHED: Final = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "splice", "windowsaio", "solarisaio")  # fmt: skip
+"""Engines whose I/O goes through the page cache without direct=1."""
+
+_PROGRESS: Final = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
+"""fio's line of progress names a rate that was set: "Jobs: 1 (f=1), 0-300 IOPS: [r(1)][100.0%]…"."""
+
+
+def _active(run: Run) -> list[Job]:
+    return [job for job in jobs(run) if job.iops]
+
+
+def _iops(run: Run) -> float:
+    return sum(job.iops or 0.0 for job in _active(run))
+
+
+def _rw(run: Run) -> str:
+    return _rw_of({**typed_options(run), **run.options})
+
+
+def _has_phases(run: Run) -> bool:
+    """Did the directions of a run follow one another? What was written is read back after it (`verify`)."""
+    verified = "verify" in run.options or "verify" in typed_options(run)
+    one_way = _rw(run).removeprefix("rand") in ("read", "write")
+    return len(directions(run)) > 1 and (verified or one_way)
+
+
+def _concurrent(run: Run) -> list[Job]:
+    """Return the entries whose I/Os were in flight at one time: of directions that followed one another, the one asked for."""
+    wanted = "read" if _rw(run) in ("read", "randread") else "write"
+    return (directions(run).get(wanted) if _has_phases(run) else None) or _active(run)
+
+
+def _iops_range(job: Job) -> tuple[float, float]:
+    """Return what the IOPS can be: a text has them cut to whole numbers."""
+    iops = job.iops or 0.0
+    return iops, iops + 1 if iops == int(iops) else iops
+
+
+def _flights(group: Sequence[Job]) -> tuple[float, float] | None:
+    """Return the least and the most that Σ IOPS · latency can be."""
+    if not group or any(job.time is None for job in group):
+        return None
+    low, high = zip(
+        *([iops * (job.time or 0.0) * 1e-9 for iops in _iops_range(job)] for job in group), strict=True
+    )
+    return sum(low), sum(high)
+
+
+@check("F1", "error", "warn")
+def little(results: Results) -> Iterator[Fault]:
+    """in-flight I/Os differ from the depth asked for
+
+    Little's law: r = Σ IOPS · latency ÷ (iodepth · jobs) is 0.99 to 1.00 in real runs. Error: r > 1.03 + longest latency ÷ run time, which
+    is impossible. Warning: r < 0.9, the queue was not full. Latencies under 2 µs and joined job sections are not judged. r < 0.9 is also not
+    judged for runs under 1 s, limited rates, verify, cut texts, and losses below 3 µs per I/O (20 µs of a synchronous engine).
+
+    Do: look at the raw output of an impossible row; do not quote the iodepth as the load if the queue was not full.
+    """
+    for run in results.good("fio"):
+        wanted, group = requested_depth(run), _concurrent(run)
+        flights = _flights(group)
+        if wanted is None or flights is None or any((job.time or 0) < 2000 for job in group) or joined(run):
+            continue
+        low, high = flights
+        said = " + ".join(
+            f"{fmt.quantity(job.iops, 'IOPS', 4)} × {fmt.quantity(job.time, 'ns', 4)}" for job in group
+        )
+        title = f"{fmt.number(low)} I/Os in flight, {wanted} asked for"
+        beyond = max(
+            ((job.lat_max or job.clat_max or 0.0) / job.runtime for job in group if job.runtime), default=0.0
+        )
+        level: Level | None = None
+        if low / wanted > 1.03 + beyond:
+            level = "error"
+        elif high / wanted < 0.9 and all(job.lat for job in group) and not _may_idle(run):
+            synchronous = any(engine(run, job) in SYNC for job in group)
+            lost = (wanted - high) / sum(job.iops or 0.0 for job in group) * 1e9
+            level = "warn" if lost > (20e3 if synchronous else 3e3) else None
+        if level:
+            yield Fault(level=level, run=run, own=True, text=f"{said} = {fmt.number(low)} in flight, {wanted} asked for", title=title)  # fmt: skip
+
+
+def _is_limited(run: Run, *more: str) -> bool:
+    """Was a rate, a think time or a smaller queue set, by an option or as the line of progress shows?"""
+    names = {*typed_options(run), *(name for job in _active(run) for name in options(run, job))}
+    progress = _PROGRESS.search(run.stdout) or _PROGRESS.search(run.stderr)
+    return bool(progress) or not names.isdisjoint((*_LIMITED, *more))
+
+
+def _may_idle(run: Run) -> bool:
+    short = any(job.runtime is not None and job.runtime < 1e9 for job in _active(run))
+    return (
+        _is_limited(run, *_WAITS) or short or "mixed" in directions(run) or _has_phases(run) or _is_cut(run)
+    )
+
+
+def _is_cut(run: Run) -> bool:
+    """Does the text end early? A direction or a figure may be missing."""
+    return bool(run.parsed and run.parsed.has("truncated"))
+
+
+@check("F2", "error")
+def number_of_jobs(results: Results) -> Iterator[Fault]:
+    """numjobs differs between command and results
+
+    The command line has another numjobs than the rows. The median of L ÷ iodepth over all such rows (at least three) is the number of jobs
+    that ran.
+
+    Do: quote the number of jobs that the numbers show, and correct the other.
+    """
+    groups: dict[tuple[str, str, int, int], list[tuple[Run, float]]] = {}
+    for run in results.good("fio"):
+        typed, row = whole(typed_options(run).get("numjobs")), whole(run.options.get("numjobs"))
+        depth, flight = whole(run.options.get("iodepth")), in_flight(run)
+        if run.captured and typed and row and depth and flight and typed != row:
+            groups.setdefault((run.file, run.cell.sweep, typed, row), []).append((run, flight / depth))
+    for (_, _, typed, row), members in groups.items():
+        if len(members) < 3:
+            continue
+        middle = statistics.median(count for _, count in members)
+        right = min((typed, row), key=lambda n: abs(math.log(middle / n)))
+        yield Fault(
+            level="error", run=members[0][0], cell=fmt.plural(len(members), "row"), runs=tuple(run for run, _ in members),
+            text=f"the command has numjobs={typed}, the rows {row}; L ÷ iodepth is {fmt.number(middle, 2)}: {right} jobs ran",
+        )  # fmt: skip
+
+
+@check("F3", "error", "warn")
+def block_size(results: Results) -> Iterator[Fault]:
+    """block size contradicts the rates
+
+    Bandwidth is IOPS · bs. Error: bandwidth ÷ IOPS differs from the stated bs by more than 5 %. If the command line has another bs than the
+    row, the bandwidth with each is compared with the highest of the sibling cells, of the same rw if there are any. Siblings of other files
+    may be of another device, and give a warning.
+
+    Do: quote the block size that the rates show, and correct the other.
+    """
+    typed_sizes: dict[tuple[CellKey, str, int, int], list[Run]] = {}
+    peaks: dict[tuple[CellKey, str, str], list[float]] = {}
+    for run in results.good("fio"):
+        size = in_bytes(run.options.get("bs"))
+        if size is None:
+            continue
+        typed, machine = in_bytes(typed_options(run).get("bs", "?")), machine_key(run)
+        if run.captured and typed is not None and typed != size:
+            typed_sizes.setdefault((machine, run.cell.sweep, typed, size), []).append(run)
+        else:
+            peaks.setdefault((machine, run.cell.sweep, str(run.options.get("rw"))), []).append(
+                _iops(run) * size
+            )
+        for job in () if joined(run) else _active(run):
+            stated = in_bytes(options(run, job).get("bs", "?"))
+            low, high = _iops_range(job)
+            if stated and job.bandwidth and job.iops and not 0.95 * stated * low <= job.bandwidth <= 1.05 * stated * high:  # fmt: skip
+                moves = fmt.size(round(job.bandwidth / job.iops))
+                yield Fault(
+                    level="error", run=run, text=f"a {job.direction} moves {moves}, stated {fmt.size(stated)}"
+                )
+    for (machine, sweep, a, b), members in typed_sizes.items():
+        rw = str(members[0].options.get("rw"))
+        same_machine = {key: rates for key, rates in peaks.items() if key[:2] == (machine, sweep)}
+        near = same_machine or {key: rates for key, rates in peaks.items() if (key[0][0], key[1]) == (machine[0], sweep)}  # fmt: skip
+        same_rw = [rate for key, rates in near.items() if key[2] == rw for rate in rates]
+        others = same_rw or [rate for rates in near.values() for rate in rates]
+        if others:
+            iops, plateau = max(map(_iops, members)), max(others)
+            right = min((a, b), key=lambda size: abs(math.log(iops * size / plateau)))
+            yield Fault(
+                level="error" if same_machine else "warn", run=members[0], cell=fmt.plural(len(members), "row"), runs=tuple(members),
+                text=f"the command has bs={fmt.size(a)}, the rows {fmt.size(b)}: {fmt.quantity(iops * a, 'B/s')} or {fmt.quantity(iops * b, 'B/s')}; "
+                f"other cells reach {fmt.quantity(plateau, 'B/s')}: {fmt.size(right)} is right",
+            )  # fmt: skip
+
+
+@check("F4", "error", "warn")
+def ended_early(results: Results) -> Iterator[Fault]:
+    """run ended before its runtime
+
+    Without time_based a run ends when size · jobs bytes are moved. Warning: the printed run time is under 0.9 × runtime. Error: in a table,
+    size · jobs ÷ (IOPS · bs) is under 0.9 × the quoted runtime. Runs that end at a steady state or after a number of I/Os are not judged.
+
+    Do: set time_based and a ramp_time, and measure again.
+    """
+    for run in results.good("fio"):
+        limit = _seconds(run.options.get("runtime"))
+        other_end = is_set(run.options, "time_based") or any(name in run.options for name in _OTHER_ENDS)
+        if limit is None or other_end or (run.parsed and run.parsed.has("interrupted")):
+            continue
+        group = _active(run)
+        lasted = max((job.runtime for job in group if job.runtime), default=None)
+        size, block, number = (in_bytes(run.options.get(n)) for n in ("size", "bs", "numjobs"))
+        if lasted is not None and tells_options(run):
+            if size and lasted * 1e-9 < 0.9 * limit:
+                yield Fault(level="warn", run=run, own=True, text=f"lasted {fmt.seconds(lasted * 1e-9)} of runtime={fmt.seconds(limit)}")  # fmt: skip
+        elif from_table(run) and size and block and group:
+            possible = size * (number or 1) / (_iops(run) * block)
+            if possible < 0.9 * limit:
+                text = f"the data was moved after {fmt.seconds(possible)}, the stated run time is {fmt.seconds(limit)}"
+                yield Fault(level="error", run=run, own=True, text=text)
+
+
+def _seconds(value: object) -> float | None:
+    """Return fio's time in seconds: `20`, `30s`, `5m`. None if it is not a time."""
+    text = str(value).strip().lower()
+    digits = text.rstrip("usmhd")
+    factor = {"": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}.get(
+        text[len(digits) :]
+    )
+    try:
+        return float(digits) * factor if factor else None
+    except ValueError:
+        return None
+
+
+@check("F6", "warn")
+def not_steady(results: Results) -> Iterator[Fault]:
+    """rate not steady
+
+    Over the samples that fio takes: the mean is outside of [minimum, maximum]; or maximum ÷ minimum is above 1.2 with a standard deviation
+    above 10 % of the mean; or the mean of the samples is more than 5 % off total ÷ run time. Several processes in one entry need a ratio
+    above 2, since the extremes are sums of their own. Runs under 4 s are not judged.
+
+    Do: run longer, with a ramp_time; write an SSD full first. Do not quote the mean as what the device sustains.
+    """
+    for run in results.good("fio"):
+        for direction, group in () if _is_cut(run) else directions(run).items():
+            texts = [
+                text
+                for job in group
+                if (job.runtime is None or job.runtime >= 4e9) and (text := _unsteady(run, job))
+            ]
+            if texts:
+                count = f"{len(texts)} of {len(group)} jobs, the first: " if len(group) > 1 else ""
+                yield Fault(level="warn", run=run, own=True, text=f"{direction}: {count}{texts[0]}")
+
+
+def _unsteady(run: Run, job: Job) -> str:
+    iops, low, high = job.iops or 0.0, job.iops_min, job.iops_max
+    if low is None or high is None:
+        return ""
+    mean = iops if job.iops_mean is None else job.iops_mean
+    between = f"samples from {fmt.quantity(low, 'IOPS', step=1.0)} to {fmt.quantity(high, 'IOPS', step=1.0)}"
+    if not low * 0.99 <= mean <= high * 1.01:
+        return f"{between}, their mean is {fmt.quantity(mean, 'IOPS')}"
+    several = (processes(run, job) or 1) > 1
+    is_wide = low <= 0 or high / low > (2 if several else 1.2)
+    if is_wide and (job.iops_sd is None or several or job.iops_sd > 0.1 * mean):
+        return between
+    fewest, most = _iops_range(job)
+    if not several and not 0.95 * fewest <= mean <= 1.05 * most:
+        return f"the mean of the samples is {fmt.quantity(mean, 'IOPS')}, total ÷ run time is {fmt.quantity(iops, 'IOPS')}"
+    return ""
+
+
+@check("F7", "error", "warn", "info")
+def page_cache(results: Results) -> Iterator[Fault]:
+    """page cache measured instead of the device
+
+    direct=0: reads and writes go through the page cache, for engines that use it, if writes are not synced. Error: an I/O takes under 10 µs
+    (sequential reads, which are read ahead, excepted), or libaio has an iodepth above 1, which has no effect without direct=1. Else it is a
+    warning. Info if `direct` is an axis of the sweep.
+
+    Do: set direct=1, or read the figure as that of a copy in memory.
+    """
+    for run in results.good("fio"):
+        for direction, group in directions(run).items():
+            if not all(_is_buffered(run, job) for job in group):
+                continue
+            timed = [(time, job) for job in group if (time := _io_time(run, job)) is not None]
+            deep = any(
+                engine(run, job) == "libaio" and (whole(options(run, job).get("iodepth")) or 1) > 1
+                for job in group
+            )
+            fast = bool(timed) and max(time for time, _ in timed) < 10e3
+            level: Level = (
+                "error" if deep or (fast and not all(_is_read_ahead(run, job) for job in group)) else "warn"
+            )
+            weights = [(job.ios if all(j.ios for _, j in timed) else job.iops) or 0.0 for _, job in timed]
+            mean = statistics.fmean([time for time, _ in timed], weights) if timed else None
+            yield Fault(
+                level="info" if sweeps(run, "direct") else level, run=run, own=True,
+                text=f"direct=0, {direction}{' takes {}' if timed else ''}{': libaio waits for each I/O' if deep else ''}",
+                quoted=((mean, "ns"),) if mean is not None else (),
+            )  # fmt: skip
+
+
+def _is_buffered(run: Run, job: Job) -> bool:
+    typed = typed_options(run)
+    given = {**typed, **options(run, job)}
+    complete = "direct" in given or tells_options(run) or "name" in typed
+    return (
+        complete and engine(run, job) in (*_CACHED, "") and not any(is_set(given, name) for name in _UNCACHED)
+    )
+
+
+def _is_read_ahead(run: Run, job: Job) -> bool:
+    """Were these sequential reads? The kernel fetches the next blocks before they are asked for."""
+    given = options(run, job)
+    rw = str(given.get("rw") or given.get("readwrite") or _rw(run)).partition(":")[0]
+    return job.direction == "read" and rw in ("read", "rw", "readwrite", "None")  # fio's default is read
+
+
+def _io_time(run: Run, job: Job) -> float | None:
+    """Return the time of one buffered I/O, ns: processes ÷ IOPS if each has one in flight, if that is less than the latency."""
+    count = processes(run, job) if engine(run, job) in (*SYNC, "libaio") and not joined(run) else None
+    each = count / job.iops * 1e9 if count and job.iops else None
+    return min((t for t in (job.time, each) if t is not None), default=None)
+
+
+@check("F8", "warn")
+def mixed_load(results: Results) -> Iterator[Fault]:
+    """mix differs from rwmixread, or a write cache was measured
+
+    Reads ÷ all I/Os are off rwmixread by more than one point, and by more than chance, 4 √(p(1-p)/n), allows. Or the write latency is below
+    an eighth of the read latency: a write cache took the writes. Runs through the page cache (F7) and runs that verify are not judged.
+
+    Do: run longer than the cache lasts, or write the device full first; quote the share that was reached.
+    """
+    mixes = [run for run in results.good("fio") if _rw_of(run.options) in _MIXES]
+    cached = {fault.run for fault in page_cache(results)} if mixes else set()
+    for run in mixes:
+        by_direction = {one.direction: one for one in summaries(run)}
+        reads, writes = (
+            (by_direction[d].iops or 0.0) if d in by_direction else 0.0 for d in ("read", "write")
+        )
+        if not reads or not writes or joined(run) or _has_phases(run):
+            continue
+        share, wanted = reads / (reads + writes), read_share(run)
+        if wanted is not None:
+            p = wanted / 100
+            cut = sum(high - low for low, high in map(_iops_range, _active(run))) / (reads + writes)
+            n = sum(job.ios or 0 for job in _active(run) if job.direction in ("read", "write"))
+            chance = 4 * math.sqrt(p * (1 - p) / n) if n else 0.0
+            if abs(share - p) > max(0.01, chance) + cut:
+                yield Fault(
+                    level="warn",
+                    run=run,
+                    own=True,
+                    text=f"{fmt.percent(share, 3)} reads, asked for {fmt.percent(p)}",
+                )
+        slow, fast = (by_direction[d].mean for d in ("read", "write"))
+        if slow and fast and fast < slow / 8 and run not in cached:
+            yield Fault(
+                level="warn",
+                run=run,
+                own=True,
+                text="writes take {}, reads {}",
+                quoted=((fast, "ns"), (slow, "ns")),
+            )
+
+
+@check("F9", "error")
+def depth_not_reached(results: Results) -> Iterator[Fault]:
+    """iodepth without effect
+
+    A synchronous engine (sync, psync, …, fio's default) has one I/O in flight, whatever iodepth says. For an asynchronous one, fewer than
+    half of the I/Os were submitted at the depth asked for (`IO depths`). Runs with fewer than 4 · iodepth I/Os per process, limited rates,
+    think times, latency targets and batches are not judged.
+
+    Do: use libaio (with direct=1) or io_uring, or call it depth 1.
+    """
+    for run in results.good("fio"):
+        for job in _active(run):
+            depth, name = whole(options(run, job).get("iodepth", 1)) or 1, engine(run, job)
+            if depth <= 1 or name == "null":  # null does nothing, and has nothing in flight
+                continue
+            if name in SYNC and name not in ("net", "netsplice"):
+                yield Fault(level="error", run=run, text=f"iodepth={depth} with ioengine={name}: 1 in flight")
+                break
+            share = _share_at(run, depth)
+            few = job.ios is not None and job.ios < 4 * depth * (processes(run, job) or 1)
+            if share is not None and share < 0.5 and not few and not _is_limited(run) and not joined(run):
+                yield Fault(level="error", run=run, own=True, text=f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it")  # fmt: skip
+                break
+
+
+def _share_at(run: Run, depth: int) -> float | None:
+    """Return the share of I/Os that were submitted in the bucket of `depth` or above; None if not printed."""
+    bucket = 1 << min(6, depth.bit_length() - 1)  # 1, 2, 4 … 32, >=64
+    return max((sum(v for step, v in job.depths.items() if step >= bucket) for job in jobs(run) if job.depths), default=None)  # fmt: skip
+
+
+@check("F10", "warn")
+def state_and_depth(results: Results) -> Iterator[Fault]:
+    """device state changed over the depths
+
+    Over the iodepths of cells that are otherwise the same: the latency falls by more than 10 % from one depth to a deeper one; or IOPS at
+    the last depth are more than 20 % below the best, if the depths ran in ascending order. A write cache that fills up looks so. A latency
+    that falls in every repeat of rounds in random order is not judged.
+
+    Do: run the depths in random order (pinsweep does), with the device in the same state before each.
+    """
+    runs = [run for run in results.good("fio") if whole(run.options.get("iodepth"))]
+    for group in siblings(runs, lambda r: siblings_key(r, ("iodepth",))):
+        by_depth = group_by(group, _requested_iodepth)
+        depths = sorted(by_depth)
+        if len(depths) < 3:
+            continue
+        orders = [min(run.record.order_index for run in by_depth[d]) for d in depths]
+        once = all(len(by_depth[d]) == 1 for d in depths)
+        ascending = orders == sorted(orders) and once
+        rows = [(d, of) for d in depths for run in by_depth[d] for of in summaries(run) if of.iops]
+        for (direction, which), same in group_by(rows, lambda row: (row[1].direction, row[1].which)).items():
+            at = group_by(same, lambda row: row[0])
+            iops = {depth: statistics.median(of.iops or 0.0 for _, of in own) for depth, own in at.items()}
+            means = {
+                depth: values
+                for depth, own in at.items()
+                if (values := [of.mean for _, of in own if of.mean])
+            }
+            if len(iops) < 3:
+                continue
+            for a, b in itertools.pairwise(means):
+                if max(means[b]) < 0.9 * min(means[a]) and (once or not _is_mixed(group)):
+                    ends = (fmt.quantity(statistics.median(means[depth]), "ns") for depth in (a, b))
+                    text = f"{direction} {WORDS[which]} falls from {next(ends)} at depth {a} to {next(ends)} at {b}"  # fmt: skip
+                    yield Fault(level="warn", run=by_depth[b][0], text=text)
+            best, last = max(iops, key=lambda depth: iops[depth]), max(iops)
+            cut = 1 if iops[last] == int(iops[last]) else 0  # to a whole number, by a text
+            if ascending and best != last and iops[last] + cut < 0.8 * iops[best]:
+                yield Fault(
+                    level="warn", run=by_depth[last][0],
+                    text=f"{direction}: {fmt.quantity(iops[last], 'IOPS')} at depth {last}, {fmt.quantity(iops[best], 'IOPS')} at {best}",
+                )  # fmt: skip
+
+
+def _is_mixed(runs: Sequence[Run]) -> bool:
+    """Did some repeat run its iodepths in another order than up, as random rounds do? Nobody knows the order of captured texts."""
+    if runs[0].captured:
+        return False
+    rounds = group_by(runs, lambda run: run.turn).values()
+    orders = [[run.record.order_index for run in sorted(own, key=_requested_iodepth)] for own in rounds]
+    return any(order != sorted(order) for order in orders)
+
+
+def _requested_iodepth(run: Run) -> int:
+    return whole(run.options.get("iodepth")) or 0
+
+
+_COMMAND_LINE: Final = (
+    "alloc_size", "append_terse", "aux_path", "bandwidth_log", "client", "cmdhelp", "cpuclock_test", "crctest", "daemonize", "debug",
+    "enghelp", "eta", "eta_interval", "eta_newline", "help", "idle_prof", "inflate_log", "latency_log", "max_jobs", "memcpytest",
+    "merge_blktrace_only", "minimal", "output", "output_format", "parse_only", "parse_timeout", "readonly", "remote_config", "section",
+    "server", "showcmd", "status_interval", "terse_version", "thread", "trigger", "trigger_file", "trigger_remote", "trigger_timeout",
+    "version", "warnings_fatal",
+)  # fmt: skip
+"""What fio takes on its command line and not in a job."""
+
+
+def mistyped(command: str) -> Iterator[str]:
+    """G2: options that fio does not have."""
+    for name in re.findall(r"(?:^|\s)--([a-z][\w-]*)(?==|\s|$)", command.replace(" =", "=")):
+        if name.replace("-", "_") not in {*known(), *_COMMAND_LINE}:
+            yield f"fio has no option “--{name}”"
+
+
+def left_out(command: str, run: Run) -> Iterator[str]:
+    """G2: a size that a table names and its command does not."""
+    size = run.options.get("size")
+    if size and from_table(run) and not re.search(r"--(?:size|io_size|filesize)\b", command):
+        yield f"the rows have size={size}, the command has no --size"
+
+
+def shown_with(metric: str, run: Run) -> Iterator[str]:
+    """G11: the mean latency of the same direction, which a queue of one depth ties to the IOPS, as `Name.tells_of`."""
+    rate, _, direction = metric.partition("/")
+    if rate == "IOPS":
+        yield from (
+            f"{WORDS[of.which]}/mean/{direction}"
+            for of in summaries(run)
+            if of.direction == direction and of.mean
+        )
+
+
+def clock(results: Results) -> Iterator[Fault]:
+    """G6: a standard deviation above the mean latency."""
+    for runs in by_cell(results.good("fio")).values():
+        for direction in ("read", "write"):
+            widest = []
+            for run in runs:
+                wide = [
+                    job
+                    for job in jobs(run)
+                    if job.direction == direction and job.lat and (job.lat_sd or 0.0) > job.lat
+                ]
+                if wide:
+                    widest.append(
+                        (run, max(wide, key=lambda job: (job.lat_sd or 0.0) / (job.lat or math.inf)))
+                    )
+            for run, job in widest if len(widest) * 2 > len(runs) else ():
+                yield Fault(
+                    level="info", run=run, own=True, text=f"{direction}: mean lat {{}}, standard deviation {{}}",
+                    quoted=((job.lat or 0.0, "ns"), (job.lat_sd or 0.0, "ns")), todo=QUOTE_THE_TAIL,
+                )  # fmt: skip

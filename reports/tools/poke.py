@@ -1,0 +1,464 @@
+"""poke: quantiles of the time of one access, time per byte, per turn of a loop and of all files; their charts and checks.
+
+The quantiles are those that poke prints, of the samples themselves; one that it does not print is the middle of its bucket, at most 1 % wide.
+The time per turn is the median sample through its turns.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from parsers import poke
+from parsers.measurement import Parsed, number, whole
+from parsers.units import size_bytes
+from reports.chart import Band, Chart
+from reports.checks import Fault
+from reports.checks._cells import QUOTE_THE_TAIL, braced, from_table, wide
+from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
+from reports.numbers.clock import step as values_apart
+from reports.numbers.formulas import Bucket
+from reports.numbers.model import Buckets, Name, Number, Part, Resolved, Second
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+from reports.tools import _distributions
+from reports.tools.base import Key, Tool
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+K = TypeVar("K", bound=Hashable)
+
+
+# --- what poke prints --------------------------------------------------------------------------------------
+
+
+class Time(NamedTuple):
+    """One printed time: of one access, of the timer, per byte, per turn of a loop, or of everything together."""
+
+    metric: str  # parsers.poke.METRICS
+    target: str | None  # what was accessed: "memory", "file", "null"; None: of the timer
+    op: str | None  # "read", "write+fence"
+    statistic: str | None  # "mean", "max", "p99.9", "first touch"
+    value: float  # ns; per byte ns/B
+
+
+def times(source: Run | Parsed) -> tuple[Time, ...]:
+    """Return every time, in the order of the text."""
+    parsed = source.parsed if isinstance(source, Run) else source
+    return parsed.once(_times) if parsed else ()
+
+
+def _times(parsed: Parsed) -> tuple[Time, ...]:
+    def text(value: object) -> str | None:
+        return None if value is None else str(value)
+
+    return tuple(
+        Time(m.metric, text(m.get("target")), text(m.get("op")), text(m.get("statistic")), m.value)
+        for m in parsed.measured()
+    )
+
+
+def first(source: Run | Parsed, metric: str) -> float | None:
+    """Return the first time of a metric; None if the text has none."""
+    return next((time.value for time in times(source) if time.metric == metric), None)
+
+
+def latencies(source: Run | Parsed) -> Mapping[Part, Mapping[str, float]]:
+    """Return what poke prints of the latency of each operation: "p50", "p99.9", "mean", "sd", "max" (ns). Fewer than 20 samples have no median."""
+    parsed = source.parsed if isinstance(source, Run) else source
+    return parsed.once(_latencies) if parsed else {}
+
+
+def _latencies(parsed: Parsed) -> Mapping[Part, Mapping[str, float]]:
+    out: dict[Part, dict[str, float]] = {}
+    for time in times(parsed):
+        if time.metric == "latency" and time.statistic:
+            own = out.setdefault(_part(time), {})
+            several = time.statistic == "max" and "max" in own  # documents of one target
+            own[time.statistic] = max(own["max"], time.value) if several else time.value
+    return out
+
+
+def _part(time: Time) -> Part:
+    return (("target", time.target), ("op", time.op))
+
+
+def turns_of(source: Run | Parsed) -> dict[Part, int]:
+    """Return the turns in a sample of each loop: the mean sample through the mean turn, as poke prints both."""
+    means = {part: own.get("mean") for part, own in latencies(source).items()}
+    turns = [time for time in times(source) if time.metric == "time_per_iteration" and time.value]
+    return {
+        _part(time): max(1, round(mean / time.value)) for time in turns if (mean := means.get(_part(time)))
+    }
+
+
+def _bins(parsed: Parsed) -> dict[Part, Buckets]:
+    """Return the histogram of each operation that has samples."""
+    out: dict[Part, list[Bucket]] = {}
+    for target, op, low, high, count in (
+        parsed.tables["histogram"].rows if "histogram" in parsed.tables else ()
+    ):
+        out.setdefault((("target", str(target)), ("op", str(op))), []).append(
+            Bucket(number(low), number(high), int(number(count)))
+        )
+    return {part: tuple(buckets) for part, buckets in out.items() if any(bucket.n for bucket in buckets)}
+
+
+def _binned_quantiles(parsed: Parsed) -> dict[Part, dict[str, tuple[float, float | None]]]:
+    """Return of each operation its quantiles by its bins: statistic → value and step (ns)."""
+    least = first(parsed, "timer_resolution") or 0.0
+    return {
+        part: {n.name.statistic: (n.value, n.step) for n in quantiles((), own, least)}
+        for part, own in _bins(parsed).items()
+    }
+
+
+# --- charts ------------------------------------------------------------------------------------------------
+
+_TOTALS: Final = {
+    "time_per_byte": "Time per byte", "time_per_iteration": "Time per turn of a loop", "total_time": "Time of all files together",
+}  # fmt: skip
+_MOMENTS: Final = ("mean", "sd")
+_UNSAID: Final = ("read", "none", "None")
+"""Operations that a name does not say."""
+
+_LOOPS: Final = {"empty": "empty loop", "muladd": "multiply-add", "sine": "sine"}
+
+
+def _name(run: Run, target: str, op: str) -> str:
+    """Return "memory, 1 GB", "file, 1 MB, direct, write", "files, 1000 of 10 kB, write", "sine, 100 000 turns", "empty access"."""
+    if target == "null":
+        return "empty access"
+    if target == "compute":
+        turns = turns_of(run).get((("target", target), ("op", op)))
+        return ", ".join([_LOOPS.get(op, op), *([fmt.plural(turns, "turn")] if turns else [])])
+    options, parts = run.options, [target]
+    if target == "files" and options.get("files"):
+        size = options.get("file_size")
+        parts.append(f"{options['files']}{f' of {fmt.size(size_bytes(str(size)))}' if size else ''}")
+    elif options.get("bytes") is not None:
+        parts.append(fmt.size(size_bytes(str(options["bytes"]))))
+    if options.get("window"):
+        parts.append(f"first {fmt.size(size_bytes(str(options['window'])))}")
+    return ", ".join([*parts, *_way(run, op, target)])
+
+
+def _way(run: Run, op: str, target: str) -> list[str]:
+    """Return what distinguishes accesses of one size: "4 KiB blocks", "direct", "write", "remote"."""
+    block = run.options.get("block") if "block" in run.cell.axes else None
+    words = [f"{fmt.size(size_bytes(str(block)))} blocks"] if block else []
+    words += [word for word in ("direct", "fsync") if run.options.get(word)]
+    words += [op] if op not in _UNSAID or target == "files" else []
+    return [*words, *([run.place] if run.place not in ("", "all", "local") else [])]
+
+
+def _samples(run: Run) -> Iterator[dict[str, Any]]:
+    """Give the bins of a run, and mean and standard deviation of each operation."""
+    if run.parsed is None:
+        return
+    least = first(run, "timer_resolution") or 0.0
+    reach = _reach_of(run.options) or 0.0
+    for part, buckets in _bins(run.parsed).items():
+        step = max(least, values_apart(buckets, least)) if least else 0.0
+        yield from _distributions.bins(_name(run, *_texts(part)), buckets, order=reach, step=step)
+    for part, own in latencies(run).items():
+        for statistic in _MOMENTS:
+            if own.get(statistic):
+                yield {"metric": "moment", "statistic": statistic, "value": own[statistic], "unit": "ns", "access": _access(*_texts(part))}  # fmt: skip
+
+
+def _texts(part: Part) -> tuple[str, str]:
+    target, op = (str(value) for _, value in part)
+    return target, op
+
+
+def _access(target: object, op: object) -> str:
+    """Return "memory", "file, write"."""
+    return ", ".join([str(target), *([str(op)] if op not in _UNSAID else [])])
+
+
+def _accesses(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of memory and of files, with `access` and the `size` (B) of what is accessed."""
+    if "access" not in frame or frame["access"].isna().all():
+        target, op = (frame[f"{label}_" if f"{label}_" in frame else label] for label in ("target", "op"))
+        frame = frame.assign(access=list(map(_access, target, op)))
+    return frame.assign(size=frame["options"].map(_reach))[
+        frame["access"].str.startswith(("memory", "file,")) | (frame["access"] == "file")
+    ]
+
+
+def _by_size(*statistics_shown: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return what picks these statistics of sweeps over sizes."""
+
+    def rows(frame: pd.DataFrame) -> pd.DataFrame:
+        frame = _accesses(frame)
+        return frame[frame["statistic"].isin(statistics_shown)] if frame["size"].nunique() > 1 else frame[:0]
+
+    return rows
+
+
+def _reach(options: str) -> float | None:
+    """Return how many bytes the accesses are spread over: the window, else the size; None if unknown."""
+    return _reach_of(json.loads(options))
+
+
+def _reach_of(given: Mapping[str, Any]) -> float | None:
+    sizes = [size_bytes(str(given[name])) for name in ("window", "bytes") if given.get(name) is not None]
+    return min(sizes, default=None)
+
+
+def _caches(rows: pd.DataFrame) -> list[Band]:
+    """Return the caches above the CPU of the runs, if all have the same: from the size below to its own."""
+    caches = rows["caches"].unique()
+    levels = json.loads(caches[0]) if len(caches) == 1 else []
+    lows = [1.0, *(size for _, size in levels)]
+    return [
+        Band(label=f"L{level}", low=low, high=size) for low, (level, size) in zip(lows, levels, strict=False)
+    ]
+
+
+def _totals(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the `name` of their cell and operation."""
+    words = [frame["cell"].where(frame["cell"] != "(one cell)", "")]
+    words += [
+        frame[name].fillna("") for name in ("target_", "target", "op_", "op", "statistic_") if name in frame
+    ]
+    names = [", ".join(dict.fromkeys(filter(None, map(str, row)))) for row in zip(*words, strict=True)]
+    return frame.assign(name=names)
+
+
+_CHARTS: Final = (
+    *_distributions.charts("poke", "operation"),
+    *(
+        Chart(
+            id=f"poke-{name}", title=f"{words} of one access by size", where={"metric": metric}, rows=_by_size(*statistics_shown), x="size", color="statistic",
+            panels=("access", "where"), log_x=True, log_y=True, x_unit="B", x_title="size", y_title="time of one access", bands=_caches,
+        )
+        for name, words, metric, statistics_shown in (
+            ("sizes", "Percentiles", "latency", tuple(statistic for statistic, _ in QUANTILES)),
+            ("moments", "Mean and standard deviation", "moment", _MOMENTS),
+        )
+    ),
+    *(
+        Chart(id=f"poke-{metric.replace('_', '-')}", title=title, where={"metric": metric}, rows=_totals, kind="points", x="value", y="name", log_x=True, x_title=title.lower())
+        for metric, title in _TOTALS.items()
+    ),
+)  # fmt: skip
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+_TAIL: Final = "p99.9"
+
+
+class Poke(Tool):
+    """poke, a kernel of pinsweep."""
+
+    SECTION = "Latency tails"
+    RANK = 40
+    METHODS = (
+        "Tails: the buckets of the repeats are added up; a bucket is at most 1 % wide. A quantile is the median over the repeats of what poke prints; it "
+        "needs ten samples beyond it. The time per turn of a loop is the median sample through its turns. A peak reaches from valley to valley "
+        "and has 2 % of the samples or more."
+    )
+    LEADS = "time_per_iteration"
+    WORKING_SET = ("bytes", "window", "block", "file_size")
+    ACCESSED = ("target", "direct", "loop")
+    CHARTS = _CHARTS
+    KEYS = tuple(
+        Key(
+            name=f"Access to {target}", rank=15 + i, where={"metric": "latency", "statistic": "p50", "access": target}, context="{size_text}, {place}",
+            tail={"statistic": _TAIL}, size="size" if target == "memory" else "", device="device" if target == "file" else "",
+        )
+        for i, target in enumerate(("memory", "file"))
+    )  # fmt: skip
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        step = first(run, "timer_resolution")
+        printed = latencies(run)
+        lacking = run.parsed and any(
+            not own.get(statistic) for own in printed.values() for statistic, _ in QUANTILES
+        )
+        bins = run.parsed.once(_binned_quantiles) if run.parsed and lacking else {}
+        for part, own in printed.items():
+            for statistic, _ in QUANTILES:
+                value, width = (
+                    (own[statistic], step)
+                    if own.get(statistic)
+                    else bins.get(part, {}).get(statistic, (None, None))
+                )
+                if value is not None:
+                    yield quantile(statistic, value, part, width)
+        for time in times(run):
+            if time.metric in ("time_per_byte", "total_time"):
+                labels: Part = tuple(
+                    (label, value)
+                    for label, value in zip(poke.LABELS, time[1:4], strict=True)
+                    if value is not None
+                )
+                yield Number(name=_named(time.metric, labels, made_of=f"{time.metric}/{time.op or time.statistic}"), value=time.value)  # fmt: skip
+        for part, turns in turns_of(run).items():
+            if median := printed[part].get("p50"):
+                yield Number(name=_named("time_per_iteration", part, "p50"), value=median / turns)
+
+    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
+        return [(latency(part), own) for part, own in _bins(run.parsed).items()] if run.parsed else []
+
+    def samples(self, run: Run) -> Iterator[Mapping[str, Any]]:
+        yield from _samples(run)
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        if len(rows):
+            rows = _accesses(rows).assign(device="storage")
+            rows = rows.assign(
+                size_text=rows["size"].map(
+                    lambda size: "" if size is None or size != size else fmt.size(size)
+                )
+            )
+        return super().keys(rows)
+
+    def headline(
+        self, repeats: Sequence[Parsed], spread: str = "", around: tuple[str, str] = ("", "")
+    ) -> str:
+        """Return "median 184 ns, p99.9 883 ns"; of files "all together: write 8.30 ms, read 2.36 ms"; of a loop "median 6.05 µs, 6.05 ns a turn".
+
+        around: text before and after the second number.
+        """
+        totals = _medians(
+            [{t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats]
+        )
+        if totals:
+            leading, *others = (f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
+            return "all together: " + ", ".join([f"{leading}{spread}", *others])
+        own = _medians([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
+        turns = [value for parsed in repeats if (value := _per_turn(parsed)) is not None]
+        words = [f"median {fmt.quantity(own['p50'], 'ns')}{'' if turns else spread}"] if "p50" in own else []
+        words += [f"{around[0]}{_TAIL} {fmt.quantity(own[_TAIL], 'ns')}{around[1]}"] if _TAIL in own else []
+        words += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn{spread}"] if turns else []
+        return ", ".join(words)
+
+    def second(self, repeats: Sequence[Parsed]) -> Second | None:
+        """Return the tail that `headline` gives behind the median; None of files, and of too few samples."""
+        own = [next(iter(latencies(parsed).values()), {}) for parsed in repeats]
+        if any(first(parsed, "total_time") for parsed in repeats) or not all(_TAIL in of for of in own):
+            return None
+        return Second(f"latency/{_TAIL}", _TAIL, "ns", [of[_TAIL] for of in own])
+
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+        """Return the first of these that all repeats have: the time of all files together, of a turn of a loop, the median of an operation."""
+        every = [parsed.once(_candidates) for parsed in repeats]
+        leader = next((key for key in every[0] if all(key in own for own in every)), None)
+        return [("ns", own[leader]) for own in every] if leader else []
+
+    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
+        """Return the bandwidth (B/s) of all files of each repeat, and their bytes."""
+        repeats = [run.parsed for run in cell if run.parsed]
+        if not any(first(parsed, "total_time") for parsed in repeats):
+            return []
+        sizes = (parsed.facts.get("bytes") for parsed in repeats)
+        pairs = zip(self.leaders(repeats), sizes, strict=False)
+        return [(size / (ns * 1e-9), size) for (_, ns), size in pairs if isinstance(size, int) and size]
+
+    def resolved(self, parsed: Parsed) -> Resolved:
+        """Return "at most" of a median that is mostly the timer, "no" of the turns of such a loop."""
+        if not parsed.has("timer_limited") or first(parsed, "total_time"):
+            return "yes"
+        loop = next(iter(turns_of(parsed)), None)
+        own = latencies(parsed)[loop] if loop else next(iter(latencies(parsed).values()), {})
+        if 2 * (first(parsed, "timer_overhead") or 0.0) <= own.get("p50", 0.0):
+            return "yes"
+        return "no" if loop else "at most"
+
+    def ranked(self, parsed: Parsed) -> bool:
+        """Was anything accessed? An empty access is the timer alone."""
+        return any(time.target not in (None, "null") for time in times(parsed))
+
+
+TOOL: Final = Poke()
+
+
+def _named(metric: str, part: Part, statistic: str = "", made_of: str = "") -> Name:
+    of = poke.METRICS[metric]
+    return Name(
+        metric=metric, statistic=statistic, unit=of.unit, better=of.better, part=part, made_of=made_of
+    )
+
+
+def _medians(repeats: Sequence[Mapping[K, float]]) -> dict[K, float]:
+    """Return the median of each key that all repeats have."""
+    return {
+        key: statistics.median(own[key] for own in repeats)
+        for key in repeats[0]
+        if all(key in own for own in repeats)
+    }
+
+
+def _candidates(parsed: Parsed) -> dict[tuple[object, ...], float]:
+    out: dict[tuple[object, ...], float] = {}
+    for time in times(parsed):
+        if time.metric == "total_time":
+            out.setdefault(("total", time.target, time.op), time.value)
+    medians = {part: own["p50"] for part, own in latencies(parsed).items() if own.get("p50")}
+    out |= {("turn", part): medians[part] / n for part, n in turns_of(parsed).items() if part in medians}
+    return out | {("median", part): median for part, median in medians.items()}
+
+
+def _per_turn(parsed: Parsed) -> float | None:
+    """Return the time per turn of the first loop (ns), of its median sample; None if there is no loop."""
+    part, turns = next(iter(turns_of(parsed).items()), (None, 0))
+    median = latencies(parsed)[part].get("p50") if part else None
+    return median / turns if median else None
+
+
+# --- checks ------------------------------------------------------------------------------------------------
+
+
+def clock(results: Results) -> Iterator[Fault]:
+    """G6: the timer's cost and step, and what they and a few slow accesses make of a mean."""
+    runs = results.good("poke")
+    for run in runs:
+        for flag in run.parsed.flags if run.parsed else ():
+            if flag.id == "clock_backwards":
+                yield Fault(level="warn", run=run, own=True, text=flag.text, metric="latency")
+        overhead = first(run, "timer_overhead") or 0.0
+        for time in times(run) if run.parsed and run.parsed.has("timer_limited") else ():
+            timed = (time.metric, time.statistic) == ("latency", "p50") and time.target != "null"
+            if timed and overhead > time.value / 2:
+                yield Fault(
+                    level="warn", run=run, own=True, metric="" if time.target == "compute" else "latency",  # the time per turn is of the same samples
+                    text="the timer takes {} of a median of {}", quoted=((overhead, "ns"), (time.value, "ns")),
+                )  # fmt: skip
+    yield from _near_nothing([run for run in runs if from_table(run)])
+    for run in runs:
+        for owner, mean, deviation in wide(run):
+            name = "empty access" if owner == "null none" else owner
+            yield Fault(level="info", run=run, own=True, text=f"{braced(name)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")), todo=QUOTE_THE_TAIL)  # fmt: skip
+
+
+def _near_nothing(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Judge the means of a table by that of an access to 0 bytes."""
+    tables = [
+        (run, {t.target: t.value for t in times(run) if (t.metric, t.statistic) == ("latency", "mean")})
+        for run in runs
+    ]
+    empty = {
+        key: value
+        for run, means in tables
+        if whole(run.options.get("bytes")) == 0
+        for key, value in means.items()
+    }
+    for run, means in tables:
+        for target, mean in means.items():
+            none = empty.get(target, 0.0)
+            if whole(run.options.get("bytes")) and 0 < mean <= 10 * none:
+                text = f"{target}: {fmt.quantity(mean, 'ns')}, an access to 0 bytes takes {fmt.quantity(none, 'ns')}"
+                yield Fault(level="warn", run=run, text=text)
+
+
+def busy(run: Run) -> Iterator[int]:
+    """G12: how many CPUs it keeps busy: one, unless it waits for files."""
+    if run.options.get("target", "memory") in ("memory", "compute", "null"):
+        yield 1
