@@ -243,7 +243,7 @@ def _identity(run: Run) -> tuple[object, ...]:
 
 
 def _run(run: Run, sessions: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
-    record, where, peak = run.record, way(run).words, memory_peak(run)
+    record, where, peak = run.record, way(run), memory_peak(run)
     return (
         run.file, run.host, run.where, sessions[run.file, run.session.session], run.tool, naming.program_kind(run), naming.program_name(run),
         run.version, run.stand_in, run.captured, run.cell.sweep, run.sweep_title, record.point_id, run.cell.describe(),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from reports.draw.grid import Grid
 from reports.draw.label_placement import fits
 from reports.draw.strip import Strip
 from reports.draw.vega import Spec
@@ -196,7 +195,6 @@ class Figure:
     id: str
     title: str
     sub: str  # what ran, and how to read the marks
-    grid: Grid | None = None  # above its panels
     strip: Strip | None = None
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()  # shown open, side by side
@@ -233,13 +231,13 @@ class Figure:
     @property
     def bare(self) -> bool:
         """Has it nothing to see but its numbers? Then these are open."""
-        return not (self.panels or self.tables or self.grid or self.strip)
+        return not (self.panels or self.tables or self.strip)
 
     @property
     def layout(self) -> str:
         """How it stands on the page: "half" of the width, "beside" (words beside its picture, tables of more than _FITS columns below both), or
         "" over all of it. One panel never takes more than half of it, whatever its figure would have taken with several."""
-        if not self.half and (len(self.panels) != 1 or self.grid):
+        if not self.half and len(self.panels) != 1:
             return ""
         wide = any(
             len(t.doubted.columns) > (_FITS if self.half else _SHORT) and not t.heat for t in self.tables

@@ -382,7 +382,7 @@ block(head, 16.5, 620, LIGHT.ink, 22, 4);
 all("figcaption>.sub", figure).forEach(p => block(p.textContent, 13, 400, p.classList.contains("un") ? LIGHT.warn : LIGHT.mute, 19, 3));
 y += 6;
 let x = 0;
-const keys = all(".key:not(.gk) li", figure).filter(li => li.offsetParent && !li.querySelector("[aria-pressed=false]") && li.querySelector("path"));
+const keys = all(".key li", figure).filter(li => li.offsetParent && !li.querySelector("[aria-pressed=false]") && li.querySelector("path"));
 for (const li of keys) {
 const need = 26 + wrapped(li.textContent, "400 13px", 1e6).reduce((sum, line) => sum + pen.measureText(line).width, 0) + 20;
 if (x && x + need - 20 > width) { x = 0; y += 22; }
