@@ -90,9 +90,9 @@ def main() -> int:
         folder = options.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         for runs in options.runs:
-            yaml, one, other, short = make_files(folder, runs)
-            query_s, _ = measure(["-c", f"import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute({QUERY!r}).fetchall()", str(one)])  # fmt: skip
-            for command, argv in commands(folder, yaml, one, other, short).items():
+            yaml, whole, other, short = make_files(folder, runs)
+            query_s, _ = measure(["-c", f"import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute({QUERY!r}).fetchall()", str(whole)])  # fmt: skip
+            for command, argv in commands(folder, yaml, whole, other, short).items():
                 if command.startswith(tuple(options.only)):
                     cpu_s, peak_mib = measure(argv)
                     rows.append({"command": command, "runs": runs, "cpu_s": cpu_s, "peak_mib": peak_mib, "ratio": cpu_s / query_s})  # fmt: skip
@@ -125,17 +125,17 @@ def write_experiment(path: Path, cells: int, repeats: int) -> Path:
 def make_files(folder: Path, runs: int) -> tuple[Path, Path, Path, Path]:
     """Return an experiment, its result file with so many runs, another one of the same, and one that lacks MISSING runs."""
     yaml = write_experiment(folder / f"scale-{runs}.yaml", runs // REPEATS, REPEATS)
-    one, other, short = (folder / f"{name}-{runs}.db" for name in ("all", "other", "short"))
+    whole, other, short = (folder / f"{name}-{runs}.db" for name in ("all", "other", "short"))
     if not short.exists():
         pool = record(folder)
-        fill(yaml, one, pool, seed=1)
+        fill(yaml, whole, pool, seed=1)
         fill(yaml, other, pool, seed=2)
-        shutil.copyfile(one, short)
+        shutil.copyfile(whole, short)
         last = "SELECT run_id FROM run JOIN point USING (point_id) WHERE tool = 'command' ORDER BY run_id DESC LIMIT ?"
         with closing(sqlite3.connect(short)) as file, file:
             for table in ("measurement", "reading_table", "reading", "output", "run"):
                 file.execute(f"DELETE FROM {table} WHERE run_id IN ({last})", (MISSING,))
-    return yaml, one, other, short
+    return yaml, whole, other, short
 
 
 def record(folder: Path) -> dict[tuple[str, str], list[Recorded]]:
@@ -189,9 +189,9 @@ def rename(text: bytes, run: PlannedRun) -> bytes:
 # --- commands ----------------------------------------------------------------------------------------------
 
 
-def commands(folder: Path, yaml: Path, one: Path, other: Path, short: Path) -> dict[str, list[str]]:
+def commands(folder: Path, yaml: Path, whole: Path, other: Path, short: Path) -> dict[str, list[str]]:
     """Return the arguments of Python for each command that is measured."""
-    files, out, run = [str(one), str(other)], str(folder / "out"), ["-m", "pinsweep"]
+    files, out, run = [str(whole), str(other)], str(folder / "out"), ["-m", "pinsweep"]
     return {
         "plan": [*run, "plan", str(yaml)],
         "show": [*run, "show", files[0]],

@@ -1,7 +1,7 @@
 """What parsers read of the runs: the tables `reading`, `series`, `measurement` and `reading_table`. I/O on an open database.
 
-A number is a row of `measurement`: its run, its place in the run's table, its series, its value in the base unit. What is no number stays with
-the run: facts and flags as JSON in `reading`, and each further table of its parser, compressed, in `reading_table`.
+A number is a row of `measurement`: its run, its position in the run's table, its series, its value in the base unit. What is not a number stays
+with the run: facts and flags as JSON in `reading`, and each further table of its parser, compressed, in `reading_table`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,29 @@ from orchestrator.store.database import Damaged
 from parsers import command, get_parser, parser_names
 from parsers._bounds import PRINT_LESS
 from parsers.errors import ParseError
-from parsers.measurement import Columns, Counted, Flag, Heads, Metric, Numbered, Parsed, Scalar, Series, Table
-
-_SMALL: Final = 4096
-"""Bytes of a compressed table of which many runs may have the same, as the options of a job."""
-
+from parsers.measurement import (
+    Columns,
+    Counted,
+    Flag,
+    Heads,
+    Metric,
+    Numbered,
+    Parsed,
+    Scalar,
+    Series,
+    Table,
+    number,
+)
 
 Reading = tuple[str, Parsed | ParseError]
 """The name of a parser, and what it read of a run or why it cannot."""
 
+_SMALL: Final = 4096
+"""Bytes of a compressed table that many runs may have in common, as the options of a job."""
+
 
 class Tables(Mapping[str, Table]):
-    """The tables of a run. All but the measurements stay compressed until somebody asks, and after that."""
+    """The tables of a run. All but the measurements stay compressed, also after somebody asked."""
 
     __slots__ = ("_measurements", "_path", "packed")
 
@@ -48,7 +59,7 @@ class Tables(Mapping[str, Table]):
             return self._measurements
         data = self.packed[key]
         try:
-            return _small_table(data) if len(data) <= _SMALL else _unpack(data)
+            return _unpack_small(data) if len(data) <= _SMALL else _unpack(data)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise Damaged(self._path, f"a table {key!r:.40} is not what a parser returns") from error
 
@@ -60,24 +71,24 @@ class Tables(Mapping[str, Table]):
 
 
 def compact(parsed: Parsed, path: Path) -> Parsed:
-    """Return the same in little memory, as it is read from a file. Raises ParseError for more than is stored."""
+    """Return the same in little memory, as `read` returns it. Raises ParseError for more than is stored."""
     table = parsed.measurements
     if not isinstance(table.rows, Counted):
-        heads = json.dumps([row[:-1] for row in table.rows])
-        rows = Numbered(_heads(table.columns, heads), array("d", (row[-1] for row in table.rows)))  # type: ignore[misc]
-        table = Table(columns=table.columns, rows=rows)
-    tables = Tables(table, _pack(parsed), path)
-    return Parsed(tables=tables, flags=parsed.flags, facts=_facts(json.dumps(dict(parsed.facts))))
+        heads = _make_heads(table.columns, json.dumps([row[:-1] for row in table.rows]))
+        values = array("d", (number(row[-1]) for row in table.rows))
+        table = Table(columns=table.columns, rows=Numbered(heads, values))
+    facts = _parse_facts(json.dumps(dict(parsed.facts)))
+    return Parsed(tables=Tables(table, _pack_tables(parsed), path), flags=parsed.flags, facts=facts)
 
 
 @functools.lru_cache(maxsize=512)
-def _heads(columns: tuple[str, ...], text: str) -> Heads:
-    names = columns[:-3]
+def _make_heads(columns: tuple[str, ...], rows: str) -> Heads:
+    labels = columns[:-3]
     series = (
         Series(
-            metric, unit, {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
+            metric, unit, {name: cell for name, cell in zip(labels, cells, strict=True) if cell is not None}
         )
-        for *cells, metric, unit in json.loads(text)
+        for *cells, metric, unit in json.loads(rows)
     )
     return Heads(columns, tuple(series))
 
@@ -85,26 +96,27 @@ def _heads(columns: tuple[str, ...], text: str) -> Heads:
 # --- out ---------------------------------------------------------------------------------------------------
 
 
-def write(db: sqlite3.Connection, run_id: int, cell: Cell, parser: str, parsed: Parsed | ParseError) -> None:
+def write(db: sqlite3.Connection, run_id: int, cell: Cell, parser: str, result: Parsed | ParseError) -> None:
     """Write what a parser read of a run, or why it cannot, within the transaction of the caller."""
-    found, unreadable, packed = _NOTHING, "", _NO_TABLES
+    parsed, unreadable, packed = _NOTHING, "", _NO_TABLES
     try:
-        if isinstance(parsed, ParseError):
-            raise parsed
-        found, packed = parsed, _pack(parsed)
+        if isinstance(result, ParseError):
+            raise result
+        parsed, packed = result, _pack_tables(result)
     except ParseError as error:
-        found, unreadable = _NOTHING, error.cause
-    version = get_parser(parser).VERSION
-    columns = found.measurements.columns
-    flags = [(flag.id, flag.text) for flag in found.flags]
+        parsed, unreadable = _NOTHING, error.cause
+    flags = [(flag.id, flag.text) for flag in parsed.flags]
     db.execute(
         "INSERT INTO reading (run_id, parser, version, facts, flags, columns, unreadable) VALUES (?,?,?,?,?,?,?)",
-        (run_id, parser, version, json.dumps(dict(found.facts)), json.dumps(flags), json.dumps(columns), unreadable),
+        (
+            run_id, parser, get_parser(parser).VERSION, json.dumps(dict(parsed.facts)), json.dumps(flags),
+            json.dumps(parsed.measurements.columns), unreadable,
+        ),
     )  # fmt: skip
     db.executemany(
         "INSERT INTO measurement (run_id, position, series, value) VALUES (?,?,?,?)",
-        ((run_id, position, series, value) for position, (series, value) in enumerate(_numbers(db, cell, found))),
-    )  # fmt: skip
+        ((run_id, position, *row) for position, row in enumerate(_number_series(db, cell, parsed))),
+    )
     db.executemany(
         "INSERT INTO reading_table (run_id, name, zlib) VALUES (?,?,?)",
         ((run_id, name, data) for name, data in packed.items()),
@@ -121,24 +133,24 @@ _NO_TABLES: Final[Mapping[str, bytes]] = {}
 _NOTHING: Final = Parsed(tables={"measurements": Table(columns=("metric", "unit", "value"), rows=())})
 
 
-def _numbers(db: sqlite3.Connection, cell: Cell, parsed: Parsed) -> Iterator[tuple[int, float]]:
+def _number_series(db: sqlite3.Connection, cell: Cell, parsed: Parsed) -> Iterator[tuple[int, float]]:
     """Yield (series, value) of each measurement. An index that only counts is not part of a series: a million numbers are one."""
     metrics = get_parser(cell.tool).METRICS if cell.tool in parser_names() else {}
     metrics = metrics or command.metrics_of(cell.options)
     rows = parsed.measurements.rows
     if isinstance(rows, Counted):
         for metric, unit, values in rows.series:
-            series = _series(db, cell.tool, metrics, metric, unit, {})
+            series = _store_series(db, cell.tool, metrics, metric, unit, {})
             yield from zip(itertools.repeat(series), values)
         return
     for metric, unit, value, labels in parsed.measured():
-        yield _series(db, cell.tool, metrics, metric, unit, labels), value
+        yield _store_series(db, cell.tool, metrics, metric, unit, labels), value
 
 
-def _series(
+def _store_series(
     db: sqlite3.Connection, tool: str, metrics: Mapping[str, Metric], metric: str, unit: str, labels: Mapping[str, Scalar]
 ) -> int:  # fmt: skip
-    """Return the number of a series, which is made if it is not there."""
+    """Return the number of a series, which is made if it is missing."""
     statistic = labels.get("statistic")
     if isinstance(statistic, str):
         labels = {name: value for name, value in labels.items() if name != "statistic"}
@@ -151,24 +163,21 @@ def _series(
         direction,
         json.dumps(dict(labels)),
     )
-    row = db.execute(
-        "SELECT series FROM series WHERE (tool, metric, statistic, unit, direction, labels) = (?,?,?,?,?,?)",
-        key,
-    ).fetchone()
+    columns = "tool, metric, statistic, unit, direction, labels"
+    row = db.execute(f"SELECT series FROM series WHERE ({columns}) = (?,?,?,?,?,?)", key).fetchone()
     if row is None:
-        insert = "INSERT INTO series (tool, metric, statistic, unit, direction, labels) VALUES (?,?,?,?,?,?)"
-        return int(db.execute(insert, key).lastrowid or 0)
+        return int(db.execute(f"INSERT INTO series ({columns}) VALUES (?,?,?,?,?,?)", key).lastrowid or 0)
     return int(row[0])
 
 
-def _pack(parsed: Parsed) -> Mapping[str, bytes]:
+def _pack_tables(parsed: Parsed) -> Mapping[str, bytes]:
     """Return the tables but the measurements, compressed. Raises ParseError for more than is read again."""
     if isinstance(parsed.tables, Tables):
         return parsed.tables.packed
-    return {name: _packed(table) for name, table in parsed.tables.items() if name != "measurements"}
+    return {name: _pack(table) for name, table in parsed.tables.items() if name != "measurements"}
 
 
-def _packed(table: Table) -> bytes:
+def _pack(table: Table) -> bytes:
     columns = table.rows.columns if isinstance(table.rows, Columns) else [*zip(*table.rows, strict=True)]
     text = json.dumps(dict(zip(table.columns, columns or [()] * len(table.columns), strict=True)))
     data = zlib.compress(text.encode(), 6)
@@ -181,7 +190,10 @@ def _packed(table: Table) -> bytes:
 
 
 def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[int, Reading]:
-    """Return what the present parsers read of each run, or of one; nothing where an older one did. Raises Damaged for what no pinsweep writes."""
+    """Return what the present parsers read of each run, or of one run.
+
+    A run is missing if an older parser read it. Raises Damaged for what no pinsweep writes.
+    """
     where = "" if run_id is None else f" WHERE run_id = {run_id:d}"
     used = f" WHERE series IN (SELECT series FROM measurement{where})" if where else ""
     db.execute("BEGIN")  # all of it as of one moment; a run that ends waits with its commit
@@ -193,25 +205,24 @@ def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[
         tables = db.execute(
             f"SELECT run_id, name, zlib FROM reading_table{where} ORDER BY run_id, name"
         ).fetchall()
-        numbers = _numbers_of_runs(db, where)
+        numbers = _fetch_numbers(db, where)
     finally:
         db.rollback()
     try:
-        return dict(
-            _readings(path, rows, {number: _one_series(*row) for number, *row in series}, tables, numbers)
-        )
+        by_key = {key: _make_series(*row) for key, *row in series}
+        return dict(_make_readings(path, rows, by_key, tables, numbers))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Damaged(path, f"its readings are not what a parser returns: {error!r:.80}") from error
 
 
-def _readings(
+def _make_readings(
     path: Path, rows: Sequence[tuple[Any, ...]], series: Mapping[int, Series], tables: Sequence[tuple[int, str, bytes]],
     numbers: Mapping[int, tuple[array[int], array[float]]],
 ) -> Iterator[tuple[int, Reading]]:  # fmt: skip
-    same: dict[bytes, bytes] = {}  # the repeats of a cell have the same options
+    shared: dict[bytes, bytes] = {}  # the repeats of a cell have the same options
     packed: dict[int, dict[str, bytes]] = {}
     for run, name, data in tables:
-        packed.setdefault(run, {})[sys.intern(name)] = same.setdefault(data, data)
+        packed.setdefault(run, {})[sys.intern(name)] = shared.setdefault(data, data)
     heads: dict[tuple[str, str, bytes], Heads] = {}
     for run, parser, version, facts, flags, columns, unreadable in rows:
         if parser not in parser_names() or version != get_parser(parser).VERSION:
@@ -224,15 +235,16 @@ def _readings(
             raise ValueError("a number is not finite")
         key = parser, columns, ids.tobytes()
         if key not in heads:
-            heads[key] = Heads(_columns(columns), tuple(series[number] for number in ids))
+            heads[key] = Heads(_parse_columns(columns), tuple(map(series.__getitem__, ids)))
             _check(parser, heads[key])
-        table = _counted(heads[key], values) or Table(
+        table = _count(heads[key], values) or Table(
             columns=heads[key].columns, rows=Numbered(heads[key], values)
         )
-        found = Parsed(
-            tables=Tables(table, packed.get(run, {}), path), flags=_flags(flags), facts=_facts(facts)
+        tables_of_run = Tables(table, packed.get(run, _NO_TABLES), path)
+        yield (
+            run,
+            (parser, Parsed(tables=tables_of_run, flags=_parse_flags(flags), facts=_parse_facts(facts))),
         )
-        yield run, (parser, found)
 
 
 _NO_NUMBERS: Final = array("q"), array("d")
@@ -242,53 +254,50 @@ def _check(parser: str, heads: Heads) -> None:
     """Raise ValueError for numbers that a parser does not give."""
     module = get_parser(parser)
     units, labels = {name: metric.unit for name, metric in module.METRICS.items()}, {*module.LABELS}
-    for series in {id(one): one for one in heads.series}.values() if units else ():
+    for series in {id(item): item for item in heads.series}.values() if units else ():
         if units.get(series.metric) != series.unit or not labels.issuperset(series.labels):
             raise ValueError(f"{series.metric!r:.40} in {series.unit!r:.40}")
 
 
-def _numbers_of_runs(db: sqlite3.Connection, where: str) -> dict[int, tuple[array[int], array[float]]]:
-    """Return run → the series of its numbers, the numbers."""
+def _fetch_numbers(db: sqlite3.Connection, where: str) -> dict[int, tuple[array[int], array[float]]]:
+    """Return run → (the series of its numbers, the numbers)."""
     runs, ids, values = array("q"), array("q"), array("d")
     rows = db.execute(f"SELECT run_id, series, value FROM measurement{where} ORDER BY run_id, position")
     while some := rows.fetchmany(10_000):
-        of_runs, of_series, of_values = zip(*some, strict=True)
-        runs.extend(of_runs)
-        ids.extend(of_series)
-        values.extend(of_values)
-    found, begin = {}, 0
-    for run, own in itertools.groupby(runs):
-        end = begin + sum(1 for _ in own)
-        found[run] = ids[begin:end], values[begin:end]
+        some_runs, some_ids, some_values = zip(*some, strict=True)
+        runs.extend(some_runs)
+        ids.extend(some_ids)
+        values.extend(some_values)
+    numbers, begin = {}, 0
+    for run, group in itertools.groupby(runs):
+        end = begin + sum(1 for _ in group)
+        numbers[run] = ids[begin:end], values[begin:end]
         begin = end
-    return found
+    return numbers
 
 
-def _counted(heads: Heads, values: array[float]) -> Table | None:
-    """Return the table of numbers whose only label counts them; None of others."""
+def _count(heads: Heads, values: array[float]) -> Table | None:
+    """Return the table of numbers whose only label counts them; None for other numbers."""
     if heads.columns != ("index", "metric", "unit", "value") or any(
-        "index" in one.labels for one in heads.series
+        "index" in item.labels for item in heads.series
     ):
         return None
-    own: dict[tuple[str, str], array[float]] = {}
+    groups: dict[tuple[str, str], array[float]] = {}
     for series, value in zip(heads.series, values, strict=True):
-        own.setdefault((series.metric, series.unit), array("d")).append(value)
-    return Table(columns=heads.columns, rows=Counted((*key, found) for key, found in own.items()))
+        groups.setdefault((series.metric, series.unit), array("d")).append(value)
+    return Table(columns=heads.columns, rows=Counted((*key, group) for key, group in groups.items()))
 
 
-def _one_series(metric: str, statistic: str, unit: str, labels: str) -> Series:
-    found = {
+def _make_series(metric: str, statistic: str, unit: str, labels: str) -> Series:
+    words = _parse_object(labels) | ({"statistic": statistic} if statistic else {})
+    shared = {
         sys.intern(name): sys.intern(value) if isinstance(value, str) else value
-        for name, value in _flat(labels).items()
+        for name, value in words.items()
     }
-    return Series(
-        sys.intern(metric),
-        sys.intern(unit),
-        found | ({"statistic": sys.intern(statistic)} if statistic else {}),
-    )
+    return Series(sys.intern(metric), sys.intern(unit), shared)
 
 
-def _flat(text: str) -> dict[str, Scalar]:
+def _parse_object(text: str) -> dict[str, Scalar]:
     """Return a JSON object of plain values. Raises ValueError for other JSON."""
     value = json.loads(text)
     if not isinstance(value, dict) or any(isinstance(item, dict | list) for item in value.values()):
@@ -296,38 +305,35 @@ def _flat(text: str) -> dict[str, Scalar]:
     return value
 
 
-_facts = functools.lru_cache(maxsize=1 << 12)(_flat)
+_parse_facts = functools.lru_cache(maxsize=1 << 12)(_parse_object)
 """One mapping for all runs that have the same facts, as the repeats of a cell do."""
 
 
 @functools.lru_cache(maxsize=512)
-def _flags(text: str) -> tuple[Flag, ...]:
-    return tuple(Flag(id=_text(name), text=_text(words)) for name, words in json.loads(text))
+def _parse_flags(text: str) -> tuple[Flag, ...]:
+    return tuple(Flag(id=_check_text(name), text=_check_text(words)) for name, words in json.loads(text))
 
 
 @functools.lru_cache(maxsize=512)
-def _columns(text: str) -> tuple[str, ...]:
-    columns = tuple(sys.intern(_text(name)) for name in json.loads(text))
+def _parse_columns(text: str) -> tuple[str, ...]:
+    columns = tuple(sys.intern(_check_text(name)) for name in json.loads(text))
     if columns[-3:] != ("metric", "unit", "value"):
         raise ValueError("measurements without a metric, a unit or a value")
     return columns
 
 
-def _unpack(data: bytes) -> Table:
-    found = json.loads(database.inflate(data, database.LONGEST_PARSED))
-    if (
-        not found
-        or not all(isinstance(column, list) for column in found.values())
-        or len({*map(len, found.values())}) > 1
-    ):
-        raise ValueError("not columns of one length")
-    return Table(columns=tuple(found), rows=Columns(list(found.values())))
-
-
-_small_table = functools.lru_cache(maxsize=256)(_unpack)
-
-
-def _text(value: object) -> str:
+def _check_text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("not a text")
     return value
+
+
+def _unpack(data: bytes) -> Table:
+    columns = json.loads(database.inflate(data, database.LONGEST_PARSED))
+    lengths = {len(column) if isinstance(column, list) else -1 for column in columns.values()}
+    if len(lengths) != 1 or -1 in lengths:
+        raise ValueError("not columns of one length")
+    return Table(columns=tuple(columns), rows=Columns(list(columns.values())))
+
+
+_unpack_small = functools.lru_cache(maxsize=256)(_unpack)

@@ -277,13 +277,13 @@ class ResultFile:
         """
         self._tried = None
         name, context = _how(record, run.cell)
-        found: Parsed | ParseError | None = None
+        result: Parsed | ParseError | None = None
         if record.status in _READ and name in parser_names():
-            found = parsed or _attempt(lambda: parse_text(name, _text(run.cell, outputs), context))
+            result = parsed or _attempt(lambda: parse_text(name, _join(run.cell, outputs), context))
         with self._transaction() as db:
             run_id = _insert_run(db, run, record, outputs)
-            if found is not None:
-                readings.write(db, run_id, run.cell, name, found)
+            if result is not None:
+                readings.write(db, run_id, run.cell, name, result)
         return run_id
 
     def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, Parsed]]) -> int:
@@ -444,10 +444,10 @@ class ResultFile:
     def parsed(self, record: RunRecord, cell: Cell) -> Parsed:
         """Return what a run's output says. Raises ParseError if it cannot be read, Damaged."""
         stored = self._stored(record.run_id).get(record.run_id)
-        found = self._current(record, cell, stored)
-        if isinstance(found, ParseError):
-            raise found
-        return found
+        result = self._choose(record, cell, stored)
+        if isinstance(result, ParseError):
+            raise result
+        return result
 
     def parsed_runs(
         self, records: Iterable[RunRecord], cells: Mapping[str, Cell]
@@ -455,7 +455,7 @@ class ResultFile:
         """Return what the outputs of the runs with numbers say, or why they cannot be read. cells: those of the runs, by point_id."""
         stored = self._stored()
         return {
-            record.run_id: self._current(record, cells[record.point_id], stored.pop(record.run_id, None))
+            record.run_id: self._choose(record, cells[record.point_id], stored.pop(record.run_id, None))
             for record in records
             if record.status in _READ
         }
@@ -469,7 +469,7 @@ class ResultFile:
         except sqlite3.DatabaseError as error:
             raise database.trouble(self.path, error) from error
 
-    def _current(self, record: RunRecord, cell: Cell, stored: readings.Reading | None) -> Parsed | ParseError:
+    def _choose(self, record: RunRecord, cell: Cell, stored: readings.Reading | None) -> Parsed | ParseError:
         """Return what is stored of a run if the present parser read it, else what that reads."""
         if stored and stored[0] == _how(record, cell)[0]:
             return stored[1]
@@ -487,33 +487,30 @@ class ResultFile:
 
     def _read_again(self) -> None:
         """Store what the outputs say of runs of which an older pinsweep stored nothing, or what an older parser read."""
-        parsers = self._rows("SELECT DISTINCT parser, version FROM reading")
-        older = [
-            (name, version)
-            for name, version in parsers
-            if name in parser_names() and version != get_parser(name).VERSION
-        ]
-        stale = ",".join(["(NULL, NULL)", *("(?, ?)" for _ in older)])
         query = (
-            "SELECT run_id FROM run LEFT JOIN reading USING (run_id) WHERE status IN (?, ?)"
-            f" AND (parser IS NULL OR (parser, version) IN (VALUES {stale}))"
+            "SELECT run_id, parser, version FROM run LEFT JOIN reading USING (run_id) WHERE status IN (?, ?)"
         )
-        lacking = {run_id for (run_id,) in self._rows(query, *_READ, *itertools.chain(*older))}
-        if not lacking:
+        missing = {
+            run_id
+            for run_id, parser, version in self._rows(query, *_READ)
+            if parser is None or (parser in parser_names() and version != get_parser(parser).VERSION)
+        }
+        if not missing:
             return
         cells = {stored.cell.point_id: stored.cell for stored in self.cells()}
         records = [
             record
             for record in self.runs()
-            if record.run_id in lacking and _how(record, cells[record.point_id])[0] in parser_names()
+            if record.run_id in missing and _how(record, cells[record.point_id])[0] in parser_names()
         ]
         for begin in range(0, len(records), _RUNS_AT_ONCE):
             with self._transaction() as db:
                 for record in records[begin : begin + _RUNS_AT_ONCE]:
                     cell = cells[record.point_id]
-                    found = self._current(record, cell, None)
                     readings.remove(db, record.run_id)
-                    readings.write(db, record.run_id, cell, _how(record, cell)[0], found)
+                    readings.write(
+                        db, record.run_id, cell, _how(record, cell)[0], self._choose(record, cell, None)
+                    )
 
     def _parser(self, name: str, record: RunRecord) -> Parser:
         """Return what reads a run's output. Raises ParseError where nothing here does: its extension is not installed."""
@@ -549,7 +546,7 @@ def _attempt(read: Callable[[], Parsed]) -> Parsed | ParseError:
         return ParseError(error.place, error.cause, error.hint)
 
 
-def _text(cell: Cell, outputs: Mapping[str, bytes]) -> str:
+def _join(cell: Cell, outputs: Mapping[str, bytes]) -> str:
     return text_to_parse(cell.tool, *(outputs.get(stream, b"") for stream in ("stdout", "stderr", "logs")))
 
 

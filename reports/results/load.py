@@ -207,17 +207,17 @@ def _read(path: Path, name: str) -> _File:
 
 
 def _run(
-    result: ResultFile, file: str, session: Session, stored: StoredCell, record: RunRecord, found: Parsed | ParseError | None
+    file: ResultFile, name: str, session: Session, stored: StoredCell, record: RunRecord, reading: Parsed | ParseError | None
 ) -> Run:  # fmt: skip
     """Return a run with what its parser reads, or why it reads nothing."""
     stdout, stderr = (
-        _text(result, record, stream, CAPTURED) if record.capture else "" for stream in ("stdout", "stderr")
+        _text(file, record, stream, CAPTURED) if record.capture else "" for stream in ("stdout", "stderr")
     )
-    parsed = found if isinstance(found, Parsed) else None
-    unreadable = found.cause if isinstance(found, ParseError) and record.status == "ok" else ""
+    is_ok, parsed = record.status == "ok", reading if isinstance(reading, Parsed) else None
     return Run(
-        file=file, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,
-        parsed=parsed if record.status == "ok" else None, aside=parsed if record.status == "disturbed" else None, unreadable=unreadable, stdout=stdout, stderr=stderr, most_repeats=stored.most_repeats,
+        file=name, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,
+        parsed=parsed if is_ok else None, aside=None if is_ok else parsed, stdout=stdout, stderr=stderr,
+        unreadable=reading.cause if is_ok and isinstance(reading, ParseError) else "", most_repeats=stored.most_repeats,
     )  # fmt: skip
 
 
