@@ -358,7 +358,7 @@ def test_a_file_of_disturbed_runs_says_so_wherever_numbers_are_missed(
     assert " -o e-shared-2.db " in called("run", "e.yaml", "-o", "e.db").stderr
     called("run", "e.yaml", "-o", "f.db")
     assert "--allow-disturbed" in called("compare", "e.db", "f.db").stderr
-    assert audit.stderr.endswith("in 6 disturbed runs\n")  # three attempts each
+    assert "6 disturbed runs" in audit.stderr  # three attempts each
     assert empty.stdout == "tool,metric,unit,value\n"
     for said in (empty.stderr, of_tool.stderr, metrics.stderr):
         assert re.search(
@@ -391,5 +391,4 @@ def test_one_file_with_and_without_disturbed_runs_is_told(
         "warning  allowed.db: something disturbed 1 run of before, and their numbers count" in then_not.stderr
     )
     assert "warning  left-out.db: something disturbed 1 run of before, and their numbers are left out" in then_allowed.stderr  # fmt: skip
-    assert "two rules chose the runs of this cell" in " ".join(called("audit", "allowed.db").stdout.split())
     assert "of before" not in called("run", "e.yaml", "-o", "allowed.db").stderr  # nothing is to be done
