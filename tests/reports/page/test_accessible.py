@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from orchestrator.machine.descriptions import topology_from_text
 from pinsweep.cli import cli
-from tests.reports.charts.test_over_time import each, log
 from tests.reports.texts import MACHINE, TIMES, c2c_text, near
 from tests.waits import PATIENCE_S, until
 
@@ -76,7 +75,8 @@ def over_time(make: Any, folder: Path) -> Path:
     maker = make.Maker(folder / "r.db")
     for depth in (1, 8):
         text = make.fio_text({"read": (1000.0, 100.0)}, bs="4k", rw="randread", iodepth=depth)
-        lines = log("lat.1", each({3: 900_000}))
+        times = [(s * 1000 + i * 10, 900_000 if s == 3 else 100_000) for s in range(10) for i in range(100)]
+        lines = "\n==> fio_lat.1.log <==\n" + "".join(f"{ms}, {ns}, 0, 4096, 0\n" for ms, ns in times)
         maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, text + lines, axes=("iodepth",))  # fmt: skip
     return Path(maker.write())
 
