@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from pinsweep import complete
 from pinsweep.commands import _options
 from pinsweep.groups import Group
-from pinsweep.terminal import data, say
+from pinsweep.terminal import answer, data, say
 
 _NAME = click.argument("name", shell_complete=complete.baselines)
 
@@ -50,7 +51,6 @@ def add(name: str, results: tuple[Path, ...], form: str) -> None:
 def list_(form: str) -> None:
     """List all baselines."""
     from reports.results import baselines
-    from reports.text.columns import columns
 
     kept = [baselines.load(name).as_json() for name in baselines.names()]
     if form == "json":
@@ -58,11 +58,8 @@ def list_(form: str) -> None:
     elif not kept:
         say("no baselines; `pinsweep baseline add NAME RESULT` makes one", err=True)
     else:
-        rows = [("baseline", "sessions", "first", "last", "hosts")]
-        rows += [
-            (b["name"], str(len(b["sessions"])), b["first"][:10], b["last"][:10], b["nodes"]) for b in kept
-        ]
-        say("\n".join(columns(rows, right=frozenset({1}))))
+        rows = [(b["name"], len(b["sessions"]), b["first"][:10], b["last"][:10], b["nodes"]) for b in kept]
+        _table("", ("baseline", "sessions", "first", "last", "hosts"), rows)
 
 
 @command.command(epilog="Example: pinsweep baseline show node07-good")
@@ -71,18 +68,18 @@ def list_(form: str) -> None:
 def show(name: str, form: str) -> None:
     """List the sessions of the baseline NAME and where its files lie."""
     from reports.results import baselines
-    from reports.text.columns import columns
 
     kept = baselines.load(name)
     if form == "json":
         _print(kept.as_json())
         return
-    rows = [("started", "host", "kernel", "pinsweep")]
-    rows += [
+    rows = [
         (s.started_utc[:19], s.host, str(s.facts.get("kernel") or "not recorded"), s.pinsweep_version)
         for s in kept.sessions
     ]
-    say("\n".join([kept.said, *columns(rows, indent=2), *map(str, kept.files)]))
+    _table(kept.said, ("started", "host", "kernel", "pinsweep"), rows)
+    for file in kept.files:
+        say(str(file))
 
 
 @command.command(epilog="Example: pinsweep baseline remove node07-good")
@@ -97,6 +94,13 @@ def remove(name: str, form: str) -> None:
     if form == "json":
         _print({"name": name, "files_removed": files})
     say(f"removed {name}: {plural(files, 'file')}", err=True)
+
+
+def _table(title: str, names: Sequence[str], rows: Sequence[tuple[str | int, ...]]) -> None:
+    from reports.document import Column, Document, Table
+
+    columns = tuple(Column(name=name) for name in names)
+    answer(Document(title=title, blocks=(Table(columns=columns, rows=tuple(rows), most=len(rows)),)))
 
 
 def _print(record: object) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say, say_prose
+from pinsweep.terminal import answer, data, say
 
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
@@ -64,19 +64,16 @@ def command(capture: Path | None, restore: bool, scratch: Path | None, form: str
     topology, found = probe.read_topology(), probe.facts()
     if capture is not None:
         _capture(capture, probe.capture(), found)
+    from reports.health import doctor
+
+    survey = _survey(topology, found, scratch or Path())
     if form == "json":
-        from reports.health import doctor
         from reports.text.json_text import json_text
 
-        survey = _survey(topology, found, scratch or Path())
         data(json_text(doctor.as_json(survey)))
-        return 0 if survey.ready else 1
-    _say_machine(topology, found, scratch or Path())
-    say("Tools", bold=True)
-    ready = [_say_part(part) for part in _parts()]
-    say("Noise", bold=True)
-    _say_noise(found, scratch or Path())
-    return 0 if all(ready) else 1
+    else:
+        answer(doctor.document(survey))
+    return 0 if survey.ready else 1
 
 
 def _survey(topology: Topology, facts: Mapping[str, Any], scratch: Path) -> Survey:
@@ -88,20 +85,6 @@ def _survey(topology: Topology, facts: Mapping[str, Any], scratch: Path) -> Surv
         topology=topology, facts=facts, scratch=str(file_system.file_system_of(scratch) or ""), contradictions=list(probe.contradictions()),
         parts=list(_parts()), noise=preflight.examine(facts, scratch),
     )  # fmt: skip
-
-
-def _say_machine(topology: Topology, found: Mapping[str, Any], scratch: Path) -> None:
-    from orchestrator.machine import facts, file_system, probe
-
-    say("Machine", bold=True)
-    for line in _describe(topology):
-        say_prose(line, indent=2)
-    for label, text in facts.lines(found, topology.memory_bytes).items():
-        say_prose(f"{label.lower()}: {text or 'not readable'}", indent=2)
-    if system := file_system.file_system_of(scratch):
-        say_prose(f"scratch: {system}", indent=2)
-    for contradiction in probe.contradictions():
-        say_prose(f"warn disagreement, {contradiction}", indent=2, fg="yellow")
 
 
 def _parts() -> Iterator[Part]:
@@ -190,62 +173,6 @@ def _found(programs: Iterable[str]) -> tuple[str | None, str]:
 
     path = next(filter(None, map(shutil.which, programs)), None)
     return path, planted.danger(path) if path else ""
-
-
-def _say_part(part: Part) -> bool:
-    """Say where a program is; return whether it can be started."""
-    from reports.text.plain import printable
-
-    if not part.usable:
-        where = f"{part.path}: " if part.path else ""
-        hint = f" ({part.hint})" if part.hint else ""
-        say(printable(f"  {part.name:8} {where}{part.problem}{hint}"), fg="red")
-    elif part.kind == "helper":
-        say(f"  {part.name:8} {part.path}")
-        if part.problem:
-            say_prose(printable(f"warn {part.problem} ({part.hint})"), indent=2, fg="yellow")
-    elif part.kind == "tool":
-        mpi = f"  with {part.mpi}" if part.mpi else ""
-        stands_in = "  (our kernel stands in)" if part.stand_in else ""
-        say(f"  {part.name:8} {part.program} {part.version}{mpi}{stands_in}  {part.path}")
-    return part.usable
-
-
-def _say_noise(facts: Mapping[str, Any], scratch: Path) -> None:
-    """Say what may disturb a measurement here."""
-    from orchestrator.run import preflight
-
-    findings = preflight.examine(facts, scratch)
-    for finding in findings:
-        colour = "yellow" if finding.level == "warn" else None
-        say_prose(f"{finding.level:4} {finding.what}: {finding.why}", indent=2, fg=colour)
-        if finding.fix:
-            say_prose(f"fix: {finding.fix}", indent=7)
-    if not findings:
-        say("  nothing found")
-
-
-def _describe(topology: Topology) -> list[str]:
-    """Return the machine in a few lines; NUMA nodes one each."""
-    from orchestrator.machine.cpulist import format_cpulist
-    from parsers.units import size_text
-    from reports.health.doctor import distance_lines
-    from reports.results.hardware import counted
-
-    numbers = topology.numbers()
-    lines = [", ".join(counted(topology)), *filter(None, [topology.problem])]
-    sizes = [f"{name} {size_text(numbers[name])}" for name in ("L1", "L2", "L3") if name in numbers]
-    if sizes:
-        lines.append("caches: " + ", ".join(sizes))
-    for node in topology.numa_nodes:
-        memory = size_text(node.memory_bytes) if node.memory_bytes is not None else "memory not known"
-        cpus = format_cpulist(node.cpus) or "none"
-        devices = [device.name for device in topology.devices if device.numa_node == node.os_index]
-        near = f", near it: {', '.join(devices)}" if devices else ""
-        lines.append(
-            f"numa_node {node.os_index}: CPUs {cpus}, {memory}{'' if node.allowed else ', not allowed'}{near}"
-        )
-    return [*lines, *distance_lines(topology)]
 
 
 def _capture(folder: Path, topology: str, facts: object) -> None:

@@ -9,7 +9,7 @@ import click
 
 from pinsweep import complete
 from pinsweep.commands import _options
-from pinsweep.terminal import data, say
+from pinsweep.terminal import answer, data, say
 
 
 @click.command(
@@ -76,7 +76,6 @@ def _list(form: str) -> None:
     """Print the shipped experiments, a line each: the name that `run` takes, and its title."""
     from orchestrator.experiment import shipped
     from orchestrator.experiment.load import load_experiment
-    from reports.text.columns import columns
 
     titles = [(name, load_experiment(shipped.folder() / f"{name}.yaml").title) for name in shipped.names()]
     if form == "json":
@@ -84,4 +83,7 @@ def _list(form: str) -> None:
 
         data(json_text({"experiments": [{"name": name, "title": title} for name, title in titles]}))
         return
-    say("\n".join(columns([("experiment", "title"), *titles])))
+    from reports.document import Column, Document, Table
+
+    columns = tuple(Column(name=name) for name in ("experiment", "title"))
+    answer(Document(title="", blocks=(Table(columns=columns, rows=tuple(titles), most=len(titles)),)))

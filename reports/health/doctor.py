@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from orchestrator.machine import facts
+from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.noise import Finding
 from orchestrator.machine.topology import Topology
+from parsers.units import size_text
+from reports.document import Column, Document, Heading, Table, Text
+from reports.results.hardware import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +63,7 @@ def as_json(survey: Survey) -> dict[str, Any]:
         ],
         "programs": [
             {name: None if value == "" else value for name, value in asdict(part).items()}
-            for part in survey.parts if part.kind != "describes" or not part.usable
+            for part in filter(_is_shown, survey.parts)
         ],
         "machine": {
             "numbers": topology.numbers(),
@@ -78,13 +83,55 @@ def as_json(survey: Survey) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def distance_lines(topology: Topology) -> list[str]:
-    """Return how far the memory of each node is from each node, a line a node; none where the machine has one, or does not tell."""
-    nodes = [node.os_index for node in topology.numa_nodes]
-    if len(nodes) < 2 or not topology.distances:
-        return []
-    told = [[str(topology.distance(start, end) or "?") for end in nodes] for start in nodes]
-    return [
-        f"distances from node {start} to {', '.join(f'{end}: {far}' for end, far in zip(nodes, row, strict=True))}"
-        for start, row in zip(nodes, told, strict=True)
-    ]
+def document(survey: Survey) -> Document:
+    """Return the machine, the programs and what may disturb, for people."""
+    noise = tuple((one.level, one.what, one.why, one.fix) for one in survey.noise)
+    return Document(
+        title="",
+        blocks=(
+            Heading("Machine"), *(Text(f"  {line}") for line in _machine(survey)),
+            *(Text(f"warn disagreement, {text}", "warning") for text in survey.contradictions),
+            Heading("Tools"), _table(("name", "program", "note", "path"), map(_part, filter(_is_shown, survey.parts))),
+            Heading("Noise"), _table(("level", "what", "effect", "fix"), noise) if noise else Text("  nothing found"),
+        ),
+    )  # fmt: skip
+
+
+def _machine(survey: Survey) -> Iterator[str]:
+    topology = survey.topology
+    numbers = topology.numbers()
+    yield ", ".join(counted(topology))
+    if topology.problem:
+        yield topology.problem
+    if sizes := [f"{name} {size_text(numbers[name])}" for name in ("L1", "L2", "L3") if name in numbers]:
+        yield "caches: " + ", ".join(sizes)
+    for node in topology.numa_nodes:
+        memory = size_text(node.memory_bytes) if node.memory_bytes is not None else "memory not known"
+        devices = [device.name for device in topology.devices if device.numa_node == node.os_index]
+        near = f", near it: {', '.join(devices)}" if devices else ""
+        distances = [
+            f"{other.os_index}: {topology.distance(node.os_index, other.os_index) or '?'}"
+            for other in topology.numa_nodes
+        ]
+        far = f", distances {', '.join(distances)}" if topology.distances and len(distances) > 1 else ""
+        allowed = "" if node.allowed else ", not allowed"
+        yield f"numa_node {node.os_index}: CPUs {format_cpulist(node.cpus) or 'none'}, {memory}{allowed}{near}{far}"
+    for label, text in facts.lines(survey.facts, topology.memory_bytes).items():
+        yield f"{label.lower()}: {text or 'not readable'}"
+    if survey.scratch:
+        yield f"scratch: {survey.scratch}"
+
+
+def _is_shown(part: Part) -> bool:
+    return part.kind != "describes" or not part.usable
+
+
+def _part(part: Part) -> tuple[str, str, str, str]:
+    problem = f"{part.problem}{f' ({part.hint})' if part.hint else ''}" if part.problem else ""
+    notes = [f"with {part.mpi}" if part.mpi else "", "built-in kernel" if part.stand_in else "", problem]
+    return part.name, f"{part.program} {part.version}".strip(), "; ".join(filter(None, notes)), part.path
+
+
+def _table(names: Sequence[str], rows: Iterable[tuple[str, ...]]) -> Table:
+    every = tuple(rows)
+    return Table(columns=tuple(Column(name=name) for name in names), rows=every, most=len(every))

@@ -66,7 +66,7 @@ def test_what_starts_does_without_pandas(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "[1/1] c  (one cell)  m 1 s" in done.stderr
-    assert "\nNoise\n" in done.stdout  # the last of them
+    assert "\nNoise\n" in done.stdout
 
 
 def test_a_plan_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> None:
