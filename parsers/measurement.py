@@ -128,30 +128,22 @@ class Series(NamedTuple):
     labels: Mapping[str, Scalar]  # without those that are missing
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Heads:
-    """What the rows of `measurements` are, the same for all texts that print the same table with other numbers."""
-
-    columns: tuple[str, ...]  # of the whole table
-    series: tuple[Series, ...]  # of each row
-
-
 class Numbered(_Rows):
-    """Rows of which a text has nothing of its own but the last column: a sweep's runs print the same table with other numbers."""
+    """Rows of `measurements` by what each number is, which all texts share that print the same table with other numbers."""
 
-    __slots__ = ("heads", "values")
+    __slots__ = ("labels", "series", "values")
 
-    def __init__(self, heads: Heads, values: Sequence[float]) -> None:
-        self.heads = heads
+    def __init__(self, labels: tuple[str, ...], series: tuple[Series, ...], values: Sequence[float]) -> None:
+        self.labels = labels  # the columns before metric, unit and value
+        self.series = series
         self.values = values
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __iter__(self) -> Iterator[tuple[Scalar, ...]]:
-        names = self.heads.columns[:-3]
-        for (metric, unit, labels), value in zip(self.heads.series, self.values, strict=True):
-            yield (*map(labels.get, names), metric, unit, value)
+        for (metric, unit, labels), value in zip(self.series, self.values, strict=True):
+            yield (*map(labels.get, self.labels), metric, unit, value)
 
 
 class Counted(_Rows):
@@ -302,8 +294,8 @@ class Parsed:
         """Give the rows of `measurements`, typed; their labels are not to be changed."""
         rows = self.measurements.rows
         if isinstance(rows, Numbered):
-            for (name, of, labels), found in zip(rows.heads.series, rows.values, strict=True):
-                yield Measurement(name, of, found, labels)
+            for (name, of, labels), value in zip(rows.series, rows.values, strict=True):
+                yield Measurement(name, of, value, labels)
             return
         if isinstance(rows, Counted):
             for name, of, values in rows.series:

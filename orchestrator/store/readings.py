@@ -28,7 +28,6 @@ from parsers.measurement import (
     Columns,
     Counted,
     Flag,
-    Heads,
     Metric,
     Numbered,
     Parsed,
@@ -74,23 +73,22 @@ def compact(parsed: Parsed, path: Path) -> Parsed:
     """Return the same in little memory, as `read` returns it. Raises ParseError for more than is stored."""
     table = parsed.measurements
     if not isinstance(table.rows, Counted):
-        heads = _make_heads(table.columns, json.dumps([row[:-1] for row in table.rows]))
+        labels = table.columns[:-3]
+        series = _share_series(labels, json.dumps([row[:-1] for row in table.rows]))
         values = array("d", (number(row[-1]) for row in table.rows))
-        table = Table(columns=table.columns, rows=Numbered(heads, values))
+        table = Table(columns=table.columns, rows=Numbered(labels, series, values))
     facts = _parse_facts(json.dumps(dict(parsed.facts)))
     return Parsed(tables=Tables(table, _pack_tables(parsed), path), flags=parsed.flags, facts=facts)
 
 
 @functools.lru_cache(maxsize=512)
-def _make_heads(columns: tuple[str, ...], rows: str) -> Heads:
-    labels = columns[:-3]
-    series = (
+def _share_series(labels: tuple[str, ...], rows: str) -> tuple[Series, ...]:
+    return tuple(
         Series(
             metric, unit, {name: cell for name, cell in zip(labels, cells, strict=True) if cell is not None}
         )
         for *cells, metric, unit in json.loads(rows)
     )
-    return Heads(columns, tuple(series))
 
 
 # --- out ---------------------------------------------------------------------------------------------------
@@ -223,7 +221,7 @@ def _make_readings(
     packed: dict[int, dict[str, bytes]] = {}
     for run, name, data in tables:
         packed.setdefault(run, {})[sys.intern(name)] = shared.setdefault(data, data)
-    heads: dict[tuple[str, str, bytes], Heads] = {}
+    shapes: dict[tuple[str, bytes], tuple[Series, ...]] = {}
     for run, parser, version, facts, flags, columns, unreadable in rows:
         if parser not in parser_names() or version != get_parser(parser).VERSION:
             continue
@@ -233,13 +231,11 @@ def _make_readings(
         ids, values = numbers.get(run, _NO_NUMBERS)
         if not all(map(math.isfinite, values)):
             raise ValueError("a number is not finite")
-        key = parser, columns, ids.tobytes()
-        if key not in heads:
-            heads[key] = Heads(_parse_columns(columns), tuple(map(series.__getitem__, ids)))
-            _check(parser, heads[key])
-        table = _count(heads[key], values) or Table(
-            columns=heads[key].columns, rows=Numbered(heads[key], values)
-        )
+        shape = parser, ids.tobytes()
+        if shape not in shapes:
+            shapes[shape] = tuple(map(series.__getitem__, ids))
+            _check(parser, shapes[shape])
+        table = _make_table(_parse_columns(columns), shapes[shape], values)
         tables_of_run = Tables(table, packed.get(run, _NO_TABLES), path)
         yield (
             run,
@@ -250,11 +246,11 @@ def _make_readings(
 _NO_NUMBERS: Final = array("q"), array("d")
 
 
-def _check(parser: str, heads: Heads) -> None:
+def _check(parser: str, numbers: Sequence[Series]) -> None:
     """Raise ValueError for numbers that a parser does not give."""
     module = get_parser(parser)
     units, labels = {name: metric.unit for name, metric in module.METRICS.items()}, {*module.LABELS}
-    for series in {id(item): item for item in heads.series}.values() if units else ():
+    for series in {id(item): item for item in numbers}.values() if units else ():
         if units.get(series.metric) != series.unit or not labels.issuperset(series.labels):
             raise ValueError(f"{series.metric!r:.40} in {series.unit!r:.40}")
 
@@ -276,16 +272,14 @@ def _fetch_numbers(db: sqlite3.Connection, where: str) -> dict[int, tuple[array[
     return numbers
 
 
-def _count(heads: Heads, values: array[float]) -> Table | None:
-    """Return the table of numbers whose only label counts them; None for other numbers."""
-    if heads.columns != ("index", "metric", "unit", "value") or any(
-        "index" in item.labels for item in heads.series
-    ):
-        return None
+def _make_table(columns: tuple[str, ...], series: tuple[Series, ...], values: array[float]) -> Table:
+    """Return a table of measurements. Where their only label counts them, their series are without it."""
+    if columns != ("index", "metric", "unit", "value") or any("index" in item.labels for item in series):
+        return Table(columns=columns, rows=Numbered(columns[:-3], series, values))
     groups: dict[tuple[str, str], array[float]] = {}
-    for series, value in zip(heads.series, values, strict=True):
-        groups.setdefault((series.metric, series.unit), array("d")).append(value)
-    return Table(columns=heads.columns, rows=Counted((*key, group) for key, group in groups.items()))
+    for (metric, unit, _), value in zip(series, values, strict=True):
+        groups.setdefault((metric, unit), array("d")).append(value)
+    return Table(columns=columns, rows=Counted((*key, group) for key, group in groups.items()))
 
 
 def _make_series(metric: str, statistic: str, unit: str, labels: str) -> Series:

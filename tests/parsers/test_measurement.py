@@ -11,7 +11,6 @@ from parsers import measurement
 from parsers.errors import ParseError
 from parsers.measurement import (
     Columns,
-    Heads,
     Metric,
     Numbered,
     Parsed,
@@ -76,13 +75,13 @@ def test_measurements_are_given_one_after_the_other() -> None:
     assert next(Parsed(tables={"measurements": table}).measured()) == ("time", "ns", 2.0, {"size": 1})
 
 
-def test_numbers_that_share_their_heads_are_the_rows_that_they_stand_for() -> None:
+def test_numbers_that_share_their_series_are_the_rows_that_they_stand_for() -> None:
     columns = ("size", "op", "metric", "unit", "value")
     rows = ((1, "get", "time", "ns", 2.0), (2, None, "time", "ns", 3.0))
-    heads = Heads(
-        columns, (Series("time", "ns", {"size": 1, "op": "get"}), Series("time", "ns", {"size": 2}))
+    series = (Series("time", "ns", {"size": 1, "op": "get"}), Series("time", "ns", {"size": 2}))
+    shared, plain = (
+        Table(columns=columns, rows=r) for r in (Numbered(columns[:2], series, [2.0, 3.0]), rows)
     )
-    shared, plain = (Table(columns=columns, rows=own) for own in (Numbered(heads, [2.0, 3.0]), rows))
 
     assert shared == plain
     assert shared.rows[1] == rows[1]
