@@ -3,16 +3,12 @@
 A run gives one value per number. Distributions give quantiles of the run, never their single samples: two histograms merged over
 runs call 18 to 26 % of unchanged tails changed where p99 varies by 3 to 6 % from run to run (measurement guide, 3).
 
-A module of this package has the name of its tool, and provides what `NumbersModule` names; a tool without one gives every metric
-that has a direction (`_others`).
+Tools (`reports.tools`) give them.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
-import importlib.util
-import pkgutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -110,13 +106,8 @@ class NumbersModule(Protocol):
         ...
 
 
-@functools.cache
 def _module(tool: str) -> NumbersModule:
-    if importlib.util.find_spec(f"reports.tools.{tool}") and tool not in ("", "base"):
-        return cast("NumbersModule", importlib.import_module(f"reports.tools.{tool}").TOOL)
-    names = {module.name for module in pkgutil.iter_modules(__path__)} - {"model"}
-    own = tool if tool in names and not tool.startswith("_") else "_others"
-    return cast("NumbersModule", importlib.import_module(f"{__name__}.{own}"))
+    return cast("NumbersModule", importlib.import_module("reports.tools").find(tool))
 
 
 def numbers(run: Run) -> list[Number]:

@@ -50,11 +50,8 @@ def build(
     guilty = convicted(found)
     doubted_all = () if comparison else doubting_all(results, guilty)
     marked = without(guilty, doubted_all)
-    measured = measure(results, found, disturbed=True)
-    drawn = {
-        tool: declared.chapter(tool, results, measured) or chart_module(tool).chapter(results, tool)
-        for tool in results.told
-    }
+    measured = measure(results, found, undirected=True, disturbed=True)
+    drawn = {tool: declared.chapter(tool, results, measured) for tool in results.told}
     chapters = with_shares(drawn, guilty)
     numbers = [n for c in chapters.values() for n in c.key_numbers]
     described = abouts(results)

@@ -13,13 +13,12 @@ from reports.numbers import formulas
 from reports.page.model import KeyNumber
 from reports.results import naming
 from reports.results.model import Results
+from reports.tools.base import Tool
 
 
-def chapter(tool: str, results: Results, measured: Measurements) -> Chapter | None:
-    """Return figures and key numbers of a tool; None if it does not declare them."""
+def chapter(tool: str, results: Results, measured: Measurements) -> Chapter:
+    """Return figures and key numbers of a tool."""
     found = tools.find(tool)
-    if found is None:
-        return None
     runs = dict(enumerate([*results.runs, *results.warm_ups]))
     good = set(results.good(tool))
     samples = [
@@ -29,6 +28,7 @@ def chapter(tool: str, results: Results, measured: Measurements) -> Chapter | No
         for row in found.samples(run)
     ]
     rows = measured.tidy(tool, samples)
+    rows = rows if type(found) is Tool else rows[rows["better"] != "neither"]
     attempts = measured.runs[measured.runs["tool"] == tool]
     keys = found.keys(rows[rows["series"].notna() & rows["counts"]]).to_dict("records") if len(rows) else []
     numbers = [_key_number(row, results) for row in keys]

@@ -17,7 +17,6 @@ from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
 from orchestrator.store.rows import Session
 from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import STORAGE, AccessTime, Chapter, Spot
-from reports.charts.core_pairs import CACHES
 from reports.charts.soundness import is_hollow
 from reports.numbers import formulas
 from reports.page.model import Drawing, KeyNumber, Level, Node, Part
@@ -528,7 +527,7 @@ def _cpus(cores: Iterable[Core]) -> Cpus:
 def _is_of_memory(number: KeyNumber) -> bool:
     """Is it of the memory of a node, and not of what may all have been in its caches?"""
     return number.of_memory or (
-        not number.name.startswith((wording.IDLE, CACHES))
+        not number.name.startswith((wording.IDLE, "Cache to cache"))
         and chart_module(number.runs[0].tool).SECTION == "Memory"
     )
 

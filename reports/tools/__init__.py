@@ -10,10 +10,10 @@ from reports.tools.base import Tool
 
 
 @functools.cache
-def find(name: str) -> Tool | None:
-    """Return the tool of that name; None if it has no module here."""
+def find(name: str) -> Tool:
+    """Return the tool of that name; one with the defaults if it has no module here."""
     if name not in {module.name for module in pkgutil.iter_modules(__path__)} - {"base"}:
-        return None
+        return Tool()
     tool = importlib.import_module(f"{__name__}.{name}").TOOL
     assert isinstance(tool, Tool)
     return tool

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from parsers import get_parser
 from parsers.measurement import Parsed
 from reports.chart import Chart
 from reports.document import Figure
@@ -20,6 +21,7 @@ from reports.render import grid, points, vega
 from reports.results.model import Run
 from reports.text import format as fmt
 from reports.text.names import anchor
+from reports.tools import _generic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +57,7 @@ class Key:
 class Tool:
     """The defaults. `numbers` and what follows from them are asked for by `reports.numbers`."""
 
-    SECTION: ClassVar[str] = "Commands"
+    SECTION: ClassVar[str] = "Other programs"
     """The heading of its figures on a page: "Memory", "MPI", "Storage", "Latency tails"."""
 
     RANK: ClassVar[int] = 90
@@ -86,15 +88,15 @@ class Tool:
 
     def numbers(self, run: Run) -> Iterator[Number]:
         """Give what a good run is compared by, in the order of its tables."""
-        raise NotImplementedError
+        return _generic.numbers(run)
 
     def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
         """Return what the repeats of a cell gave, in 50 characters. spread: what stands behind the leading number, " ±2.2 %"."""
-        raise NotImplementedError
+        return _generic.headline(repeats, spread)
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the number that stands for a cell, in each repeat that has it: base unit, value."""
-        raise NotImplementedError
+        return _generic.leaders(repeats)
 
     def second(self, repeats: Sequence[Parsed]) -> Second | None:
         """Return the number that `headline` gives behind the leading one, as each repeat has it."""
@@ -114,9 +116,9 @@ class Tool:
         """Return the best cells whose latency (ns) stays within a limit: name of the peak → where it is, and its name there."""
         return {}
 
-    def undirected(self, run: Run) -> list[str]:
-        """Return the metrics that are not compared because the experiment does not say which direction is better."""
-        return []
+    def undirected(self, run: Run) -> Iterator[Number]:
+        """Give the numbers that are not compared because the experiment does not say which direction is better."""
+        return _generic.undirected(run)
 
     def beside(self, run: Run) -> Mapping[str, str]:
         """Return what a text says of its run beside the options: name → value."""
@@ -142,6 +144,10 @@ class Tool:
         """Give rows for charts that are no numbers to compare: the steps of a distribution, the seconds of a log. Columns as in the frame."""
         return ()
 
+    def charts(self, rows: pd.DataFrame, keys: Sequence[str]) -> tuple[Chart, ...]:
+        """Return the charts of a sweep: without declared ones a chart per metric."""
+        return self.CHARTS or _generic.charts(rows, keys)
+
     def figures(self, rows: pd.DataFrame, keys: Sequence[str], runs: pd.DataFrame) -> Iterator[Figure]:
         """Give the figures of each sweep.
 
@@ -151,7 +157,7 @@ class Tool:
         for sweep, found in rows.groupby("sweep", sort=False):
             hosts = found["where"].nunique()
             pooled = hosts > MAX_HOSTS
-            for chart in self.CHARTS:
+            for chart in self.charts(found, keys):
                 if pooled:
                     chart = replace(
                         chart, panels=tuple(p for p in chart.panels if p not in ("where", "host"))
@@ -171,7 +177,7 @@ class Tool:
         """Return the key numbers, one row per cell: `KEY_COLUMNS`. `value`, `low` and `high` are of its repeats; `run` is its first."""
         from parsers.frames import pd
 
-        parts = [part for key in self.KEYS if len(part := _cells(key, rows))]
+        parts = [part for key in self.KEYS or _metrics(rows) if len(part := _cells(key, rows))]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(KEY_COLUMNS))
 
 
@@ -181,6 +187,19 @@ def _tested(runs: pd.DataFrame, axis: str) -> list[float]:
 
     values = (json.loads(text).get(axis) for text in runs["axes"].unique())
     return sorted({float(value) for value in values if isinstance(value, int | float)})
+
+
+MAX_KEYS: Final = 2
+"""Metrics of a program whose best cells are key numbers."""
+
+
+def _metrics(rows: pd.DataFrame) -> Iterator[Key]:
+    """Give the first metrics with a direction of programs whose experiments name them."""
+    if not len(rows) or get_parser(str(rows["tool"].iloc[0])).METRICS:
+        return
+    named = rows.loc[rows["better"] != "neither", "title"]
+    for i, title in enumerate(list(dict.fromkeys(named))[:MAX_KEYS]):
+        yield Key(name=str(title), rank=Tool.RANK + i, where={"title": title}, context="{cell}")
 
 
 def _cells(key: Key, rows: pd.DataFrame) -> pd.DataFrame:

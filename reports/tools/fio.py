@@ -33,7 +33,7 @@ from reports.checks._cells import (
     typed_options,
 )
 from reports.document import Quantity
-from reports.numbers import _others, formulas
+from reports.numbers import formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number, Part
@@ -42,7 +42,7 @@ from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
 from reports.text import format as fmt
-from reports.tools import _distributions
+from reports.tools import _distributions, _generic
 from reports.tools.base import MAX_HOSTS, Key, Tool
 
 if TYPE_CHECKING:
@@ -850,7 +850,7 @@ class Fio(Tool):
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the IOPS of the direction that moves most; without IOPS the first number with a unit."""
         iops = [("1/s", rate.iops) for rate in _busiest(repeats)]
-        return iops or [one for one in _others.leaders(repeats) if one[0] != "1"]
+        return iops or [one for one in _generic.leaders(repeats) if one[0] != "1"]
 
     def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
         size = in_bytes(cell[0].options.get("bs", "")) or 0

@@ -70,7 +70,6 @@ def test_it_is_shown_and_audited(measured: str, pinsweep: Pinsweep) -> None:
     found = json.loads(pinsweep("audit", measured, "--format", "json"))["findings"]
     (finding,) = (one for one in found if one["id"] != "D1")  # the tests beside this one may disturb it
     assert (finding["id"], finding["check"]) == ("N1", "message slower than a letter")
-    assert finding["title"] == "Lanes 1: 1024 B in 9100 ns"
 
 
 def test_captured_output_is_recognised(tree: Path, pinsweep: Pinsweep) -> None:

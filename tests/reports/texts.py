@@ -7,19 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.machine.descriptions import topology_from_text
-from orchestrator.machine.topology import Topology
 from orchestrator.model import Group
-from reports.charts.core_pairs import CACHE, PACKAGE, PACKAGES, SIBLINGS, kinds
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hwloc"
 DELAYS = (20000, 9000, 3500, 1700, 1000, 500, 200, 100, 50, 0)
 MACHINE = "pack:2 [numa] l3:2(size=32MiB) core:2 pu:2(indexes=core:pu)"
-TIMES = {SIBLINGS: 12.0, CACHE: 40.0, PACKAGE: 110.0, PACKAGES: 210.0}
-MIB = 1 << 20
-
-
-def near(machine: Topology | None, a: int, b: int) -> str:
-    return kinds(machine, [(a, b)])[a, b]
 
 
 def c2c_text(cpus: Sequence[int], latency: Callable[[int, int], float]) -> str:
@@ -59,11 +51,3 @@ def two_nodes(make: Any, path: Path, dimms: str = "") -> Any:
 def add(maker: Any, make: Any, curve: Sequence[tuple[int, float, float]], place: str = "local") -> None:
     options = {"mode": "loaded_latency", "W": "R"}
     maker.add("loaded", "mlc", options, make.mlc_text(curve), axes=("place",), place=place, relation=place)
-
-
-def ladder_text(size: int, latency: float, *, huge: bool) -> str:
-    return (
-        f"pinsweep memlat 0.2 (MLC-style; not Intel MLC)\nCommand line parameters: --idle_latency -b{size >> 10} -D0{' -L' * huge}\n\n"
-        f"Using buffer size of {size / MIB:.3f}MiB\n"
-        f"Each iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
-    )

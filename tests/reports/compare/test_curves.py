@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from reports.charts import command
 from reports.compare.comparison import compare
 from reports.compare.curves import ratio_axis
 from reports.compare.folds import Fold, folded
@@ -206,40 +205,6 @@ def test_a_curve_has_one_colour_in_all_panels(
     assert len(drawn) == 2
     assert all(dict(zip(of["domain"], of["range"], strict=True)) == dict(zip(names, colours, strict=True)) for of in drawn)  # fmt: skip
     assert drawn[0]["domain"] == (names if axis == "ioengine" else sorted(names, key=lambda name: int(name.split()[1])))  # fmt: skip
-
-
-@pytest.mark.slow
-def test_of_two_files_of_four_axes_panels_are_drawn_and_not_72_lines_in_one(
-    make: Any, tmp_path: Path
-) -> None:
-    """The legend of one panel with 72 lines, 69 of them grey, was three screens long."""
-    spec = {"rate": {"regex": r"(\S+)", "unit": "MB/s", "better": "higher"}}
-    paths = []
-    for file in "ab":
-        maker = make.Maker(tmp_path / f"{file}.db")
-        for alg, mode, size, threads in itertools.product(("f", "m", "s"), ("x", "y", "z"), (1, 2, 4, 8, 16), (1, 2, 4, 8)):  # fmt: skip
-            options = {
-                "command": "x",
-                "metrics": spec,
-                "alg": alg,
-                "mode": mode,
-                "size": size,
-                "threads": threads,
-            }
-            maker.add(
-                "s",
-                "command",
-                options,
-                f"{size * threads + ord(alg)}\n",
-                axes=("alg", "mode", "size", "threads"),
-            )
-        paths.append(maker.write())
-
-    (figure,) = command.chapter(load(paths)).figures
-
-    assert len(figure.panels) == 12
-    assert {len({p["series"] for p in panel.wide["datasets"]["points"]}) for panel in figure.panels} == {4}
-    assert " 6 more panels are in the numbers only." in figure.sub
 
 
 def sweep(make: Any, path: Path, threads: dict[int, str]) -> Path:

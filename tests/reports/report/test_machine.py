@@ -12,10 +12,8 @@ import pytest
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group
 from parsers.units import size_bytes
-from reports.charts import chart_module
 from reports.checks.audit import convicted
 from reports.measurements import measure
-from reports.page.html import html
 from reports.page.model import Drawing, Part
 from reports.report import declared, machine
 from reports.report.build import build
@@ -29,10 +27,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
 def machines(*files: Path) -> tuple[Drawing, ...]:
     results = load(files)
     measured = measure(results, disturbed=True)
-    chapters = [
-        declared.chapter(tool, results, measured) or chart_module(tool).chapter(results, tool)
-        for tool in results.told
-    ]
+    chapters = [declared.chapter(tool, results, measured) for tool in results.told]
     return machine.drawings(results, chapters, convicted(measured.findings))
 
 
@@ -314,28 +309,11 @@ def test_a_machine_is_drawn_on_a_page_of_any_program(make: Any, tmp_path: Path) 
 
     told = [(n.name, n.value, n.unit, n.context) for n in built.key_numbers]
     assert told == [
-        ("rate", "400", "MB/s", "threads 4; best of 3 cells"),
-        ("wait", "2.0", "µs", "threads 4; best of 3 cells"),
+        ("rate", "400", "MB/s", "threads=4"),
+        ("wait", "2.0", "µs", "threads=4"),
     ]
     (drawing,) = built.machines
     assert [n.value for n in drawing.numbers] == ["400", "2.0"]
-
-
-@pytest.mark.parametrize("nodes", [4, 5])
-@pytest.mark.slow
-def test_where_there_are_no_arcs_the_drawing_points_at_the_matrix(
-    make: Any, tmp_path: Path, nodes: int
-) -> None:
-    maker = make.Maker(tmp_path / "r.db")
-    rows = [[80.0 if a == b else 140.0 for b in range(nodes)] for a in range(nodes)]
-    maker.add("m", "mlc", {"mode": "latency_matrix"}, make.matrix_text(rows))
-    page = build(load([maker.write()]))
-    text = html(page, static=True)
-
-    assert bool(page.machines[0].between) == (nodes == 4)
-    assert ("matrix below" in text) == (nodes == 5)
-    assert ("Between nodes</b>" in text) == (nodes == 5)
-    assert all(f'id="{target}"' in text for target in re.findall(r'<a href="#([^"]+)">matrix below', text))
 
 
 @pytest.mark.usefixtures("undrawn")
