@@ -136,11 +136,11 @@ def grouped(moves: pd.DataFrame) -> pd.DataFrame:
     """Return the moves; if they are more than MAX_ROWS, one row for those of a verdict with the same cause, with the largest of them."""
     if len(moves) <= MAX_ROWS:
         return moves
-    cause = moves["note"].where(moves["note"] != "", moves["since"])
-    groups = moves.assign(cause=cause).groupby(["verdict", "cause"], sort=False)
-    others = groups["number"].nunique() - 1
-    leads = groups.first()
-    more = [f" and {fmt.plural(n, 'more number')}" if n else "" for n in others]
+    keys = ["verdict", "cause"]
+    moves = moves.assign(cause=moves["note"].where(moves["note"] != "", moves["since"]))
+    groups = moves.groupby(keys, sort=False)
+    leads = moves.drop_duplicates(keys).set_index(keys)
+    more = [f" and {fmt.plural(n - 1, 'more number')}" if n > 1 else "" for n in groups["number"].nunique()]
     return leads.assign(
         number=leads["number"] + more, host=groups["host"].agg(listed), since=groups["since"].min(), flags=groups["flags"].agg(joined)
     ).reset_index()  # fmt: skip

@@ -148,6 +148,15 @@ def test_a_table_is_not_wider_than_its_page(rows: list[list[str]], numbers: froz
         assert not any(share for i, share in enumerate(form.shares) if i in numbers)
 
 
+def test_a_narrow_terminal_leaves_out_spare_columns() -> None:
+    columns = (Column(name="a"), Column(name="spare", spare=True), Column(name="day", unit="date"))
+    table = Table(columns=columns, rows=(("x" * 10, "y" * 10, 1790820000.0),))
+
+    shown = [terminal.render(Document(title="", blocks=(table,)), Screen(width=w, terminal=True)) for w in (60, 30)]  # fmt: skip
+    assert ["spare" in text for text in shown] == [True, False]
+    assert all("2026-10-01" in text for text in shown)
+
+
 def test_json() -> None:
     shown = json.render(DOCUMENT)
 
