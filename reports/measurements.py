@@ -156,6 +156,22 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
 
 
+def number_fields(number: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a number is, for programs. number: a row with the columns of `series` and tool, program, sweep, point_id, cell, number."""
+    name = {
+        key: number[key] for key in ("metric", "statistic", "unit", "better", "kind", "labels", "derived")
+    }
+    name |= {key: name[key] or None for key in ("statistic", "kind")}
+    name |= {"labels": json.loads(number["labels"]), "derived": bool(number["derived"])}
+    keys = ("tool", "program", "sweep", "cell", "point_id", "number", "unit", "better")
+    return {
+        **{key: number[key] for key in keys},
+        "metric": number["quantity"],
+        "labels": name["labels"],
+        "name": name,
+    }
+
+
 def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return a frame with a column per key of the JSON objects in a column, in its place."""
     from parsers.frames import pd

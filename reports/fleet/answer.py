@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from reports.fleet.judge import LABELS, STATUSES, Fleet
 from reports.fleet.numbers import records
+from reports.measurements import number_fields
 from reports.results.convicted import checks_of
 from reports.text.exposition import Family, exposition
 from reports.text.hostlist import folded
@@ -26,7 +26,7 @@ def as_json(fleet: Fleet) -> str:
             "groups": [_group(fleet, number) for number in range(len(fleet.members.kinds))],
             "odd": [
                 {
-                    "node": row["host"], "verdict": row["status"], **_fields(row), "value": row["value"], "median": row["median"],
+                    "node": row["host"], "verdict": row["status"], **number_fields(row), "value": row["value"], "median": row["median"],
                     "change": row["change"], "worse": row["worse"], "z": row["z"], "sessions": row["sessions"], "reason": row["reason"] or None,
                     "beyond_chance": row["beyond_chance"], "doubtful": checks_of(row["flags"]),
                 }
@@ -67,22 +67,10 @@ def _group(fleet: Fleet, group: int) -> dict[str, Any]:
         "hardware": dict(kinds[group].facts), "nodes": sorted(hosts.index), "differs": kinds[group].differences(kinds[0]) or None,
         "judged": fleet.is_judged(group), "baseline_sessions": int(numbers["baseline"].max()) if len(numbers) else 0,
         "numbers": [
-            {**_fields(row), "median": row["median"], "spread": row["spread"], "nodes": row["hosts"], "unseen": row["unseen"],
+            {**number_fields(row), "median": row["median"], "spread": row["spread"], "nodes": row["hosts"], "unseen": row["unseen"],
              "worse_half": list(row["worse_half"]) or None, "doubtful": flags.get(number, {})}
             for number, row in zip(numbers.index.tolist(), records(numbers), strict=True)
         ],
-    }  # fmt: skip
-
-
-def _fields(number: Mapping[str, Any]) -> dict[str, Any]:
-    labels = json.loads(number["labels"])
-    return {
-        "tool": number["tool"], "program": number["program"], "sweep": number["sweep"], "cell": number["cell"], "point_id": number["point_id"],
-        "metric": number["quantity"], "labels": labels, "number": number["number"], "unit": number["unit"], "better": number["better"],
-        "name": {
-            "metric": number["metric"], "statistic": number["statistic"] or None, "unit": number["unit"], "better": number["better"],
-            "kind": number["kind"] or None, "labels": labels, "derived": bool(number["derived"]),
-        },
     }  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +10,7 @@ from reports.chart import Chart, Rule
 from reports.checks.audit import joined
 from reports.document import Block, Column, Document, Figure, Fold, Heading, Quantity, Table, Text
 from reports.history.follow import MIN_SESSIONS, History
-from reports.measurements import records
+from reports.measurements import number_fields, records
 from reports.results.convicted import checks_of
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -114,14 +113,16 @@ def moves_table(history: History) -> pd.DataFrame:
     """Return one row per move, the worst and newest first: the columns of _COLUMNS with machine, number, `before` and `after` as quantities, flags."""
     moves = history.moves
     shown = moves[(moves["word"] != "changed") | moves["before"].map(lambda value: not base(value))]
-    rows = shown.join(history.numbers, on="number").join(history.sessions["time"], on="session")
+    rows = shown.join(history.numbers.drop(columns="kind"), on="number").join(
+        history.sessions["time"], on="session"
+    )
     flags = history.points.groupby("number")["flags"].agg(joined)
     rows = rows.assign(
         verdict=[_word(move) for move in records(rows)],
         since=rows["time"].map(_date),
         host=rows["machine"],
         number_id=rows["number"],
-        number=rows["label"] + ": " + rows["name"],
+        number=rows["title"],
         before=_quantities(rows["before"], rows["unit"]),
         after=_quantities(rows["after"], rows["unit"]),
         note=[_note(move, history) for move in records(rows)],
@@ -187,7 +188,10 @@ def as_json(history: History) -> str:
     """Return {hosts, steps, series, gone, warnings} as `pinsweep schema history` describes it; base units."""
     sessions, numbers = history.sessions, {row["number"]: row for row in records(history.numbers)}
     started = sessions["started_utc"].to_dict()
-    fields = {number: {"host": row["machine"], **_fields(row, history)} for number, row in numbers.items()}
+    fields = {
+        number: {"host": row["machine"], **number_fields({**row, "number": row["title"]})}
+        for number, row in numbers.items()
+    }
     moves = records(history.moves)
     gone = [
         {
@@ -271,26 +275,12 @@ def _size(move: dict[str, Any]) -> dict[str, Any]:
     return {key: move[key] for key in ("word", "before", "after", "change", "ratio")}
 
 
-def _fields(row: dict[str, Any], history: History) -> dict[str, Any]:
-    series: dict[str, Any] = history.measurements.series.loc[row["series"]].to_dict()
-    labels = json.loads(series["labels"])
-    name = {
-        "metric": series["metric"], "statistic": series["statistic"] or None, "unit": series["unit"], "better": series["better"],
-        "kind": series["kind"] or None, "labels": labels, "derived": series["derived"],
-    }  # fmt: skip
-    return {
-        "tool": row["tool"], "program": row["program"], "sweep": row["sweep"], "cell": row["label"], "point_id": row["point_id"],
-        "metric": series["quantity"], "labels": labels, "number": f"{row['label']}: {row['name']}", "unit": row["unit"], "better": row["better"],
-        "name": name,
-    }  # fmt: skip
-
-
 def as_page(history: History, title: str) -> Document:
     """Return the page: the answer with every move, the charts of the largest, all numbers and the method."""
     numbers, moves = history.numbers, moves_table(history)
     last = history.points.groupby("number")["value"].agg(["last", "size"])
     rows = numbers.assign(
-        number=numbers["label"] + ": " + numbers["name"],
+        number=numbers["title"],
         last=_quantities(last["last"], numbers["unit"]),
         sessions=last["size"],
     )

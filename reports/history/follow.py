@@ -30,6 +30,7 @@ MIN_BEFORE: Final = 3
 """Sessions with a number before it can be missing, and sessions without it if none of them ran its sweep."""
 
 CELL: Final = ("machine", "tool", "program", "sweep", "point_id")
+NAME: Final = ("metric", "statistic", "quantity", "kind", "labels", "unit", "better", "derived")
 _MOVE: Final = ("number", "kind", "word", "session", "earlier", "index", "before", "after", "change", "ratio", "sessions", "reason")  # fmt: skip
 
 
@@ -39,7 +40,7 @@ class History:
 
     sessions     one row per session that started a run, by machine and time: machine, time, started_utc, file, session_number, clock,
                  recorded (how many sessions count as this one), has_numbers
-    numbers      one row per number of a machine: CELL, series, name, unit, better, is_judged, is_down (it regressed and is still
+    numbers      one row per number of a machine: CELL, series, cell, title (for people), NAME, is_judged, is_down (it regressed and is still
                  worse), unseen and unseen_recently (the largest step that is not seen, relative; NaN of a number that moved)
     points       one row per number and session, by time: number, session, value (the median of the repeats), low, high, runs, flags
     moves        one row per step ("step"), slow change ("drift"), outlying last sessions ("recent") and missing number ("gone"): _MOVE.
@@ -81,7 +82,7 @@ def build(results: Results, *, threshold: float = verdicts.MATTERS) -> History:
     runs = runs.join(rows[["machine", "evidence"]], on="session", how="inner")
     sessions = _sessions(rows, runs, results)
     runs["position"] = runs["evidence"].map(sessions["position"])
-    values = measurements.frame("session", "axes", "cell", *CELL, "name", "unit", "better", "evidence")
+    values = measurements.frame("session", "axes", "cell", *CELL, "name", *NAME, "evidence")
     values = values[values["session"].isin(rows.index)]
     if values.empty:
         files = list(dict.fromkeys(machine.file for machine in machines))
@@ -125,13 +126,13 @@ def _sessions(rows: pd.DataFrame, runs: pd.DataFrame, results: Results) -> pd.Da
 
 def _numbers(values: pd.DataFrame, sessions: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `History.numbers` without its verdicts, and `points`."""
-    label = values["sweep"].where(values["axes"] == "{}", values["sweep"] + ", " + values["cell"])
+    cell = values["sweep"].where(values["axes"] == "{}", values["sweep"] + ", " + values["cell"])
     resolution = (values["step"] / values["value"].abs()).where(values["value"] != 0).fillna(0.0)
-    values = values.assign(label=label, resolution=resolution)
+    values = values.assign(cell=cell, title=cell + ": " + values["name"], resolution=resolution)
     # the last digit is that of the program, on whatever machine it ran
     values["resolution"] = values.groupby([*CELL[1:], "series"])["resolution"].transform("median")
     values["number"] = values.groupby([*CELL, "series"], sort=False).ngroup()
-    shown = [*CELL, "series", "label", "name", "unit", "better", "resolution"]
+    shown = [*CELL, "series", "cell", "title", *NAME, "resolution"]
     numbers = values.groupby("number")[shown].first()
     points = values.groupby(["number", "evidence"], as_index=False, sort=False).agg(
         value=("value", "median"),
