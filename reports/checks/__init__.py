@@ -53,7 +53,6 @@ class Fault:
     text: str  # the arithmetic with this cell's numbers; {} for each that is quoted
     # of this run; of several repeats a text has them all: "takes 6.30 to 12.3 µs"
     quoted: tuple[Quoted, ...] = ()
-    title: str = ""  # the finding in plain words, with figures; the text if empty
     cell: str = ""  # which cell; the run's own description if empty
     runs: tuple[Run, ...] = ()  # all that it is about, where they are not the repeats of one cell
     attempts: tuple[Run, ...] = ()  # of the run's repeat, all that it is about, too
@@ -115,7 +114,6 @@ def check(
     key: str,
     *levels: Level,
     flags: tuple[str, ...] = (),
-    needs: tuple[str, ...] = (),  # noqa: ARG001 (goes with the last tool's module)
     is_of_runs: bool = False,
 ) -> Callable[[Callable[[Results], Iterator[Fault]]], Callable[[Results], Iterator[Fault]]]:
     """Register a check under its id, with the levels that its faults may have, the gravest first."""

@@ -384,7 +384,7 @@ def put_off(results: Results) -> Iterator[Fault]:
                     )  # fmt: skip
 
 
-@check("G8", "warn", needs=("topology",))
+@check("G8", "warn")
 def another_machine(results: Results) -> Iterator[Fault]:
     """an output of another machine
 

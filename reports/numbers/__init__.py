@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import importlib
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
 from reports.numbers._quantiles import QUANTILES
-from reports.numbers.model import SIZE, Buckets, Name, Number, Part, Resolved, Second
+from reports.numbers.model import SIZE, Buckets, Name, Number, Part, Resolved
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -52,14 +52,8 @@ class NumbersModule(Protocol):
         """Return as `peaks` the best cells that keep a latency (ns)."""
         ...
 
-    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
-        """Say what the repeats of a cell found, in some 50 characters: of each number the median over them; "" where it cannot be
-        said. `spread`: what stands right behind the number of `leading`, " ±2.2 %"."""
-        ...
-
-    def second(self, repeats: Sequence[Parsed]) -> Second | None:
-        """Return the number that `headline` tells behind the leading one, as each repeat has it; None where it tells none. `headline` of such a
-        module takes what stands before and behind that one, too: ("⚠ G11 ", " [544 ns to 78.7 µs]")."""
+    def headline(self, repeats: Sequence[Parsed]) -> str:
+        """Return the numbers of the repeats of a cell, in some 50 characters: the median over them; "" if there is none."""
         ...
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
@@ -80,10 +74,6 @@ class NumbersModule(Protocol):
 
     def mixed(self, parsed: Parsed) -> bool:
         """Does a run read and write at once, so that `leading` is of a part of it?"""
-        ...
-
-    def beside(self, run: Run) -> Mapping[str, str]:
-        """Return what a text tells of its run beside its options: name → value, as `show` has them in columns where cells differ."""
         ...
 
     WORKING_SET: tuple[str, ...]
@@ -127,12 +117,6 @@ def undirected(run: Run) -> Iterator[Number]:
     """Yield the numbers of metrics that are not compared, because the experiment does not say which direction is better."""
     module = _module(run.tool)
     return module.undirected(run) if run.parsed and hasattr(module, "undirected") else iter(())
-
-
-def beside(run: Run) -> Mapping[str, str]:
-    """Return what a text tells of its run beside its options: name → value."""
-    module = _module(run.tool)
-    return module.beside(run) if run.parsed and hasattr(module, "beside") else {}
 
 
 def has_histograms(tool: str) -> bool:
@@ -199,26 +183,16 @@ def peaks(
     return {**tops, **within}
 
 
-def headline(
-    tool: str, *repeats: Parsed | None, spread: str = "", around: tuple[str, str] | None = None
-) -> str:
-    """Return what the repeats of a cell found, in a few words: "triad 26.1 GB/s". Never empty. `spread`: of the `leading` number, " ±2.2 %",
-    which stands behind it. `around`: what stands before and behind the `second` one."""
+def headline(tool: str, *repeats: Parsed | None) -> str:
+    """Return the numbers of the repeats of a cell in a few words: "triad 26.1 GB/s". Never empty."""
     known = [parsed for parsed in repeats if parsed]
     if not known:
         return "no numbers"
-    told: Callable[..., str] = _module(tool).headline
     return (
-        told(known, spread, *([around] if around else []))
-        or _module("").headline(known, spread)
-        or fmt.plural(len(known[0].measurements.rows), "number") + spread
+        _module(tool).headline(known)
+        or _module("").headline(known)
+        or fmt.plural(len(known[0].measurements.rows), "number")
     )
-
-
-def second(tool: str, *repeats: Parsed | None) -> Second | None:
-    """Return the number that a headline tells behind the leading one, where its tool says which that is."""
-    known, module = [parsed for parsed in repeats if parsed], _module(tool)
-    return module.second(known) if known and hasattr(module, "second") else None
 
 
 def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:

@@ -71,13 +71,13 @@ _MAX_LISTED: Final = 6
 """Metrics that a headline lists; it counts more."""
 
 
-def headline(repeats: Sequence[Parsed], spread: str = "") -> str:
+def headline(repeats: Sequence[Parsed]) -> str:
     """Return the leading number and those of the other metrics, "rate 600 MB/s, latency 20.0 µs"; of many how many more there are."""
     medians = _medians(repeats)
     leader = _leader(medians)
     if leader is None:
         return ""
-    first = f"{_described(leader, medians, repeats)}{spread}"
+    first = _described(leader, medians, repeats)
     rest = [key for key in medians if key != leader]
     total = min(len(parsed.measurements.rows) for parsed in repeats)
     if total == len(medians) <= _MAX_LISTED and len({metric for metric, *_ in medians}) == total:

@@ -16,7 +16,7 @@ from parsers import get_parser
 from parsers.measurement import Parsed
 from reports.chart import Chart
 from reports.document import Figure
-from reports.numbers.model import Buckets, Name, Number, Resolved, Second
+from reports.numbers.model import Buckets, Name, Number, Resolved
 from reports.render import grid, points, vega
 from reports.results.model import Run
 from reports.text import format as fmt
@@ -90,17 +90,13 @@ class Tool:
         """Give what a good run is compared by, in the order of its tables."""
         return _generic.numbers(run)
 
-    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
-        """Return what the repeats of a cell gave, in 50 characters. spread: what stands behind the leading number, " ±2.2 %"."""
-        return _generic.headline(repeats, spread)
+    def headline(self, repeats: Sequence[Parsed]) -> str:
+        """Return what the repeats of a cell gave, in 50 characters."""
+        return _generic.headline(repeats)
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the number that stands for a cell, in each repeat that has it: base unit, value."""
         return _generic.leaders(repeats)
-
-    def second(self, repeats: Sequence[Parsed]) -> Second | None:
-        """Return the number that `headline` gives behind the leading one, as each repeat has it."""
-        return None
 
     def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
         """Return the latency distributions of a run, by the names of their quantiles without the statistic."""
@@ -119,10 +115,6 @@ class Tool:
     def undirected(self, run: Run) -> Iterator[Number]:
         """Give the numbers that are not compared because the experiment does not say which direction is better."""
         return _generic.undirected(run)
-
-    def beside(self, run: Run) -> Mapping[str, str]:
-        """Return what a text says of its run beside the options: name → value."""
-        return {}
 
     def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
         """Return the bandwidth (B/s) of each repeat behind its leading number, and the size (B) of what that counts."""

@@ -390,12 +390,6 @@ def _entries_by_name(parsed: Parsed) -> Counter[str | None]:
     return Counter(name for _, name in {(job.entry, job.name) for job in jobs(parsed)})
 
 
-def job_count(run: Run) -> int | None:
-    """Return how many processes did I/O; None if unknown."""
-    counts = [processes(run, job) for job in {job.entry: job for job in jobs(run) if job.iops}.values()]
-    return None if None in counts else sum(n or 0 for n in counts)
-
-
 def requested_depth(run: Run) -> int | None:
     """Return the I/Os that the run asked to keep in flight: Σ iodepth · processes over its entries. None if unknown."""
     entries = {job.entry: job for job in jobs(run) if job.iops}.values()
@@ -832,7 +826,7 @@ class Fio(Tool):
                     peaks[replace(rate, metric=metric, derived=True, made_of="")] = (within.depth, rate)
         return peaks
 
-    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+    def headline(self, repeats: Sequence[Parsed]) -> str:
         """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs"."""
         every = [_requested(parsed) for parsed in repeats]
         shared = [direction for direction in every[0] if all(direction in groups for groups in every)]
@@ -845,7 +839,7 @@ class Fio(Tool):
         means = [_median(_mean(groups[d], which) for groups in every) for d in shared] if which else []
         name = shared[0] if len(shared) == 1 else "/".join(direction[0] for direction in shared)
         mean = f", mean {which} {_quantities(means, 'ns', step)}" if any(means) else ""
-        return f"{name} {_quantities(iops, 'IOPS', step)}{spread}{mean}"
+        return f"{name} {_quantities(iops, 'IOPS', step)}{mean}"
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the IOPS of the direction that moves most; without IOPS the first number with a unit."""
@@ -866,10 +860,6 @@ class Fio(Tool):
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
         return super().keys(_with_access(rows).assign(device="storage") if len(rows) else rows)
-
-    def beside(self, run: Run) -> Mapping[str, str]:
-        count = job_count(run)
-        return {} if count is None else {"jobs": str(count)}
 
 
 TOOL: Final = Fio()
@@ -973,7 +963,6 @@ def little(results: Results) -> Iterator[Fault]:
         said = " + ".join(
             f"{fmt.quantity(job.iops, 'IOPS', 4)} × {fmt.quantity(job.time, 'ns', 4)}" for job in group
         )
-        title = f"{fmt.number(low)} I/Os in flight, {wanted} asked for"
         beyond = max(
             ((job.lat_max or job.clat_max or 0.0) / job.runtime for job in group if job.runtime), default=0.0
         )
@@ -985,7 +974,7 @@ def little(results: Results) -> Iterator[Fault]:
             lost = (wanted - high) / sum(job.iops or 0.0 for job in group) * 1e9
             level = "warn" if lost > (20e3 if synchronous else 3e3) else None
         if level:
-            yield Fault(level=level, run=run, own=True, text=f"{said} = {fmt.number(low)} in flight, {wanted} asked for", title=title)  # fmt: skip
+            yield Fault(level=level, run=run, own=True, text=f"{said} = {fmt.number(low)} in flight, {wanted} asked for")  # fmt: skip
 
 
 def _is_limited(run: Run, *more: str) -> bool:

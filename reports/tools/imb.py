@@ -224,7 +224,7 @@ class Imb(Tool):
         for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
             yield from _derived(part, curve)
 
-    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+    def headline(self, repeats: Sequence[Parsed]) -> str:
         """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)", without PingPong "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
         curves = [_curve(parsed) for parsed in repeats]
         times = {
@@ -232,13 +232,9 @@ class Imb(Tool):
         }
         short, peak = _shortest(times) if 0 in times else None, median(_highest, repeats)
         if short or peak:
-            parts = (
-                [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}{'' if peak else spread}"]
-                if short
-                else []
-            )
+            parts = [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}"] if short else []
             parts += (
-                [f"peak {fmt.quantity(peak, 'B/s')}{spread} ({peak_at(map(formulas.pingpong, curves))})"]
+                [f"peak {fmt.quantity(peak, 'B/s')} ({peak_at(map(formulas.pingpong, curves))})"]
                 if peak
                 else []
             )
@@ -252,7 +248,7 @@ class Imb(Tool):
         size = "" if first.message_size is None else f" {fmt.size(first.message_size)}"
         ranks = f" ({_RANKS[name]})" if _RANKS.get(name) else ""
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        return f"{first.benchmark}{size} {'in' if unit == 'ns' else 'at'} {fmt.quantity(value, unit)}{spread}{ranks}{more}"
+        return f"{first.benchmark}{size} {'in' if unit == 'ns' else 'at'} {fmt.quantity(value, unit)}{ranks}{more}"
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the highest bandwidth of PingPong, else the metric of the first line with bytes, past a cold start."""

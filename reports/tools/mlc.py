@@ -143,9 +143,9 @@ def _offered(part: Part, offers: Offers) -> Iterator[Number]:
         yield Number.derived(name, "B/s", "higher", offers.at_double, part, rate)
 
 
-def _headline(repeats: Sequence[Parsed], spread: str) -> str:
+def _headline(repeats: Sequence[Parsed]) -> str:
     """Return "unloaded latency 81.0 ns, peak bandwidth 25.9 GB/s", "local memory 81.0 ns, remote memory 139 ns": two kinds of numbers, each
-    from lowest to highest. `spread` follows the kind of the leading number."""
+    from lowest to highest."""
     medians = _medians([parsed.once(_by_name) for parsed in repeats])
     leader = _leader(medians)
     if leader is None:
@@ -160,7 +160,7 @@ def _headline(repeats: Sequence[Parsed], spread: str) -> str:
         names = kinds[kind] if kind[0] else [leader]
         step = None if any(parsed.has("from_table") for parsed in repeats) else mlc.PRINTED["latency" if kind[1] == "ns" else "bandwidth"]  # fmt: skip
         value = fmt.span([medians[name] for name in names], kind[1], step=step)
-        return f"{kind[0] or leader.words} {value}{spread if kind == main else ''}"
+        return f"{kind[0] or leader.words} {value}"
 
     return ", ".join(map(text, order))
 
@@ -635,9 +635,9 @@ class Mlc(Tool):
         leader = _leader(_medians(tables))
         return [(leader.unit, table[leader]) for table in tables] if leader else []
 
-    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+    def headline(self, repeats: Sequence[Parsed]) -> str:
         """Return "unloaded latency 81.0 ns, peak bandwidth 25.9 GB/s", "local memory 81.0 ns, remote memory 139 ns"."""
-        return _headline(repeats, spread)
+        return _headline(repeats)
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return idle latencies, peaks, and the bandwidth between nodes."""
@@ -747,7 +747,7 @@ def _flagged(rows: Sequence[Load], slow: Sequence[Load]) -> Iterator[str]:
         yield AT_PEAK
 
 
-@check("M2", "error", needs=("modules",))
+@check("M2", "error")
 def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     """impossible bandwidth
 
@@ -785,7 +785,7 @@ def kind_of_writes(results: Results) -> Iterator[Fault]:
             yield Fault(level="info", run=curve.run, text=f"{traffic}; the latency is the reader’s")
 
 
-@check("M4", "info", needs=("topology",))
+@check("M4", "info")
 def lines_in_flight(results: Results) -> Iterator[Fault]:
     """more lines in flight than the cores can wait for
 

@@ -20,7 +20,7 @@ from reports.checks._cells import QUOTE_THE_TAIL, braced, from_table, wide
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.clock import step as values_apart
 from reports.numbers.formulas import Bucket
-from reports.numbers.model import Buckets, Name, Number, Part, Resolved, Second
+from reports.numbers.model import Buckets, Name, Number, Part, Resolved
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 from reports.tools import _distributions
@@ -320,32 +320,20 @@ class Poke(Tool):
             )
         return super().keys(rows)
 
-    def headline(
-        self, repeats: Sequence[Parsed], spread: str = "", around: tuple[str, str] = ("", "")
-    ) -> str:
-        """Return "median 184 ns, p99.9 883 ns"; of files "all together: write 8.30 ms, read 2.36 ms"; of a loop "median 6.05 µs, 6.05 ns a turn".
-
-        around: text before and after the second number.
-        """
+    def headline(self, repeats: Sequence[Parsed]) -> str:
+        """Return "median 184 ns, p99.9 883 ns"; of files "all together: write 8.30 ms, read 2.36 ms"; of a loop "median 6.05 µs, 6.05 ns a turn"."""
         totals = _medians(
             [{t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats]
         )
         if totals:
-            leading, *others = (f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
-            return "all together: " + ", ".join([f"{leading}{spread}", *others])
+            texts = (f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
+            return f"all together: {', '.join(texts)}"
         own = _medians([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
         turns = [value for parsed in repeats if (value := _per_turn(parsed)) is not None]
-        words = [f"median {fmt.quantity(own['p50'], 'ns')}{'' if turns else spread}"] if "p50" in own else []
-        words += [f"{around[0]}{_TAIL} {fmt.quantity(own[_TAIL], 'ns')}{around[1]}"] if _TAIL in own else []
-        words += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn{spread}"] if turns else []
+        words = [f"median {fmt.quantity(own['p50'], 'ns')}"] if "p50" in own else []
+        words += [f"{_TAIL} {fmt.quantity(own[_TAIL], 'ns')}"] if _TAIL in own else []
+        words += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn"] if turns else []
         return ", ".join(words)
-
-    def second(self, repeats: Sequence[Parsed]) -> Second | None:
-        """Return the tail that `headline` gives behind the median; None of files, and of too few samples."""
-        own = [next(iter(latencies(parsed).values()), {}) for parsed in repeats]
-        if any(first(parsed, "total_time") for parsed in repeats) or not all(_TAIL in of for of in own):
-            return None
-        return Second(f"latency/{_TAIL}", _TAIL, "ns", [of[_TAIL] for of in own])
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the first of these that all repeats have: the time of all files together, of a turn of a loop, the median of an operation."""

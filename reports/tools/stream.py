@@ -174,11 +174,11 @@ class Stream(Tool):
             if full is not None:
                 yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
 
-    def headline(self, repeats: Sequence[Parsed], spread: str = "") -> str:
+    def headline(self, repeats: Sequence[Parsed]) -> str:
         """Return "triad 26.1 GB/s"; if not all have it, the last kernel that all have."""
         for kernel in reversed(stream.KERNELS):
             if rate := median(functools.partial(_rate, kernel=kernel), repeats):
-                return f"{kernel} {fmt.quantity(rate, 'B/s')}{spread}"
+                return f"{kernel} {fmt.quantity(rate, 'B/s')}"
         return ""
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
@@ -219,7 +219,7 @@ def _rate(of: Run | Parsed, kernel: str = "triad") -> float | None:
     return next((row.bandwidth for row in rates(of) if row.kernel == kernel), None)
 
 
-@check("S1", "error", "warn", "info", flags=("clock_ticks_low",), needs=("topology",))
+@check("S1", "error", "warn", "info", flags=("clock_ticks_low",))
 def array_too_small(results: Results) -> Iterator[Fault]:
     """arrays smaller than STREAM's rules ask for, or a clock too coarse for them
 
@@ -281,7 +281,7 @@ def _todo(least: str, *, reached: bool) -> str:
     return f"quote rates of arrays of {least} or more as memory's." if reached else f"quote none of these rates as memory's: the rule is {least} per array."  # fmt: skip
 
 
-@check("S2", "error", needs=("modules",))
+@check("S2", "error")
 def faster_than_memory(results: Results) -> Iterator[Fault]:
     """faster than the memory can be
 
@@ -309,7 +309,7 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
                     yield Fault(level="error", run=runs[0], text=text)
 
 
-@check("S3", "error", "warn", flags=("threads_differ",), needs=("topology",))
+@check("S3", "error", "warn", flags=("threads_differ",))
 def threads_without_a_core(results: Results) -> Iterator[Fault]:
     """threads that share a core, or are not those that were requested
 
