@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.compare import comparison, sides
-from reports.compare.model import Comparison
+from reports.compare.comparison import Comparison
 from reports.results.load import load
 
 EXPERIMENT = Path(__file__).with_name("planted.yaml")
@@ -133,9 +133,11 @@ def compared(a: Path, b: Path) -> Comparison:
 def counts(found: Comparison) -> dict[str, dict[str, int]]:
     """Return sweep → verdict → numbers; "neither" of metrics without a direction, which have no right word."""
     out: dict[str, Counter[str]] = {}
-    for row in found.rows:
-        word = "neither" if row.better == "neither" else row.verdict
-        out.setdefault(row.sweep, Counter())[word] += 1
+    for sweep, name, verdict in zip(
+        *(found.verdicts[column] for column in ("sweep", "name", "verdict")), strict=True
+    ):
+        word = "neither" if name.better == "neither" else verdict or "inconclusive"
+        out.setdefault(sweep, Counter())[word] += 1
     return {sweep: dict(counter) for sweep, counter in out.items()}
 
 

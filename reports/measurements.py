@@ -11,11 +11,12 @@ that the program prints, NaN where nobody knows it. `flags` are the ids of the c
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,7 @@ from reports.numbers import Name, Number
 from reports.numbers.conditions import way
 from reports.numbers.last_digit import step_of
 from reports.numbers.possible import memory_peak
-from reports.results import hardware, naming
+from reports.results import hardware, naming, shares
 from reports.results.cells import flat
 from reports.results.convicted import doubting, of_each
 from reports.results.grouping import group_by
@@ -42,13 +43,15 @@ if TYPE_CHECKING:
 RUN_COLUMNS: Final = (
     "run", "file", "host", "where", "session", "tool", "program", "program_name", "program_version", "stand_in", "captured",
     "sweep", "sweep_title", "point_id", "cell", "axes", "options", "place", "relation", "pus", "memory_nodes", "thread_count",
-    "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "caches", "memory_peak", "valid", "checksum", "counts",
+    "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "caches", "memory_peak", "valid", "checksum",
+    "parameters", "selectors", "share", "pu_count", "command", "counts",
 )  # fmt: skip
 """Of `runs`. `run` counts from 0; `where` is the host, with the file where several files come from one host; `program` is the kind that must
 not be mixed with another; `cell` its axes in words, `axes` and `options` the same as JSON objects; `pus`, `memory_nodes` and `thread_count` where
 it ran, as text; `disturbance` what disturbed it, also where that is allowed; `valid`: its program did not call its own result wrong;
 `checksum` of its program and of the files that it runs, as text; `caches` those above its first CPU, smallest first, as JSON:
-[[level, bytes], …]; `memory_peak` what the modules of its memory can move (B/s), NaN if unknown; `counts`: does it stand for its cell?"""
+[[level, bytes], …]; `parameters`: the options in one spelling, as JSON, without `metrics`; `selectors`: those of its place, as JSON; `share` of the
+machine, in words; `pu_count`: PUs of all its processes; `command` without paths and outputs; `memory_peak` what the modules of its memory can move (B/s), NaN if unknown; `counts`: does it stand for its cell?"""
 
 SERIES_COLUMNS: Final = (
     "series", "tool", "metric", "statistic", "quantity", "kind", "labels", "unit", "better", "derived", "name", "title", "row",
@@ -71,6 +74,9 @@ class Measurements:
     runs: pd.DataFrame
     sessions: pd.DataFrame
     findings: tuple[Finding, ...] = ()
+    names: Mapping[int, Name] = field(
+        default_factory=dict
+    )  # series → its name, for what is computed of several
 
     def frame(self, *columns: str) -> pd.DataFrame:
         """Return `values` with these columns of `runs`, `series` and `sessions` beside them, all of runs and series if none is named.
@@ -131,8 +137,10 @@ def measure(
     order = [*results.runs, *results.warm_ups]
     place = {_identity(run): index for index, run in enumerate(order)}
     sessions, keys = _sessions(results)
+    placed: dict[Hashable, tuple[str, str, str, int]] = {}
     runs = pd.DataFrame.from_records(
-        [(place[_identity(run)], *_run(run, keys), run in good) for run in order], columns=list(RUN_COLUMNS)
+        [(place[_identity(run)], *_run(run, keys, placed), run in good) for run in order],
+        columns=list(RUN_COLUMNS),
     )
     series: dict[tuple[str, Name], int] = {}
     rows = list(
@@ -147,6 +155,7 @@ def measure(
         runs=runs.set_index("run"),
         sessions=sessions,
         findings=findings,
+        names={index: name for (_, name), index in series.items()},
     )
 
 
@@ -258,8 +267,16 @@ def _identity(run: Run) -> tuple[object, ...]:
     return run.file, run.session.session, run.record.run_id
 
 
-def _run(run: Run, sessions: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
+def _run(
+    run: Run, sessions: Mapping[tuple[str, int], int], placed: dict[Hashable, tuple[str, str, str, int]]
+) -> tuple[Any, ...]:
     record, where, peak = run.record, way(run), memory_peak(run)
+    key = run.file, record.point_id, id(record.placement)
+    if key not in placed:  # the same for the repeats of a cell
+        place = run.cell.place
+        selectors = canonical_json(dataclasses.astuple(place)) if place else ""
+        count = sum(len(group.cpus) for group in run.placed)
+        placed[key] = shares.parameters(run), selectors, shares.share(run), count
     return (
         run.file, run.host, run.where, sessions[run.file, run.session.session], run.tool, naming.program_kind(run), naming.program_name(run),
         run.version, run.stand_in, run.captured, run.cell.sweep, run.sweep_title, record.point_id, run.cell.describe(),
@@ -267,7 +284,7 @@ def _run(run: Run, sessions: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
         where["PUs"], where["memory nodes"], where["threads"], record.run_id, record.repeat, record.attempt, record.warm_up, run.state,
         record.reason or run.unreadable, run.disturbance, record.started_utc, record.wall_s, json.dumps(hardware.caches_above(run)),
         peak.rate if peak else math.nan,
-        not run.void, _checksum(run),
+        not run.void, _checksum(run), *placed[key], shares.command(run),
     )  # fmt: skip
 
 

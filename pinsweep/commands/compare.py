@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,11 @@ from parsers.errors import UserError
 from pinsweep import __version__, complete, progress
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
-from pinsweep.terminal import data, require_yes, say, say_prose, screen, tell
+from pinsweep.terminal import answer, data, require_yes, say, say_prose
 
 if TYPE_CHECKING:
-    from reports.compare.given import Given
-    from reports.compare.model import Comparison
+    from reports.compare.comparison import Comparison
+    from reports.compare.sides import Sides
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
 _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
@@ -62,7 +63,7 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="A name that ends in .html: write the report page of both sides, with the comparison. Else: write the text there.",
+    help="A name that ends in .html: also write a page with figures. Else: write the text there.",
 )
 @click.option(
     "--fail-on",
@@ -81,7 +82,7 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 @click.option(
     "--across-programs",
     is_flag=True,
-    help="Compare a tool with its stand-in all the same; said wherever a number is.",
+    help="Compare a tool with its built-in kernel all the same.",
 )
 @click.option(
     "--slo", metavar="TIME", help="Also compare the IOPS at which fio's p99 stays within this: 1ms."
@@ -130,12 +131,11 @@ def command(
     by their parameters and by where they ran in relative words, so that different machines compare; what has no partner is
     listed. docs/verdicts.md tells how to read a verdict.
     """
-    from reports.compare import formats, terminal
-    from reports.compare import text as texts
-    from reports.compare.comparison import compare
-    from reports.compare.model import Ask
-    from reports.results.write import refuse_output
-    from reports.text.screen import PLAIN
+    from reports.compare import formats
+    from reports.compare.comparison import Ask, compare
+    from reports.compare.document import document, verdict
+    from reports.render import terminal
+    from reports.results.write import refuse_output, write_whole
 
     default, named = _thresholds(thresholds)
     ask = Ask(
@@ -165,34 +165,57 @@ def command(
             warm_up=not no_warm_up, tune=tune,
             say=functools.partial(say, err=True), approve=lambda: None if yes else _approve(), on_event=SweepProgress(),
         )  # fmt: skip
-    files = [
-        *given.files,
-        *(path for one in (found.again.sides if found.again else ()) for path in one.files),
+    words = [
+        *sides,
+        *(word for path in more_a for word in ("-a", path)),
+        *(word for path in more_b for word in ("-b", path)),
     ]
-    where = screen() if output is None or _is_page(output) else PLAIN
-    if form == "table":
-        show: Callable[[str], None] = functools.partial(tell, where=where)
-        text = terminal.table(found, top=top, everything=everything, only_changed=only_changed, screen=where)
+    words += ["--by", by] if by else []
+    answer_of = functools.partial(
+        document, found, everything=everything, only_changed=only_changed, top=top, next_commands=_next(found, words, everything)
+    )  # fmt: skip
+    page = output is not None and output.suffix.lower() in (".html", ".htm")
+    if form == "table" and (output is None or page):
+        answer(answer_of())
     else:
-        show, text = data, formats.render(found, form)
-    _write(found, text, output, files, static, show)
+        text = terminal.render(answer_of()) if form == "table" else formats.render(found, form)
+        if output is None or page:
+            data(text)
+        else:
+            write_whole(output, text if text.endswith("\n") else f"{text}\n")
+            say(f"wrote  {output}", err=True)
+    if output is not None and page:
+        from reports.page.document import write_page
+
+        with progress.doing("drawing the page"):
+            write_page(document(found, page=True), output, static=static)
+        say(f"page  {output}", err=True)
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append(Path(summary), formats.as_markdown(found))
     if form != "table":
-        say_prose(texts.sentence(found), err=True)
+        say_prose(verdict(found), err=True)
     if self_check:
         from reports.verdicts.aa import self_check as check
 
         say_prose(check(first.samples, first.rules).text, err=True)
-    if slo is not None and not any(row.number.metric.startswith("IOPS at p99") for row in found.rows):
-        say(
-            f"--slo {slo}: no curve over iodepth keeps it, at the same depths in all repeats, and goes beyond it on both sides",
-            err=True,
-        )
-    if verdicts and not found.rows:
+    if slo is not None and not any(name.metric.startswith("IOPS at p99") for name in found.verdicts["name"]):
+        say(f"--slo {slo}: no curve over iodepth has a p99 below and above it on both sides", err=True)
+    if verdicts and found.verdicts.empty:
         say("nothing was compared: that is a failure with --fail-on", err=True)
         return 1
     return 1 if found.fails(verdicts) else 0
+
+
+def _next(found: Comparison, words: Sequence[str], everything: bool) -> list[str]:
+    """Return the commands that are useful now."""
+    command = f"pinsweep compare {shlex.join(words)}"
+    counts = found.counts
+    texts = []
+    if found.provisional and (counts["regressed"] or counts["inconclusive"]) and not found.again:
+        texts.append(f"To decide:  {command} --confirm")
+    if not everything and (counts["same"] or counts["inconclusive"]):
+        texts.append(f"To see all: {command} --all")
+    return texts
 
 
 def _approve() -> None:
@@ -220,43 +243,11 @@ def _append(path: Path, text: str) -> None:
         say(f"{path}: no summary written: {(error.strerror or str(error)).lower()}", err=True)
 
 
-def _write(
-    found: Comparison,
-    text: str,
-    output: Path | None,
-    files: Sequence[Path],
-    static: bool,
-    show: Callable[[str], None],
-) -> None:
-    """Print the text, or write it where the user says; write the page where that is a page."""
-    from reports.results.write import write_whole
-
-    if output is None:
-        show(text)
-    elif _is_page(output):
-        from reports.compare.section import delta
-        from reports.report.render import render_report
-
-        show(text)
-        with progress.doing("drawing the page", reading=True) as watched:
-            render_report(
-                files, output, static=static, comparison=delta(found), wanted=found.covers, watched=watched
-            )
-        say(f"report  {output}", err=True)
-    else:
-        write_whole(output, text if text.endswith("\n") else f"{text}\n")
-        say(f"wrote  {output}", err=True)
-
-
-def _is_page(output: Path) -> bool:
-    return output.suffix.lower() in (".html", ".htm")
-
-
 def _given(
     sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
-) -> Given:
+) -> Sides:
     """Return what is to be compared."""
-    from reports.compare.given import two_levels, two_sides
+    from reports.compare.sides import two_levels, two_sides
 
     if by is None:
         a, b = _two(sides, more_a, more_b)

@@ -1,253 +1,490 @@
-"""Two sides compared: every number of every matched cell with its verdict, and what must be known before reading it. Pure.
-
-    Results ─side→ Side ─matching→ Pairs ─numbers→ Samples ─verdicts.judge→ Rows ─→ Comparison
-
-The verdicts are those of `reports.verdicts`; here is decided what is compared with what, and what is said about it.
-"""
+"""Two sides compared: match, judge, sort. Frames of measurements in, a frame of verdicts out. Pure."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from parsers import get_parser
 from parsers.errors import UserError, nearest
-from parsers.units import is_level
+from parsers.units import is_level, to_base
 from reports import numbers
-from reports.checks.audit import cell_key, joined
-from reports.checks.doubts import of_results
-from reports.compare.drafts import Draft, drafts_of
-from reports.compare.failures import failures, silent
-from reports.compare.matching import CellOfSide, Pair, absence, cells, match
-from reports.compare.model import Ask, Comparison, ModeShift, Row, Sizes
-from reports.compare.moves import shared
-from reports.compare.sides import (
-    Side,
-    SideName,
-    level_of,
-    other_programs,
-    refuse_axes,
-    refuse_machines,
-    session,
-)
-from reports.numbers import Name
-from reports.numbers.formulas import Bucket
-from reports.numbers.series import what_helps
+from reports.checks.audit import convicted, joined
+from reports.compare import curves, matching
+from reports.compare.curves import Values
+from reports.compare.modes import MODES, mode_shifts
+from reports.compare.sides import Side, level_of, refuse
+from reports.numbers import QUANTILES, Name, Number
+from reports.numbers.last_digit import step_of
+from reports.numbers.model import resolution
 from reports.results import differences
-from reports.results.convicted import CellKey, doubting
+from reports.results.convicted import doubting
 from reports.results.grouping import group_by
 from reports.results.model import Run
-from reports.verdicts import distribution
+from reports.results.sessions import clock_warnings, timeline
 from reports.verdicts.decide import judge
-from reports.verdicts.model import Decision, Rules, Sample, Verdict
+from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAILURES: Final = ("side", "sweep", "cell", "reason", "failed_a", "runs_a", "failed_b", "runs_b")
+"""Cells of which a larger share of the runs failed on `side`. runs: those that count and the failed ones."""
+
+_RANK: Final = {"regressed": 0, "inconclusive": 1, "same": 2, "improved": 3, "": 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What the user wants compared."""
+
+    threshold: float = 0.03  # relative
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # word of a metric → its own
+    across_programs: bool = False
+    ignore: tuple[str, ...] = ()
+    slo_ns: float | None = None  # also the IOPS whose p99 stays within this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """What was measured again."""
+
+    sides: tuple[Side, ...]  # of fresh runs
+    way: Literal["in turns", "partly in turns", "B alone"]
+    why_only_b: str
+    keys: frozenset[Hashable]  # rows of verdicts that looked changed
+    counts: Mapping[str, int]  # their verdicts now
+    in_turns: int  # of these the numbers with fresh runs of both sides, and of B alone
+    only_b: int
+    stored: int  # other numbers of the same cells, of the stored runs
+    not_repeatable: tuple[tuple[str, str, str], ...]  # sweep, cell, reason
+
+    @property
+    def text(self) -> str:
+        counted = ", ".join(f"{n} {verdict}" for verdict, n in self.counts.items() if n)
+        return f"Measured again ({self.way}): {len(self.keys)} numbers looked changed: {counted}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What two sides say. `verdicts` has one row per number, worst first:
+
+        sweep, tool, cell     of A; cell is "threads=4 place=local"
+        axes                  axis → level
+        name                  what the number is
+        verdict               "regressed", "improved", "same", "inconclusive"; "" with one run on a side
+        a, b                  a value per run, base units; median_a, median_b
+        flags_a, flags_b      the checks that flag it: "F1, F7"
+        points_a, points_b    its cells' point_ids
+        pairs, how            its rows in `pairs`: of a curve several; how they were matched
+        step                  the last printed digit, None if unknown
+        provisional           the verdict rests on one session per side
+        again                 its values are of fresh runs
+
+    and the fields of its `Decision`: ratio, low, high, shift, p, q, tau, need_repeats, …
+    """
+
+    a: Side
+    b: Side
+    verdicts: pd.DataFrame
+    pairs: pd.DataFrame  # a row per matched cell: key, how, runs_a, runs_b (indexes of runs)
+    unmatched: pd.DataFrame  # `matching.UNMATCHED`
+    failures: pd.DataFrame  # `FAILURES`
+    modes: pd.DataFrame  # `modes.MODES`
+    fingerprint: differences.Fingerprint
+    programs: tuple[str, ...]  # how the programs of a tool differ
+    undirected: tuple[str, ...]  # metrics of both sides whose better direction is unknown: no rows
+    families: tuple[Family, ...]
+    samples: tuple[Sample, ...]
+    rules: Rules
+    by: str = ""
+    again: Again | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        counted = Counter(self.verdicts["verdict"])
+        return {word: counted[word] for word in VERDICTS}
+
+    @property
+    def provisional(self) -> int:
+        return int(self.verdicts["provisional"].sum())
+
+    @functools.cached_property
+    def one_machine(self) -> bool:
+        """Are both sides one machine, before and after?"""
+        captured = any(one.usable["captured"].any() for one in (self.a, self.b))
+        return not captured and not self.by and not {*self.a.hosts}.isdisjoint(self.b.hosts)
+
+    @property
+    def broken(self) -> pd.DataFrame:
+        """Return the cells of which more runs failed in B."""
+        return self.failures[self.failures["side"] == "B"]
+
+    @property
+    def clocks(self) -> list[str]:
+        """Return the sessions with a wrong clock."""
+        found: list[str] = []
+        for one in (self.a, self.b):
+            keys = {*zip(one.sessions["file"], one.sessions["session_number"], strict=True)}
+            machines = [m for m in one.results.machines if (m.file, m.session.session) in keys]
+            found += clock_warnings(machines, timeline(one.results.machines))
+        return list(dict.fromkeys(found))
+
+    def fails(self, words: Collection[str]) -> bool:
+        """Is there what these words of --fail-on name? A number without a verdict counts as inconclusive."""
+        if len(self.broken) and not {"failed", "regressed"}.isdisjoint(words):
+            return True
+        if len(self.unmatched) and "unmatched" in words:
+            return True
+        return any((verdict or "inconclusive") in words for verdict in self.verdicts["verdict"])
 
 
 def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: bool = False) -> Comparison:
-    """Compare two sides. `by`: the axis whose levels they are, which then does not tell cells apart. `is_part`: they are parts of sides that were
-    compared, so that nothing is refused.
+    """Compare two sides. by: the axis whose levels they are. is_part: parts of sides that were compared, so that nothing is refused.
 
-    Raises UserError where a side has no numbers, where a tool would be compared with its stand-in and that was not asked for,
-    where an option to be ignored tells cells of a side apart, or is none of any run, and where a side is of several machines of one name.
+    Raises UserError for a side without numbers or of several machines of one name, for different programs unless that is wanted,
+    and for an option to be ignored that no run has or in which the cells of a side differ.
     """
+    from parsers.frames import pd
+
     ask = ask or Ask()
-    if not is_part:
-        _refuse(a, b, ask)
-    across = other_programs(a, b, allowed=ask.across_programs or by == "program")
+    allowed = ask.across_programs or by == "program"
+    programs = () if is_part else tuple(refuse(a, b, ask.ignore, across_programs=allowed))
     ignore = (*ask.ignore, *((by,) if by else ()))
-    matching = match(
-        cells(a.runs, ignore),
-        cells(b.runs, ignore),
-        None if by else _why(absence(a.results, "A"), absence(b.results, "B")),
-        silent=(silent(a, ignore), silent(b, ignore)),
-    )
-    drafts, missing = drafts_of(matching, ask)
-    modes = tuple(_mode_shifts(matching.pairs))
+    cells = [matching.cells(one.usable, ignore) for one in (a, b)]
+    silent = [matching.cells(one.runs[one.runs["fate"] != ""], ignore) for one in (a, b)]
+    silent = [own[~own["key"].isin(list(known["key"]))] for own, known in zip(silent, cells, strict=True)]
+    pairs, crowds = matching.match(cells[0], cells[1])
+    by_cell = [matching.by_index(own) for own in cells]
+    pairs = _with_runs(pairs, by_cell)
+    by_pair = matching.by_index(pairs)
+    of_cells = [_values(one, own) for one, own in zip((a, b), by_cell, strict=True)]
+    drafts, missing = _drafts(by_pair, (a, b), by_cell, of_cells, ask)
+    unmatched = [*_unmatched((a, b), cells, silent, pairs, crowds, is_levels=bool(by)), *missing]
     samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
-    decisions = {d.key: d for family in families for d in family.decisions}
-    behind: dict[Hashable, tuple[Pair, ...]] = {
-        key: draft.curve or (draft.pair,) for key, draft in enumerate(drafts)
-    }
-    doubt = _doubts(a, b)
-    one = _one_machine(a, b, by)
-    found = (
-        dataclasses.replace(
-            _row(draft, decisions[key]), doubts=doubt(behind[key], draft.name.tells_of), one_machine=one
-        )
-        for key, draft in enumerate(drafts)
-    )
-    rows = tuple(sorted(found, key=worst_first))
+    decisions = {decision.key: decision for family in families for decision in family.decisions}
     return Comparison(
         a=a,
         b=b,
-        rows=rows,
+        verdicts=verdict_frame(
+            [{"key": key, **draft, **decided(decisions[key])} for key, draft in enumerate(drafts)]
+        ),
+        pairs=pairs,
+        unmatched=pd.DataFrame.from_records(unmatched, columns=list(matching.UNMATCHED)),
+        failures=_failures((a, b), cells, silent, pairs, ignore),
+        modes=pd.DataFrame.from_records(list(mode_shifts(by_pair, a, b)), columns=list(MODES)),
+        fingerprint=_fingerprint(a, b, by_pair, by, ask.ignore),
+        programs=programs,
+        undirected=_undirected(by_pair, a, b),
         families=families,
-        unmatched=(*matching.unmatched, *missing),
-        fingerprint=_fingerprint(a, b, matching.pairs, by, ask.ignore),
-        across=across,
-        modes=modes,
-        shared=shared(rows),
-        matched=Counter(pair.said for pair in matching.pairs if pair.said),
         samples=samples,
         rules=rules,
-        behind=behind,
-        failures=failures(matching, a, b, ignore),
-        undirected=_undirected(matching.pairs),
         by=by,
-        sizes=tuple(_sizes(matching.pairs)),
-        one_machine=one,
     )
 
 
-def _one_machine(a: Side, b: Side, by: str) -> bool:
-    """Are both sides one machine, before and after?"""
-    known = not any(run.captured for one in (a, b) for run in one.runs)
-    return known and not by and not {*a.hosts}.isdisjoint(b.hosts)
+def verdict_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Return the rows of `Comparison.verdicts`, worst first; equal ones in the order of their tables."""
+    from parsers.frames import pd
+
+    def worst_first(row: dict[str, Any]) -> tuple[int, float]:
+        return _RANK[row["verdict"]], 0.0 if row["name"].better == "neither" else -(row["shift"] or 0.0)
+
+    columns = [*_COLUMNS, *(f.name for f in dataclasses.fields(Decision) if f.name not in ("verdict", "key"))]
+    ordered = sorted(rows, key=worst_first)
+    return pd.DataFrame([dict(row) for row in ordered], columns=["key", *columns], dtype=object).set_index(
+        "key"
+    )
 
 
-def _refuse(a: Side, b: Side, ask: Ask) -> None:
-    """Raise UserError for what `compare` names, but for programs."""
-    for one in (a, b):
-        if not one.runs and not (one.failed and (a.runs or b.runs)):  # what ran in vain failed there
-            disturbed = one.results.disturbed
-            raise UserError(
-                one.title,
-                f"has no {'undisturbed runs' if disturbed else 'runs'} that give numbers",
-                what_helps(one.results) if disturbed else "`pinsweep show FILE` says what became of them",
+_COLUMNS: Final = (
+    "sweep", "tool", "cell", "axes", "name", "verdict", "a", "b", "median_a", "median_b", "flags_a", "flags_b", "points_a", "points_b",
+    "pairs", "how", "step", "provisional", "again",
+)  # fmt: skip
+
+
+def decided(decision: Decision) -> dict[str, Any]:
+    """Return the columns of a decision; the verdict of a single run on a side is ""."""
+    row = {f.name: getattr(decision, f.name) for f in dataclasses.fields(decision)}
+    single = min(decision.n_a, decision.n_b) < 2
+    provisional = not single and decision.k_a == decision.k_b == 1 and decision.tau > 0
+    return row | {"provisional": provisional, "verdict": "" if single else decision.verdict}
+
+
+# --- the numbers of both sides -----------------------------------------------------------------------------
+
+
+Cells = Sequence[Mapping[Any, Mapping[str, Any]]]
+"""Of A and B: index → a row of `matching.cells`."""
+
+
+def _values(side: Side, cells: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Values]:
+    """Return cell → its numbers, each with the index of its run."""
+    cell_of = {run: index for index, cell in cells.items() for run in cell["runs"]}
+    values, names = side.measured.values, side.measured.names
+    directed = [index for index, name in names.items() if name.better != "neither" or name.derived]
+    rows = values[values["run"].isin(list(cell_of)) & values["series"].isin(directed)]
+    found: dict[Any, Values] = {index: {} for index in cells}
+    columns = (rows[name].tolist() for name in ("run", "series", "value", "step"))
+    for run, series, value, step in zip(*columns, strict=True):
+        number = Number(name=names[series], value=value, step=None if step != step else step)
+        found[cell_of[run]].setdefault(names[series], []).append((number, run))
+    return found
+
+
+def _drafts(
+    pairs: Mapping[int, Mapping[str, Any]], sides: tuple[Side, Side], cells: Cells, of_cells: Sequence[Mapping[Any, Values]], ask: Ask
+) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:  # fmt: skip
+    """Return every number that all repeats of both cells of a pair have, and rows of `UNMATCHED` for the others."""
+    drafts: list[dict[str, Any]] = []
+    missing: list[tuple[Any, ...]] = []
+    mixed: set[int] = set()
+    for index, pair in pairs.items():
+        a, b = cells[0][pair["a"]], cells[1][pair["b"]]
+        left, right = _of_any_traffic(of_cells[0][pair["a"]], of_cells[1][pair["b"]])
+        first = [one.run_objects[cell["runs"][0]] for one, cell in zip(sides, (a, b), strict=True)]
+        for metric, reason in _incomparable(first[0], first[1], left).items():
+            mixed |= {index} if reason.startswith("other share") else set()
+            left, right = ({n: v for n, v in found.items() if n.metric != metric} for found in (left, right))
+            missing.append(("both", b["sweep"], b["name"], *reason.split(": ", 1), metric, "number", "{}"))
+        missing += [*_missing("A", "B", a, left, right), *_missing("B", "A", b, right, left)]
+        whole, part = _whole(a, left, right, (len(a["runs"]), len(b["runs"])))
+        drafts += [_draft((index,), pair["how"], a, left[name], right[name]) for name in whole]
+        missing += part
+    along = {index: pair for index, pair in pairs.items() if index not in mixed}
+    known = [(own, one.turns, found) for own, one, found in zip(cells, sides, of_cells, strict=True)]
+    for members, axis, left, right, repeats in curves.curve_values(along, known, ask.slo_ns):
+        cell = _without(cells[0][pairs[members[0]]["a"]], axis)
+        whole, part = _whole(cell, left, right, repeats)
+        drafts += [
+            _draft(tuple(members), pairs[members[0]]["how"], cell, left[name], right[name]) for name in whole
+        ]
+        missing += part
+    for one, letter in zip(sides, "ab", strict=True):
+        guilty = convicted(one.measured.findings)
+        for draft in drafts:
+            runs = [run for pair in draft["pairs"] for run in pairs[pair][f"runs_{letter}"]]
+            points = list(
+                dict.fromkeys((of.file, of.record.point_id) for of in (one.run_objects[run] for run in runs))
             )
-        refuse_machines(one)
-    refuse_axes(a, b, ask.ignore)
+            draft[f"flags_{letter}"] = joined(
+                doubting(guilty, point, draft["name"].tells_of) for point in points
+            )
+            draft[f"points_{letter}"] = list(dict.fromkeys(point for _, point in points))
+    return _with_steps(_with_families(drafts)), missing
 
 
-def _sizes(pairs: Iterable[Pair]) -> Iterator[Sizes]:
-    """Give of the pairs whose I/Os or files have different sizes what `Comparison.sizes` says."""
-    for pair in pairs:
-        one, other = pair.a.runs[0], pair.b.runs[0]
-        if dict(one.options) == dict(other.options):
-            continue
-        sides = (pair.a.runs, pair.b.runs)
-        if told := numbers.moved(sides):
-            faster = statistics.median(told[1]) / statistics.median(told[0])
-            timed = numbers.leader(pair.a.runs).unit == "ns"
-            a, b = (numbers.bytes_moved(side)[0][1] for side in sides)
-            yield Sizes(files=timed, a=a, b=b, faster=faster)
+def _without(cell: Mapping[str, Any], axis: str) -> dict[str, Any]:
+    """Return a cell without an axis: what stands for all cells of a curve."""
+    labels = {name: value for name, value in json.loads(cell["labels"]).items() if name != axis}
+    name = " ".join(f"{name}={matching.text(value)}" for name, value in labels.items())
+    return {**cell, "labels": json.dumps(labels), "name": name}
 
 
-def _fingerprint(
-    a: Side, b: Side, pairs: Sequence[Pair], by: str, ignored: Sequence[str]
-) -> differences.Fingerprint:
-    """Return in what both sides differ: first what was ignored as asked, then commands and programs, then the machines; those of two levels of an
-    axis differ by the axis."""
-    sessions = [[m.session for m in of.machines] for of in (a, b)]
-    facts = differences.options(
-        (name, value_a, value_b)
-        for pair in pairs
-        for name in ignored
-        for value_a, value_b in [(level_of(pair.a.runs[0], name) or "", level_of(pair.b.runs[0], name) or "")]
-        if value_a != value_b
+def _with_runs(pairs: pd.DataFrame, cells: Cells) -> pd.DataFrame:
+    """Return the pairs with their sweep, cell and key, and the indexes of their runs on both sides."""
+    of_a, of_b = (
+        [own[cell] for cell in pairs[column]] for own, column in zip(cells, ("a", "b"), strict=True)
     )
-    facts |= differences.commands(
-        (pair.a.name, pair.a.runs, pair.b.runs) for pair in pairs if not by or pair.a.runs[0].captured
-    )
-    facts |= differences.programs(a.runs, b.runs)
-    facts |= differences.machines(*sessions) | differences.fingerprint(*sessions)
-    return differences.compared(facts)
+    columns: dict[str, list[Any]] = {
+        "sweep": [cell["sweep"] for cell in of_a], "cell": [cell["name"] for cell in of_a], "runs_a": [cell["runs"] for cell in of_a],
+        "runs_b": [cell["runs"] for cell in of_b], "key": [(a["key"], b["key"]) for a, b in zip(of_a, of_b, strict=True)],
+    }  # fmt: skip
+    return pairs.assign(**columns)
 
 
-def _doubts(a: Side, b: Side) -> Callable[[Sequence[Pair], str], tuple[str, str]]:
-    """Return what says by which checks a metric of the cells of some pairs is doubted on A and on B: each side by what its own results tell, for
-    files of both may be called the same."""
-    of_a = of_results(a.results)
-    of_b = of_a if b.results is a.results else of_results(b.results)
+def _draft(
+    pairs: tuple[int, ...], how: str, cell: Mapping[str, Any], a: Sequence[Any], b: Sequence[Any]
+) -> dict[str, Any]:
+    values = [tuple(number.value for number, _ in own) for own in (a, b)]
+    return {
+        "pairs": pairs, "how": how, "sweep": cell["sweep"], "tool": cell["tool"], "cell": cell["name"], "axes": json.loads(cell["labels"]),
+        "name": a[0][0].name, "a": values[0], "b": values[1], "median_a": statistics.median(values[0]),
+        "median_b": statistics.median(values[1]), "runs": tuple(tuple(run for _, run in own) for own in (a, b)), "again": False,
+        "steps": tuple(number.step for own in (a, b) for number, _ in own),
+    }  # fmt: skip
 
-    @functools.cache
-    def cells_of(runs: Sequence[Run]) -> tuple[CellKey, ...]:
-        return tuple(dict.fromkeys(map(cell_key, runs)))
 
-    def said(pairs: Sequence[Pair], metric: str) -> tuple[str, str]:
-        return (
-            joined(doubting(of_a, cell, metric) for pair in pairs for cell in cells_of(pair.a.runs)),
-            joined(doubting(of_b, cell, metric) for pair in pairs for cell in cells_of(pair.b.runs)),
+def _whole(
+    cell: Mapping[str, Any], a: Values, b: Values, repeats: tuple[int, int]
+) -> tuple[list[Name], list[tuple[Any, ...]]]:
+    """Return the names of the numbers that all repeats of both sides have, and a row of `UNMATCHED` per group of others.
+
+    repeats: how many each side has; 0: any number will do.
+    """
+    common = group_by((name for name in a if name in b), lambda name: ", ".join(
+        f"{len(found[name])} of {n} repeats of {side}" for side, found, n in zip("AB", (a, b), repeats, strict=True) if n and len(found[name]) < n
+    ))  # fmt: skip
+    whole = common.pop("", [])
+    return whole, [
+        ("both", cell["sweep"], cell["name"], "not in every repeat", detail, _few(names), "number", "{}")
+        for detail, names in common.items()
+    ]
+
+
+def _of_any_traffic(a: Values, b: Values) -> tuple[Values, Values]:
+    """Return the numbers of both sides; if each side is of one traffic, and not of the same, without that label."""
+    traffic = [{dict(name.part).get("traffic") for name in found} - {None} for found in (a, b)]
+    if not (len(traffic[0]) == len(traffic[1]) == 1 and traffic[0] != traffic[1]):
+        return a, b
+
+    def bare(found: Values) -> Values:
+        names = {
+            name: dataclasses.replace(name, part=tuple(p for p in name.part if p[0] != "traffic"))
+            for name in found
+        }
+        return {names[name]: [(dataclasses.replace(n, name=names[name]), run) for n, run in own] for name, own in found.items()}  # fmt: skip
+
+    return bare(a), bare(b)
+
+
+def _incomparable(a: Run, b: Run, found: Values) -> dict[str, str]:
+    """Return metric → why it is not compared: read in another unit on each side, or a rate of another share of reads."""
+    reasons = {}
+    mixes = [
+        (numbers.mixed(run), run.options.get("rwmixread"), run.options.get("rwmixwrite")) for run in (a, b)
+    ]
+    if mixes[0] != mixes[1] and (mixes[0][0] or mixes[1][0]):
+        reasons = {name.metric: "other share of reads: " for name in found if name.unit in ("1/s", "B/s")}
+    specs = [run.cell.options.get("metrics") or {} for run in (a, b)]
+    for metric in specs[0].keys() & specs[1].keys():
+        units = [str(spec[metric].get("unit", "")) for spec in specs]
+        (factor_a, base_a), (factor_b, base_b) = map(to_base, units)
+        if factor_a != factor_b and base_a == base_b:
+            reasons[metric] = f"other unit: A {units[0] or 'none'}, B {units[1] or 'none'}"
+    return reasons
+
+
+def _undirected(pairs: Mapping[int, Mapping[str, Any]], a: Side, b: Side) -> tuple[str, ...]:
+    """Return the metrics that both sides have, and whose better direction the experiment does not say."""
+    found: dict[str, None] = {}
+    for pair in pairs.values():
+        sides = ((a, pair["runs_a"][0]), (b, pair["runs_b"][0]))
+        left, right = (
+            {n.name.metric for n in numbers.undirected(one.run_objects[run])} for one, run in sides
         )
-
-    return said
-
-
-def _undirected(pairs: Iterable[Pair]) -> tuple[str, ...]:
-    """Return the metrics that both sides of a pair have, and whose better direction their experiment does not tell."""
-    metrics: dict[str, None] = {}
-    for pair in pairs:
-        a, b = (
-            {number.name.metric: None for number in numbers.undirected(side.runs[0])}
-            for side in (pair.a, pair.b)
-        )
-        metrics |= {metric: None for metric in a if metric in b}
-    return tuple(metrics)
+        found |= dict.fromkeys(sorted(left & right))
+    return tuple(found)
 
 
-def _why(
-    of_a: Callable[[CellOfSide], str], of_b: Callable[[CellOfSide], str]
-) -> Callable[[SideName, CellOfSide], str]:
-    """Return what says of a cell of one side why the other has none."""
-    return lambda side, cell: of_b(cell) if side == "A" else of_a(cell)
+def _missing(
+    side: str, other: str, cell: Mapping[str, Any], has: Values, lacks: Values
+) -> Iterator[tuple[Any, ...]]:
+    """Yield a row of `UNMATCHED` per reason for the numbers that only one side of a pair has."""
+    measured = {_unmeasured(name): name for name in lacks}
+    metrics = {(name.metric, name.part) for name in lacks}
+
+    def reason(name: Name) -> tuple[str, str, str, str]:
+        if there := measured.get(_unmeasured(name)):
+            differ = [(a, b) for a, b in ((name.unit, there.unit), (name.better, there.better)) if a != b]
+            first, second = (", ".join(own) for own in zip(*differ, strict=True))
+            return "both", "other unit or direction", f"A {first}, B {second}", "number"
+        if name.statistic in dict(QUANTILES) and (name.metric, name.part) in metrics:
+            return side, f"too few operations in {other}", "", "optional"
+        return side, f"not in {other}", "", "optional" if name.derived else "number"
+
+    for (has_it, why, detail, kind), names in group_by((n for n in has if n not in lacks), reason).items():
+        if has_it != "both" or side == "A":  # from B it would be the same again
+            yield has_it, cell["sweep"], cell["name"], why, detail, _few(names), kind, "{}"
 
 
-def _samples(drafts: Sequence[Draft], a: Side, b: Side) -> Iterator[Sample]:
-    known: dict[int, tuple[Hashable, ...]] = {}  # the numbers of a cell have their runs in common
+def _unmeasured(name: Name) -> Name:
+    return dataclasses.replace(name, unit="", better="neither")
 
-    def evidence(runs: Sequence[Run], of: Side) -> tuple[Hashable, ...]:
-        if id(runs) not in known:
-            known[id(runs)] = tuple(of.when[session(run)].evidence for run in runs)
-        return known[id(runs)]
 
+def _few(names: Sequence[Name]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(name.words for name in names[:3]) + more
+
+
+def _with_families(drafts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Name the families: tool, kind and metric, and the unit if there are several. Derived numbers of a tool are a family."""
+    for draft in drafts:
+        name = draft["name"]
+        words = (draft["tool"], name.kind, name.quantity)
+        draft["family"] = f"{draft['tool']}, derived" if name.derived else " ".join(filter(None, words))
+    units: dict[str, set[str]] = {}
+    for draft in drafts:
+        if not draft["name"].derived:
+            units.setdefault(draft["family"], set()).add(draft["name"].unit)
+    for draft in drafts:
+        if len(units.get(draft["family"], ())) > 1:
+            draft["family"] += f", {draft['name'].unit}"
+    return drafts
+
+
+def _with_steps(drafts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add the last digit, and how large it is against the values: of a program that nobody knows what all values of a sweep share."""
+
+    def is_unknown(draft: Mapping[str, Any]) -> bool:
+        return get_parser(draft["tool"]).PRINTED is None and not draft["name"].derived
+
+    for own in group_by(filter(is_unknown, drafts), lambda draft: (draft["sweep"], draft["family"])).values():
+        values = [value for draft in own for value in (*draft["a"], *draft["b"])]
+        step = step_of(values, [step for draft in own for step in draft["steps"] if step])
+        for draft in own:
+            draft["steps"] = (step or None,) * len(draft["steps"])
+    for draft in drafts:
+        draft["step"] = draft["steps"][0] if len({*draft["steps"]}) == 1 else None
+        every = zip((*draft["a"], *draft["b"]), draft["steps"], strict=True)
+        draft["resolution"] = statistics.median(resolution(value, step) for value, step in every)
+    return drafts
+
+
+# --- verdicts ----------------------------------------------------------------------------------------------
+
+
+def _samples(drafts: Sequence[Mapping[str, Any]], a: Side, b: Side) -> Iterator[Sample]:
+    evidence = [dict(zip(one.runs.index, one.runs["evidence"], strict=True)) for one in (a, b)]
+    disturbed = [{*one.runs.index[one.runs["disturbance"] != ""]} for one in (a, b)]
     for key, draft in enumerate(drafts):
+        runs = draft["runs"]
         yield Sample(
             key=key,
-            family=draft.family,
-            a=draft.a.values,
-            b=draft.b.values,
-            better=draft.name.better,
-            session_a=evidence(draft.a.runs, a),
-            session_b=evidence(draft.b.runs, b),
-            resolution=draft.resolution,
-            level=is_level(draft.name.unit),
-            interleaved=_took_turns(draft, a, b),
-            disturbed=_disturbed(draft.a.runs, draft.b.runs),
+            family=draft["family"],
+            a=draft["a"],
+            b=draft["b"],
+            better=draft["name"].better,
+            session_a=tuple(evidence[0][run] for run in runs[0]),
+            session_b=tuple(evidence[1][run] for run in runs[1]),
+            resolution=draft["resolution"],
+            level=is_level(draft["name"].unit),
+            interleaved=_took_turns(runs, a, b),
+            disturbed=tuple(
+                one.name for one, own, of in zip((a, b), runs, disturbed, strict=True) if of.issuperset(own)
+            ),
         )
 
 
-def _disturbed(a: Sequence[Run], b: Sequence[Run]) -> tuple[SideName, ...]:
-    """Return the sides of which something else disturbed every run."""
-    sides: tuple[tuple[SideName, Sequence[Run]], ...] = (("A", a), ("B", b))
-    return tuple(name for name, runs in sides if all(run.disturbance for run in runs))
-
-
-def _took_turns(draft: Draft, a: Side, b: Side) -> bool:
-    """Were both sides measured in the same sessions? Of several, as often in each: else one side has more of a good day. Captured
-    texts share the session that took them in, and nothing tells in which they were measured."""
-    if a.results is not b.results:  # files of one name may lie in two folders
+def _took_turns(runs: tuple[Sequence[int], Sequence[int]], a: Side, b: Side) -> bool:
+    """Were both sides measured in the same sessions, of several as often in each? The sessions of captured outputs are unknown."""
+    if a.results is not b.results:
         return False
-    if any(run.captured for run in (*draft.a.runs, *draft.b.runs)):
+    every = a.run_objects
+    if any(every[run].captured for own in runs for run in own):
         return False
-    left, right = (Counter(map(session, side.runs)) for side in (draft.a, draft.b))
+    left, right = (Counter(every[run].turn[:2] for run in own) for own in runs)
     return left.keys() == right.keys() and (len(left) == 1 or left == right)
 
 
-def _rules(ask: Ask, drafts: Sequence[Draft]) -> Rules:
-    """Turn thresholds named by a word of the metric into those of families. Raises UserError for a word that no metric has."""
-    families = {draft.family: _words(draft.pair.a.tool, draft.name) for draft in drafts}
+def _rules(ask: Ask, drafts: Iterable[Mapping[str, Any]]) -> Rules:
+    """Turn thresholds of a word of a metric into those of families. Raises UserError for a word that no metric has."""
+    families = {draft["family"]: _words(draft["tool"], draft["name"]) for draft in drafts}
     known = sorted({word for words in families.values() for word in words})
     thresholds: dict[str, float] = {}
     for name, value in ask.thresholds.items():
-        hit = [family for family, words in families.items() if name.lower() in words]
-        if not hit:
-            raise UserError(
-                f"--threshold {name}", "no metric of these results has this name", nearest(name, known) or f"there are: {', '.join(known)}"
-            )  # fmt: skip
-        thresholds |= dict.fromkeys(hit, value)
+        named = [family for family, words in families.items() if name.lower() in words]
+        if not named:
+            hint = nearest(name, known) or f"there are: {', '.join(known)}"
+            raise UserError(f"--threshold {name}", "no metric of these results has this name", hint)
+        thresholds |= dict.fromkeys(named, value)
     return Rules(threshold=ask.threshold, thresholds=thresholds)
 
 
@@ -258,73 +495,112 @@ def _words(tool: str, name: Name) -> frozenset[str]:
     return frozenset({metric, *metric.split(), tool, name.kind.lower()} - {""})
 
 
-def _row(draft: Draft, decision: Decision) -> Row:
-    cell, name = draft.pair.a, draft.name
-    inner = {label: str(value) for label, value in name.part}
-    return Row(
-        pair=draft.pair,
-        number=name,
-        labels={**cell.labels, **inner, "metric": name.quantity, "sweep": cell.sweep, "tool": cell.tool},
-        a=draft.a.values,
-        b=draft.b.values,
-        step=draft.printed,
-        decision=decision,
-    )
+# --- what else differs -------------------------------------------------------------------------------------
 
 
-_RANK: Final[Mapping[Verdict, int]] = {"regressed": 0, "inconclusive": 1, "same": 2, "improved": 3}
+def _unmatched(
+    sides: tuple[Side, Side], cells: Sequence[pd.DataFrame], silent: Sequence[pd.DataFrame], pairs: pd.DataFrame,
+    crowds: Mapping[tuple[str, Any], int], *, is_levels: bool,
+) -> Iterator[tuple[Any, ...]]:  # fmt: skip
+    left = [own[~own.index.isin(list(pairs[name]))] for own, name in zip(cells, "ab", strict=True)]
+    silent_pairs = (matching.match(left[0], silent[1])[0], matching.match(silent[0], left[1])[0])
+    reasons = tuple(_reasons(one, own) for one, own in zip(sides, silent, strict=True))
+    absent = ({}, {}) if is_levels else tuple(matching.absences(one.results) for one in sides)
+    yield from matching.unmatched(
+        cells[0], cells[1], (silent[0], silent[1]), pairs, crowds, silent_pairs, (reasons[0], reasons[1]), (absent[0], absent[1])
+    )  # fmt: skip
+    used = (list(silent_pairs[1]["a"]), list(silent_pairs[0]["b"]))
+    yield from matching.numberless((silent[0], silent[1]), used, (reasons[0], reasons[1]))
 
 
-def worst_first(row: Row) -> tuple[object, ...]:
-    """Regressed, worst first; then what nobody can tell, what is the same, and what is better, best last. Equal ones stay in the order
-    of their tables, sizes from the smallest."""
-    shift = 0.0 if row.better == "neither" else row.decision.shift or 0.0
-    return (4 if row.once else _RANK[row.verdict]), -shift
+def _reasons(side: Side, cells: pd.DataFrame) -> pd.Series[str]:
+    """Return of each cell why it gave no number: "failed: exit status 1", "disturbed"."""
+
+    def reason(runs: Sequence[int]) -> str:
+        rows = side.runs.loc[list(runs)]
+        causes = " and ".join(sorted(set(rows["cause"])))
+        first = next((text for text in rows["reason"] if text), "")
+        return f"{causes}: {first}" if first and "failed" in causes else causes
+
+    return cells["runs"].map(reason)
 
 
-_ONE_MODE: Final = 0.95
-"""A side with so much of its samples in one mode has one mode; where both have, the quantiles say all there is to say."""
+def _failures(
+    sides: tuple[Side, Side], cells: Sequence[pd.DataFrame], silent: Sequence[pd.DataFrame], pairs: pd.DataFrame, ignore: Collection[str]
+) -> pd.DataFrame:  # fmt: skip
+    """Return `FAILURES`: those of A first, of a side those without a number."""
+    from parsers.frames import pd
 
-
-def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
-    """Return the modes whose share moved by five points or more, and more than an exchange of runs between the sides explains.
-
-    p is at most 5 %, or the lowest that so few runs can give: three a side are apart in one of ten cells by chance, which is
-    said (`by_chance`, from the p-values of all cells together).
-    """
-    names: dict[Hashable, str] = {}
-    disturbed: dict[Hashable, tuple[SideName, ...]] = {}
-
-    def shapes() -> Iterable[distribution.Shapes]:
-        for pair in pairs:
-            left, right = (_by_name(cell) for cell in (pair.a, pair.b))
-            for name in filter(right.__contains__, left):
-                key = len(names)
-                disturbed[key] = _disturbed(pair.a.runs, pair.b.runs)
-                names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
-                yield distribution.Shapes(key=key, a=left[name], b=right[name])
-
-    for shape in distribution.judge_shapes(shapes()):
-        single = all(
-            max(shares) >= _ONE_MODE for shares in zip(*((m.a, m.b) for m in shape.modes), strict=True)
-        )
-        if single or distribution.by_chance(shape.p, shape.least_p):
-            continue
-        weak = shape.q is None or shape.q > 0.05
-        yield from (
-            ModeShift(
-                name=names[shape.key],
-                at=mode.at,
-                share_a=mode.a,
-                share_b=mode.b,
-                by_chance=weak,
-                disturbed=disturbed[shape.key],
+    good = [dict(zip(own["key"], own["runs"], strict=True)) for own in cells]
+    failed = []
+    for one in sides:
+        own = matching.cells(one.runs[one.runs["fate"] == "failed"], ignore)
+        failed.append(dict(zip(own["key"], own["runs"], strict=True)))
+    left = [own[~own.index.isin(list(pairs[name]))] for own, name in zip(cells, "ab", strict=True)]
+    every = [(cells[0], cells[1], pairs)]
+    every += [(left[0], silent[1], matching.match(left[0], silent[1])[0]), (silent[0], left[1], matching.match(silent[0], left[1])[0])]  # fmt: skip
+    rows = []
+    for of_a, of_b, matched in every:
+        for first, second in zip(matched["a"], matched["b"], strict=True):
+            keys = of_a.loc[first, "key"], of_b.loc[second, "key"]
+            n_failed = [len(failed[side].get(key, ())) for side, key in enumerate(keys)]
+            n_runs = [n_failed[side] + len(good[side].get(key, ())) for side, key in enumerate(keys)]
+            if not all(n_runs) or n_failed[0] * n_runs[1] == n_failed[1] * n_runs[0]:
+                continue
+            side = int(n_failed[0] * n_runs[1] < n_failed[1] * n_runs[0])
+            reason = next(
+                (text for text in sides[side].runs.loc[failed[side][keys[side]], "reason"] if text), ""
             )
-            for mode in shape.modes
-            if mode.shifted
-        )
+            cell = of_a.loc[first]
+            rows.append(
+                (
+                    "AB"[side],
+                    cell["sweep"],
+                    cell["name"],
+                    reason,
+                    n_failed[0],
+                    n_runs[0],
+                    n_failed[1],
+                    n_runs[1],
+                )
+            )
+    rows.sort(key=lambda row: (row[0], _share(row) < 1, -_share(row)))
+    return pd.DataFrame.from_records(rows, columns=list(FAILURES))
 
 
-def _by_name(cell: CellOfSide) -> dict[Name, tuple[Sequence[Bucket], ...]]:
-    every = (one for run in cell.runs for one in numbers.histograms(run))
-    return {name: tuple(b for _, b in own) for name, own in group_by(every, lambda one: one[0]).items()}
+def _share(row: tuple[Any, ...]) -> float:
+    """Return the share of the runs that failed where more did."""
+    failed, runs = row[4:6] if row[0] == "A" else row[6:8]
+    return float(failed / runs)
+
+
+def _fingerprint(
+    a: Side, b: Side, pairs: Mapping[int, Mapping[str, Any]], by: str, ignored: Sequence[str]
+) -> differences.Fingerprint:
+    """Return in what both sides differ: ignored options, commands, programs, then machines."""
+    first = [
+        one.runs.loc[[pair[column][0] for pair in pairs.values()]]
+        for one, column in ((a, "runs_a"), (b, "runs_b"))
+    ]
+    facts: dict[str, tuple[str, str]] = {}
+    for name in ignored:
+        of_a, of_b = (differences.listed_values(level_of(own, name)) for own in first)
+        facts[f"{name} (ignored)"] = of_a, of_b
+    columns = (first[0]["tool"], first[0]["command"], first[1]["command"], first[0]["captured"])
+    for tool, one, other, captured in zip(*columns, strict=True):
+        if one and other and one != other and (not by or captured):
+            facts.setdefault(f"{tool} command", differing_words(one, other))
+    facts |= differences.programs(a.programs, b.programs)
+    sessions = a.session_records, b.session_records
+    facts |= differences.hosts(*sessions) | differences.fingerprint(*sessions)
+    return differences.compared(facts)
+
+
+def differing_words(a: str, b: str) -> tuple[str, str]:
+    """Return the words of two commands that are not in the other: "--size=1G", "--size=2G"."""
+    left, right = a.split(), b.split()
+    words = (
+        " ".join(word for word in left if word not in right),
+        " ".join(word for word in right if word not in left),
+    )
+    return words if all(words) else (a, b)

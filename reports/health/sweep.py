@@ -18,8 +18,7 @@ from orchestrator.run.outcome import Rules
 from orchestrator.run.session import Finished, run_experiments
 from parsers.errors import PinsweepError, UserError
 from reports.checks.audit import audit
-from reports.compare.comparison import compare
-from reports.compare.model import Ask, Comparison
+from reports.compare.comparison import Ask, Comparison, compare
 from reports.compare.sides import side
 from reports.health.troubles import ORDER, WRONG, Trouble, named, troubles
 from reports.results.load import load
@@ -160,7 +159,7 @@ class Check:
             return None, f"not compared with the baseline: {error.place}: {error.cause}"
         except ModuleNotFoundError as error:  # a host that only measures has no numpy and no scipy
             return None, f"not compared with the baseline: that needs {error.name}: {self._install()}"
-        return found, "" if found.rows else "no number of the baseline is one of this check"
+        return found, "" if len(found.verdicts) else "no number of the baseline is one of this check"
 
 
 def _refused(holder: Holder | Path | None) -> None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from orchestrator.model import Cell
 from reports.checks.audit import Finding
-from reports.compare import text as words
-from reports.compare.model import Comparison
+from reports.compare.comparison import Comparison
+from reports.compare.document import describe_change, where
+from reports.measurements import records
 from reports.results.differences import SEVERAL
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -111,21 +112,24 @@ _HARDWARE: Final = ("cores", "memory modules")
 
 
 def _slower(found: Comparison) -> Iterable[Trouble]:
-    for row in found.of("regressed"):
-        if not row.derived:
-            said = f"{row.name} {words.from_to(row)}, {words.shift(row)}, {words.runs(row)}"
-            yield Trouble(kind="slower", id="slower", text=f"{said} (baseline → now)")
+    for row in records(found.verdicts):
+        if row["verdict"] == "regressed" and not row["name"].derived:
+            yield Trouble(kind="slower", id="slower", text=_number(row))
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    return f"{where(row)}: {row['name'].words} {describe_change(row)} (baseline → now)"
 
 
 def _not_judged(found: Comparison) -> Iterable[Trouble]:
     """Numbers that may be slower: disturbed on a side, without a test, or beyond the threshold within the noise."""
-    for row in found.rows:
-        decision = row.decision
-        worse = decision.shift is None or decision.shift > math.log1p(decision.threshold)
-        if not row.derived and row.verdict == "inconclusive" and (row.once or decision.unsure or worse):
-            id_ = "disturbed" if decision.unsure else "inconclusive"
-            said = f"{row.name} {words.from_to(row)}, {words.runs(row)} (baseline → now)"
-            yield Trouble(kind="unknown", id=id_, text=said)
+    for row in records(found.verdicts):
+        worse = row["shift"] is None or row["shift"] > math.log1p(row["threshold"])
+        is_open = not row["verdict"] or (row["verdict"] == "inconclusive" and (row["unsure"] or worse))
+        if is_open and not row["name"].derived:
+            yield Trouble(
+                kind="unknown", id="disturbed" if row["unsure"] else "inconclusive", text=_number(row)
+            )
 
 
 def _given_up(results: Results, late: str, enough: int) -> Iterable[Trouble]:
@@ -154,12 +158,12 @@ def _not_measured(results: Results) -> Iterable[Trouble]:
 
 
 def _not_compared(found: Comparison) -> Iterable[Trouble]:
-    """Cells that only this host has, or only the baseline, and numbers that only the baseline has."""
-    for one in found.unmatched:
-        is_known = (one.side == "A" and not one.optional) if one.part else not one.numberless
-        if is_known:  # what failed here is told as that
-            said = f"{one.sweep}, {one.cell}" if one.cell else one.sweep
-            yield Trouble(kind="unknown", id="baseline", text=f"{said}: {one.reason}")
+    """Cells that only one side has, and numbers that only the baseline has; a failed cell is reported as that."""
+    for row in records(found.unmatched):
+        if row["kind"] == "cell" or (row["kind"] == "number" and row["side"] != "B"):
+            numbers = f": {row['numbers']}" if row["numbers"] else ""
+            text = f"{where(row)}{numbers}: {row['reason']} {row['detail']}".rstrip()
+            yield Trouble(kind="unknown", id="baseline", text=text)
 
 
 def _named(run: Run) -> str:

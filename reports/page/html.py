@@ -144,9 +144,7 @@ class _Part:
 
 def _contents(page: Page) -> list[_Part]:
     """Return the sections that have figures."""
-    curves: tuple[Figure | Declared, ...] = getattr(page.comparison, "curves", ())
-    found = [(page.comparison, curves)] if page.comparison else []
-    found += [(s, tuple(_figures(s))) for s in page.sections]
+    found = [(s, tuple(_figures(s))) for s in page.sections]
     return [
         _Part(
             title=s.title,
@@ -169,7 +167,7 @@ def _has_curves(built: Page) -> bool:
         p for s in built.sections for block in s.blocks for figure in block.figures for p in figure.panels
     )
     values = (sum("tip" in row for rows in p.wide["datasets"].values() for row in rows) for p in panels)
-    return built.comparison is not None or any(n > _FEW for n in values)
+    return any(n > _FEW for n in values)
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)

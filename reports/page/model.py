@@ -289,7 +289,7 @@ class Placements(Section):
 _UNSTEADY: Final = "Unsteady: the repeats span more than 25 % of their median, whatever is usual."
 _DOUBTFUL: Final = "⚠ doubtful: a check says why the number may be wrong{}."
 _G11: Final = "; G11 says it of repeats further apart than is usual for their tool and number"
-_TABLES: Final = "In a table, a ⚠ before a number doubts that number; one {}in the last column alone doubts all numbers of its row{}."
+_TABLES: Final = "In a table, a ⚠ before a number doubts that number; one in the last column alone doubts all numbers of its row{}."
 _OF_ALL: Final = ", besides what is said of all numbers at the top"
 """What stands at key numbers and figures, and its rules."""
 
@@ -305,7 +305,6 @@ class Page:
     provenance: tuple[tuple[str, str], ...]
     not_recorded: tuple[str, ...] = ()
     checks: tuple[Check, ...]
-    comparison: Section | None = None  # its verdict is then the page's sentence
     all_doubted: bool = False  # does its sentence tell what doubts all numbers? They have no mark of it
     sections: tuple[Section, ...]
     machines: tuple[Drawing, ...] = ()
@@ -321,10 +320,8 @@ class Page:
         """What the words mean that stand at its key numbers, verdicts and figures, and what these lack, once for all; "" where there is neither."""
         figures = (f for section in self.sections for block in section.blocks for f in block.figures)
         drawn = [f.doubt for f in figures if f.doubt]
-        judged = self.comparison.doubted if self.comparison else ()
         doubts = [
             *drawn,
-            *judged,
             *(doubt for k in self.key_numbers for doubt in (k.doubt, k.told_doubt) if doubt),
         ]
         by_repeats = any("G11" in doubt for doubt in doubts)
@@ -332,9 +329,7 @@ class Page:
             self.picked,
             _UNSTEADY if any(k.unsteady for k in self.key_numbers) else "",
             _DOUBTFUL.format(_G11 if by_repeats else "") if doubts else "",
-            _TABLES.format("below a verdict or " if judged else "", _OF_ALL if self.all_doubted else "")
-            if drawn or judged
-            else "",
+            _TABLES.format(_OF_ALL if self.all_doubted else "") if drawn else "",
         ]
         return " ".join(filter(None, [*said, *dict.fromkeys(k.lacks for k in self.key_numbers)]))
 

@@ -14,7 +14,6 @@ from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
 from reports.checks.audit import Finding, audit, convicted
 from reports.checks.doubts import doubting_all, of_all_numbers, of_figure
-from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.measurements import measure
 from reports.page.model import Block, Drawing, KeyNumber, Page, Placements, Section
@@ -38,17 +37,16 @@ _NOTHING_PRINTED: Mapping[Run, Printed] = MappingProxyType({})
 
 def build(
     results: Results,
-    comparison: Delta | None = None,
     printed: Mapping[Run, Printed] = _NOTHING_PRINTED,
     found: Sequence[Finding] | None = None,
 ) -> Page:
-    """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then.
+    """Return the page of some results.
 
     printed: what the runs `all_runs.with_output` printed, as far as it is shown. found: what their audit finds, where that is known already.
     """
     found = audit(results) if found is None else found
     guilty = convicted(found)
-    doubted_all = () if comparison else doubting_all(results, guilty)
+    doubted_all = doubting_all(results, guilty)
     marked = without(guilty, doubted_all)
     measured = measure(results, found, undirected=True, disturbed=True)
     drawn = {tool: declared.chapter(tool, results, measured) for tool in results.told}
@@ -57,30 +55,24 @@ def build(
     described = abouts(results)
     provenance, not_recorded = header.provenance(results, chapters)
     title = _title([*dict.fromkeys(e.title for e in results.experiments)])
-    key_numbers, picked = (
-        (comparison.key_numbers, "") if comparison else key_numbers_of(numbers, results, marked)
-    )
+    key_numbers, picked = key_numbers_of(numbers, results, marked)
     placed = of_hosts(results)
     return Page(
-        title=f"Comparison: {comparison.title}" if comparison else title,
-        sentence=comparison.sentence
-        if comparison
-        else " ".join(filter(None, (header.sentence(results), _of_all(doubted_all)))),
+        title=title,
+        sentence=" ".join(filter(None, (header.sentence(results), _of_all(doubted_all)))),
         key_numbers=key_numbers,
         picked=picked,
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=check_list(results, found),
-        sections=tuple(_sections(results, chapters, marked, compared=comparison is not None))
-        or (_nothing(results),),
-        machines=() if comparison else _machines(results, chapters, marked, key_numbers),
+        sections=tuple(_sections(results, chapters, marked)) or (_nothing(results),),
+        machines=_machines(results, chapters, marked, key_numbers),
         placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results, chapters)),
         runs=all_runs.table(results, printed),
         several_files=len({machine.file for machine in results.machines}) > 1,
         about=described[0] if len(described) == 1 else "",
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
-        comparison=comparison,
         all_doubted=bool(doubted_all),
     )
 
@@ -107,17 +99,14 @@ def _machines(
     return tuple(replace(one, lacking="") if one.lacking in said else one for one in found)
 
 
-def _sections(
-    results: Results, chapters: Mapping[str, Chapter], guilty: Guilty, *, compared: bool = False
-) -> Iterable[Section]:
-    """guilty: the cells that a check convicts; what shows their numbers says so. compared: is there a comparison's table, which has what
-    each sweep gave on both sides?"""
-    if not compared and (strips := host_figures(results)):
+def _sections(results: Results, chapters: Mapping[str, Chapter], guilty: Guilty) -> Iterable[Section]:
+    """guilty: the cells that a check convicts; what shows their numbers says so."""
+    if strips := host_figures(results):
         yield Section(
             title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=_marked(strips, guilty)),)
         )
     every = [figure for chapter in chapters.values() for figure in chapter.figures]
-    best = None if compared else best_cells(results, every)
+    best = best_cells(results, every)
     if best:
         yield Section(
             title="Summary",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from reports.compare.section import Delta
 from reports.page.html import html
 from reports.page.model import Block, Page
 from reports.report import all_runs, build
 from reports.results.load import Watched, load, printed
-from reports.results.model import Run
 from reports.results.write import write_whole
 
 
@@ -21,12 +19,9 @@ def render_report(
     *,
     static: bool = False,
     template: Path | None = None,
-    comparison: Delta | None = None,
-    wanted: Callable[[Run], bool] | None = None,
     watched: Watched = iter,
 ) -> Path:
-    """Write the report of some result files to `out` and return it; with a comparison of them, its section before the charts.
-    `wanted`: of these runs alone, those of its two sides.
+    """Write the report of some result files to `out` and return it.
 
     The same results give the same bytes. `static` leaves out the scripts: exact values under the pointer and by arrow
     keys, zoom, series shown or hidden, tables to copy, the theme switch. `template` is a folder of templates before
@@ -36,9 +31,8 @@ def render_report(
     templates, and where vl-convert is not installed.
     """
     results = load(paths, watched=watched)
-    results = results.only(wanted) if wanted else results
     texts = printed(results, all_runs.with_output(results), all_runs.EXCERPT)
-    page = _without_runs(build.build(results, comparison, texts))
+    page = _without_runs(build.build(results, texts))
     del results, texts  # drawing takes memory, too
     write_whole(out, html(page, static=static, template=template))
     return out

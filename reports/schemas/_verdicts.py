@@ -77,7 +77,7 @@ _COMPARED: Final = record(
     tau=number("Standard deviation of the logs between sessions."), threshold=number("What counts as a change, as a share: 0.03."),
     resolution=number("The last printed digit through the value."),
     need_repeats=null(integer("Repeats a side, in all, that would decide.")), need_sessions=null(integer("Sessions a side, in all, that would decide.")),
-    advice=text('What it takes to decide; "": nothing.'), disturbed=listed(one_of("A side whose every run was disturbed: inconclusive.", "A", "B")), matched=text("How the cells were matched, where they are not the same."), doubtful=DOUBTFUL,
+    advice=text('What it takes to decide; "": nothing.'), disturbed=listed(one_of("A side whose every run was disturbed: inconclusive.", "A", "B")), matched=text("How the cells were matched: same, renamed, relative, path, share."), doubtful=DOUBTFUL,
 )  # fmt: skip
 
 _SESSION: Final = record(
@@ -107,10 +107,9 @@ ANSWERS: Final[Mapping[str, Schema]] = {
             "All cells of one benchmark and metric.", name=text("Its name."), counts=_COUNTS, median_ratio=null(number("B / A over all cells.")),
             tau=number("Standard deviation of the logs between sessions."), tau_source=text("Where that comes from."), threshold=null(number("What counts as a change, as a share.")),
         )),
-        cells=listed(_COMPARED), unmatched=listed(record("What is not compared.", side=one_of("Which side has a number of it.", "A", "B", "both", "neither"), sweep=text("The sweep."), cell=text("The cell."), reason=text("Why."))),
+        cells=listed(_COMPARED), unmatched=listed(record("What is not compared.", side=one_of("Which side has a number of it.", "A", "B", "both", "neither"), sweep=text("The sweep."), cell=text("The cell."), numbers=text('Which of its numbers; "": all.'), reason=text("Why, in a word."), detail=text("What differs in the nearest cell, or why its runs failed."))),
         failures=listed(record("A cell of which more runs failed on one side.", side=one_of("Where.", "A", "B"), sweep=text("The sweep."), cell=text("The cell."), reason=text('Why, of the first of them; "": not known.'), a=_FAILED, b=_FAILED)),
         modes=listed(record("A peak of a distribution that grew or shrank.", name=text("The number."), at=number("Where, in the unit."), unit=UNIT, share_a=number("Share of A's samples."), share_b=number("Share of B's."), by_chance=flag("It may be chance."), disturbed=listed(one_of("A side whose every run was disturbed.", "A", "B")))),
-        shared=listed(record("An axis of which the regressed cells share a level.", axis=text("The axis."), levels=listed({**record("A level; beside these members verdict → cells.", level=null(text("The level.")), cells=integer("Cells.")), "additionalProperties": integer("Cells of a verdict.")}))),
     ),
     "fleet": record(
         "Which hosts are slow, and in what.",

@@ -97,8 +97,8 @@ def test_a_disturbed_attempt_before_one_that_failed_is_told(make: Any, tmp_path:
 
 def test_a_cell_that_was_never_quiet_gets_no_verdict(results: Results) -> None:
     compared = compare(side("A", "a.db", results), side("B", "b.db", results))
-    assert {row.cell for row in compared.rows} - {""} == {"threads=1", "threads=2", "threads=3"}
-    assert len(compared.a.left_out) == 3
+    assert {*compared.verdicts["cell"]} - {""} == {"threads=1", "threads=2", "threads=3"}
+    assert (compared.a.runs["fate"] == "left out").sum() == 3
 
 
 def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:

@@ -11,15 +11,12 @@ from typing import Any
 import pytest
 
 from orchestrator.run.rerun import Rerun
-from reports.compare import terminal
-from reports.compare import text as comparison_text
-from reports.compare.comparison import compare
-from reports.compare.confirm import Asked, announce, asked, confirmed
+from reports.compare.comparison import Ask, Comparison, compare
+from reports.compare.confirm import Asked, asked, confirmed
 from reports.compare.formats import as_json
-from reports.compare.model import Ask, Comparison
-from reports.compare.section import delta
-from reports.compare.sides import levels, side
+from reports.compare.sides import levels
 from reports.results.load import load
+from tests.reports.compare.conftest import of, rows
 
 
 def stream(
@@ -37,13 +34,13 @@ def stream(
 
 
 def compared(a: Path, b: Path, ask: Ask | None = None) -> Comparison:
-    return compare(side("A", a.name, load([a])), side("B", b.name, load([b])), ask)
+    return compare(of("A", a), of("B", b), ask)
 
 
 def rerun(wanted: Asked, *, interleaved: bool, not_repeatable: bool = False) -> Rerun:
-    every = frozenset(range(len(wanted.pairs)))
+    every = frozenset(range(len(wanted.cells)))
     return Rerun(
-        pairs=wanted.pairs, interleaved=every if interleaved else frozenset(), not_repeatable=dict.fromkeys(every, "gone") if not_repeatable else {},
+        pairs=wanted.cells, interleaved=every if interleaved else frozenset(), not_repeatable=dict.fromkeys(every, "gone") if not_repeatable else {},
         why_only_b="" if interleaved else "the commands of both sides are the same", runs=(), outputs={}, scratch=Path(), seed=1,
     )  # fmt: skip
 
@@ -54,22 +51,17 @@ def first(make: Any, tmp_path: Path) -> Comparison:
     return compared(stream(make, tmp_path / "a.db", 1.0), stream(make, tmp_path / "b.db", 0.9, seed=2))
 
 
-def test_the_cells_of_changed_numbers_are_asked_for_once(first: Comparison, tmp_path: Path) -> None:
+def test_the_cells_of_changed_numbers_are_wanted_once(first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
 
-    single = {key for key in wanted.keys if len(first.behind[key]) == 1}
-    assert {first.behind[key][0].a.options["threads"] for key in single} == {2}
-    assert len(single) >= 1  # copy, scale, add, triad: one cell
-    assert {pair.repeats for pair in wanted.pairs} == {5}
-    assert {(p.a.path, p.b.path) for p in wanted.pairs} == {(tmp_path / "a.db", tmp_path / "b.db")}
-    assert len({p.a.point_id for p in wanted.pairs}) == len(wanted.pairs)
-
-
-def test_a_number_of_a_curve_asks_for_all_its_cells(first: Comparison) -> None:
-    curves = [key for key, cells in first.behind.items() if len(cells) > 1]
-
+    single = [row for row in rows(first) if row["key"] in wanted.keys and len(row["pairs"]) == 1]
+    assert {row["cell"] for row in single} == {"threads=2"}
+    assert {cell.repeats for cell in wanted.cells} == {5}
+    assert {(cell.a.path, cell.b.path) for cell in wanted.cells} == {(tmp_path / "a.db", tmp_path / "b.db")}
+    assert len({cell.a.point_id for cell in wanted.cells}) == len(wanted.cells)
+    curves = [row for row in rows(first) if row["name"].derived]
     assert curves
-    assert all([cell.a.options["threads"] for cell in first.behind[key]] == [1, 2, 3, 4] for key in curves)
+    assert all(len(row["pairs"]) == 4 for row in curves)
 
 
 def test_fresh_runs_replace_values_and_verdicts(make: Any, first: Comparison, tmp_path: Path) -> None:
@@ -80,24 +72,14 @@ def test_fresh_runs_replace_values_and_verdicts(make: Any, first: Comparison, tm
     settled = confirmed(first, wanted, rerun(wanted, interleaved=True), fresh_a, fresh_b, Ask())
 
     assert settled.counts["regressed"] == 0
-    assert len(settled.rows) == len(first.rows)
-    for row in settled.rows:
-        before = next(r for r in first.rows if r.decision.key == row.decision.key)
-        assert (row.b != before.b) == (row.decision.key in wanted.keys)
+    before = {row["key"]: row["b"] for row in rows(first)}
+    assert {row["key"] for row in rows(settled) if row["b"] != before[row["key"]]} == wanted.keys
     assert {s.interleaved for s in settled.samples if s.key in wanted.keys} == {True}
-    assert "Measured again, both sides in turns: of" in comparison_text.sentence(settled)
+    assert settled.again is not None
+    assert (settled.again.way, len(settled.again.sides)) == ("in turns", 2)
 
 
-def test_who_has_confirmed_is_not_told_to_confirm(make: Any, first: Comparison, tmp_path: Path) -> None:
-    wanted = asked(first)
-    fresh_b = load([stream(make, tmp_path / "fb.db", 0.9, seed=4)])
-    settled = confirmed(first, wanted, rerun(wanted, interleaved=False), None, fresh_b, Ask())
-
-    assert comparison_text.noise(first).endswith("Give more sessions, or --confirm.")
-    assert comparison_text.noise(settled).endswith("Give more sessions, of other days.")
-
-
-def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Comparison, tmp_path: Path) -> None:
+def test_b_alone_is_compared_with_the_stored_runs_of_a(make: Any, first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
     fresh_b = load([stream(make, tmp_path / "fb.db", 0.9, seed=4)])
 
@@ -106,14 +88,12 @@ def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Compariso
     )
 
     assert settled.counts["regressed"] >= 1
-    for row in settled.rows:
-        if row.decision.key in wanted.keys and not row.derived:
-            assert row.a == next(r for r in first.rows if r.decision.key == row.decision.key).a
-            assert row.decision.tau > 0
-    assert "Measured again, B, against A's stored runs: of" in comparison_text.sentence(settled)
+    stored = {row["key"]: row["a"] for row in rows(first)}
+    fresh = [row for row in rows(settled) if row["key"] in wanted.keys and not row["name"].derived]
+    assert all(row["a"] == stored[row["key"]] and row["tau"] > 0 and row["again"] for row in fresh)
 
 
-def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path: Path) -> None:
+def test_cells_of_one_name_have_separate_verdicts(make: Any, tmp_path: Path) -> None:
     """One cell of the experiment on two machines of a side: their "disk" is local on one, remote on the other."""
 
     def written(name: str, rates: dict[str, float]) -> Path:
@@ -131,14 +111,12 @@ def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path
         written("a", {"local": 5000, "remote": 3000}), written("b", {"local": 4000, "remote": 2400})
     )
     wanted = asked(first)
-    fresh = load([written("f", {"local": 5000})])
+    fresh = [load([written(name, {"local": 5000})]) for name in ("g", "f")]
 
-    settled = confirmed(
-        first, wanted, rerun(wanted, interleaved=True), load([written("g", {"local": 5000})]), fresh, Ask()
-    )
+    settled = confirmed(first, wanted, rerun(wanted, interleaved=True), fresh[0], fresh[1], Ask())
 
-    assert len({row.name for row in first.rows}) == len(first.rows) / 2
-    verdicts = {(first.behind[row.decision.key][0].a.relation, row.verdict) for row in settled.rows}
+    relation = {pair: key[0][1] for pair, key in first.pairs["key"].items()}
+    verdicts = {(relation[row["pairs"][0]], row["verdict"]) for row in rows(settled)}
     assert verdicts == {("local", "same"), ("remote", "inconclusive")}
 
 
@@ -156,8 +134,6 @@ def test_cells_of_which_a_is_not_measured_again_are_told_apart(make: Any, tmp_pa
     settled = confirmed(first, wanted, partly, fresh_a, fresh_b, Ask())
 
     assert (settled.again.in_turns, settled.again.only_b) == (4, 4)  # type: ignore[union-attr]
-    said = "These runs stand for A and B of 4 numbers; for B of 4 numbers, against stored runs of A."
-    assert said in comparison_text.measured_again(settled)
     told = json.loads(as_json(settled))["again"]
     assert (told["way"], told["numbers"], told["in_turns"], told["why_only_b"]) == ("partly in turns", 8, 4, "b.db: gone")  # fmt: skip
 
@@ -177,12 +153,12 @@ def test_an_option_that_was_ignored_need_not_be_one_of_the_fresh_runs(make: Any,
     ask = Ask(ignore=("ntimes",))
     first = compared(written("a", 10, 5000.0, 1), written("b", 20, 4000.0, 2), ask)
     wanted = asked(first)
-    assert {pair.a.sweep for pair in wanted.cells} == {"plain"}
+    assert {first.pairs.loc[pair, "sweep"] for pair in wanted.pairs} == {"plain"}
     fresh = load([written("fb", 20, 4000.0, 3)]).only(lambda run: run.cell.sweep == "plain")
 
     settled = confirmed(first, wanted, rerun(wanted, interleaved=False), None, fresh, ask)
 
-    assert {row.verdict for row in settled.rows if row.sweep == "plain"} == {"regressed"}
+    assert {row["verdict"] for row in rows(settled) if row["sweep"] == "plain"} == {"regressed"}
 
 
 def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: Path) -> None:
@@ -193,13 +169,10 @@ def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: P
     settled = confirmed(first, wanted, nothing, None, other, Ask())
 
     assert settled.counts["regressed"] == 0
-    assert any("could not be measured again" in str(row.decision.advice) for row in settled.rows)
-    lines = announce(wanted, nothing)
-    assert "no cell of them can be measured again" in lines[0]
-    assert any(
-        line.startswith("cannot be measured again: scaling threads=") and line.endswith(": gone")
-        for line in lines
-    )
+    changed = [row for row in rows(settled) if row["key"] in wanted.keys]
+    assert {row["verdict"] for row in changed} == {"inconclusive"}
+    assert settled.again is not None
+    assert {(sweep, reason) for sweep, _, reason in settled.again.not_repeatable} == {("scaling", "gone")}
 
 
 @pytest.mark.parametrize(("repeats", "turns"), [((3, 3), True), ((3, 2), False)])
@@ -219,43 +192,34 @@ def test_sides_that_shared_their_sessions_took_turns(
     found = compare(*levels(results, "threads", "1,2"), by="threads")
 
     assert {sample.interleaved for sample in found.samples} == {turns}
-    assert (
-        comparison_text.noise(found)
-        == "Noise between sessions: none, the sides took turns in each of 2 sessions."
-    ) == turns
 
 
 @pytest.mark.parametrize("turns", [False, True])
-def test_the_page_is_of_the_runs_that_its_table_is_of(
-    make: Any, first: Comparison, tmp_path: Path, turns: bool
-) -> None:
-    """Its table had B's fresh runs, and its charts the stored ones that these stand for; no word named the fresh file."""
+def test_json_has_what_was_measured_again(make: Any, first: Comparison, tmp_path: Path, turns: bool) -> None:
     wanted = asked(first)
-    files = [
-        tmp_path / "a.db",
-        tmp_path / "b.db",
-        stream(make, tmp_path / "fb.db", 1.0, threads=(2,), seed=4),
-    ]
-    fresh_a = stream(make, tmp_path / "fa.db", 1.0, threads=(2,), seed=3) if turns else None
-    files += [fresh_a] if fresh_a else []
+    fresh_b = stream(make, tmp_path / "fb.db", 1.0, threads=(2,), seed=4)
+    fresh_a = stream(make, tmp_path / "fa.db", 1.0, threads=(2,), seed=3)
 
     settled = confirmed(
-        first, wanted, rerun(wanted, interleaved=turns), load([fresh_a]) if fresh_a else None, load(files[2:3]), Ask()
-    )  # fmt: skip
+        first,
+        wanted,
+        rerun(wanted, interleaved=turns),
+        load([fresh_a]) if turns else None,
+        load([fresh_b]),
+        Ask(),
+    )
 
-    covered = {(run.file, run.cell.labels()["threads"]) for run in load(files).only(settled.covers).runs}
-    stored = {(file, n) for file in ("a.db", "b.db") for n in (1, 3, 4)}
-    assert covered == stored | {("fb.db", 2), ("fa.db" if turns else "a.db", 2)}
-    (lead,) = [text for text in delta(settled).lead if "measured again" in text]
-    assert "B measured again: fb.db: node07, 1 session, 5 runs." in lead
-    assert ("A measured again: fa.db" in lead) == turns
-    assert "B measured again: fb.db" in terminal.table(settled)
-    changed = [row for row in settled.rows if row.decision.key in wanted.keys]
-    assert {run.file for row in changed for run in row.pair.b.runs} == {"fb.db"}
     told = json.loads(as_json(settled))
-    assert told["again"]["way"] == ("in turns" if turns else "B alone")
-    assert told["again"]["asked"] == sum(cell["asked"] for cell in told["cells"]) == sum(told["again"]["counts"].values()) == len(wanted.keys)  # fmt: skip
-    assert [path for one in told["again"]["sides"] for path in one["paths"]] == [str(path) for path in (fresh_a, files[2]) if path]  # fmt: skip
-    assert [(one["side"], one["files"]) for one in told["again"]["sides"]] == ([("A", ["fa.db"])] if turns else []) + [("B", ["fb.db"])]  # fmt: skip
-    assert sum(cell["again"] for cell in told["cells"]) == told["again"]["numbers"] == len(changed)
+    again = told["again"]
+    assert again["way"] == ("in turns" if turns else "B alone")
+    assert (
+        again["asked"]
+        == sum(cell["asked"] for cell in told["cells"])
+        == sum(again["counts"].values())
+        == len(wanted.keys)
+    )
+    assert [path for one in again["sides"] for path in one["paths"]] == [
+        str(path) for path in ([fresh_a] if turns else []) + [fresh_b]
+    ]
+    assert sum(cell["again"] for cell in told["cells"]) == again["numbers"]
     assert json.loads(as_json(first))["again"] is None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from reports.health.troubles import ORDER, Trouble, line, troubles
+from reports.numbers import Name
 from reports.results.differences import SEVERAL, Difference, Fingerprint
 
 
@@ -21,18 +24,25 @@ def test_a_line_is_the_gravest_and_counts_its_like() -> None:
     assert line((unknown,)) == "UNKNOWN disturbed others used it"
 
 
+NOTHING: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
+
+
+def compared(rows: Sequence[Mapping[str, Any]] = (), unmatched: Sequence[Mapping[str, Any]] = (), differences: Sequence[Difference] = ()) -> Any:  # fmt: skip
+    fingerprint = Fingerprint(differences=tuple(differences), agreed=(), unknown=())
+    return SimpleNamespace(
+        verdicts=pd.DataFrame(rows, dtype=object), unmatched=pd.DataFrame(unmatched), fingerprint=fingerprint
+    )
+
+
 def test_a_module_or_core_less_than_in_the_baseline_is_a_finding_and_another_kernel_none() -> None:
-    def told(*differences: Difference) -> list[str]:
-        fingerprint = Fingerprint(differences=differences, agreed=(), unknown=())
-        found: Any = SimpleNamespace(rows=(), fingerprint=fingerprint, of=lambda *_: (), unmatched=())
-        nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
-        return [one.text for one in troubles(nothing, (), found=found)]
+    def found(*differences: Difference) -> list[str]:
+        return [one.kind for one in troubles(NOTHING, (), found=compared(differences=differences))]
 
     kernel = Difference(what="kernel", a="6.1", b="6.8")
     modules = Difference(what="memory modules", a="8 × 16 GiB", b="7 × 16 GiB")
     kinds = Difference(what="memory modules", a=f"8 × 16 GiB{SEVERAL}8 × 32 GiB", b="8 × 16 GiB")
-    assert told(kernel, modules) == ["memory modules: 8 × 16 GiB in the baseline, 7 × 16 GiB now"]
-    assert told(kinds) == []
+    assert found(kernel, modules) == ["changed"]
+    assert found(kinds) == []
 
 
 def test_a_repeat_that_was_disturbed_is_nothing_where_others_of_its_cell_were_quiet() -> None:
@@ -49,52 +59,48 @@ def test_a_repeat_that_was_disturbed_is_nothing_where_others_of_its_cell_were_qu
 
 
 @pytest.mark.parametrize(
-    ("shift", "unsure", "once", "verdict", "ids"),
+    ("shift", "unsure", "verdict", "ids"),
     [
-        (0.05, (), False, "inconclusive", []),  # less than the threshold of 10 %
-        (0.20, (), False, "inconclusive", ["inconclusive"]),
-        (None, (), False, "inconclusive", ["inconclusive"]),  # a side is 0
-        (0.00, (), True, "inconclusive", ["inconclusive"]),  # one run
-        (0.00, ("B",), False, "inconclusive", ["disturbed"]),
-        (0.05, (), False, "same", []),
+        (0.05, (), "inconclusive", []),  # less than the threshold of 10 %
+        (0.20, (), "inconclusive", ["inconclusive"]),
+        (None, (), "inconclusive", ["inconclusive"]),  # a side is 0
+        (0.00, (), "", ["inconclusive"]),  # one run
+        (0.00, ("B",), "inconclusive", ["disturbed"]),
+        (0.05, (), "same", []),
+        (0.20, (), "regressed", ["slower"]),
     ],
 )
 def test_a_number_that_may_be_slower_is_unknown(
-    shift: float | None,
-    unsure: tuple[str, ...],
-    once: bool,
-    verdict: str,
-    ids: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    shift: float | None, unsure: tuple[str, ...], verdict: str, ids: list[str]
 ) -> None:
-    monkeypatch.setattr("reports.compare.text.from_to", lambda _: "")
-    decision = SimpleNamespace(shift=shift, threshold=0.1, unsure=unsure)
-    row = SimpleNamespace(decision=decision, derived=False, once=once, verdict=verdict, name="n", a=(), b=())
-    fingerprint = SimpleNamespace(differences=())
-    found: Any = SimpleNamespace(rows=(row,), fingerprint=fingerprint, of=lambda *_: (), unmatched=())
-    nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
+    name = Name(metric="rate", unit="B/s", better="higher")
+    row = {
+        "sweep": "s", "cell": "", "name": name, "verdict": verdict, "shift": shift, "threshold": 0.1, "unsure": unsure, "median_a": 2.0,
+        "median_b": 1.0, "step": None, "ratio": 0.5, "low": None, "high": None, "flags_a": "", "flags_b": "",
+    }  # fmt: skip
 
-    assert [one.id for one in troubles(nothing, (), found=found)] == ids
+    assert [one.id for one in troubles(NOTHING, (), found=compared([row]))] == ids
 
 
 @pytest.mark.parametrize(
-    ("side", "part", "optional", "numberless", "ids"),
+    ("side", "kind", "ids"),
     [
-        ("A", True, False, False, ["baseline"]),  # a number that this host no longer has
-        ("A", True, True, False, []),
-        ("B", True, False, False, []),
-        ("A", False, False, False, ["baseline"]),
-        ("B", False, False, True, []),
+        ("A", "number", ["baseline"]),  # a number that this host no longer has
+        ("A", "optional", []),
+        ("B", "number", []),
+        ("A", "cell", ["baseline"]),
+        ("B", "numberless", []),
     ],
 )
-def test_a_number_of_the_baseline_that_is_missing_is_unknown(
-    side: str, part: bool, optional: bool, numberless: bool, ids: list[str]
-) -> None:
-    one = SimpleNamespace(
-        side=side, part=part, optional=optional, numberless=numberless, sweep="s", cell="", reason="none"
-    )
-    fingerprint = SimpleNamespace(differences=())
-    found: Any = SimpleNamespace(rows=(), fingerprint=fingerprint, of=lambda *_: (), unmatched=(one,))
-    nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
+def test_a_number_of_the_baseline_that_is_missing_is_unknown(side: str, kind: str, ids: list[str]) -> None:
+    row = {
+        "side": side,
+        "sweep": "s",
+        "cell": "",
+        "reason": "no such cell",
+        "detail": "",
+        "numbers": "",
+        "kind": kind,
+    }
 
-    assert [trouble.id for trouble in troubles(nothing, (), found=found)] == ids
+    assert [trouble.id for trouble in troubles(NOTHING, (), found=compared(unmatched=[row]))] == ids

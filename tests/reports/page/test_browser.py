@@ -18,11 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from orchestrator.model import Group
-from reports.compare.comparison import compare
-from reports.compare.section import delta
-from reports.compare.sides import side
 from reports.report.render import render_report
-from reports.results.load import load
 from tests.waits import PATIENCE_S, until
 
 JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self'"
@@ -842,32 +838,6 @@ def test_a_doubt_of_eight_lines_is_one_on_a_phone_to_be_opened(browser: Browser,
         assert "asked for (F1, 22 of 30 cells" in folded.inner_text()
         page.set_viewport_size({"width": 1280, "height": 800})
         assert (whole.is_visible(), folded.is_visible()) == (True, False)
-
-
-@pytest.mark.slow
-def test_a_line_of_a_comparison_is_in_sight_on_a_phone(browser: Browser, make: Any, tmp_path: Path) -> None:
-    """The drawing was cut off, and A and B lay behind the right edge of the table."""
-    paths = []
-    for name, rate in (("a", 9e3), ("b", 6e3)):
-        maker = make.Maker(tmp_path / f"{name}.db")
-        for luck in (1.0, 1.001, 1.002):
-            maker.add(
-                "scaling", "stream", {"threads": 4}, make.stream_text(rate * luck, 4), axes=("threads",)
-            )
-        paths.append(maker.write())
-    found = compare(*(side(name, name, load([path])) for name, path in zip("AB", paths, strict=True)))
-    page_of = render_report(paths, tmp_path / "c.html", comparison=delta(found))
-    with opened(browser, page_of, viewport={"width": 400, "height": 800}) as page:
-        table = page.locator(".tw:has(.delta)").bounding_box()
-        (name, *cells) = [
-            cell.bounding_box() for cell in page.locator(".delta tbody tr:first-child > *").all()
-        ]
-        assert table
-        assert len(cells) == 6  # verdict, shift, drawing, interval, A, B
-        assert all(box["x"] + box["width"] <= table["x"] + table["width"] for box in cells if box)
-        assert (
-            len({round(box["y"] / 8) for box in (name, *cells[::2]) if box}) == 4
-        )  # name, verdict, drawing, A
 
 
 @pytest.mark.slow

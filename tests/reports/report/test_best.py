@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from reports.compare.comparison import compare
-from reports.compare.section import delta
-from reports.compare.sides import side
 from reports.page.html import html
 from reports.page.model import Page
 from reports.report import build
@@ -97,8 +94,6 @@ def test_what_two_files_of_a_host_measured_has_no_median_of_both(make: Any, tmp_
     )
     assert first["Cells"] == "5"
     assert second["Best cell"] == "threads=4; repeats of 1 overlap"
-    a, b = (side(name, name, load([tmp_path / f"{name}.db"])) for name in "ab")
-    assert summary(build.build(results, delta(compare(a, b)))) == []  # its table has both sides
 
 
 def test_six_figures_have_no_summary_and_no_contents(make: Any, tmp_path: Path) -> None:

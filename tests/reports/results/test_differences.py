@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from reports.results.differences import commands, compared, elided, programs
+from reports.results.differences import compared, programs
 from reports.results.load import load
 from reports.results.model import Run
+from reports.results.shares import command
 
 SUMS = {"python3": "f1ee188b790e43cac870", "/usr/bin/python3": "a83c0370d91532c96d40"}
 
@@ -41,16 +42,13 @@ def test_a_file_that_one_side_runs_is_no_difference(make: Any, tmp_path: Path) -
     assert programs(a, b) == {}
 
 
-def test_a_command_is_told_with_its_program_wherever_that_lies(make: Any, tmp_path: Path) -> None:
-    """ "python3 1 → 1": a word with a folder in it was left out, and B seemed to run the number."""
-    a, b, other = (
-        ran(make, tmp_path / f"{i}.db", word, "0123456789ab", typed=word)
+def test_a_command_has_its_program_wherever_that_lies(make: Any, tmp_path: Path) -> None:
+    texts = [
+        command(ran(make, tmp_path / f"{i}.db", word, "0123456789ab", typed=word)[0]).split()[-1]
         for i, word in enumerate(("python3", "/usr/bin/python3", "/usr/bin/awk"))
-    )
+    ]
 
-    assert commands([("", a, b)]) == {}
-    (told,) = commands([("", a, other)]).values()
-    assert [side.split()[-1] for side in told] == ["python3", "awk"]
+    assert texts == ["python3", "python3", "awk"]
 
 
 def test_a_tool_that_one_side_did_not_run_is_nothing_that_was_not_recorded(make: Any, tmp_path: Path) -> None:
@@ -61,25 +59,6 @@ def test_a_tool_that_one_side_did_not_run_is_nothing_that_was_not_recorded(make:
 
     assert compared(programs(a, b)).unknown == ()
     assert compared(programs(b, a)).unknown == ()
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "said"),
-    [
-        ("1G", "2G", ("1G", "2G")),
-        ("python3 /x/one.py --all {n}", "python3 /x/two.py --all {n}", ("… /x/one.py …", "… /x/two.py …")),
-        ("python3 /x/measure.py --all", "python3 /x/measure.py", ("… --all", "…")),
-        (
-            "python3 /x/measure.py one a",
-            "perl measure.pl a b",
-            ("python3 /x/measure.py one a", "perl measure.pl a b"),
-        ),
-    ],
-)
-def test_of_long_values_the_words_are_told_in_which_they_differ(
-    a: str, b: str, said: tuple[str, str]
-) -> None:
-    assert elided(a, b) == said
 
 
 @pytest.mark.parametrize(
