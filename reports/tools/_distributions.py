@@ -89,115 +89,133 @@ def _few(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tails(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per step of each tail, `time` (ns) and `share` of the samples at or above it, and those of a normal distribution."""
+    """Return a row per step of each tail, `time` (ns) and `share` of the samples at or above it, and those of a normal distribution.
+
+    `numbers` are those of the curve, the same in all its rows, as `_numbers_table` has them.
+    """
     from parsers.frames import pd
 
     out: list[dict[str, Any]] = []
     for names, group in _curves(_few(rows)):
         buckets = buckets_of(group)
-        steps = [(max(value, 1.0), share) for value, share in formulas.survival(buckets)]
-        out += [{**names, "time": value, "share": share} for value, share in steps]
-    first, group = next(_curves(_few(rows)))
-    mean, sd = _pooled_moments(group)
-    least = min(row["share"] for row in out)
-    top = max(row["time"] for row in out)
-    for i in range(1, 80) if sd > 0 else ():
+        numbers = (
+            sum(b.n for b in buckets),
+            *_pooled_moments(group),
+            *formulas.quantiles(buckets, [*_SHARES.values()]),
+        )
+        steps = formulas.survival(buckets, _MAX_STEPS)
+        out += [
+            {**names, "time": max(value, 1.0), "share": share, "numbers": numbers} for value, share in steps
+        ]
+    first = out[0]
+    _, mean, sd, *_ = first["numbers"]
+    least, top = min(row["share"] for row in out), max(row["time"] for row in out)
+    for i in range(80) if sd > 0 else ():
         value = mean + (i / 10 - 3) * sd
         share = formulas.normal_survival(mean, sd, value)
         if 1 <= value <= top and share >= least:
-            out.append({**first, "curve": _NORMAL, "flags": "", "time": value, "share": share})
-    return pd.DataFrame(out)
-
-
-def _histograms(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per bar: `time` to `x2` (ns), `samples`; a panel per curve, each beside the normal distribution of its mean and SD.
-
-    `peaks` are those of the curve, the same in all its rows: time (ns), share, and in how many of the repeats.
-    """
-    from parsers.frames import pd
-
-    out = []
-    for names, group in itertools.islice(_curves(_few(rows)), MAX_CURVES):
-        merged = formulas.merge(buckets_of(group), _PER_DECADE)
-        mean, sd = _pooled_moments(group)
-        total = sum(bar.n for bar in merged)
-        peaks = _peaks(group)
-        for bar in merged:
-            above = (
-                [formulas.normal_survival(mean, sd, edge) for edge in (bar.low, bar.high)]
-                if sd > 0
-                else [0.0, 0.0]
+            out.append(
+                {**first, "curve": _NORMAL, "flags": "", "time": value, "share": share, "numbers": None}
             )
-            for kind, count in (("samples", bar.n), (_NORMAL, total * (above[0] - above[1]))):
-                if count >= 0.5:
-                    out.append(
-                        {
-                            **names,
-                            "kind": kind,
-                            "time": bar.low,
-                            "x2": bar.high,
-                            "samples": count,
-                            "peaks": peaks,
-                        }
-                    )
     return pd.DataFrame(out)
 
 
-def _peaks(rows: pd.DataFrame) -> tuple[tuple[float, float, str], ...]:
-    """Return the peaks of a curve with 2 % of the samples, and ten, or more: time (ns), share, in how many of the repeats."""
-    step = float(rows["clock_step"].max())
-    repeats = [formulas.modes(buckets_of(own), step=step) for _, own in rows.groupby("run")]
-    buckets = buckets_of(rows)
-    peaks = formulas.modes(buckets, least=max(0.02, 10 / sum(b.n for b in buckets)), step=step)
-    return tuple(
-        (peak.at, peak.share, f"{sum(any(abs(math.log(own.at / peak.at)) <= _SAME for own in repeat) for repeat in repeats)} of {len(repeats)}")
-        for peak in peaks
-    )  # fmt: skip
+_MAX_STEPS: Final = 120
+_SHARES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
 
 
-_SAME: Final = 0.11
-"""Of the logarithms: peaks within a tenth of their time are the same."""
-
-
-def _peak_table(rows: pd.DataFrame) -> Table:
-    """Return a row per peak of each histogram."""
-    curves = rows.drop_duplicates("curve")
-    peaks = [
-        (curve, *peak) for curve, own in zip(curves["curve"], curves["peaks"], strict=True) for peak in own
+def _numbers_table(rows: pd.DataFrame) -> Table:
+    """Return a row per tail: samples, mean, standard deviation and quantiles of all repeats together."""
+    own = rows[rows["curve"] != _NORMAL].drop_duplicates(["curve", *_panels(rows)])
+    columns = [
+        Column(name="curve"),
+        Column(name="samples"),
+        *(Column(name=name, unit="ns") for name in ("mean", "sd", *_SHARES)),
     ]
-    columns = (
-        Column(name="curve", title="histogram"), Column(name="peak", unit="ns"), Column(name="share", unit="%"), Column(name="repeats", title="in repeats"),
-    )  # fmt: skip
-    return Table(columns=columns, rows=tuple(peaks), title="Peaks")
-
-
-def charts(tool: str, noun: str, titles: Sequence[Title] = ()) -> tuple[Chart, ...]:
-    """Return the charts of the bins of a tool. noun: what a sample is: "I/O"."""
-    about = (
-        "The bins of all repeats are added up. A step of a tail is the share of samples that take at least so long. The normal distribution has "
-        "the mean and standard deviation of the first curve, in a histogram of its own samples."
+    cells = zip(own["curve"], own["numbers"], strict=True)
+    return Table(
+        columns=tuple(columns),
+        rows=tuple((curve, *numbers) for curve, numbers in cells),
+        title="All repeats together",
     )
-    return (
-        Chart(
-            id=f"{tool}-tail", title=f"Time of one {noun}: tails", kind="steps", where={"metric": BINS}, rows=_tails, x="time", y="share",
-            color="curve", panels=("bs", "where"), log_x=True, log_y=True, x_unit="ns", x_title=f"time of one {noun}", y_title="share below",
-            titles=(*titles, Title(template="{curve}: p99.9 is {ratio} × the median", values=_longest)), about=about,
-        ),
-        Chart(
-            id=f"{tool}-histogram", title=f"Time of one {noun}: histograms", kind="bars", where={"metric": BINS}, rows=_histograms, x="time", y="samples",
-            color="kind", panels=("curve", "bs", "where"), log_x=True, x_unit="ns", x_title=f"time of one {noun}", y_title="samples", summary=_peak_table, about=about,
-        ),
-    )  # fmt: skip
 
 
 def _longest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return the curve whose p99.9 is the most times its median; None if no curve has both."""
     ratios = {}
-    for curve, steps in rows[rows["curve"] != _NORMAL].groupby("curve", sort=False):
-        median, tail = (steps.loc[steps["share"] <= share, "time"].min() for share in (0.5, 0.001))
-        if median > 0 and tail == tail:
-            ratios[str(curve)] = float(tail / median)
+    for curve, numbers in zip(rows["curve"], rows["numbers"], strict=True):
+        median, tail = (numbers[3], numbers[6]) if numbers else (None, None)
+        if median and tail:
+            ratios[str(curve)] = tail / median
     if not ratios:
         return None
     curve = max(ratios, key=ratios.__getitem__)
     return {"curve": curve[:1].upper() + curve[1:], "ratio": Quantity(ratios[curve], "")}
+
+
+def _histograms(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per bar: `time` to `x2` (ns), `samples`; a panel per curve, each beside the normal distribution of its mean and SD.
+
+    `peaks` are those of the curve, the same in all its rows, as `_peak_table` has them.
+    """
+    from parsers.frames import pd
+
+    out: list[dict[str, Any]] = []
+    for names, group in itertools.islice(_curves(_few(rows)), MAX_CURVES):
+        merged, peaks = formulas.merge(buckets_of(group), _PER_DECADE), _peaks(group)
+        mean, sd = _pooled_moments(group)
+        total = sum(bar.n for bar in merged)
+        for bar in merged:
+            above = [formulas.normal_survival(mean, sd or 1.0, edge) for edge in (bar.low, bar.high)]
+            counts = {"samples": bar.n, _NORMAL: total * (above[0] - above[1]) if sd > 0 else 0.0}
+            same = {**names, "time": bar.low, "x2": bar.high, "peaks": peaks}
+            out += [{**same, "kind": kind, "samples": n} for kind, n in counts.items() if n >= 0.5]
+    return pd.DataFrame(out)
+
+
+def _peaks(rows: pd.DataFrame) -> tuple[tuple[float, float, str], ...]:
+    """Return the peaks of a curve with 2 % of the samples, and ten, or more: time (ns), share, in how many of the repeats.
+
+    Peaks within a tenth of their time are the same.
+    """
+    step, buckets = float(rows["clock_step"].max()), buckets_of(rows)
+    repeats = [formulas.modes(buckets_of(own), step=step) for _, own in rows.groupby("run")]
+    out = []
+    for peak in formulas.modes(buckets, least=max(0.02, 10 / sum(b.n for b in buckets)), step=step):
+        same = [any(abs(math.log(own.at / peak.at)) <= 0.11 for own in repeat) for repeat in repeats]
+        out.append((peak.at, peak.share, f"{sum(same)} of {len(same)}"))
+    return tuple(out)
+
+
+def _peak_table(rows: pd.DataFrame) -> Table:
+    """Return a row per peak of each histogram."""
+    curves = rows.drop_duplicates(["curve", *_panels(rows)])
+    peaks = [
+        (curve, *peak) for curve, own in zip(curves["curve"], curves["peaks"], strict=True) for peak in own
+    ]
+    units = {"curve": "", "peak": "ns", "share": "%", "repeats": ""}
+    return Table(
+        columns=tuple(Column(name=name, unit=unit) for name, unit in units.items()),
+        rows=tuple(peaks),
+        title="Peaks",
+    )
+
+
+def charts(tool: str, noun: str) -> tuple[Chart, ...]:
+    """Return the charts of the bins of a tool. noun: what a sample is: "I/O"."""
+    about = (
+        "The bins of all repeats are added up. A step of a tail is the share of samples that take at least so long. The normal distribution has "
+        "the mean and standard deviation of the first curve, in a histogram of its own samples."
+    )
+    style: dict[str, Any] = {"where": {"metric": BINS}, "x": "time", "x_unit": "ns", "x_title": f"time of one {noun}", "log_x": True, "about": about}  # fmt: skip
+    longest = Title(template="{curve}: p99.9 is {ratio} × the median", values=_longest)
+    return (
+        Chart(
+            id=f"{tool}-tail", title=f"Time of one {noun}: tails", kind="steps", rows=_tails, y="share", color="curve", panels=("bs", "where"),
+            log_y=True, y_title="share below", titles=(longest,), summary=_numbers_table, **style,
+        ),
+        Chart(
+            id=f"{tool}-histogram", title=f"Time of one {noun}: histograms", kind="bars", rows=_histograms, y="samples", color="kind",
+            panels=("curve", "bs", "where"), y_title="samples", summary=_peak_table, **style,
+        ),
+    )  # fmt: skip

@@ -85,13 +85,8 @@ class Job:
     clat_max: float | None = None
     lat_max: float | None = None
     percentiles: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # "lat" → "p99" → ns
-    job_runtime: float | None = (
-        None  # ns, summed over the processes; like what follows it is of the job in all directions
-    )
     processes: int | None = None
-    depths: Mapping[int, float] = field(
-        default_factory=dict
-    )  # queue depth → share of the I/Os submitted at it
+    depths: Mapping[int, float] = field(default_factory=dict)  # queue depth → share of the I/Os
     options: Mapping[str, str] = field(default_factory=dict)  # as printed
 
     @property
@@ -129,24 +124,17 @@ def _jobs(parsed: Parsed) -> tuple[Job, ...]:
     for (entry, direction), numbers in values.items():
         parts = [part for part in _PARTS if (entry, part) in values]
         if direction in parts or (direction == "mixed" and not parts):
-            of_job = values.get((entry, None), {})
-            percentiles = {
-                which: {
-                    s: v for (m, s), v in numbers.items() if m == which and s[:1] == "p" and s[1:2].isdigit()
-                }
-                for which in WORDS
-            }
-            depths = {
-                whole(s.removeprefix(">=")) or 0: share
-                for (m, s), share in of_job.items()
-                if m == "iodepth_level"
-            }
+            percentiles: dict[str, dict[str, float]] = {which: {} for which in WORDS}
+            for (metric, statistic), value in numbers.items():
+                if metric in percentiles and statistic[:1] == "p" and statistic[1:2].isdigit():
+                    percentiles[metric][statistic] = value
+            levels = ((s, v) for (m, s), v in values.get((entry, None), {}).items() if m == "iodepth_level")
             out.append(
                 Job(
                     document=entry[0], job=entry[1], name=None if names[entry] is None else str(names[entry]), direction=str(direction),
-                    **{name: numbers[key] for key, name in _FIELDS.items() if key in numbers},
-                    job_runtime=of_job.get(("job_runtime", "total")), percentiles=percentiles, processes=printed.get(entry),
-                    depths=depths, options=options.get(entry, {}),
+                    **{name: numbers[key] for key, name in _FIELDS.items() if key in numbers}, percentiles=percentiles,
+                    depths={whole(s.removeprefix(">=")) or 0: share for s, share in levels},
+                    processes=printed.get(entry), options=options.get(entry, {}),
                 )
             )  # fmt: skip
     return tuple(out)
@@ -165,14 +153,9 @@ def _joined_bins(parsed: Parsed, which: str) -> dict[str, Buckets]:
         if kind == which:
             binned.add((whole(document), whole(job) or 0, direction))
             counts.setdefault(str(direction), Counter())[number(low), number(high)] += int(number(n))
-    lacking = {
-        job.direction for job in jobs(parsed) if job.iops and (*job.entry, job.direction) not in binned
-    }
-    return {
-        direction: tuple(Bucket(low, high, n) for (low, high), n in sorted(bins.items()))
-        for direction, bins in counts.items()
-        if direction not in lacking
-    }
+    lacking = {j.direction for j in jobs(parsed) if j.iops and (*j.entry, j.direction) not in binned}
+    own = ((direction, bins) for direction, bins in counts.items() if direction not in lacking)
+    return {direction: tuple(Bucket(*ends, n) for ends, n in sorted(bins.items())) for direction, bins in own}
 
 
 # --- numbers -----------------------------------------------------------------------------------------------
@@ -289,10 +272,8 @@ class _Rate(NamedTuple):
 def _rates(parsed: Parsed) -> dict[str, _Rate]:
     rates = {}
     for direction, group in _requested(parsed).items():
-        iops, bandwidth = (
-            _total(job.iops for job in group) or 0.0,
-            _total(job.bandwidth for job in group) or 0.0,
-        )
+        iops = _total(job.iops for job in group) or 0.0
+        bandwidth = _total(job.bandwidth for job in group) or 0.0
         rates[direction] = _Rate(iops, bandwidth, _block(group, bandwidth / iops) if bandwidth else 0.0)
     return rates
 
@@ -310,10 +291,10 @@ def _block(group: Sequence[Job], moved: float) -> float:
 def _busiest(repeats: Sequence[Parsed]) -> list[_Rate]:
     """Return the direction of each repeat that moves most by the medians over all; the first of equals."""
     every = [parsed.once(_rates) for parsed in repeats]
-    shared = [direction for direction in every[0] if all(direction in rates for rates in every)]
-    busiest = max(
-        shared, key=lambda d: statistics.median(rates[d].bandwidth for rates in every), default=None
-    )
+    moved = {
+        d: statistics.median(r[d].bandwidth for r in every) for d in every[0] if all(d in r for r in every)
+    }
+    busiest = max(moved, key=moved.__getitem__, default=None)
     return [rates[busiest] for rates in every] if busiest else []
 
 
@@ -407,9 +388,7 @@ def _iodepth(run: Run, job: Job) -> int | None:
 
 def in_flight(run: Run) -> float | None:
     """Return Σ IOPS · latency of a run (Little's law), without reads that verify. None if an entry was not timed."""
-    group = [
-        job for direction, own in directions(run).items() if not is_verify(run, direction) for job in own
-    ]
+    group = [job for d, own in directions(run).items() if not is_verify(run, d) for job in own]
     pairs = [(job.iops, job.time) for job in group if job.iops and job.time]
     return formulas.in_flight(pairs) if pairs and len(pairs) == len(group) else None
 
@@ -424,8 +403,6 @@ LIMITS: Final = (100e3, 1e6, 10e6)
 AXES: Final = ("iodepth", "block_size", "numjobs", "rwmixread")
 """Axes that a curve may go over: the first that a sweep varies."""
 
-_PERCENTILES: Final = tuple(statistic for statistic, _ in QUANTILES)
-
 
 def access(rw: object, direction: str) -> str:
     """Return what was done: "randread"; "randrw, reads"; "reads" if the text does not say."""
@@ -439,18 +416,13 @@ def _with_access(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with `access`, `block_size` (B) and numeric axes."""
     from parsers.frames import pd
 
-    given = rows["options"].map(json.loads)
-    kinds = [own.get("rw", own.get("readwrite")) for own in given]
-    pairs = zip(kinds, rows["direction"], strict=True)
+    kinds = (given.get("rw", given.get("readwrite")) for given in rows["options"].map(json.loads))
+    accesses = [
+        access(kind, str(direction)) for kind, direction in zip(kinds, rows["direction"], strict=True)
+    ]
     numeric = {axis: pd.to_numeric(rows[axis], errors="coerce") for axis in AXES if axis in rows}
-    sizes = (
-        rows["bs"].map(lambda size: math.nan if size is None else in_bytes(size) or math.nan)
-        if "bs" in rows
-        else math.nan
-    )
-    return rows.assign(
-        access=[access(kind, str(direction)) for kind, direction in pairs], **numeric, block_size=sizes
-    )
+    sizes = [in_bytes(size) or math.nan for size in rows["bs"]] if "bs" in rows else math.nan
+    return rows.assign(access=accesses, block_size=sizes, **numeric)
 
 
 def _over(axis: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -476,27 +448,25 @@ def _percentiles(axis: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
     def rows(frame: pd.DataFrame) -> pd.DataFrame:
         frame = _over(axis)(frame)
         iops = frame[frame["metric"] == "IOPS"].set_index(["run", "direction"])["value"]
-        own = frame[frame["statistic"].isin(_PERCENTILES)]
-        return own.assign(
-            iops=[iops.get(key, math.nan) for key in zip(own["run"], own["direction"], strict=True)]
-        )
+        own = frame[frame["statistic"].isin([statistic for statistic, _ in QUANTILES])]
+        keys = zip(own["run"], own["direction"], strict=True)
+        return own.assign(iops=[iops.get(key, math.nan) for key in keys])
 
     return rows
 
 
 def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Give (access and panel, rows) of each line that has one cell per depth."""
+    """Give (access and panel, rows) of each line that has one cell per depth; nothing of very many hosts."""
     names = [name for name in ("access", "bs", "where") if name in rows]
-    for _, line in () if "iodepth" not in rows else rows.groupby(names, sort=False, dropna=False):
-        if (line.groupby("iodepth")["point_id"].nunique() == 1).all():
-            yield {name: line[name].iloc[0] for name in names}, line
+    if "iodepth" in rows and rows["where"].nunique() <= MAX_HOSTS:
+        for _, line in rows.groupby(names, sort=False, dropna=False):
+            if (line.groupby("iodepth")["point_id"].nunique() == 1).all():
+                yield {name: line[name].iloc[0] for name in names}, line
 
 
 def _subject(names: Mapping[str, Any]) -> str:
     """Return "Randread, 4k"."""
-    return fmt.sentence(
-        ", ".join(str(names[name]) for name in ("access", "bs") if names.get(name) is not None)
-    )
+    return fmt.sentence(", ".join(str(names[name]) for name in ("access", "bs") if names.get(name)))
 
 
 def _saturation(line: pd.DataFrame) -> tuple[int, float] | None:
@@ -512,33 +482,19 @@ def _saturates(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return where the line with the most IOPS saturates."""
     lines = sorted(_lines(rows), key=lambda one: -one[1]["value"].max())
     full = _saturation(lines[0][1]) if lines else None
-    return (
-        {"access": _subject(lines[0][0]), "depth": full[0], "iops": Quantity(full[1], "IOPS")}
-        if full
-        else None
-    )
+    return full and {"access": _subject(lines[0][0]), "depth": full[0], "iops": Quantity(full[1], "IOPS")}
 
 
 def _most(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return the highest median of a cell."""
     medians = rows.groupby(["access", "point_id", "where"], sort=False)["value"].transform("median")
-    best = rows.iloc[int(medians.argmax())]
-    return {
-        "access": _subject({str(name): value for name, value in best.items()}),
-        "most": Quantity(float(medians.max()), _unit(best["unit"])),
-    }
-
-
-def _unit(unit: str) -> str:
-    return "IOPS" if unit == "1/s" else unit
+    best = {str(name): value for name, value in rows.iloc[int(medians.argmax())].items()}
+    unit = "IOPS" if best["unit"] == "1/s" else best["unit"]
+    return {"access": _subject(best), "most": Quantity(float(medians.max()), unit)}
 
 
 def _saturation_rings(rows: pd.DataFrame) -> list[Point]:
-    full = (
-        [(names, _saturation(line)) for names, line in _lines(rows)]
-        if rows["where"].nunique() <= MAX_HOSTS
-        else []
-    )
+    full = ((names, _saturation(line)) for names, line in _lines(rows))
     return [
         Point(x=at[0], y=at[1], label=f"95 % at {at[0]}", panel=_panel(names)) for names, at in full if at
     ]
@@ -571,25 +527,28 @@ def _limit_rule(rows: pd.DataFrame) -> list[Rule]:
     return [Rule(label=fmt.quantity(limit, "ns", 1), y=limit)] if limit else []
 
 
+def _kept(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame, formulas.Within]]:
+    """Give the lines that keep the limit at some depths, each with the depth that has the most IOPS within it."""
+    limit = _limit(rows)
+    for names, line in _lines(rows) if limit else ():
+        if within := _within(line, limit or 0.0):
+            yield names, line, within
+
+
 def _limit_rings(rows: pd.DataFrame) -> list[Point]:
-    """Return the depth of each line that has the most IOPS within the limit, on its p99."""
-    limit, points = _limit(rows), []
-    for names, line in _lines(rows) if limit and rows["where"].nunique() <= MAX_HOSTS else ():
-        within = _within(line, limit or 0.0)
-        if within:
-            tail = line[(line["statistic"] == "p99") & (line["iodepth"] == within.depth)]["value"].median()
-            label = f"{fmt.quantity(within.iops, 'IOPS')} at {within.depth}"
-            points.append(Point(x=within.depth, y=float(tail), label=label, panel=_panel(names)))
+    points = []
+    for names, line, within in _kept(rows):
+        tail = line.loc[(line["statistic"] == "p99") & (line["iodepth"] == within.depth), "value"].median()
+        label = f"{fmt.quantity(within.iops, 'IOPS')} at {within.depth}"
+        points.append(Point(x=within.depth, y=float(tail), label=label, panel=_panel(names)))
     return points
 
 
 def _keeps_limit(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return the most IOPS within the limit of the first line that has some."""
-    limit = _limit(rows)
-    for names, line in _lines(rows) if limit else ():
-        within = _within(line, limit or 0.0)
-        if within:
-            return {"access": _subject(names), "limit": Quantity(limit, "ns"), "iops": Quantity(within.iops, "IOPS"), "depth": within.depth}  # fmt: skip
+    for names, _, within in _kept(rows):
+        limit = Quantity(_limit(rows), "ns")
+        return {"access": _subject(names), "limit": limit, "iops": Quantity(within.iops, "IOPS"), "depth": within.depth}  # fmt: skip
     return None
 
 
@@ -619,7 +578,7 @@ def _slowest_repeat(rows: pd.DataFrame) -> pd.DataFrame:
 _SATURATES: Final = Title(template="{access}: IOPS saturate at iodepth {depth}, {iops}", values=_saturates)
 _REACHES: Final = Title(template="{access} reaches {most}", values=_most)
 _KEEPS: Final = Title(
-    template="{access}: {iops} at iodepth {depth} keep p99 within {limit}", values=_keeps_limit
+    template="{access}: {iops} at depth {depth} keep p99 within {limit}", values=_keeps_limit
 )
 _SLOWEST: Final = Title(template="{curve}: the slowest step is {ratio} × the median step", values=_slowest)
 
@@ -641,11 +600,8 @@ def _curves(axis: str, name: str, **style: Any) -> Iterator[Chart]:  # noqa: ANN
     own: dict[str, Any] = {"rings": _saturation_rings} if axis == "iodepth" else {}
     yield Chart(id=f"fio-{slug}", title=f"IOPS by {name}", where=_RATES, rows=_over(axis), color="access", panels=_PANELS, y_unit="IOPS", titles=(_SATURATES, _REACHES), **style, **own)  # fmt: skip
     yield Chart(id=f"fio-latency-{slug}", title=f"Mean latency by {name}", where=_MEANS, rows=_over(axis), color="access", panels=_PANELS, log_y=True, y_title="mean latency", **style)  # fmt: skip
-    own = (
-        {"rules": _limit_rule, "rings": _limit_rings, "titles": (_KEEPS,), "about": _ABOUT_LIMIT}
-        if axis == "iodepth"
-        else {}
-    )
+    if own:
+        own = {"rules": _limit_rule, "rings": _limit_rings, "titles": (_KEEPS,), "about": _ABOUT_LIMIT}
     yield Chart(id=f"fio-percentiles-{slug}", title=f"Latency percentiles by {name}", rows=_percentiles(axis), color="statistic", panels=("access", *_PANELS), log_y=True, y_title="latency", **style, **own)  # fmt: skip
 
 
@@ -752,12 +708,7 @@ def _windows(log: pd.DataFrame) -> Iterator[dict[str, Any]]:
         windows = latest.groupby("at")["value"]
         values = windows.mean() if metric == "window latency" else windows.sum()
         for at, value in values[windows.size() == own["job"].nunique(dropna=False)].items():
-            yield {
-                "metric": f"logged {metric}",
-                "unit": _LOGGED[metric],
-                "elapsed": at * window,
-                "value": value,
-            }
+            yield {"metric": f"logged {metric}", "unit": _LOGGED[metric], "elapsed": at * window, "value": value}  # fmt: skip
 
 
 class Fio(Tool):

@@ -61,7 +61,7 @@ def test_a_sweep_over_depth_is_lines_with_the_depth_that_saturates_and_the_one_t
     assert rates.title == "Randread: IOPS saturate at iodepth 16, 100 kIOPS"
     assert [(row["iodepth"], row["repeats"]) for row in rates.table.records()] == [(d, 2) for d in IOPS]
     assert [(x, round(y)) for x, y, _ in marks(rates, "ring")] == [(16, 100)]
-    assert percentiles.title == "Randread: 100 kIOPS at iodepth 16 keep p99 within 1.00 ms"
+    assert percentiles.title == "Randread: 100 kIOPS at depth 16 keep p99 within 1.00 ms"
     assert [label for *_, label in marks(percentiles, "ring")] == ["100 kIOPS at 16"]
     assert len(marks(percentiles, "rule")) == 1
 
