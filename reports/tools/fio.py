@@ -7,12 +7,13 @@ with `lat_percentiles=1`, else `clat` (completion). The mean is weighted by I/Os
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
 import re
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -111,15 +112,21 @@ def jobs(source: Run | Parsed) -> tuple[Job, ...]:
 def _jobs(parsed: Parsed) -> tuple[Job, ...]:
     options: dict[_Entry, dict[str, str]] = {}
     for row in parsed.tables["options"].records() if "options" in parsed.tables else ():
-        options.setdefault(_entry(row), {})[str(row["option"])] = str(row.get("value", ""))
-    printed = {_entry(row): whole(row.get("processes")) for row in (parsed.tables["jobs"].records() if "jobs" in parsed.tables else ())}  # fmt: skip
+        options.setdefault(_entry(row.get("document"), row.get("job")), {})[str(row["option"])] = str(
+            row.get("value", "")
+        )
+    printed = {
+        _entry(row.get("document"), row.get("job")): whole(row.get("processes"))
+        for row in (parsed.tables["jobs"].records() if "jobs" in parsed.tables else ())
+    }
     names: dict[_Entry, Scalar] = {}
     values: dict[tuple[_Entry, Scalar], dict[tuple[str, str], float]] = {}
     for m in parsed.measured():
         if m.get("job") is not None:
-            entry = _entry(m.labels)
-            names[entry] = m.get("name")
-            values.setdefault((entry, m.get("direction")), {})[m.metric, str(m.get("statistic"))] = m.value
+            label = m.labels.get
+            entry = _entry(label("document"), label("job"))
+            names[entry] = label("name")
+            values.setdefault((entry, label("direction")), {})[m.metric, str(label("statistic"))] = m.value
     out = []
     for (entry, direction), numbers in values.items():
         parts = [part for part in _PARTS if (entry, part) in values]
@@ -140,22 +147,25 @@ def _jobs(parsed: Parsed) -> tuple[Job, ...]:
     return tuple(out)
 
 
-def _entry(row: Mapping[str, Scalar]) -> _Entry:
-    return whole(row.get("document")), whole(row.get("job")) or 0
+@functools.cache
+def _entry(document: Scalar, job: Scalar) -> _Entry:
+    return whole(document), whole(job) or 0
 
 
 def _joined_bins(parsed: Parsed, which: str) -> dict[str, Buckets]:
     """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
-    counts: dict[str, Counter[tuple[float, float]]] = {}
+    counts: defaultdict[str, Counter[tuple[Scalar, Scalar]]] = defaultdict(Counter)
     binned = set()
-    for row in parsed.tables["histogram"].rows if "histogram" in parsed.tables else ():
-        document, job, _, direction, kind, low, high, n = row
+    for document, job, _, direction, kind, low, high, n in parsed.tables["histogram"].rows if "histogram" in parsed.tables else ():  # fmt: skip
         if kind == which:
-            binned.add((whole(document), whole(job) or 0, direction))
-            counts.setdefault(str(direction), Counter())[number(low), number(high)] += int(number(n))
+            binned.add((*_entry(document, job), direction))
+            counts[str(direction)][low, high] += whole(n) or 0
     lacking = {j.direction for j in jobs(parsed) if j.iops and (*j.entry, j.direction) not in binned}
     own = ((direction, bins) for direction, bins in counts.items() if direction not in lacking)
-    return {direction: tuple(Bucket(*ends, n) for ends, n in sorted(bins.items())) for direction, bins in own}
+    return {
+        direction: tuple(sorted(Bucket(number(low), number(high), n) for (low, high), n in bins.items()))
+        for direction, bins in own
+    }
 
 
 # --- numbers -----------------------------------------------------------------------------------------------
@@ -854,6 +864,11 @@ _PROGRESS: Final = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
 """fio's line of progress names a rate that was set: "Jobs: 1 (f=1), 0-300 IOPS: [r(1)][100.0%]…"."""
 
 
+def _of_run(level: Level, run: Run, text: str, *quoted: tuple[float, str]) -> Fault:
+    """Return what is wrong with the numbers of one run."""
+    return Fault(level=level, run=run, own=True, text=text, quoted=quoted)
+
+
 def _active(run: Run) -> list[Job]:
     return [job for job in jobs(run) if job.iops]
 
@@ -889,10 +904,8 @@ def _flights(group: Sequence[Job]) -> tuple[float, float] | None:
     """Return the least and the most that Σ IOPS · latency can be."""
     if not group or any(job.time is None for job in group):
         return None
-    low, high = zip(
-        *([iops * (job.time or 0.0) * 1e-9 for iops in _iops_range(job)] for job in group), strict=True
-    )
-    return sum(low), sum(high)
+    ends = [[iops * (job.time or 0.0) * 1e-9 for iops in _iops_range(job)] for job in group]
+    return sum(low for low, _ in ends), sum(high for _, high in ends)
 
 
 @check("F1", "error", "warn")
@@ -911,12 +924,8 @@ def little(results: Results) -> Iterator[Fault]:
         if wanted is None or flights is None or any((job.time or 0) < 2000 for job in group) or joined(run):
             continue
         low, high = flights
-        said = " + ".join(
-            f"{fmt.quantity(job.iops, 'IOPS', 4)} × {fmt.quantity(job.time, 'ns', 4)}" for job in group
-        )
-        beyond = max(
-            ((job.lat_max or job.clat_max or 0.0) / job.runtime for job in group if job.runtime), default=0.0
-        )
+        ended = ((job.lat_max or job.clat_max or 0.0) / job.runtime for job in group if job.runtime)
+        beyond = max(ended, default=0.0)
         level: Level | None = None
         if low / wanted > 1.03 + beyond:
             level = "error"
@@ -925,7 +934,7 @@ def little(results: Results) -> Iterator[Fault]:
             lost = (wanted - high) / sum(job.iops or 0.0 for job in group) * 1e9
             level = "warn" if lost > (20e3 if synchronous else 3e3) else None
         if level:
-            yield Fault(level=level, run=run, own=True, text=f"{said} = {fmt.number(low)} in flight, {wanted} asked for")  # fmt: skip
+            yield _of_run(level, run, f"{fmt.number(low)} in flight, {wanted} asked for")
 
 
 def _is_limited(run: Run, *more: str) -> bool:
@@ -937,9 +946,8 @@ def _is_limited(run: Run, *more: str) -> bool:
 
 def _may_idle(run: Run) -> bool:
     short = any(job.runtime is not None and job.runtime < 1e9 for job in _active(run))
-    return (
-        _is_limited(run, *_WAITS) or short or "mixed" in directions(run) or _has_phases(run) or _is_cut(run)
-    )
+    averaged = "mixed" in directions(run)
+    return _is_limited(run, *_WAITS) or short or averaged or _has_phases(run) or _is_cut(run)
 
 
 def _is_cut(run: Run) -> bool:
@@ -993,17 +1001,14 @@ def block_size(results: Results) -> Iterator[Fault]:
         if run.captured and typed is not None and typed != size:
             typed_sizes.setdefault((machine, run.cell.sweep, typed, size), []).append(run)
         else:
-            peaks.setdefault((machine, run.cell.sweep, str(run.options.get("rw"))), []).append(
-                _iops(run) * size
-            )
+            key = machine, run.cell.sweep, str(run.options.get("rw"))
+            peaks.setdefault(key, []).append(_iops(run) * size)
         for job in () if joined(run) else _active(run):
             stated = in_bytes(options(run, job).get("bs", "?"))
             low, high = _iops_range(job)
             if stated and job.bandwidth and job.iops and not 0.95 * stated * low <= job.bandwidth <= 1.05 * stated * high:  # fmt: skip
-                moves = fmt.size(round(job.bandwidth / job.iops))
-                yield Fault(
-                    level="error", run=run, text=f"a {job.direction} moves {moves}, stated {fmt.size(stated)}"
-                )
+                text = f"a {job.direction} moves {fmt.size(round(job.bandwidth / job.iops))}, stated {fmt.size(stated)}"
+                yield Fault(level="error", run=run, text=text)
     for (machine, sweep, a, b), members in typed_sizes.items():
         rw = str(members[0].options.get("rw"))
         same_machine = {key: rates for key, rates in peaks.items() if key[:2] == (machine, sweep)}
@@ -1039,24 +1044,25 @@ def ended_early(results: Results) -> Iterator[Fault]:
         size, block, number = (in_bytes(run.options.get(n)) for n in ("size", "bs", "numjobs"))
         if lasted is not None and tells_options(run):
             if size and lasted * 1e-9 < 0.9 * limit:
-                yield Fault(level="warn", run=run, own=True, text=f"lasted {fmt.seconds(lasted * 1e-9)} of runtime={fmt.seconds(limit)}")  # fmt: skip
+                yield _of_run(
+                    "warn", run, f"lasted {fmt.seconds(lasted * 1e-9)} of runtime={fmt.seconds(limit)}"
+                )
         elif from_table(run) and size and block and group:
             possible = size * (number or 1) / (_iops(run) * block)
             if possible < 0.9 * limit:
-                text = f"the data was moved after {fmt.seconds(possible)}, the stated run time is {fmt.seconds(limit)}"
-                yield Fault(level="error", run=run, own=True, text=text)
+                text = f"all data was moved after {fmt.seconds(possible)}, the stated run time is {fmt.seconds(limit)}"
+                yield _of_run("error", run, text)
+
+
+_UNITS: Final = {"": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def _seconds(value: object) -> float | None:
     """Return fio's time in seconds: `20`, `30s`, `5m`. None if it is not a time."""
-    text = str(value).strip().lower()
-    digits = text.rstrip("usmhd")
-    factor = {"": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}.get(
-        text[len(digits) :]
-    )
+    match = re.fullmatch(r"([0-9.]+)([a-z]*)", str(value).strip().lower())
     try:
-        return float(digits) * factor if factor else None
-    except ValueError:
+        return float(match[1]) * _UNITS[match[2]] if match else None
+    except (KeyError, ValueError):
         return None
 
 
@@ -1072,14 +1078,11 @@ def not_steady(results: Results) -> Iterator[Fault]:
     """
     for run in results.good("fio"):
         for direction, group in () if _is_cut(run) else directions(run).items():
-            texts = [
-                text
-                for job in group
-                if (job.runtime is None or job.runtime >= 4e9) and (text := _unsteady(run, job))
-            ]
+            long = (job for job in group if job.runtime is None or job.runtime >= 4e9)
+            texts = [text for job in long if (text := _unsteady(run, job))]
             if texts:
                 count = f"{len(texts)} of {len(group)} jobs, the first: " if len(group) > 1 else ""
-                yield Fault(level="warn", run=run, own=True, text=f"{direction}: {count}{texts[0]}")
+                yield _of_run("warn", run, f"{direction}: {count}{texts[0]}")
 
 
 def _unsteady(run: Run, job: Job) -> str:
@@ -1115,30 +1118,26 @@ def page_cache(results: Results) -> Iterator[Fault]:
             if not all(_is_buffered(run, job) for job in group):
                 continue
             timed = [(time, job) for job in group if (time := _io_time(run, job)) is not None]
-            deep = any(
-                engine(run, job) == "libaio" and (whole(options(run, job).get("iodepth")) or 1) > 1
-                for job in group
-            )
+            deep = any(engine(run, job) == "libaio" and _depth(run, job) > 1 for job in group)
             fast = bool(timed) and max(time for time, _ in timed) < 10e3
-            level: Level = (
-                "error" if deep or (fast and not all(_is_read_ahead(run, job) for job in group)) else "warn"
-            )
+            is_memory = deep or (fast and not all(_is_read_ahead(run, job) for job in group))
+            level: Level = "info" if sweeps(run, "direct") else "error" if is_memory else "warn"
             weights = [(job.ios if all(j.ios for _, j in timed) else job.iops) or 0.0 for _, job in timed]
-            mean = statistics.fmean([time for time, _ in timed], weights) if timed else None
-            yield Fault(
-                level="info" if sweeps(run, "direct") else level, run=run, own=True,
-                text=f"direct=0, {direction}{' takes {}' if timed else ''}{': libaio waits for each I/O' if deep else ''}",
-                quoted=((mean, "ns"),) if mean is not None else (),
-            )  # fmt: skip
+            means = [(statistics.fmean([time for time, _ in timed], weights), "ns")] if timed else []
+            text = f"direct=0, {direction}{' takes {}' if timed else ''}{': libaio waits for each I/O' if deep else ''}"
+            yield _of_run(level, run, text, *means)
+
+
+def _depth(run: Run, job: Job) -> int:
+    return whole(options(run, job).get("iodepth", 1)) or 1
 
 
 def _is_buffered(run: Run, job: Job) -> bool:
     typed = typed_options(run)
     given = {**typed, **options(run, job)}
     complete = "direct" in given or tells_options(run) or "name" in typed
-    return (
-        complete and engine(run, job) in (*_CACHED, "") and not any(is_set(given, name) for name in _UNCACHED)
-    )
+    cached = engine(run, job) in (*_CACHED, "") and not any(is_set(given, name) for name in _UNCACHED)
+    return complete and cached
 
 
 def _is_read_ahead(run: Run, job: Job) -> bool:
@@ -1167,9 +1166,9 @@ def mixed_load(results: Results) -> Iterator[Fault]:
     mixes = [run for run in results.good("fio") if _rw_of(run.options) in _MIXES]
     cached = {fault.run for fault in page_cache(results)} if mixes else set()
     for run in mixes:
-        by_direction = {one.direction: one for one in summaries(run)}
+        by_direction = {one.direction: one for one in summaries(run) if one.iops}
         reads, writes = (
-            (by_direction[d].iops or 0.0) if d in by_direction else 0.0 for d in ("read", "write")
+            sum(job.iops or 0.0 for job in directions(run).get(d, ())) for d in ("read", "write")
         )
         if not reads or not writes or joined(run) or _has_phases(run):
             continue
@@ -1180,21 +1179,10 @@ def mixed_load(results: Results) -> Iterator[Fault]:
             n = sum(job.ios or 0 for job in _active(run) if job.direction in ("read", "write"))
             chance = 4 * math.sqrt(p * (1 - p) / n) if n else 0.0
             if abs(share - p) > max(0.01, chance) + cut:
-                yield Fault(
-                    level="warn",
-                    run=run,
-                    own=True,
-                    text=f"{fmt.percent(share, 3)} reads, asked for {fmt.percent(p)}",
-                )
+                yield _of_run("warn", run, f"{fmt.percent(share, 3)} reads, asked for {fmt.percent(p)}")
         slow, fast = (by_direction[d].mean for d in ("read", "write"))
         if slow and fast and fast < slow / 8 and run not in cached:
-            yield Fault(
-                level="warn",
-                run=run,
-                own=True,
-                text="writes take {}, reads {}",
-                quoted=((fast, "ns"), (slow, "ns")),
-            )
+            yield _of_run("warn", run, "writes take {}, reads {}", (fast, "ns"), (slow, "ns"))
 
 
 @check("F9", "error")
@@ -1209,7 +1197,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
     """
     for run in results.good("fio"):
         for job in _active(run):
-            depth, name = whole(options(run, job).get("iodepth", 1)) or 1, engine(run, job)
+            depth, name = _depth(run, job), engine(run, job)
             if depth <= 1 or name == "null":  # null does nothing, and has nothing in flight
                 continue
             if name in SYNC and name not in ("net", "netsplice"):
@@ -1218,14 +1206,17 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
             share = _share_at(run, depth)
             few = job.ios is not None and job.ios < 4 * depth * (processes(run, job) or 1)
             if share is not None and share < 0.5 and not few and not _is_limited(run) and not joined(run):
-                yield Fault(level="error", run=run, own=True, text=f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it")  # fmt: skip
+                yield _of_run(
+                    "error", run, f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it"
+                )
                 break
 
 
 def _share_at(run: Run, depth: int) -> float | None:
     """Return the share of I/Os that were submitted in the bucket of `depth` or above; None if not printed."""
     bucket = 1 << min(6, depth.bit_length() - 1)  # 1, 2, 4 … 32, >=64
-    return max((sum(v for step, v in job.depths.items() if step >= bucket) for job in jobs(run) if job.depths), default=None)  # fmt: skip
+    shares = (sum(v for step, v in job.depths.items() if step >= bucket) for job in jobs(run) if job.depths)
+    return max(shares, default=None)
 
 
 @check("F10", "warn")
@@ -1251,11 +1242,7 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
         for (direction, which), same in group_by(rows, lambda row: (row[1].direction, row[1].which)).items():
             at = group_by(same, lambda row: row[0])
             iops = {depth: statistics.median(of.iops or 0.0 for _, of in own) for depth, own in at.items()}
-            means = {
-                depth: values
-                for depth, own in at.items()
-                if (values := [of.mean for _, of in own if of.mean])
-            }
+            means = {d: values for d, own in at.items() if (values := [of.mean for _, of in own if of.mean])}
             if len(iops) < 3:
                 continue
             for a, b in itertools.pairwise(means):
@@ -1313,11 +1300,8 @@ def shown_with(metric: str, run: Run) -> Iterator[str]:
     """G11: the mean latency of the same direction, which a queue of one depth ties to the IOPS, as `Name.tells_of`."""
     rate, _, direction = metric.partition("/")
     if rate == "IOPS":
-        yield from (
-            f"{WORDS[of.which]}/mean/{direction}"
-            for of in summaries(run)
-            if of.direction == direction and of.mean
-        )
+        own = (of for of in summaries(run) if of.direction == direction and of.mean)
+        yield from (f"{WORDS[of.which]}/mean/{direction}" for of in own)
 
 
 def clock(results: Results) -> Iterator[Fault]:
@@ -1326,17 +1310,15 @@ def clock(results: Results) -> Iterator[Fault]:
         for direction in ("read", "write"):
             widest = []
             for run in runs:
-                wide = [
-                    job
-                    for job in jobs(run)
-                    if job.direction == direction and job.lat and (job.lat_sd or 0.0) > job.lat
-                ]
-                if wide:
-                    widest.append(
-                        (run, max(wide, key=lambda job: (job.lat_sd or 0.0) / (job.lat or math.inf)))
-                    )
-            for run, job in widest if len(widest) * 2 > len(runs) else ():
-                yield Fault(
-                    level="info", run=run, own=True, text=f"{direction}: mean lat {{}}, standard deviation {{}}",
-                    quoted=((job.lat or 0.0, "ns"), (job.lat_sd or 0.0, "ns")), todo=QUOTE_THE_TAIL,
-                )  # fmt: skip
+                timed = [(j.lat, j.lat_sd or 0.0) for j in directions(run).get(direction, ()) if j.lat]
+                if wide := [pair for pair in timed if pair[1] > pair[0]]:
+                    widest.append((run, max(wide, key=lambda pair: pair[1] / pair[0])))
+            for run, (mean, sd) in widest if len(widest) * 2 > len(runs) else ():
+                fault = _of_run(
+                    "info",
+                    run,
+                    f"{direction}: mean lat {{}}, standard deviation {{}}",
+                    (mean, "ns"),
+                    (sd, "ns"),
+                )
+                yield replace(fault, todo=QUOTE_THE_TAIL)
