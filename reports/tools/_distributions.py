@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from reports.chart import Chart, Title
+from reports.chart import Chart, Rule, Title
 from reports.document import Column, Quantity, Table
 from reports.numbers import formulas
 from reports.numbers.formulas import Bucket
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,16 +32,16 @@ MAX_CURVES: Final = 6
 
 
 def bins(
-    curve: str, buckets: Sequence[Bucket], *, order: float = 0.0, step: float = 0.0
+    curve: str, buckets: Sequence[Bucket], *, order: float = 0.0, step: float = 0.0, timer: float = 0.0
 ) -> Iterator[dict[str, Any]]:
     """Give a row per bin of a run: `bin_low`, `bin_high` (ns), `value` (samples in it), and what is the same in all of them.
 
-    curve: its kind, and behind a comma what distinguishes it from others of the kind. order: within the kind. step: of the clock, ns.
+    curve: its kind, and behind a comma what distinguishes it from others of the kind. order: within the kind. step, timer: step and cost of the clock, ns.
     """
     total = sum(bucket.n for bucket in buckets)
     if total:
         mean, sd = formulas.moments(buckets)
-        same = {"metric": BINS, "unit": "ns", "curve": curve, "order": order, "mean": mean, "sd": sd, "total": total, "clock_step": step}  # fmt: skip
+        same = {"metric": BINS, "unit": "ns", "curve": curve, "order": order, "mean": mean, "sd": sd, "total": total, "clock_step": step, "timer": timer}  # fmt: skip
         merged = buckets if len(buckets) <= _MAX_BINS else formulas.merge(buckets, 4 * _PER_DECADE)
         yield from ({**same, "bin_low": b.low, "bin_high": b.high, "value": b.n} for b in merged if b.n)
 
@@ -56,7 +57,7 @@ def _curves(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]
     """Give what identifies a curve (its panel, name and flags) and its rows."""
     for _, group in rows.groupby([*_panels(rows), "curve"], sort=False, dropna=False):
         first = group.iloc[0]
-        yield {name: first[name] for name in (*_panels(rows), "curve", "flags")}, group
+        yield {name: first[name] for name in (*_panels(rows), "curve", "flags", "timer")}, group
 
 
 def _panels(rows: pd.DataFrame) -> list[str]:
@@ -140,6 +141,14 @@ def _numbers_table(rows: pd.DataFrame) -> Table:
     )
 
 
+def _timer(rows: pd.DataFrame) -> list[Rule]:
+    """Return the least cost of the clock that timed the samples, if it is known."""
+    costs = rows.loc[rows["timer"] > 0, "timer"]
+    return (
+        [Rule(label=f"timer {fmt.quantity(costs.min(), 'ns')}", x=float(costs.min()))] if len(costs) else []
+    )
+
+
 def _longest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return the curve whose p99.9 is the most times its median; None if no curve has both."""
     ratios = {}
@@ -212,7 +221,7 @@ def charts(tool: str, noun: str) -> tuple[Chart, ...]:
     return (
         Chart(
             id=f"{tool}-tail", title=f"Time of one {noun}: tails", kind="steps", rows=_tails, y="share", color="curve", panels=("bs", "where"),
-            log_y=True, y_title="share below", titles=(longest,), summary=_numbers_table, **style,
+            log_y=True, y_title="share below", rules=_timer, titles=(longest,), summary=_numbers_table, **style,
         ),
         Chart(
             id=f"{tool}-histogram", title=f"Time of one {noun}: histograms", kind="bars", rows=_histograms, y="samples", color="kind",

@@ -163,7 +163,13 @@ def _samples(run: Run) -> Iterator[dict[str, Any]]:
     reach = _reach_of(run.options) or 0.0
     for part, buckets in _bins(run.parsed).items():
         step = max(least, values_apart(buckets, least)) if least else 0.0
-        yield from _distributions.bins(_name(run, *_texts(part)), buckets, order=reach, step=step)
+        yield from _distributions.bins(
+            _name(run, *_texts(part)),
+            buckets,
+            order=reach,
+            step=step,
+            timer=first(run, "timer_overhead") or 0.0,
+        )
     for part, own in latencies(run).items():
         for statistic in _MOMENTS:
             if own.get(statistic):
