@@ -9,7 +9,7 @@ import bisect
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
@@ -108,11 +108,6 @@ def saturations(repeats: Sequence[Mapping[N, float]]) -> list[N]:
     most = max(map(len, repeats), default=0)
     found = (saturation(curve) for curve in repeats if len(curve) == most)
     return sorted({n for n in found if n is not None})
-
-
-TRAFFIC: Final = {"copy": 3 / 2, "scale": 3 / 2, "add": 4 / 3, "triad": 4 / 3}
-"""STREAM's kernel → bytes that memory moves ÷ bytes that are counted, where a store fetches its line first: of one or two arrays read
-and one written, that one is read, too."""
 
 
 def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
@@ -217,24 +212,6 @@ def pingpong(times: Mapping[int, float]) -> MessageCurve:
     )
 
 
-def message_curve(runs: Sequence[MessageCurve]) -> MessageCurve:
-    """Return of each figure the median over the runs of one cell; None where one of them lacks it."""
-
-    def median(of: Callable[[MessageCurve], float | None]) -> float | None:
-        found = [value for run in runs if (value := of(run)) is not None]
-        return statistics.median(found) if found and len(found) == len(runs) else None
-
-    sizes = [run.peak_size for run in runs if run.peak_size is not None]
-    return MessageCurve(
-        zero=median(lambda r: r.zero),
-        small=median(lambda r: r.small),
-        peak=median(lambda r: r.peak),
-        peak_size=statistics.median_low(sizes) if sizes else None,
-        half_size=median(lambda r: r.half_size),
-        rises=all(run.rises for run in runs),
-    )
-
-
 QUOTABLE = 0.15
 """A fitted line stands for its sizes where none is off by more than this, be it one line or one of two."""
 
@@ -303,40 +280,6 @@ def _branch(sizes: Sequence[int], times: Mapping[int, float], most: float) -> tu
     return branch, sum(r * r for r in off)
 
 
-def steady_switches(repeats: Sequence[Mapping[int, float]]) -> tuple[list[int], bool]:
-    """Return the `protocol_switches` that the curves of all repeats have, and whether some repeats have others: those are not decided.
-
-    Of a single repeat a size that something else disturbed looks the same: it tells only what the two fitted lines say, too, which break
-    there and are both quotable.
-    """
-    found = [set(protocol_switches(times)) for times in repeats]
-    agreed = set.intersection(*found) if found else set()
-    if len(repeats) == 1:
-        fitted = fit(repeats[0])
-        lines = fitted.quotable if fitted else ()
-        agreed &= {lines[1].start} if len(lines) == 2 else set()
-    return sorted(agreed), any(own - agreed for own in found)
-
-
-def protocol_switches(times: Mapping[int, float]) -> list[int]:
-    """Return the sizes (B) at which the library changes its protocol (eager to rendezvous): where a doubled message costs less than
-    1.25 × though the doubling before cost over 1.5 ×. Below, where latency rules, doubling costs nothing anyway.
-
-    A doubling that costs over 2 × is more than its bytes take: the larger one of the two is the first of the new protocol, unless the
-    next size takes less time again.
-    """
-    sizes = [n for n in sorted(times) if n > 0]
-    found = []
-    for a, b, c in zip(sizes, sizes[1:], sizes[2:], strict=False):
-        before, after = times[b] / times[a], times[c] / times[b]
-        if b == 2 * a and c == 2 * b and before > 1.5 and after < 1.25:
-            if before <= 2:
-                found.append(c)
-            elif after >= 1:
-                found.append(b)
-    return found
-
-
 # --- storage -----------------------------------------------------------------------------------------------
 
 
@@ -376,12 +319,6 @@ def within_slo(depths: Mapping[int, Sequence[tuple[float, float]]], slo: float) 
     iops = by_all[depth]
     more = any(max(own) > iops for at, own in kept.items() if own and at not in by_all)
     return Within(iops, depth, more, bound=len(by_all) == len(depths))
-
-
-def cpu_per_io(usr: float, sys: float, runtime: float, ios: float) -> float | None:
-    """Return (usr + sys) · run time ÷ I/Os: CPU time (ns) that one I/O costs. `usr` and `sys` are shares of the run time
-    (ns) summed over the processes. None without I/Os."""
-    return (usr + sys) * runtime / ios if ios else None
 
 
 # --- distributions -----------------------------------------------------------------------------------------
@@ -485,18 +422,6 @@ def merge(buckets: Sequence[Bucket], per_decade: int = 24) -> list[Bucket]:
 def _log_index(bucket: Bucket, per_decade: int) -> int:
     """Return into which logarithmic bucket this one goes: `i` begins at 10^(i/per_decade)."""
     return math.floor(math.log10(max(bucket.middle, 1e-3)) * per_decade + 1e-9)
-
-
-class Sampled(NamedTuple):
-    """What the histogram of an operation tells, told without it."""
-
-    target: str
-    op: str
-    n: int  # samples
-    mean: float  # ns, each bucket at its middle
-    sd: float
-    quantiles: Mapping[str, float]  # of the shares those that so many samples fix, ns
-    longest: float  # ns: the middle of the last bucket
 
 
 class Mode(NamedTuple):

@@ -116,37 +116,6 @@ def is_slow_first(values: Sequence[float], least: float) -> bool:
     return first < lowest - least * abs(median) and median - first > 4 * deviation
 
 
-LEAST_FOR_TREND: Final = 5
-
-
-def trend(values: Sequence[float]) -> str:
-    """Say "rising over the repeats" or "falling over the repeats" of five or more values in the order in which they ran, whose order is
-    none of chance; else "".
-
-    Kendall's test: so few pairs stand the other way round in at most 1 of 100 random orders, either way 2. Of five all must rise or all
-    fall (1 in 60), of eight five of 28 pairs may not.
-    """
-    n = len(values)
-    if n < LEAST_FOR_TREND:
-        return ""
-    pairs = list(itertools.combinations(values, 2))
-    for word, against in (
-        ("rising", sum(a >= b for a, b in pairs)),
-        ("falling", sum(a <= b for a, b in pairs)),
-    ):
-        if _orders_within(n, against) <= 0.01 * math.factorial(n):
-            return f"{word} over the repeats"
-    return ""
-
-
-def _orders_within(n: int, against: int) -> int:
-    """Return how many orders of n different values have at most so many pairs the other way round (Mahonian numbers)."""
-    counts = [1]
-    for k in range(2, n + 1):
-        counts = [sum(counts[max(0, i - k + 1) : i + 1]) for i in range(len(counts) + k - 1)]
-    return sum(counts[: against + 1])
-
-
 class Timed(NamedTuple):
     """A run's number."""
 

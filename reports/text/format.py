@@ -10,7 +10,7 @@ import decimal
 import functools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 THIN = "\u202f"  # between thousands; a line is not broken at it, as it is at U+2009
@@ -285,19 +285,6 @@ def duration(value: float) -> str:
 def plural(n: int, noun: str, plural_noun: str = "") -> str:
     """`plural(1, "run")` is "1 run", `plural(3, "run")` is "3 runs"."""
     return f"{count(n)} {noun if n == 1 else plural_noun or noun + 's'}"
-
-
-def worse_by(worse: Sequence[float]) -> str:
-    """Say how much worse than something some shares are, below 0 better: "8 to 9 % worse", "4.9 % better", "0.2 % better to 0.3 % worse", "at the median"."""
-    ends = sorted({min(worse), max(worse)}, key=abs)
-    if not ends[-1]:
-        return "at the median"
-    words = ["worse" if end > 0 else "better" for end in ends]
-    low, high = (number(abs(end) * 100, 2) for end in (ends[0], ends[-1]))
-    if words[0] == words[-1] or not ends[0]:
-        return f"{low} % {words[-1]}" if low == high else f"{low} to {high} % {words[-1]}"
-    better, worse_ = (low, high) if words[0] == "better" else (high, low)
-    return f"{better} % better to {worse_} % worse"
 
 
 def words(items: Iterable[str], last: str = "and") -> str:

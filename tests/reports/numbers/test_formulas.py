@@ -166,35 +166,6 @@ def test_seed_003_is_no_single_line(seeds: Any, place: str, single: float, left:
     assert found.two[0].alpha < found.two[1].alpha
 
 
-def test_seed_003_changes_its_protocol_at_64_kib_between_sockets(seeds: Any) -> None:
-    both = seeds.pingpong()
-
-    assert formulas.protocol_switches(both["other package"]) == [65536]
-    assert formulas.protocol_switches(both["same package"]) == []
-
-
-def test_a_step_belongs_to_the_size_that_pays_it() -> None:
-    """TCP of 2008: 128 KiB take three times as long as 64 KiB, and all that is larger goes on from there."""
-    ms = (5.926, 5.953, 6.029, 6.174, 6.461, 18.677, 19.804, 22.037, 26.493, 35.401)
-    times = {4096 << i: time * 1e6 for i, time in enumerate(ms)}
-    disturbed = {1024: 470.0, 2048: 2650.0, 4096: 590.0}
-
-    assert formulas.protocol_switches(times) == [128 << 10]
-    assert formulas.steady_switches([times]) == ([128 << 10], False)
-    assert formulas.protocol_switches(disturbed) == []
-
-
-def test_one_run_decides_no_change_of_protocol_that_its_fitted_lines_do_not_show() -> None:
-    """What something else disturbed at 8 KiB looks like a change at 16 KiB."""
-    times = {2**p: 500 + 2**p / 10 for p in range(20)}
-    disturbed = {**times, 8 << 10: times[8 << 10] * 1.35}
-
-    assert formulas.protocol_switches(disturbed) == [16 << 10]
-    assert formulas.steady_switches([disturbed]) == ([], True)
-    assert formulas.steady_switches([disturbed, disturbed]) == ([16 << 10], False)
-    assert formulas.steady_switches([disturbed, times]) == ([], True)
-
-
 @given(st.floats(50, 5000), st.floats(1e8, 1e11))
 def test_a_line_is_found_again(alpha: float, rate: float) -> None:
     found = formulas.fit({n: alpha + n / rate * 1e9 for n in [0, *(2**p for p in range(23))]})
@@ -243,12 +214,6 @@ def test_iops_at_a_latency_objective_are_no_mean_over_depths() -> None:
     assert formulas.within_slo(depths, 1e6) == (19.8e3, 1, True, False)
     assert formulas.within_slo(depths, 0.2e6) is None
     assert formulas.within_slo(depths, 3e6) == (89.2e3, 32, False, True)
-
-
-def test_cpu_time_of_an_io() -> None:
-    # 20 s at 12 % user and 30 % system for 1.4 million I/Os: 6 µs each
-    assert formulas.cpu_per_io(0.12, 0.30, 20e9, 1.4e6) == pytest.approx(6000)
-    assert formulas.cpu_per_io(0.1, 0.1, 1e9, 0) is None
 
 
 def test_modes_are_peaks_with_their_mass() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from random import Random
 
 import pytest
 
-from reports.numbers.scatter import Drift, Timed, drift, groups, is_slow_first, scatters, trend
+from reports.numbers.scatter import Drift, Timed, drift, groups, is_slow_first, scatters
 
 
 def share(of: Callable[[], bool], times: int = 1000) -> float:
@@ -125,14 +124,3 @@ def test_few_runs_or_one_of_each_cell_tell_no_drift() -> None:
     assert swept(Random(6), 6, 3, 1.0) is None
     assert swept(Random(6), 40, 1, 1.0) is None
     assert drift([[Timed(n, n / 60, 0.0) for n in range(30)]]) is None  # all equal
-
-
-@pytest.mark.parametrize("n", [5, 6, 7])
-def test_an_order_of_chance_is_seldom_a_trend(n: int) -> None:
-    """Of all orders of n repeats at most 2 in 100 are called one; each that rises throughout is."""
-    named = [trend(order) for order in itertools.permutations(range(n))]
-
-    assert named[0] == "rising over the repeats"
-    assert named[-1] == "falling over the repeats"
-    assert 0 < named.count(named[0]) == named.count(named[-1]) <= 0.01 * len(named)
-    assert trend([1.0] * n) == ""
