@@ -20,10 +20,10 @@ _AGE_S: Final = {"h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 def _age(text: str) -> float:
     """Read how long ago, in s: 7d, 12h, 2w."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([hdw])", text)
-    if found is None or not float(found[1]):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([hdw])", text)
+    if match is None or not float(match[1]):
         raise click.BadParameter(f"{text!r} is no age: 7d, 12h or 2w")
-    return float(found[1]) * _AGE_S[found[2]]
+    return float(match[1]) * _AGE_S[match[2]]
 
 
 @click.command(

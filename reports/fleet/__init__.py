@@ -1,6 +1,5 @@
-"""`pinsweep fleet`: hosts set against one another.
+"""Many hosts: which are slow, and in what.
 
-In the order of the walk: `limits` reads what a site asks for, `hosts` tells whose sessions are whose and which hosts are equal, `outliers` finds
-those that are slow or odd, `unmatched` what cannot be compared. `text`, `strip` and `page` say it: in a terminal and to programs, as a figure,
-as a page.
+`hosts` finds the host of each session and the groups of equal hardware, `numbers` makes the rows that are judged, `judge` asks the statistics, `gaps` lists
+what is missing or different, `document` and `answer` make the answer for people and for programs.
 """

@@ -52,13 +52,13 @@ def again(argv: Sequence[str]) -> tuple[str, ...]:
 
 def controls(fleet: Fleet, suspects: Sequence[str]) -> list[str]:
     """Return hosts that are ok, else not judged, of the hardware of the suspects: as many, at least two per kind."""
-    found: list[str] = []
+    good_hosts: list[str] = []
     for _, group in fleet.hosts.sort_index().groupby("group"):
         count = sum(host in suspects for host in group.index)
         good = group.index[group["status"] == "ok"]
         good = good if len(good) else group.index[group["status"] == "unknown"]
-        found += list(good[: max(_MIN_CONTROLS, count)]) if count else []
-    return found[:_MAX_CONTROLS]
+        good_hosts += list(good[: max(_MIN_CONTROLS, count)]) if count else []
+    return good_hosts[:_MAX_CONTROLS]
 
 
 def drain_command(fleet: Fleet) -> str:

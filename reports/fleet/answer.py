@@ -48,7 +48,7 @@ def as_json(fleet: Fleet) -> str:
             ],
             "unlike": [{"what": d.what, "nodes": list(d.hosts), "here": d.here, "others": d.others} for d in fleet.unlike],
             "unmatched": [{"what": what, "nodes": list(hosts)} for what, hosts in fleet.unmatched],
-            "gaps": [{"what": gap.what, "of": list(gap.of), "reason": gap.reason or None} for gap in fleet.gaps],
+            "gaps": [{"what": gap.what, "of": list(gap.names), "reason": gap.reason or None} for gap in fleet.gaps],
             "missing": [{"what": what, "nodes": list(hosts)} for what, hosts in fleet.lacking],
             "rerun": {host: list(sweeps) for host, sweeps in fleet.rerun.items()},
             "warnings": list(fleet.warnings),
@@ -91,7 +91,7 @@ def as_metrics(fleet: Fleet) -> str:
     gaps = {
         (("file" if gap.what == "unreadable" else "host", name), ("what", gap.what)): 1.0
         for gap in fleet.gaps
-        for name in gap.of
+        for name in gap.names
     }
 
     def family(name: str, text: str, samples: Mapping[Any, float], unit: str = "") -> Family:
@@ -102,7 +102,7 @@ def as_metrics(fleet: Fleet) -> str:
 
     return exposition(
         [
-            family("verdict", "The verdict on a host: 1 for the word that holds, else 0.", {(("host", host), ("verdict", word)): word == own for host, own in words.items() for word in every}),
+            family("verdict", "The verdict on a host: 1 for the word that holds, else 0.", {(("host", host), ("verdict", word)): word == status for host, status in words.items() for word in every}),
             family("missing", "What is missing of a host or a file; always 1.", gaps),
             family("sessions", "Sessions of a host that gave a number.", fleet.hosts["sessions"].sort_index().to_dict()),
             family("worse_half", "Numbers in which a host is in the worse of two groups of hosts.", worse_half),

@@ -81,14 +81,14 @@ def _names(hosts: Sequence[str]) -> str:
 def _warnings(fleet: Fleet) -> list[str]:
     titles = {check.id: check.title for check in checks()}
     flags = {id for ids in fleet.odd["flags"] for id in checks_of(ids)}
-    found = (
+    caveats = (
         [f"Flagged numbers: {', '.join(f'{titles[id]} ({id})' for id in sorted(flags))}."] if flags else []
     )
-    found += [
+    caveats += [
         f"The hosts fall into two groups in {fmt.plural(len(numbers), 'number')}: {listed(worse)} worse than the others."
         for worse, numbers in fleet.halves.items()
     ]
-    return [*found, *(fmt.sentence(text) for text in fleet.warnings)]
+    return [*caveats, *(fmt.sentence(text) for text in fleet.warnings)]
 
 
 _COLUMNS: Final = (
@@ -156,8 +156,8 @@ def _table(
 
 def _remarks(fleet: Fleet, most: int) -> Table:
     """Return what else is to be known of some hosts: missing results, other hardware or software, limits of the verdict."""
-    rows: list[tuple[Sequence[str], str, str]] = [(gap.of, gap.what, gap.reason) for gap in fleet.gaps]
-    empty = {host for gap in fleet.gaps if gap.what == "no number" for host in gap.of}
+    rows: list[tuple[Sequence[str], str, str]] = [(gap.names, gap.what, gap.reason) for gap in fleet.gaps]
+    empty = {host for gap in fleet.gaps if gap.what == "no number" for host in gap.names}
     reasons = fleet.hosts["reason"][(fleet.hosts["reason"] != "") & ~fleet.hosts.index.isin(empty)]
     for reason, group in reasons.groupby(reasons):
         hint = ": use --baseline, or compare --by host" if reason == FEW else ""

@@ -31,7 +31,7 @@ class Gap:
     """What some hosts, or some files, lack, and why."""
 
     what: What
-    of: tuple[str, ...]  # hosts; files that are unreadable
+    names: tuple[str, ...]  # of hosts; of files that are unreadable
     reason: str  # "" of hosts without a result
 
 
@@ -134,20 +134,20 @@ def find_gaps(
         sorted(rows, key=lambda row: (_ORDER.index(row[0]), row[2], row[1])), lambda row: row[:2]
     )
     return tuple(
-        Gap(what=what, of=tuple(sorted(name for *_, name in same)), reason=reason)
+        Gap(what=what, names=tuple(sorted(name for *_, name in same)), reason=reason)
         for (what, reason), same in groups.items()
     )
 
 
 def find_unlike(which: Members, hosts: pd.DataFrame) -> tuple[Difference, ...]:
     """Return the hosts of each group that had another kernel, firmware or program than most in their last session."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for _, group in hosts.sort_index().groupby("group"):
         last = {host: which.machines[host][-1].session for host in group.index}
-        found += traits.differences(
+        differences += traits.differences(
             {host: traits.of_session(s.facts, s.programs) for host, s in last.items()}
         )
-    return tuple(one for one in found if one.here)
+    return tuple(difference for difference in differences if difference.here)
 
 
 Lacking = tuple[tuple[str, tuple[str, ...]], ...]

@@ -157,7 +157,7 @@ def judge(
     which = members(results, measurements.sessions, baseline, past.sessions if past else None)
     values = host_values(measurements, which.sessions)
     runs = runs_by_host(results, measurements.runs, which)
-    if values.empty and (results.texts or any(one.valid for one in runs.values())):
+    if values.empty and (results.texts or any(counts.valid for counts in runs.values())):
         files = list(dict.fromkeys(measurements.runs["file"]))
         raise UserError(", ".join(files[:3]), "no run gave a number that can be better or worse", "`pinsweep show` lists how the runs ended")  # fmt: skip
     numbers, values = number_rows(measurements, values)

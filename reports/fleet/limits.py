@@ -157,14 +157,14 @@ def _floor(reader: NodeReader, node: Node, key: str) -> tuple[float | None, str]
     value = reader.scalar(node, key)
     if value is BAD:
         return None, ""
-    found = None if isinstance(value, bool) else _FLOOR.fullmatch(str(value).strip())
-    if not found:
+    match = None if isinstance(value, bool) else _FLOOR.fullmatch(str(value).strip())
+    if not match:
         reader.wrong(
             node, key, f"{shown(value)} is not a number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS"
         )
         return None, ""
-    factor, unit = to_base(found[2] or "1")
-    floor = float(found[1]) * factor
+    factor, unit = to_base(match[2] or "1")
+    floor = float(match[1]) * factor
     if not 0 < floor < math.inf:
         reader.wrong(
             node,

@@ -77,11 +77,11 @@ def _distinguished(numbers: pd.DataFrame) -> list[str]:
 
 def session_medians(values: pd.DataFrame) -> dict[int, dict[str, list[float]]]:
     """Return number → host → the median of each of its sessions."""
-    found: dict[int, dict[str, list[float]]] = {}
+    medians_of: dict[int, dict[str, list[float]]] = {}
     medians = values.groupby(["number", "host", "evidence"])["value"].median()
     for (number, host, _), value in zip(medians.index.tolist(), medians, strict=True):
-        found.setdefault(number, {}).setdefault(host, []).append(value)
-    return found
+        medians_of.setdefault(number, {}).setdefault(host, []).append(value)
+    return medians_of
 
 
 def baseline_medians(past: Measurements, which: Members) -> dict[tuple[Any, ...], list[float]]:
@@ -91,7 +91,7 @@ def baseline_medians(past: Measurements, which: Members) -> dict[tuple[Any, ...]
     medians = values.groupby(["group", "cell", "series", "host", "evidence"])["value"].median()
     first = values.drop_duplicates("cell").set_index("cell")["run"]
     cells = past.runs.loc[first, CELL].set_axis(first.index)
-    found: dict[tuple[Any, ...], list[float]] = {}
+    medians_of: dict[tuple[Any, ...], list[float]] = {}
     for (group, cell, series, *_), value in zip(medians.index.tolist(), medians, strict=True):
-        found.setdefault((group, *cells.loc[cell], *past.series.loc[series, NAME]), []).append(value)
-    return found
+        medians_of.setdefault((group, *cells.loc[cell], *past.series.loc[series, NAME]), []).append(value)
+    return medians_of

@@ -36,13 +36,13 @@ def shared(
         hosts: name for name, hosts in reversed(inside.items()) if MIN_SUSPECTS <= len(hosts) < len(judged)
     }
     chance = {hosts: _tail(hosts, strata, odd) * len(distinct) for hosts in distinct}
-    found: list[tuple[str, tuple[str, ...], float]] = []
+    places_found: list[tuple[str, tuple[str, ...], float]] = []
     explained = frozenset[str]()
     for hosts in sorted(distinct, key=lambda h: (chance[h], len(h), distinct[h])):
         if chance[hosts] <= RARE and not hosts & explained:  # not the spine above the leaf
             explained |= hosts
-            found.append((distinct[hosts], tuple(sorted(hosts & odd)), chance[hosts]))
-    return found
+            places_found.append((distinct[hosts], tuple(sorted(hosts & odd)), chance[hosts]))
+    return places_found
 
 
 def warn_shared(fleet: Fleet, places: Mapping[str, Iterable[str]]) -> list[str]:

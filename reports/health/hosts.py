@@ -38,17 +38,19 @@ def _states(view: View, quiet: Collection[str]) -> Iterable[tuple[Any, ...]]:
     for word, reason, group in states.folded(view.states):
         if word in quiet and not reason:
             continue
-        done, total = sum(one.done for one in group), sum(one.total for one in group)
+        done, total = sum(state.done for state in group), sum(state.total for state in group)
         disturbed = (
-            sum(view.kept[one.host].disturbed for one in group if one.host in view.kept) if counts else 0
+            sum(view.kept[state.host].disturbed for state in group if state.host in view.kept)
+            if counts
+            else 0
         )
         runs = f"{done} of {total}" if total else None
-        yield word, folded(one.host for one in group), runs, disturbed or None, reason or None
+        yield word, folded(state.host for state in group), runs, disturbed or None, reason or None
 
 
 def _drains(view: View) -> Iterable[str]:
     """Yield the commands that drain hosts on which a tool failed, if these are fewer than the others."""
     for word, reason, group in states.folded(view.states) if view.sweep.via == "slurm" else ():
-        hosts = [one.host for one in group]
-        if word == "failed" and all(one.retry for one in group) and 2 * len(hosts) < len(view.states):
+        hosts = [state.host for state in group]
+        if word == "failed" and all(state.retry for state in group) and 2 * len(hosts) < len(view.states):
             yield ticket.drain_line(hosts, folded(hosts), reason)

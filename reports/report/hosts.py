@@ -33,8 +33,8 @@ def figures(results: Results) -> tuple[Figure, ...]:
     if medians.empty:
         return ()
     medians = _leading(medians)
-    apart = medians.max(axis=1) / medians.min(axis=1) - 1
-    medians = medians.loc[apart.sort_values(ascending=False, kind="stable").index]
+    spread = medians.max(axis=1) / medians.min(axis=1) - 1
+    medians = medians.loc[spread.sort_values(ascending=False, kind="stable").index]
     if len(hosts) >= _MANY:  # the host that is furthest behind first
         ratio = medians.div(medians.median(axis=1), axis=0)
         higher = medians.index.get_level_values("better") == "higher"
@@ -44,7 +44,7 @@ def figures(results: Results) -> tuple[Figure, ...]:
     runs = _runs(results)
     names, rows, sources = [], [], []
     for key, difference in zip(
-        medians.index.tolist(), apart.sort_values(ascending=False, kind="stable"), strict=True
+        medians.index.tolist(), spread.sort_values(ascending=False, kind="stable"), strict=True
     ):
         sweep, _, _, point_id, name, unit = key
         cell, axes = cells[point_id]
@@ -57,7 +57,7 @@ def figures(results: Results) -> tuple[Figure, ...]:
     return (
         Figure(
             id="hosts-beside",
-            title=f"{fmt.plural(len(hosts), 'host')}: up to {fmt.percent(apart.max())} apart",
+            title=f"{fmt.plural(len(hosts), 'host')}: up to {fmt.percent(spread.max())} apart",
             sub="Medians of each host; of each sweep the cell with the highest rate and the one with the lowest time. `pinsweep fleet` judges the hosts.",
             tables=(_by_number(hosts, rows, sources) if len(hosts) < _MANY else _by_host(hosts, names, rows, sources),),
         ),

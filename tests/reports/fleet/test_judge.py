@@ -283,7 +283,7 @@ def test_gaps_of_hosts_and_files(files: Files) -> None:
     )
     files.hosts(12, 12).add("n12", day=1, status="failed", reason="exit status 1: no memory")
     fleet = files.judge(expected=["n01", "n13", "n14"], unreadable=[("x.db", "damaged")])
-    assert [(gap.what, gap.of, gap.reason) for gap in fleet.gaps] == [
+    assert [(gap.what, gap.names, gap.reason) for gap in fleet.gaps] == [
         ("no result", ("n13", "n14"), ""), ("unreadable", ("x.db",), "damaged"),
         ("no number", ("n10",), "3 runs failed, exit status 1: no memory"), ("no number", ("n11",), "3 runs disturbed"),
         ("incomplete", ("n12",), "3 runs failed, exit status 1: no memory"),
@@ -312,7 +312,7 @@ def test_hosts_that_are_due(files: Files) -> None:
     files.hosts(1, 8).add("n09", day=1)
     last = files.judge().hosts["last"]
     (gap,) = files.judge(due=(last["n09"] + 1, last["n09"] + 5 * 86400)).gaps
-    assert (gap.what, gap.of, gap.reason) == ("not screened", ("n09",), "last on 2026-11-01, 5 days ago")
+    assert (gap.what, gap.names, gap.reason) == ("not screened", ("n09",), "last on 2026-11-01, 5 days ago")
 
 
 def test_files_without_a_number(files: Files) -> None:
