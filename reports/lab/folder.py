@@ -1,7 +1,7 @@
 """Writing a folder of files that people edit: what they changed is never overwritten. I/O.
 
-`.pinsweep.json` in the folder holds the hash of each file as pinsweep wrote it. A file with that hash is ours and
-renewed; any other is somebody's work: it stays, and the new text is written beside it, `report.new.md`.
+`.pinsweep.json` in the folder holds the hash of each file as pinsweep wrote it. A file with that hash is renewed.
+Any other file was edited: it stays, and the new text is written to `report.new.md`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FORMAT = 1
 
 @dataclass(slots=True)
 class Written:
-    """What became of the files, by their names in the folder."""
+    """The result for each file, by its name in the folder."""
 
     new: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
@@ -34,8 +34,8 @@ class Written:
 def write(folder: Path, files: Mapping[str, bytes]) -> Written:
     """Write the files, named by their paths in `folder`, which is made if it is not there.
 
-    Raises UserError if the folder is a file or cannot be written. Each file is whole at any time; if writing stops
-    half-way, the next call knows what is its own all the same.
+    Raises UserError if the folder is a file or cannot be written. Each file is whole at any time, also if
+    writing stops half-way.
     """
     if folder.exists() and not folder.is_dir():
         raise UserError(str(folder), "is a file, not a folder", "name another folder with --lab")
@@ -93,7 +93,7 @@ def _hash(data: bytes) -> str:
 
 
 def _hash_of(path: Path) -> str | None:
-    """Return the hash of a file; None where there is none. What is not a file has a hash that no file has."""
+    """Return the hash of a file, None if it is missing. A folder or a FIFO has a hash that no file has."""
     try:
         if path.exists() and not path.is_file():  # a FIFO would be waited for
             return "folder"
@@ -111,7 +111,7 @@ def _hash_of(path: Path) -> str | None:
 
 
 def _known(path: Path) -> dict[str, tuple[str, ...]]:
-    """Read the manifest. One that is not ours is as none: then every file that is there counts as somebody's work."""
+    """Return the hashes of the manifest. Without a valid manifest every existing file counts as edited."""
     try:
         held = json.loads(safe_files.read_named(path, 16 << 20)) if path.is_file() else {}
         return {str(name): tuple(map(str, hashes)) for name, hashes in held["files"].items()}

@@ -15,7 +15,7 @@ _PICTURE = b"""#set document(date: none)
 
 
 class NoTypst(UserError):
-    """The program that makes the PDF is not there; all else can be made without it."""
+    """Typst is missing. It makes only the PDF."""
 
 
 def report(folder: Path) -> bytes:

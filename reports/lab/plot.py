@@ -46,8 +46,8 @@ _MAX_TICKS: Final = 16
 def snippet(frame: pd.DataFrame) -> str:
     """Return the script for the long table of all numbers of some results; "" for an empty one.
 
-    It draws a metric of the sweep with the most cells over the axis with the most values, one line for each combination of the others.
-    Of a label that is no axis it takes the first value.
+    The script draws a metric of the sweep with the most cells over the axis with the most values. The other axes make the lines.
+    A label that is not an axis has its first value.
     """
     if frame.empty:
         return ""

@@ -34,7 +34,7 @@ LATEXMKRC = b"# Plain `latexmk` makes a PDF.\n$pdf_mode = 1;\n@default_files = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A lab report that was written: where, what became of each file, and why there is no PDF (None if there is)."""
+    """A lab report that was written: its folder, the result for each file, and the reason if there is no PDF."""
 
     folder: Path
     written: Written
@@ -136,7 +136,7 @@ def _cell(value: object) -> object:
 
 
 def summary(done: Done) -> list[str]:
-    """Return what was written and what stays, in lines for a terminal, each with its subject in front."""
+    """Return lines for a terminal: the files written, those that stay, and why there is no PDF."""
     counts = Counter(name.partition("/")[0] for name in {n.rsplit(".", 1)[0] for n in done.files if "/" in n})
     top = sorted((n for n in done.files if "/" not in n), key=lambda n: (not n.startswith("report."), n))
     words = {"figures": "figure", "tables": "table", "assets": "other file"}
@@ -155,7 +155,7 @@ def summary(done: Done) -> list[str]:
 
 
 def as_json(done: Done) -> dict[str, Any]:
-    """Return what was written, for programs; names are those of the folder."""
+    """Return the files for programs, by their names in the folder."""
     return {
         "folder": str(done.folder), "files": list(done.files),
         "edited": [{"file": name, "new": beside or None} for name, beside in done.written.kept.items()],

@@ -27,7 +27,7 @@ class Shape:
 
 
 def shape(grid: Grid) -> Shape | None:
-    """Return the largest type in which a table fits; None if it fits on no page."""
+    """Return the form with the largest type in which a table fits; None if it fits on no page."""
     columns = [max(map(len, texts)) for texts in zip(grid.headings, *grid.rows, strict=True)]
     room = WIDTH_MM - _GAP_MM * (len(columns) - 1)
     if len(grid.rows) > MAX_ROWS:
@@ -43,7 +43,7 @@ def shape(grid: Grid) -> Shape | None:
 
 
 def _wrapped(widths: list[float], numeric: tuple[bool, ...], room: float) -> tuple[float, ...]:
-    """Return the shares of the widest texts, which have what the others leave; () if that is too little."""
+    """Return the shares of the widest texts, which fill the rest of the width; () if the rest is too narrow."""
     wide = sorted((i for i, is_number in enumerate(numeric) if not is_number), key=lambda i: widths[i])
     left = room - sum(width for i, width in enumerate(widths) if numeric[i])
     while wide and widths[wide[0]] <= left / len(wide):
