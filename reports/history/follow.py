@@ -78,12 +78,18 @@ def build(results: Results, *, threshold: float = verdicts.MATTERS) -> History:
     usable = {(machine.file, machine.session.session) for machine in machines}
     rows = measurements.sessions
     rows = rows[[key in usable for key in zip(rows["file"], rows["session_number"], strict=True)]]
+    rows = rows.sort_values("time", kind="stable")
+    same = rows.groupby(["machine", "evidence"])[
+        "evidence"
+    ]  # what one boot did within an hour may lack its first session here
+    rows = rows.assign(evidence=same.transform(lambda sessions: sessions.index[0]))
     runs = measurements.runs[~measurements.runs["warm_up"]]
     runs = runs.join(rows[["machine", "evidence"]], on="session", how="inner")
     sessions = _sessions(rows, runs, results)
     runs["position"] = runs["evidence"].map(sessions["position"])
-    values = measurements.frame("session", "axes", "cell", *CELL, "name", *NAME, "evidence")
+    values = measurements.frame("session", "axes", "cell", *CELL, "name", *NAME)
     values = values[values["session"].isin(rows.index)]
+    values = values.assign(evidence=values["session"].map(rows["evidence"]))
     if values.empty:
         files = list(dict.fromkeys(machine.file for machine in machines))
         is_disturbed = bool((runs["status"] == "disturbed").any())

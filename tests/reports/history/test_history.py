@@ -239,6 +239,16 @@ def test_machines_of_one_name_have_histories_of_their_own(nights: Nights) -> Non
     assert len(history.moves) == 0
 
 
+def test_one_boot_of_two_machines_is_a_session_of_each(nights: Nights) -> None:
+    """A copied disk: the boot is the same, the network cards are not."""
+    facts = [{"boot_id": "b", "network_cards": card} for card in ("aa", "cc", "aa")]
+    started = [night(0, f"03:0{i}") for i in range(3)]
+    history = nights.add(rates((3, 100)), facts, started=started).history()
+
+    assert history.sessions["recorded"].tolist() == [2, 1]
+    assert len(history.numbers) == 2
+
+
 def _session(cards: frozenset[str]) -> Session:
     return Session(
         session=1, started_utc="", ended_utc=None, host="n1", facts={"network_cards": " ".join(sorted(cards))}, topology_text="",
