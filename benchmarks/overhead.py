@@ -5,7 +5,6 @@
 A run is `numactl --physcpubind=0 -- echo N`, started by a loop of sh, by a loop of Python that reads the number and commits
 it to SQLite, and by `pinsweep run`, in turns; and by `pinsweep run` beside a thousand processes that sleep, as on a server
 with many services. What a start costs once is taken off: each side runs few and many, and the difference is divided.
-`--flat` also divides the runs from 1 000 to 10 000 so.
 """
 
 from __future__ import annotations
@@ -59,7 +58,6 @@ def main() -> int:
     words.add_argument("--runs", type=int, default=200, help=f"runs of the many; the few are {FEW}")
     words.add_argument("--turns", type=int, default=5)
     words.add_argument("--wait-s", type=int, default=20, help="seconds of the tool that is waited for")
-    words.add_argument("--flat", action="store_true", help="10 000 runs, too, once: some minutes")
     words.add_argument("--json", type=Path)
     words.add_argument(
         "--strict", action="store_true", help="fail if others used more than 1 %% of the machine"
@@ -73,9 +71,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows, samples = _per_run(folder, numactl, cpu, options.runs, options.turns)
-        if options.flat:
-            flat = _flat(folder, cpu)
-            rows, samples = rows + compare(flat, *(sample.side for sample in flat)), samples + flat
         more, started = take_turns(_starts(folder, cpu), options.turns)
         status = report(
             "overhead of pinsweep, ms", rows + more, samples + started, options.json, options.strict
@@ -125,16 +120,6 @@ def _a_run(name: str, argv: Callable[[int], list[str]], few: int, many: int, tur
         side=name, turn=turn, wall_s=last.wall_s, cpu_s=last.cpu_s, foreign=max(first.foreign, last.foreign),
         figures={f"{k} a run": (last.figures[k] - first.figures[k]) / (many - few) for k in last.figures},
     )  # fmt: skip
-
-
-def _flat(folder: Path, cpu: int) -> list[Sample]:
-    """Return a run from 1 000 to 10 000 beside one up to 1 000."""
-    return [
-        _a_run(
-            f"pinsweep run, {few} to {many}", lambda n: _pinsweep(folder, "echo {n}", cpu, n), few, many, 0
-        )
-        for few, many in ((1000, 10_000), (FEW, 1000))
-    ]
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ BYTES_PER_BYTE: Final = 4
 READ_S: Final = 8
 """CPU time to read a file, from its opening to its closing."""
 SECONDS_PER_MB: Final = 20
-"""CPU time besides: texts that no cache holds take 3 s a MB of their file."""
+"""CPU time besides: outputs that are read again take 3 s a MB of their file."""
 REST_S: Final = 60
 """CPU time of what is made of all files: a small page takes 3 s, one of 100 000 runs a minute."""
 STACKS_PER_CPU: Final = 4
