@@ -2,7 +2,6 @@
 
     say      what a person reads: the answer on stdout; with `err` what is said beside it, on stderr
     answer   the answer of a command, a document: on a terminal as wide as it is, in a pipe without limit
-    tell     the answer of a command in lines for its `screen`: on a terminal no longer than it is wide, verdicts coloured; else as `say`
     data     what a program reads (JSON, CSV …): in a pipe or a file as it is, on a terminal as `say`
     redraw   the last line of a terminal, in the place of what it was
 
@@ -19,7 +18,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -31,20 +30,6 @@ if TYPE_CHECKING:
 
     from reports.document import Document
     from reports.text.screen import Screen
-    from reports.text.tones import Tone
-
-_STYLES: Final[dict[Tone, str]] = {
-    "worse": "bold #D7722C", "doubtful": "#C58A1B", "better": "bold #3A8DDB", "quiet": "dim",
-}  # fmt: skip
-"""Orange and blue, readable on light and dark; `rich` takes the nearest of 256 colours."""
-
-_OF_16: Final[dict[Tone, str]] = {
-    "worse": "bold yellow",
-    "doubtful": "yellow",
-    "better": "bold bright_blue",
-    "quiet": "dim",
-}
-"""Of sixteen the nearest to orange is red."""
 
 
 def screen(*, err: bool = False) -> Screen:
@@ -55,7 +40,7 @@ def screen(*, err: bool = False) -> Screen:
         PLAIN,
         WIDEST,
         Screen,
-    )  # here, as in `tell`: `--help` does without
+    )  # here: `--help` does without
 
     terminal = (sys.stderr if err else sys.stdout).isatty()
     if not terminal and not os.environ.get("FORCE_COLOR"):
@@ -83,31 +68,6 @@ def answer(document: Document, *, err: bool = False) -> None:
     elif text:
         with contextlib.suppress(OSError):
             click.echo(text, err=True, color=True)
-
-
-def tell(text: str, where: Screen) -> None:
-    """Print an answer for its screen. Raises PinsweepError if it cannot be written."""
-    from reports.text.screen import fitted
-    from reports.text.tones import toned
-
-    shown = fitted(plain(text), where)
-    if not where.colours:
-        say(shown)
-        return
-    from rich.console import COLOR_SYSTEMS
-    from rich.style import Style
-
-    name = _console().color_system or "standard"
-    system = COLOR_SYSTEMS[name]
-    styles = {tone: Style.parse(style) for tone, style in (_OF_16 if name == "standard" else _STYLES).items()}
-    lines = []
-    for line, spans in toned(shown.split("\n")):
-        parts, at = [], 0
-        for start, end, tone in spans:
-            parts += [line[at:start], styles[tone].render(line[start:end], color_system=system)]
-            at = end
-        lines.append("".join([*parts, line[at:]]))
-    _answer("\n".join(lines), nl=True, color=True)
 
 
 def say(
