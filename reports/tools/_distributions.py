@@ -127,13 +127,13 @@ _SHARES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99":
 
 def _numbers_table(rows: pd.DataFrame) -> Table:
     """Return a row per tail: samples, mean, standard deviation and quantiles of all repeats together."""
-    own = rows[rows["curve"] != _NORMAL].drop_duplicates(["curve", *_panels(rows)])
+    group = rows[rows["curve"] != _NORMAL].drop_duplicates(["curve", *_panels(rows)])
     columns = [
         Column(name="curve"),
         Column(name="samples"),
         *(Column(name=name, unit="ns") for name in ("mean", "sd", *_SHARES)),
     ]
-    cells = zip(own["curve"], own["numbers"], strict=True)
+    cells = zip(group["curve"], group["numbers"], strict=True)
     return Table(
         columns=tuple(columns),
         rows=tuple((curve, *numbers) for curve, numbers in cells),
@@ -188,10 +188,10 @@ def _peaks(rows: pd.DataFrame) -> tuple[tuple[float, float, str], ...]:
     Peaks within a tenth of their time are the same.
     """
     step, buckets = float(rows["clock_step"].max()), buckets_of(rows)
-    repeats = [formulas.modes(buckets_of(own), step=step) for _, own in rows.groupby("run")]
+    repeats = [formulas.modes(buckets_of(group), step=step) for _, group in rows.groupby("run")]
     out = []
     for peak in formulas.modes(buckets, least=max(0.02, 10 / sum(b.n for b in buckets)), step=step):
-        same = [any(abs(math.log(own.at / peak.at)) <= 0.11 for own in repeat) for repeat in repeats]
+        same = [any(abs(math.log(other.at / peak.at)) <= 0.11 for other in repeat) for repeat in repeats]
         out.append((peak.at, peak.share, f"{sum(same)} of {len(same)}"))
     return tuple(out)
 
@@ -200,7 +200,9 @@ def _peak_table(rows: pd.DataFrame) -> Table:
     """Return a row per peak of each histogram."""
     curves = rows.drop_duplicates(["curve", *_panels(rows)])
     peaks = [
-        (curve, *peak) for curve, own in zip(curves["curve"], curves["peaks"], strict=True) for peak in own
+        (curve, *peak)
+        for curve, peaks in zip(curves["curve"], curves["peaks"], strict=True)
+        for peak in peaks
     ]
     units = {"curve": "", "peak": "ns", "share": "%", "repeats": ""}
     return Table(

@@ -161,10 +161,10 @@ def _joined_bins(parsed: Parsed, which: str) -> dict[str, Buckets]:
             binned.add((*_entry(document, job), direction))
             counts[str(direction)][low, high] += whole(n) or 0
     lacking = {j.direction for j in jobs(parsed) if j.iops and (*j.entry, j.direction) not in binned}
-    own = ((direction, bins) for direction, bins in counts.items() if direction not in lacking)
+    complete = ((direction, bins) for direction, bins in counts.items() if direction not in lacking)
     return {
         direction: tuple(sorted(Bucket(number(low), number(high), n) for (low, high), n in bins.items()))
-        for direction, bins in own
+        for direction, bins in complete
     }
 
 
@@ -332,7 +332,7 @@ def joined(run: Run) -> bool:
     return run.captured and run.parsed is not None and bool(run.parsed.facts.get("joined"))
 
 
-def _given(run: Run, name: str) -> set[Any]:
+def _option_values(run: Run, name: str) -> set[Any]:
     """Return the values of an option over the entries that did I/O, without those that are unknown."""
     return {options(run, job).get(name) for job in jobs(run) if job.iops} - {None}
 
@@ -342,7 +342,7 @@ def read_share(run: Run) -> int | None:
 
     fio's default of 50 counts for runs of pinsweep only: a captured text may print the options of one job of several.
     """
-    reads, writes = ({whole(v) for v in _given(run, name)} for name in ("rwmixread", "rwmixwrite"))
+    reads, writes = ({whole(v) for v in _option_values(run, name)} for name in ("rwmixread", "rwmixwrite"))
     if not reads and not writes and not run.captured:
         return 50
     shares = reads | {None if share is None else 100 - share for share in writes}
@@ -355,12 +355,12 @@ def is_verify(run: Run, direction: str) -> bool:
     return direction == "read" and bool(group) and all(_only_writes(options(run, job)) for job in group) and not joined(run)  # fmt: skip
 
 
-def _only_writes(given: Mapping[str, Any]) -> bool:
-    return _rw_of(given).split(":")[0] in ("write", "randwrite")
+def _only_writes(settings: Mapping[str, Any]) -> bool:
+    return _rw_of(settings).split(":")[0] in ("write", "randwrite")
 
 
-def _rw_of(given: Mapping[str, Any]) -> str:
-    return str(given.get("rw") or given.get("readwrite"))
+def _rw_of(settings: Mapping[str, Any]) -> str:
+    return str(settings.get("rw") or settings.get("readwrite"))
 
 
 def engine(run: Run, job: Job) -> str:
@@ -398,7 +398,7 @@ def _iodepth(run: Run, job: Job) -> int | None:
 
 def in_flight(run: Run) -> float | None:
     """Return Σ IOPS · latency of a run (Little's law), without reads that verify. None if an entry was not timed."""
-    group = [job for d, own in directions(run).items() if not is_verify(run, d) for job in own]
+    group = [job for d, entries in directions(run).items() if not is_verify(run, d) for job in entries]
     pairs = [(job.iops, job.time) for job in group if job.iops and job.time]
     return formulas.in_flight(pairs) if pairs and len(pairs) == len(group) else None
 
@@ -426,7 +426,7 @@ def _with_access(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with `access`, `block_size` (B) and numeric axes."""
     from parsers.frames import pd
 
-    kinds = (given.get("rw", given.get("readwrite")) for given in rows["options"].map(json.loads))
+    kinds = (settings.get("rw", settings.get("readwrite")) for settings in rows["options"].map(json.loads))
     accesses = [
         access(kind, str(direction)) for kind, direction in zip(kinds, rows["direction"], strict=True)
     ]
@@ -458,9 +458,9 @@ def _percentiles(axis: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
     def rows(frame: pd.DataFrame) -> pd.DataFrame:
         frame = _over(axis)(frame)
         iops = frame[frame["metric"] == "IOPS"].set_index(["run", "direction"])["value"]
-        own = frame[frame["statistic"].isin([statistic for statistic, _ in QUANTILES])]
-        keys = zip(own["run"], own["direction"], strict=True)
-        return own.assign(iops=[iops.get(key, math.nan) for key in keys])
+        group = frame[frame["statistic"].isin([statistic for statistic, _ in QUANTILES])]
+        keys = zip(group["run"], group["direction"], strict=True)
+        return group.assign(iops=[iops.get(key, math.nan) for key in keys])
 
     return rows
 
@@ -481,7 +481,9 @@ def _subject(names: Mapping[str, Any]) -> str:
 
 def _saturation(line: pd.DataFrame) -> tuple[int, float] | None:
     """Return the first depth with 95 % of the most IOPS, and the median there; None if it is the deepest, or if the repeats differ."""
-    repeats = [dict(zip(own["iodepth"], own["value"], strict=True)) for _, own in line.groupby("repeat")]
+    repeats = [
+        dict(zip(group["iodepth"], group["value"], strict=True)) for _, group in line.groupby("repeat")
+    ]
     depths = formulas.saturations(repeats)
     if line["iodepth"].nunique() < 3 or len(depths) != 1 or depths[0] == line["iodepth"].max():
         return None
@@ -490,7 +492,7 @@ def _saturation(line: pd.DataFrame) -> tuple[int, float] | None:
 
 def _saturates(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return where the line with the most IOPS saturates."""
-    lines = sorted(_lines(rows), key=lambda one: -one[1]["value"].max())
+    lines = sorted(_lines(rows), key=lambda pair: -pair[1]["value"].max())
     full = _saturation(lines[0][1]) if lines else None
     return full and {"access": _subject(lines[0][0]), "depth": full[0], "iops": Quantity(full[1], "IOPS")}
 
@@ -518,8 +520,8 @@ def _within(line: pd.DataFrame, limit: float) -> formulas.Within | None:
     """Return the most IOPS of a line whose p99 keeps a limit; None if no depth keeps it, or if every depth does."""
     tail = line[line["statistic"] == "p99"]
     depths = {
-        int(own["iodepth"].iloc[0]): [*zip(own["iops"], own["value"], strict=True)]
-        for _, own in tail.groupby("iodepth")
+        int(group["iodepth"].iloc[0]): [*zip(group["iops"], group["value"], strict=True)]
+        for _, group in tail.groupby("iodepth")
     }
     within = formulas.within_slo(depths, limit) if depths else None
     return None if within is None or within.bound else within
@@ -537,7 +539,7 @@ def _limit_rule(rows: pd.DataFrame) -> list[Rule]:
     return [Rule(label=fmt.quantity(limit, "ns", 1), y=limit)] if limit else []
 
 
-def _kept(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame, formulas.Within]]:
+def _lines_within(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame, formulas.Within]]:
     """Give the lines that keep the limit at some depths, each with the depth that has the most IOPS within it."""
     limit = _limit(rows)
     for names, line in _lines(rows) if limit else ():
@@ -547,7 +549,7 @@ def _kept(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame, fo
 
 def _limit_rings(rows: pd.DataFrame) -> list[Point]:
     points = []
-    for names, line, within in _kept(rows):
+    for names, line, within in _lines_within(rows):
         tail = line.loc[(line["statistic"] == "p99") & (line["iodepth"] == within.depth), "value"].median()
         label = f"{fmt.quantity(within.iops, 'IOPS')} at {within.depth}"
         points.append(Point(x=within.depth, y=float(tail), label=label, panel=_panel(names)))
@@ -556,7 +558,7 @@ def _limit_rings(rows: pd.DataFrame) -> list[Point]:
 
 def _keeps_limit(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return the most IOPS within the limit of the first line that has some."""
-    for names, _, within in _kept(rows):
+    for names, _, within in _lines_within(rows):
         limit = Quantity(_limit(rows), "ns")
         return {"access": _subject(names), "limit": limit, "iops": Quantity(within.iops, "IOPS"), "depth": within.depth}  # fmt: skip
     return None
@@ -607,12 +609,12 @@ def _curves(axis: str, name: str, **style: Any) -> Iterator[Chart]:  # noqa: ANN
     """Give the charts over one axis."""
     slug = axis.replace("_", "-")
     style |= {"x": axis, "x_title": name, "log_x": axis != "rwmixread"}
-    own: dict[str, Any] = {"rings": _saturation_rings} if axis == "iodepth" else {}
-    yield Chart(id=f"fio-{slug}", title=f"IOPS by {name}", where=_RATES, rows=_over(axis), color="access", panels=_PANELS, y_unit="IOPS", titles=(_SATURATES, _REACHES), **style, **own)  # fmt: skip
+    marks: dict[str, Any] = {"rings": _saturation_rings} if axis == "iodepth" else {}
+    yield Chart(id=f"fio-{slug}", title=f"IOPS by {name}", where=_RATES, rows=_over(axis), color="access", panels=_PANELS, y_unit="IOPS", titles=(_SATURATES, _REACHES), **style, **marks)  # fmt: skip
     yield Chart(id=f"fio-latency-{slug}", title=f"Mean latency by {name}", where=_MEANS, rows=_over(axis), color="access", panels=_PANELS, log_y=True, y_title="mean latency", **style)  # fmt: skip
-    if own:
-        own = {"rules": _limit_rule, "rings": _limit_rings, "titles": (_KEEPS,), "about": _ABOUT_LIMIT}
-    yield Chart(id=f"fio-percentiles-{slug}", title=f"Latency percentiles by {name}", rows=_percentiles(axis), color="statistic", panels=("access", *_PANELS), log_y=True, y_title="latency", **style, **own)  # fmt: skip
+    if marks:
+        marks = {"rules": _limit_rule, "rings": _limit_rings, "titles": (_KEEPS,), "about": _ABOUT_LIMIT}
+    yield Chart(id=f"fio-percentiles-{slug}", title=f"Latency percentiles by {name}", rows=_percentiles(axis), color="statistic", panels=("access", *_PANELS), log_y=True, y_title="latency", **style, **marks)  # fmt: skip
 
 
 _CHARTS: Final = (
@@ -677,8 +679,8 @@ def _logs(parsed: Parsed) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
     frame["count"] = frame["count"].fillna(1)
     binned = frame["log"] == "bins"
     frame["value"] = frame["value"].where(~binned, (frame["low"] + frame["high"] - 1) / 2)
-    for direction, own in frame.groupby("direction", sort=False):
-        yield str(direction), itertools.chain(_steps(own, is_cut=parsed.has("log_cut")), _windows(own))
+    for direction, group in frame.groupby("direction", sort=False):
+        yield str(direction), itertools.chain(_steps(group, is_cut=parsed.has("log_cut")), _windows(group))
 
 
 _LOG_COLUMNS: Final = ("log", "job", "direction", "window", "time", "value", "low", "high", "count")
@@ -699,9 +701,9 @@ def _steps(log: pd.DataFrame, *, is_cut: bool) -> Iterator[dict[str, Any]]:
     window = chosen["window"].iloc[0]
     step = max(1e9 if end >= _MIN_STEPS * 1e9 else 1e8, window)
     at = ((chosen["time"] - window / 2).clip(lower=0) // step).where(chosen["time"] <= end)
-    own = chosen.assign(at=at, total=chosen["value"] * chosen["count"])
-    own = own[own["at"] < int(end / step + 1e-6)]  # the last step is not whole
-    for _, rows in own.groupby("at"):
+    group = chosen.assign(at=at, total=chosen["value"] * chosen["count"])
+    group = group[group["at"] < int(end / step + 1e-6)]  # the last step is not whole
+    for _, rows in group.groupby("at"):
         values = {"mean": rows["total"].sum() / rows["count"].sum(), "longest": rows["value"].max()}
         for statistic, value in values.items():
             yield {"metric": "logged latency", "unit": "ns", "statistic": statistic, "elapsed": (rows["at"].iloc[0] + 0.5) * step, "value": value}  # fmt: skip
@@ -712,12 +714,12 @@ def _windows(log: pd.DataFrame) -> Iterator[dict[str, Any]]:
     log = log[(log["window"] > 0) & log["log"].isin([*_LOGS])]
     if (log["log"] == "lat").any():
         log = log[log["log"] != "clat"]
-    for kind, own in log.groupby("log", sort=False):
-        metric, window = _LOGS[str(kind)], own["window"].iloc[0]
-        latest = own.assign(at=(own["time"] / window).round()).drop_duplicates(["at", "job"], keep="last")
+    for kind, group in log.groupby("log", sort=False):
+        metric, window = _LOGS[str(kind)], group["window"].iloc[0]
+        latest = group.assign(at=(group["time"] / window).round()).drop_duplicates(["at", "job"], keep="last")
         windows = latest.groupby("at")["value"]
         values = windows.mean() if metric == "window latency" else windows.sum()
-        for at, value in values[windows.size() == own["job"].nunique(dropna=False)].items():
+        for at, value in values[windows.size() == group["job"].nunique(dropna=False)].items():
             yield {"metric": f"logged {metric}", "unit": _LOGGED[metric], "elapsed": at * window, "value": value}  # fmt: skip
 
 
@@ -750,23 +752,25 @@ class Fio(Tool):
     )  # fmt: skip
 
     def numbers(self, run: Run) -> Iterator[Number]:
-        for of in summaries(run):
-            part = _part(run, of.direction)
-            if of.iops:
-                yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part, made_of=f"IOPS/{of.direction}"), value=of.iops)  # fmt: skip
-                for statistic, value in of.latencies.items():
-                    number = quantile(statistic, value, part, of.steps.get(statistic), WORDS[of.which])
-                    made_of = f"{number.name.tells_of}/{of.direction}"
+        for summary in summaries(run):
+            part = _part(run, summary.direction)
+            if summary.iops:
+                yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part, made_of=f"IOPS/{summary.direction}"), value=summary.iops)  # fmt: skip
+                for statistic, value in summary.latencies.items():
+                    number = quantile(
+                        statistic, value, part, summary.steps.get(statistic), WORDS[summary.which]
+                    )
+                    made_of = f"{number.name.tells_of}/{summary.direction}"
                     yield replace(number, name=replace(number.name, made_of=made_of))
-            elif of.bandwidth:
-                yield Number(name=Name(metric="bandwidth", unit="B/s", better="higher", part=part), value=of.bandwidth)  # fmt: skip
+            elif summary.bandwidth:
+                yield Number(name=Name(metric="bandwidth", unit="B/s", better="higher", part=part), value=summary.bandwidth)  # fmt: skip
 
     def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
         if run.parsed is None:
             return []
         which = _which(jobs(run))
         bins = _joined_bins(run.parsed, which).items()
-        return [(latency(_part(run, direction), metric=WORDS[which]), own) for direction, own in bins]
+        return [(latency(_part(run, direction), metric=WORDS[which]), group) for direction, group in bins]
 
     def peaks_within(self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float) -> dict[Name, tuple[int, Name]]:  # fmt: skip
         """Return the name of the most IOPS whose p99 keeps a limit (ns) → its depth and its name there, per direction.
@@ -805,7 +809,7 @@ class Fio(Tool):
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the IOPS of the direction that moves most; without IOPS the first number with a unit."""
         iops = [("1/s", rate.iops) for rate in _busiest(repeats)]
-        return iops or [one for one in _generic.leaders(repeats) if one[0] != "1"]
+        return iops or [pair for pair in _generic.leaders(repeats) if pair[0] != "1"]
 
     def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
         size = in_bytes(cell[0].options.get("bs", "")) or 0
@@ -931,8 +935,8 @@ def little(results: Results) -> Iterator[Fault]:
             level = "error"
         elif high / wanted < 0.9 and all(job.lat for job in group) and not _may_idle(run):
             synchronous = any(engine(run, job) in SYNC for job in group)
-            lost = (wanted - high) / sum(job.iops or 0.0 for job in group) * 1e9
-            level = "warn" if lost > (20e3 if synchronous else 3e3) else None
+            idle_ns = (wanted - high) / sum(job.iops or 0.0 for job in group) * 1e9
+            level = "warn" if idle_ns > (20e3 if synchronous else 3e3) else None
         if level:
             yield _of_run(level, run, f"{fmt.number(low)} in flight, {wanted} asked for")
 
@@ -1134,16 +1138,16 @@ def _depth(run: Run, job: Job) -> int:
 
 def _is_buffered(run: Run, job: Job) -> bool:
     typed = typed_options(run)
-    given = {**typed, **options(run, job)}
-    complete = "direct" in given or tells_options(run) or "name" in typed
-    cached = engine(run, job) in (*_CACHED, "") and not any(is_set(given, name) for name in _UNCACHED)
+    settings = {**typed, **options(run, job)}
+    complete = "direct" in settings or tells_options(run) or "name" in typed
+    cached = engine(run, job) in (*_CACHED, "") and not any(is_set(settings, name) for name in _UNCACHED)
     return complete and cached
 
 
 def _is_read_ahead(run: Run, job: Job) -> bool:
     """Were these sequential reads? The kernel fetches the next blocks before they are asked for."""
-    given = options(run, job)
-    rw = str(given.get("rw") or given.get("readwrite") or _rw(run)).partition(":")[0]
+    settings = options(run, job)
+    rw = str(settings.get("rw") or settings.get("readwrite") or _rw(run)).partition(":")[0]
     return job.direction == "read" and rw in ("read", "rw", "readwrite", "None")  # fio's default is read
 
 
@@ -1166,7 +1170,7 @@ def mixed_load(results: Results) -> Iterator[Fault]:
     mixes = [run for run in results.good("fio") if _rw_of(run.options) in _MIXES]
     cached = {fault.run for fault in page_cache(results)} if mixes else set()
     for run in mixes:
-        by_direction = {one.direction: one for one in summaries(run) if one.iops}
+        by_direction = {summary.direction: summary for summary in summaries(run) if summary.iops}
         reads, writes = (
             sum(job.iops or 0.0 for job in directions(run).get(d, ())) for d in ("read", "write")
         )
@@ -1238,11 +1242,20 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
         orders = [min(run.record.order_index for run in by_depth[d]) for d in depths]
         once = all(len(by_depth[d]) == 1 for d in depths)
         ascending = orders == sorted(orders) and once
-        rows = [(d, of) for d in depths for run in by_depth[d] for of in summaries(run) if of.iops]
+        rows = [
+            (d, summary) for d in depths for run in by_depth[d] for summary in summaries(run) if summary.iops
+        ]
         for (direction, which), same in group_by(rows, lambda row: (row[1].direction, row[1].which)).items():
             at = group_by(same, lambda row: row[0])
-            iops = {depth: statistics.median(of.iops or 0.0 for _, of in own) for depth, own in at.items()}
-            means = {d: values for d, own in at.items() if (values := [of.mean for _, of in own if of.mean])}
+            iops = {
+                depth: statistics.median(summary.iops or 0.0 for _, summary in entries)
+                for depth, entries in at.items()
+            }
+            means = {
+                d: values
+                for d, entries in at.items()
+                if (values := [summary.mean for _, summary in entries if summary.mean])
+            }
             if len(iops) < 3:
                 continue
             for a, b in itertools.pairwise(means):
@@ -1264,7 +1277,7 @@ def _is_mixed(runs: Sequence[Run]) -> bool:
     if runs[0].captured:
         return False
     rounds = group_by(runs, lambda run: run.turn).values()
-    orders = [[run.record.order_index for run in sorted(own, key=_requested_iodepth)] for own in rounds]
+    orders = [[run.record.order_index for run in sorted(group, key=_requested_iodepth)] for group in rounds]
     return any(order != sorted(order) for order in orders)
 
 
@@ -1300,8 +1313,8 @@ def shown_with(metric: str, run: Run) -> Iterator[str]:
     """G11: the mean latency of the same direction, which a queue of one depth ties to the IOPS, as `Name.tells_of`."""
     rate, _, direction = metric.partition("/")
     if rate == "IOPS":
-        own = (of for of in summaries(run) if of.direction == direction and of.mean)
-        yield from (f"{WORDS[of.which]}/mean/{direction}" for of in own)
+        group = (summary for summary in summaries(run) if summary.direction == direction and summary.mean)
+        yield from (f"{WORDS[summary.which]}/mean/{direction}" for summary in group)
 
 
 def clock(results: Results) -> Iterator[Fault]:

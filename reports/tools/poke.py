@@ -76,9 +76,9 @@ def _latencies(parsed: Parsed) -> Mapping[Part, Mapping[str, float]]:
     out: dict[Part, dict[str, float]] = {}
     for time in times(parsed):
         if time.metric == "latency" and time.statistic:
-            own = out.setdefault(_part(time), {})
-            several = time.statistic == "max" and "max" in own  # documents of one target
-            own[time.statistic] = max(own["max"], time.value) if several else time.value
+            values = out.setdefault(_part(time), {})
+            several = time.statistic == "max" and "max" in values  # documents of one target
+            values[time.statistic] = max(values["max"], time.value) if several else time.value
     return out
 
 
@@ -88,7 +88,7 @@ def _part(time: Time) -> Part:
 
 def turns_of(source: Run | Parsed) -> dict[Part, int]:
     """Return the turns in a sample of each loop: the mean sample through the mean turn, as poke prints both."""
-    means = {part: own.get("mean") for part, own in latencies(source).items()}
+    means = {part: values.get("mean") for part, values in latencies(source).items()}
     turns = [time for time in times(source) if time.metric == "time_per_iteration" and time.value]
     return {
         _part(time): max(1, round(mean / time.value)) for time in turns if (mean := means.get(_part(time)))
@@ -98,12 +98,10 @@ def turns_of(source: Run | Parsed) -> dict[Part, int]:
 def _bins(parsed: Parsed) -> dict[Part, Buckets]:
     """Return the histogram of each operation that has samples."""
     out: dict[Part, list[Bucket]] = {}
-    for target, op, low, high, count in (
-        parsed.tables["histogram"].rows if "histogram" in parsed.tables else ()
-    ):
-        out.setdefault((("target", str(target)), ("op", str(op))), []).append(
-            Bucket(number(low), number(high), int(number(count)))
-        )
+    rows = parsed.tables["histogram"].rows if "histogram" in parsed.tables else ()
+    for target, op, low, high, count in rows:
+        part: Part = (("target", str(target)), ("op", str(op)))
+        out.setdefault(part, []).append(Bucket(number(low), number(high), int(number(count))))
     return {part: tuple(buckets) for part, buckets in out.items() if any(bucket.n for bucket in buckets)}
 
 
@@ -111,8 +109,8 @@ def _binned_quantiles(parsed: Parsed) -> dict[Part, dict[str, tuple[float, float
     """Return of each operation its quantiles by its bins: statistic → value and step (ns)."""
     least = first(parsed, "timer_resolution") or 0.0
     return {
-        part: {n.name.statistic: (n.value, n.step) for n in quantiles((), own, least)}
-        for part, own in _bins(parsed).items()
+        part: {n.name.statistic: (n.value, n.step) for n in quantiles((), values, least)}
+        for part, values in _bins(parsed).items()
     }
 
 
@@ -170,10 +168,10 @@ def _samples(run: Run) -> Iterator[dict[str, Any]]:
             step=step,
             timer=first(run, "timer_overhead") or 0.0,
         )
-    for part, own in latencies(run).items():
+    for part, values in latencies(run).items():
         for statistic in _MOMENTS:
-            if own.get(statistic):
-                yield {"metric": "moment", "statistic": statistic, "value": own[statistic], "unit": "ns", "access": _access(*_texts(part))}  # fmt: skip
+            if values.get(statistic):
+                yield {"metric": "moment", "statistic": statistic, "value": values[statistic], "unit": "ns", "access": _access(*_texts(part))}  # fmt: skip
 
 
 def _texts(part: Part) -> tuple[str, str]:
@@ -211,8 +209,10 @@ def _reach(options: str) -> float | None:
     return _reach_of(json.loads(options))
 
 
-def _reach_of(given: Mapping[str, Any]) -> float | None:
-    sizes = [size_bytes(str(given[name])) for name in ("window", "bytes") if given.get(name) is not None]
+def _reach_of(settings: Mapping[str, Any]) -> float | None:
+    sizes = [
+        size_bytes(str(settings[name])) for name in ("window", "bytes") if settings.get(name) is not None
+    ]
     return min(sizes, default=None)
 
 
@@ -283,20 +283,14 @@ class Poke(Tool):
     )  # fmt: skip
 
     def numbers(self, run: Run) -> Iterator[Number]:
-        step = first(run, "timer_resolution")
-        printed = latencies(run)
-        lacking = run.parsed and any(
-            not own.get(statistic) for own in printed.values() for statistic, _ in QUANTILES
-        )
-        bins = run.parsed.once(_binned_quantiles) if run.parsed and lacking else {}
-        for part, own in printed.items():
+        step, printed = first(run, "timer_resolution"), latencies(run)
+        complete = all(values.get(statistic) for values in printed.values() for statistic, _ in QUANTILES)
+        bins = {} if complete or run.parsed is None else run.parsed.once(_binned_quantiles)
+        for part, values in printed.items():
+            steps = bins.get(part, {}) | {name: (value, step) for name, value in values.items() if value}
             for statistic, _ in QUANTILES:
-                value, width = (
-                    (own[statistic], step)
-                    if own.get(statistic)
-                    else bins.get(part, {}).get(statistic, (None, None))
-                )
-                if value is not None:
+                if statistic in steps:
+                    value, width = steps[statistic]
                     yield quantile(statistic, value, part, width)
         for time in times(run):
             if time.metric in ("time_per_byte", "total_time"):
@@ -311,7 +305,7 @@ class Poke(Tool):
                 yield Number(name=_named("time_per_iteration", part, "p50"), value=median / turns)
 
     def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
-        return [(latency(part), own) for part, own in _bins(run.parsed).items()] if run.parsed else []
+        return [(latency(part), values) for part, values in _bins(run.parsed).items()] if run.parsed else []
 
     def samples(self, run: Run) -> Iterator[Mapping[str, Any]]:
         yield from _samples(run)
@@ -334,18 +328,18 @@ class Poke(Tool):
         if totals:
             texts = (f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
             return f"all together: {', '.join(texts)}"
-        own = _medians([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
+        values = _medians([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
         turns = [value for parsed in repeats if (value := _per_turn(parsed)) is not None]
-        words = [f"median {fmt.quantity(own['p50'], 'ns')}"] if "p50" in own else []
-        words += [f"{_TAIL} {fmt.quantity(own[_TAIL], 'ns')}"] if _TAIL in own else []
+        words = [f"median {fmt.quantity(values['p50'], 'ns')}"] if "p50" in values else []
+        words += [f"{_TAIL} {fmt.quantity(values[_TAIL], 'ns')}"] if _TAIL in values else []
         words += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn"] if turns else []
         return ", ".join(words)
 
     def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
         """Return the first of these that all repeats have: the time of all files together, of a turn of a loop, the median of an operation."""
         every = [parsed.once(_candidates) for parsed in repeats]
-        leader = next((key for key in every[0] if all(key in own for own in every)), None)
-        return [("ns", own[leader]) for own in every] if leader else []
+        leader = next((key for key in every[0] if all(key in values for values in every)), None)
+        return [("ns", values[leader]) for values in every] if leader else []
 
     def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
         """Return the bandwidth (B/s) of all files of each repeat, and their bytes."""
@@ -361,8 +355,8 @@ class Poke(Tool):
         if not parsed.has("timer_limited") or first(parsed, "total_time"):
             return "yes"
         loop = next(iter(turns_of(parsed)), None)
-        own = latencies(parsed)[loop] if loop else next(iter(latencies(parsed).values()), {})
-        if 2 * (first(parsed, "timer_overhead") or 0.0) <= own.get("p50", 0.0):
+        values = latencies(parsed)[loop] if loop else next(iter(latencies(parsed).values()), {})
+        if 2 * (first(parsed, "timer_overhead") or 0.0) <= values.get("p50", 0.0):
             return "yes"
         return "no" if loop else "at most"
 
@@ -375,18 +369,23 @@ TOOL: Final = Poke()
 
 
 def _named(metric: str, part: Part, statistic: str = "", made_of: str = "") -> Name:
-    of = poke.METRICS[metric]
+    kind = poke.METRICS[metric]
     return Name(
-        metric=metric, statistic=statistic, unit=of.unit, better=of.better, part=part, made_of=made_of
+        metric=metric,
+        statistic=statistic,
+        unit=kind.unit,
+        better=kind.better,
+        part=part,
+        made_of=made_of,
     )
 
 
 def _medians(repeats: Sequence[Mapping[K, float]]) -> dict[K, float]:
     """Return the median of each key that all repeats have."""
     return {
-        key: statistics.median(own[key] for own in repeats)
+        key: statistics.median(values[key] for values in repeats)
         for key in repeats[0]
-        if all(key in own for own in repeats)
+        if all(key in values for values in repeats)
     }
 
 
@@ -395,7 +394,7 @@ def _candidates(parsed: Parsed) -> dict[tuple[object, ...], float]:
     for time in times(parsed):
         if time.metric == "total_time":
             out.setdefault(("total", time.target, time.op), time.value)
-    medians = {part: own["p50"] for part, own in latencies(parsed).items() if own.get("p50")}
+    medians = {part: values["p50"] for part, values in latencies(parsed).items() if values.get("p50")}
     out |= {("turn", part): medians[part] / n for part, n in turns_of(parsed).items() if part in medians}
     return out | {("median", part): median for part, median in medians.items()}
 
