@@ -418,11 +418,12 @@ def _bytes(value: float) -> Quantity:
 def offers_table(rows: pd.DataFrame) -> Table:
     """Return the four numbers of each loaded-latency curve, the highest peak first. rows: as `_loaded` returns them."""
     found = offers(rows).sort_values("peak", ascending=False)
-    keys = [
-        name for name in ("where", "kind", "place", "traffic") if name in found and found[name].nunique() > 1
-    ]
+    keys: list[str] = []
+    for name in ("where", "place", "kind", "traffic"):
+        if len(found[[*keys, name]].drop_duplicates()) > max(len(found[keys].drop_duplicates()), 1):
+            keys.append(name)
     columns = (
-        *(Column(name=name) for name in keys), Column(name="unloaded", title="unloaded latency", unit="ns"),
+        *(Column(name=name, title={"kind": "panel"}.get(name, "")) for name in keys), Column(name="unloaded", title="unloaded latency", unit="ns"),
         Column(name="knee", title="bandwidth within 2 × unloaded", unit="B/s"), Column(name="peak", title="peak bandwidth", unit="B/s"),
         Column(name="latency_at_peak", title="latency at the peak", unit="ns"),
     )  # fmt: skip
@@ -431,7 +432,7 @@ def offers_table(rows: pd.DataFrame) -> Table:
 
 LOADED: Final = Chart(
     id="loaded", title="Latency over bandwidth", x="bandwidth", where={"kind": "loaded latency"}, rows=_loaded, color="traffic",
-    panels=("where", "kind"), order="delay", log_y=True, x_unit="B/s", x_title="Bandwidth", y_title="Latency", rules=_theoretical, rings=_knees,
+    panels=("where", "kind"), order="delay", log_y=True, x_unit="B/s", x_title="Bandwidth", y_title="Latency", rules=_theoretical, rings=_knees, summary=offers_table,
     titles=(
         Title(template="Latency doubles at {knee}, and the peak is {peak}", values=partial(_of_one, doubled=True)),
         Title(template="{peak} at {latency}: the load does not double the latency", values=partial(_of_one, doubled=False)),

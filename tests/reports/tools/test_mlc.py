@@ -10,7 +10,7 @@ import pytest
 from parsers import mlc as parser
 from reports.measurements import measure
 from reports.numbers import headline, leading
-from reports.render import points, vega
+from reports.render import vega
 from reports.results.load import load
 from reports.results.model import Results
 from reports.tools import mlc
@@ -151,13 +151,13 @@ def test_loaded_latency_is_a_line_per_traffic_and_a_panel_per_stride(make: Any, 
     ]  # fmt: skip
     found = results(make, tmp_path, *cells)
 
-    table = figures(found)["loaded"].table
+    figure = figures(found)["loaded"]
+    table = figure.table
     assert {(row["kind"], row["traffic"]) for row in table.records()} == {
         ("64 B stride", "read only"), ("256 B stride", "read only"), ("64 B stride", "write only, non-temporal"),
     }  # fmt: skip
     assert len(table.rows) == 3 * len(ROWS)
-    rows = points.select(mlc.LOADED, measure(found).tidy("mlc"))
-    offered = mlc.offers_table(rows).records()
+    offered = figure.summary.records()
     assert [round(float(row["peak"])) for row in offered] == [25_000_000_000, 22_500_000_000, 15_000_000_000]  # type: ignore[arg-type]
     assert {row["unloaded"] for row in offered} == {60.0}
 
