@@ -15,6 +15,7 @@ from reports.fleet.judge import Fleet
 from reports.results.command_lines import without
 from reports.results.grouping import group_by
 from reports.text.hostlist import folded
+from reports.text.plain import printable
 
 _MIN_CONTROLS, _MAX_CONTROLS = 2, 8
 
@@ -42,7 +43,10 @@ def rerun_command(fleet: Fleet, folder: Path, sweep: Sweep | None = None) -> str
     output = next(path for n in itertools.count(1) if not (path := folder / f"again-{n}").exists())
     only = [word for name in sweeps for word in ("--only", name)]
     engine = engine_words(sweep) if sweep else ()
-    return shlex.join(["pinsweep", *argv, *only, "--nodes", folded(names), "-o", str(output), *engine])
+    # a line end in a host's name would begin a line of its own
+    return printable(
+        shlex.join(["pinsweep", *argv, *only, "--nodes", folded(names), "-o", str(output), *engine])
+    )
 
 
 def again(argv: Sequence[str]) -> tuple[str, ...]:

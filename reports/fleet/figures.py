@@ -13,7 +13,7 @@ from reports.text.hostlist import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_KINDS, MAX_HOSTS = 10, 50
+MAX_KINDS, MAX_HOSTS = 10, 25
 """Columns and rows of the map."""
 
 MAX_DOTS: Final = 2000
@@ -40,7 +40,8 @@ def figures(fleet: Fleet) -> list[Figure]:
     rows = kinds(fleet)
     shown = rows[rows["host"].isin(fleet.hosts.index[:MAX_HOSTS])]
     whole = shown.assign(value=shown["value"].round().astype(int), where=shown["place"], flags="")
-    dots = rows.assign(name=rows["status"].map(_VERDICTS).fillna("other"), where=rows["host"])
+    status = rows["status"].mask(rows["host"].isin(fleet.by_chance), "ok")
+    dots = rows.assign(name=status.map(_VERDICTS).fillna("other"), where=rows["host"])
     dots = dots.drop_duplicates(["place", "kind", "name", "value"]) if len(dots) > MAX_DOTS else dots
     dots = dots.sort_values("name", key=lambda names: names.map(_ORDER.index), kind="stable")
     made = [vega.figure(MAP, whole), vega.figure(STRIP, dots)]
