@@ -167,10 +167,10 @@ def judge(
         Metric(
             key=number, better=row["better"], values=medians[number], resolution=row["resolution"],
             baseline=past_values.get((row["group"], *(row[key] for key in (*CELL, *NAME))), ()),
-            floor=limit.floor, tolerance=limit.tolerance, unsure="" if row["pus"] or row["memory_nodes"] else NOT_RECORDED,
+            floor=floor, tolerance=tolerance, unsure="" if row["pus"] or row["memory_nodes"] else NOT_RECORDED,
         )
         for number, row in enumerate(records(numbers))
-        for limit in [limits(rules, row)]
+        for floor, tolerance in [limits(rules, row)]
     ]  # fmt: skip
     points, numbers, everywhere = _judged(numbers, metrics, threshold)
     flagged = values[values["flags"] != ""].groupby(["number", "host"])["flags"]

@@ -1,4 +1,4 @@
-"""Floors and tolerances of a fleet, from YAML: what a site asks of a host beside being like the others. Pure but for `load`.
+"""Floors and tolerances of a site, from YAML. Pure but for `load`.
 
     rules:
       - metric: bandwidth            # metric and statistic, or as the table prints it; * and ? stand for anything
@@ -67,38 +67,18 @@ def _text(value: Any) -> str:  # noqa: ANN401
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    floor: float | None = None
-    tolerance: float | None = None
-
-
-def limits(rules: Iterable[Rule], number: Mapping[str, Any]) -> Limits:
-    """Return what the rules ask of a number, a row of `Measurements.frame`.
-
-    Raises ExperimentError where the floor of a rule that fits has another unit: it was meant for another number.
-    """
+def limits(rules: Iterable[Rule], number: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return the floor and the tolerance of a number, a row of `Measurements.frame`. Raises ExperimentError if a floor has another unit."""
     floor = tolerance = None
     for rule in rules:
-        if not rule.fits(number):
-            continue
-        if rule.floor is not None:
-            if rule.unit != number["unit"]:
-                raise ExperimentError(
-                    [
-                        Mistake(
-                            mark=rule.mark, key="floor", what=f"{_unit(rule.unit)}, but {number['number']} {_unit(number['unit'])}",
-                            hint="narrow the rule with `metric` or `where`",
-                        )
-                    ]
-                )  # fmt: skip
-            floor = rule.floor
-        tolerance = rule.tolerance if rule.tolerance is not None else tolerance
-    return Limits(floor=floor, tolerance=tolerance)
-
-
-def _unit(unit: str) -> str:
-    return "has no unit" if unit in ("", "1") else f"is in {unit}"
+        if rule.fits(number):
+            if rule.floor is not None and rule.unit != number["unit"]:
+                what = f"is in {rule.unit or 'no unit'}, but {number['number']} is in {number['unit'] or 'no unit'}"
+                hint = "narrow the rule with `metric` or `where`"
+                raise ExperimentError([Mistake(mark=rule.mark, key="floor", what=what, hint=hint)])
+            floor = rule.floor if rule.floor is not None else floor
+            tolerance = rule.tolerance if rule.tolerance is not None else tolerance
+    return floor, tolerance
 
 
 def load(path: Path) -> tuple[Rule, ...]:
@@ -141,54 +121,34 @@ def _rule(reader: NodeReader, node: Node, key: str) -> list[Rule]:
             if value is not BAD:
                 where.append((name, _text(value)))
     floor, unit, tolerance = None, "", None
-    if "floor" in entries:
-        floor, unit = _floor(reader, entries["floor"][1], f"{key}.floor")
-    if "tolerance" in entries:
-        tolerance = _tolerance(reader, entries["tolerance"][1], f"{key}.tolerance")
-    if len(reader.mistakes) == before and not {"floor", "tolerance"} & set(entries):
-        reader.wrong(node, key, "asks for nothing", "give it a `floor` or a `tolerance`")
+    for name in sorted({"floor", "tolerance"} & entries.keys()):
+        value_node = entries[name][1]
+        value = reader.scalar(value_node, f"{key}.{name}")
+        if value is BAD:
+            continue
+        text = "" if isinstance(value, bool) else str(value).strip()
+        if name == "floor":
+            floor, unit = _floor(text)
+        else:
+            tolerance = share_of(text) if text.endswith("%") else None
+        if (floor if name == "floor" else tolerance) is None:
+            reader.wrong(value_node, f"{key}.{name}", f"{shown(value)} {_WRONG[name][0]}", _WRONG[name][1])
+    if len(reader.mistakes) == before and not {"floor", "tolerance"} & entries.keys():
+        reader.wrong(node, key, "has no limit", "give it a `floor` or a `tolerance`")
     if len(reader.mistakes) > before:
         return []
     return [Rule(mark=reader.mark(node), **words, where=tuple(where), floor=floor, unit=unit, tolerance=tolerance)]  # fmt: skip
 
 
-def _floor(reader: NodeReader, node: Node, key: str) -> tuple[float | None, str]:
-    """Read `180 GB/s`, `95 ns`, `0.8`."""
-    value = reader.scalar(node, key)
-    if value is BAD:
-        return None, ""
-    match = None if isinstance(value, bool) else _FLOOR.fullmatch(str(value).strip())
-    if not match:
-        reader.wrong(
-            node, key, f"{shown(value)} is not a number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS"
-        )
-        return None, ""
-    factor, unit = to_base(match[2] or "1")
-    floor = float(match[1]) * factor
-    if not 0 < floor < math.inf:
-        reader.wrong(
-            node,
-            key,
-            f"{shown(value)} is worse than any number, or better",
-            "write 180 GB/s, 95 ns, 40 kIOPS",
-        )
-        return None, ""
-    return floor, unit
+_WRONG: Final = {
+    "floor": ("is not a number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS"),
+    "tolerance": ("is not a part of the median", "write 8 %, more than 0 and less than 100"),
+}
 
 
-def _tolerance(reader: NodeReader, node: Node, key: str) -> float | None:
-    """Read `8 %`."""
-    value = reader.scalar(node, key)
-    if value is BAD:
-        return None
-    text = str(value).strip()
-    share = share_of(text) if text.endswith("%") else None
-    if share is None:
-        reader.wrong(
-            node,
-            key,
-            f"{shown(value)} is not a share of the median",
-            "write 8 %, more than 0 and less than 100",
-        )
-        return None
-    return share
+def _floor(text: str) -> tuple[float | None, str]:
+    """Return `180 GB/s`, `95 ns` or `0.8` in a base unit; None if it is not a number above 0."""
+    match = _FLOOR.fullmatch(text)
+    factor, unit = to_base((match and match[2]) or "1")
+    floor = float(match[1]) * factor if match else 0.0
+    return (floor, unit) if 0 < floor < math.inf else (None, "")
