@@ -20,6 +20,7 @@ from reports.compare import curves, matching
 from reports.compare.curves import Values
 from reports.compare.modes import MODES, mode_shifts
 from reports.compare.sides import Side, level_of, refuse
+from reports.compare.unmatched import FAILURES, UNMATCHED, failures, unmatched
 from reports.numbers import QUANTILES, Name, Number
 from reports.numbers.last_digit import step_of
 from reports.numbers.model import resolution
@@ -33,9 +34,6 @@ from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FAILURES: Final = ("side", "sweep", "cell", "reason", "failed_a", "runs_a", "failed_b", "runs_b")
-"""Cells of which a larger share of the runs failed on `side`. runs: those that count and the failed ones."""
 
 _RANK: Final = {"regressed": 0, "inconclusive": 1, "same": 2, "improved": 3, "": 4}
 
@@ -94,8 +92,8 @@ class Comparison:
     b: Side
     verdicts: pd.DataFrame
     pairs: pd.DataFrame  # a row per matched cell: key, how, runs_a, runs_b (indexes of runs)
-    unmatched: pd.DataFrame  # `matching.UNMATCHED`
-    failures: pd.DataFrame  # `FAILURES`
+    unmatched: pd.DataFrame  # `unmatched.UNMATCHED`
+    failures: pd.DataFrame  # `unmatched.FAILURES`
     modes: pd.DataFrame  # `modes.MODES`
     fingerprint: differences.Fingerprint
     programs: tuple[str, ...]  # how the programs of a tool differ
@@ -157,16 +155,14 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: 
     allowed = ask.across_programs or by == "program"
     programs = () if is_part else tuple(refuse(a, b, ask.ignore, across_programs=allowed))
     ignore = (*ask.ignore, *((by,) if by else ()))
-    cells = [matching.cells(one.usable, ignore) for one in (a, b)]
-    silent = [matching.cells(one.runs[one.runs["fate"] != ""], ignore) for one in (a, b)]
-    silent = [own[~own["key"].isin(list(known["key"]))] for own, known in zip(silent, cells, strict=True)]
-    pairs, crowds = matching.match(cells[0], cells[1])
-    by_cell = [matching.by_index(own) for own in cells]
-    pairs = _with_runs(pairs, by_cell)
+    others = [one.runs[one.runs["fate"] != ""] for one in (a, b)]
+    matched = matching.match_sides((a.usable, b.usable), others, ignore)
+    by_cell = [matching.by_index(own) for own in matched.cells]
+    pairs = _with_runs(matched.pairs, by_cell)
     by_pair = matching.by_index(pairs)
     of_cells = [_values(one, own) for one, own in zip((a, b), by_cell, strict=True)]
     drafts, missing = _drafts(by_pair, (a, b), by_cell, of_cells, ask)
-    unmatched = [*_unmatched((a, b), cells, silent, pairs, crowds, is_levels=bool(by)), *missing]
+    alone = [*unmatched(matched, (a, b), is_levels=bool(by)), *missing]
     samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {decision.key: decision for family in families for decision in family.decisions}
@@ -177,8 +173,8 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: 
             [{"key": key, **draft, **decided(decisions[key])} for key, draft in enumerate(drafts)]
         ),
         pairs=pairs,
-        unmatched=pd.DataFrame.from_records(unmatched, columns=list(matching.UNMATCHED)),
-        failures=_failures((a, b), cells, silent, pairs, ignore),
+        unmatched=pd.DataFrame.from_records(alone, columns=list(UNMATCHED)),
+        failures=pd.DataFrame.from_records(list(failures(matched, (a, b), ignore)), columns=list(FAILURES)),
         modes=pd.DataFrame.from_records(list(mode_shifts(by_pair, a, b)), columns=list(MODES)),
         fingerprint=_fingerprint(a, b, by_pair, by, ask.ignore),
         programs=programs,
@@ -253,7 +249,7 @@ def _drafts(
         for metric, reason in _incomparable(first[0], first[1], left).items():
             mixed |= {index} if reason.startswith("other share") else set()
             left, right = ({n: v for n, v in found.items() if n.metric != metric} for found in (left, right))
-            missing.append(("both", b["sweep"], b["name"], *reason.split(": ", 1), metric, "number", "{}"))
+            missing.append(("both", b["sweep"], b["name"], *reason.split(": ", 1), metric, "number"))
         missing += [*_missing("A", "B", a, left, right), *_missing("B", "A", b, right, left)]
         whole, part = _whole(a, left, right, (len(a["runs"]), len(b["runs"])))
         drafts += [_draft((index,), pair["how"], a, left[name], right[name]) for name in whole]
@@ -324,7 +320,7 @@ def _whole(
     ))  # fmt: skip
     whole = common.pop("", [])
     return whole, [
-        ("both", cell["sweep"], cell["name"], "not in every repeat", detail, _few(names), "number", "{}")
+        ("both", cell["sweep"], cell["name"], "not in every repeat", detail, _few(names), "number")
         for detail, names in common.items()
     ]
 
@@ -392,7 +388,7 @@ def _missing(
 
     for (has_it, why, detail, kind), names in group_by((n for n in has if n not in lacks), reason).items():
         if has_it != "both" or side == "A":  # from B it would be the same again
-            yield has_it, cell["sweep"], cell["name"], why, detail, _few(names), kind, "{}"
+            yield has_it, cell["sweep"], cell["name"], why, detail, _few(names), kind
 
 
 def _unmeasured(name: Name) -> Name:
@@ -498,82 +494,6 @@ def _words(tool: str, name: Name) -> frozenset[str]:
 # --- what else differs -------------------------------------------------------------------------------------
 
 
-def _unmatched(
-    sides: tuple[Side, Side], cells: Sequence[pd.DataFrame], silent: Sequence[pd.DataFrame], pairs: pd.DataFrame,
-    crowds: Mapping[tuple[str, Any], int], *, is_levels: bool,
-) -> Iterator[tuple[Any, ...]]:  # fmt: skip
-    left = [own[~own.index.isin(list(pairs[name]))] for own, name in zip(cells, "ab", strict=True)]
-    silent_pairs = (matching.match(left[0], silent[1])[0], matching.match(silent[0], left[1])[0])
-    reasons = tuple(_reasons(one, own) for one, own in zip(sides, silent, strict=True))
-    absent = ({}, {}) if is_levels else tuple(matching.absences(one.results) for one in sides)
-    yield from matching.unmatched(
-        cells[0], cells[1], (silent[0], silent[1]), pairs, crowds, silent_pairs, (reasons[0], reasons[1]), (absent[0], absent[1])
-    )  # fmt: skip
-    used = (list(silent_pairs[1]["a"]), list(silent_pairs[0]["b"]))
-    yield from matching.numberless((silent[0], silent[1]), used, (reasons[0], reasons[1]))
-
-
-def _reasons(side: Side, cells: pd.DataFrame) -> pd.Series[str]:
-    """Return of each cell why it gave no number: "failed: exit status 1", "disturbed"."""
-
-    def reason(runs: Sequence[int]) -> str:
-        rows = side.runs.loc[list(runs)]
-        causes = " and ".join(sorted(set(rows["cause"])))
-        first = next((text for text in rows["reason"] if text), "")
-        return f"{causes}: {first}" if first and "failed" in causes else causes
-
-    return cells["runs"].map(reason)
-
-
-def _failures(
-    sides: tuple[Side, Side], cells: Sequence[pd.DataFrame], silent: Sequence[pd.DataFrame], pairs: pd.DataFrame, ignore: Collection[str]
-) -> pd.DataFrame:  # fmt: skip
-    """Return `FAILURES`: those of A first, of a side those without a number."""
-    from parsers.frames import pd
-
-    good = [dict(zip(own["key"], own["runs"], strict=True)) for own in cells]
-    failed = []
-    for one in sides:
-        own = matching.cells(one.runs[one.runs["fate"] == "failed"], ignore)
-        failed.append(dict(zip(own["key"], own["runs"], strict=True)))
-    left = [own[~own.index.isin(list(pairs[name]))] for own, name in zip(cells, "ab", strict=True)]
-    every = [(cells[0], cells[1], pairs)]
-    every += [(left[0], silent[1], matching.match(left[0], silent[1])[0]), (silent[0], left[1], matching.match(silent[0], left[1])[0])]  # fmt: skip
-    rows = []
-    for of_a, of_b, matched in every:
-        for first, second in zip(matched["a"], matched["b"], strict=True):
-            keys = of_a.loc[first, "key"], of_b.loc[second, "key"]
-            n_failed = [len(failed[side].get(key, ())) for side, key in enumerate(keys)]
-            n_runs = [n_failed[side] + len(good[side].get(key, ())) for side, key in enumerate(keys)]
-            if not all(n_runs) or n_failed[0] * n_runs[1] == n_failed[1] * n_runs[0]:
-                continue
-            side = int(n_failed[0] * n_runs[1] < n_failed[1] * n_runs[0])
-            reason = next(
-                (text for text in sides[side].runs.loc[failed[side][keys[side]], "reason"] if text), ""
-            )
-            cell = of_a.loc[first]
-            rows.append(
-                (
-                    "AB"[side],
-                    cell["sweep"],
-                    cell["name"],
-                    reason,
-                    n_failed[0],
-                    n_runs[0],
-                    n_failed[1],
-                    n_runs[1],
-                )
-            )
-    rows.sort(key=lambda row: (row[0], _share(row) < 1, -_share(row)))
-    return pd.DataFrame.from_records(rows, columns=list(FAILURES))
-
-
-def _share(row: tuple[Any, ...]) -> float:
-    """Return the share of the runs that failed where more did."""
-    failed, runs = row[4:6] if row[0] == "A" else row[6:8]
-    return float(failed / runs)
-
-
 def _fingerprint(
     a: Side, b: Side, pairs: Mapping[int, Mapping[str, Any]], by: str, ignored: Sequence[str]
 ) -> differences.Fingerprint:
@@ -590,7 +510,7 @@ def _fingerprint(
     for tool, one, other, captured in zip(*columns, strict=True):
         if one and other and one != other and (not by or captured):
             facts.setdefault(f"{tool} command", differing_words(one, other))
-    facts |= differences.programs(a.programs, b.programs)
+    facts |= differences.programs(a.usable, b.usable)
     sessions = a.session_records, b.session_records
     facts |= differences.hosts(*sessions) | differences.fingerprint(*sessions)
     return differences.compared(facts)

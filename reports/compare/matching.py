@@ -14,13 +14,13 @@ fits:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.model import canonical_json, listed
 from reports.measurements import records
-from reports.results.model import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,38 @@ ROUNDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 )
 """How cells are matched → the columns that must agree. A cell with a missing value takes no part in a round."""
 
-PAIRS: Final = ("pair", "a", "b", "how")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """The `cells` of both sides, A's first, and which of them belong together."""
+
+    cells: tuple[pd.DataFrame, pd.DataFrame]
+    silent: tuple[pd.DataFrame, pd.DataFrame]  # ran and gave no number
+    pairs: pd.DataFrame  # a, b, how: of `cells`
+    silent_of_b: pd.DataFrame  # the same of cells of A that are left, with silent ones of B
+    silent_of_a: pd.DataFrame  # of silent ones of A, with cells of B that are left
+    crowds: Mapping[tuple[str, Any], int]  # side and cell → how many cells of the other side fit it
+
+    def unpaired(self, side: int) -> pd.DataFrame:
+        cells = self.cells[side]
+        return cells[~cells.index.isin(list(self.pairs["ab"[side]]))]
+
+
+def match_sides(
+    usable: Sequence[pd.DataFrame], others: Sequence[pd.DataFrame], ignore: Collection[str]
+) -> Matched:
+    """Match the runs that count of both sides; others: their other runs. Cells without a number are matched with what is left."""
+    a, b = (cells(runs, ignore) for runs in usable)
+    silent_a, silent_b = (
+        own[~own["key"].isin(list(known["key"]))]
+        for own, known in zip((cells(runs, ignore) for runs in others), (a, b), strict=True)
+    )
+    pairs, crowds = match(a, b)
+    return Matched(
+        cells=(a, b), silent=(silent_a, silent_b), pairs=pairs, crowds=crowds,
+        silent_of_b=match(a[~a.index.isin(list(pairs["a"]))], silent_b)[0],
+        silent_of_a=match(silent_a, b[~b.index.isin(list(pairs["b"]))])[0],
+    )  # fmt: skip
 
 
 def cells(runs: pd.DataFrame, ignore: Collection[str] = ()) -> pd.DataFrame:
@@ -130,98 +161,3 @@ def match(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[st
     order = {cell: i for i, cell in enumerate(a.index)}
     every = every.sort_values("a", key=lambda cells: cells.map(order), kind="stable", ignore_index=True)
     return every, crowds
-
-
-# --- what is not compared ----------------------------------------------------------------------------------
-
-UNMATCHED: Final = ("side", "sweep", "cell", "reason", "detail", "numbers", "kind", "labels")
-"""side: which has it. reason: a word or two. detail: what differs in the nearest cell, or why its runs failed. numbers: which numbers of a
-cell that both sides have. kind: "cell"; "numberless" of one that gave no number where it ran; "number"; "optional" of a number that a good
-run may lack."""
-
-
-def unmatched(
-    a: pd.DataFrame, b: pd.DataFrame, silent: tuple[pd.DataFrame, pd.DataFrame], pairs: pd.DataFrame,
-    crowds: Mapping[tuple[str, Any], int], silent_pairs: tuple[pd.DataFrame, pd.DataFrame], reasons: tuple[pd.Series[str], pd.Series[str]],
-    absent: tuple[Mapping[Any, str], Mapping[Any, str]],
-) -> Iterable[tuple[Any, ...]]:  # fmt: skip
-    """Yield a row of `UNMATCHED` per cell that only one side has.
-
-    silent: cells that ran and gave no number, with the pairs of cells of the other side with these, and the reason of each.
-    absent: why a side never ran a cell: (sweep, labels) or key → reason.
-    """
-    sides = (("A", a, b, "a", "b", 0), ("B", b, a, "b", "a", 1))
-    for side, own, other, name, other_name, at in sides:
-        silent_of = dict(zip(silent_pairs[at][name], silent_pairs[at][other_name], strict=True))
-        every = [*_parameters(other), *_parameters(silent[1 - at])]
-        for index, cell in zip(own.index, records(own), strict=True):
-            if index in set(pairs[name]):
-                continue
-            absence = absent[1 - at].get((cell["sweep"], cell["labels"])) or absent[1 - at].get(
-                cell["key"][0], ""
-            )
-            if count := crowds.get((side, index)):
-                reason, detail = "several cells match", str(count)
-            elif index in silent_of:
-                reason, _, detail = reasons[1 - at][silent_of[index]].partition(": ")
-            elif absence:
-                reason, _, detail = absence.partition(": ")
-            else:
-                reason, detail = "no such cell", _nearest(cell, every)
-            yield side, cell["sweep"], cell["name"], reason, detail, "", "cell", cell["labels"]
-
-
-def numberless(
-    silent: tuple[pd.DataFrame, pd.DataFrame], used: tuple[Collection[Any], Collection[Any]],
-    reasons: tuple[pd.Series[str], pd.Series[str]],
-) -> Iterable[tuple[Any, ...]]:  # fmt: skip
-    """Yield a row of `UNMATCHED` per cell that gave no number on one side, and that the other side lacks or has no number of either."""
-    left = tuple(side[~side.index.isin(list(taken))] for side, taken in zip(silent, used, strict=True))
-    pairs, _ = match(*left)
-    for a in pairs["a"]:
-        cell = silent[0].loc[a]
-        reason, _, detail = reasons[0][a].partition(": ")
-        yield "neither", cell["sweep"], cell["name"], reason, detail, "", "cell", cell["labels"]
-    for side, name, own, reason_of in (("A", "a", left[0], reasons[0]), ("B", "b", left[1], reasons[1])):
-        for index in own.index[~own.index.isin(list(pairs[name]))]:
-            reason, _, detail = reason_of[index].partition(": ")
-            yield (
-                side,
-                own.loc[index, "sweep"],
-                own.loc[index, "name"],
-                reason,
-                detail,
-                "",
-                "numberless",
-                own.loc[index, "labels"],
-            )
-
-
-def absences(results: Results) -> dict[Any, str]:
-    """Return why cells were never run: (sweep, labels as JSON) or point_id → "skipped: no NUMA node", "not run yet"."""
-    found: dict[Any, str] = {cell.point_id: "not run yet" for _, cell, _ in results.missing}
-    for _, item in results.skipped:
-        found[item.sweep, canonical_json(dict(item.cell))] = f"skipped: {item.reason}"
-    return found
-
-
-def _parameters(side: pd.DataFrame) -> list[dict[str, Any]]:
-    return [_of_cell(cell) for cell in side[["tool", "parameters", "relation", "share"]].to_dict("records")]
-
-
-def _of_cell(cell: Mapping[Any, Any]) -> dict[str, Any]:
-    place = ", ".join(filter(None, (cell["relation"], cell["share"])))
-    return {"tool": cell["tool"], **json.loads(cell["parameters"]), "place": place}
-
-
-def _nearest(cell: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
-    """Return in what the nearest cell of the other side differs: "bs: 16k, not 4k"; "" without one."""
-    own = _of_cell(cell)
-    near = min(others, key=lambda other: len(_differing(own, other)), default=None)
-    if near is None:
-        return ""
-    return "; ".join(f"{name}: {text(own.get(name, 'none'))}, not {text(near.get(name, 'none'))}" for name in _differing(own, near)[:3])  # fmt: skip
-
-
-def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
-    return [name for name in dict.fromkeys((*a, *b)) if a.get(name) != b.get(name)]

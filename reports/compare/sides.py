@@ -19,7 +19,6 @@ from reports.results.baselines import resolve_any
 from reports.results.levels import natural
 from reports.results.load import Watched, load
 from reports.results.model import LEFT_OUT, Results, Run, short_names
-from reports.results.naming import by_program
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,15 +71,9 @@ class Side:
         keys = {*zip(self.sessions["file"], self.sessions["session_number"], strict=True)}
         return [m.session for m in self.results.machines if (m.file, m.session.session) in keys]
 
-    @property
-    def programs(self) -> list[Run]:
-        """Return a run of each program."""
-        every = self.run_objects
-        return by_program(every[index] for index in self.usable.index)
-
     @functools.cached_property
     def run_objects(self) -> list[Run]:
-        """Return the runs in the order of the index of `runs`, for their distributions and programs."""
+        """Return the runs in the order of the index of `runs`, for their distributions."""
         return [*self.results.runs, *self.results.warm_ups]
 
     @functools.cached_property

@@ -287,18 +287,7 @@ _PLACED: Final = {"pus": "PUs", "memory_nodes": "memory nodes", "thread_count": 
 
 def _programs(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Return ("fio 3.33", "fio 3.36") of the programs that both sessions ran, with "PUs of SWEEP" of the cells that both have."""
-    table = {}
-    for tool in dict.fromkeys(before["tool"]):
-        sides = [side[side["tool"] == tool] for side in (before, after)]
-        if sides[1].empty:
-            continue
-        names, sums = (
-            tuple(" | ".join(sorted({*side[column]} - {""})) for side in sides)
-            for column in ("program_name", "checksum")
-        )
-        table[f"program of {tool}"] = (names[0], names[1])
-        if names[0] == names[1] and any(sums):
-            table[f"checksum of {names[0]}"] = (sums[0], sums[1])
+    table = differences.programs(before, after)
     cell = ["sweep", "point_id"]
     left, right = (side.drop_duplicates(cell)[[*cell, *_PLACED]] for side in (before, after))
     both = left.merge(right, on=cell, suffixes=("", "_after"))

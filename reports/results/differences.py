@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from orchestrator.machine.facts import FACTS
 from orchestrator.model import UNRECORDED_HOST
 from orchestrator.store.result_file import Session
-from reports.results import naming
-from reports.results.grouping import group_by
 from reports.results.hardware import layout
-from reports.results.model import Run
 from reports.text.hostlist import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SEVERAL: Final = " | "
 """Stands between the different values of one side."""
@@ -58,60 +57,23 @@ def hosts(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, st
     return {"host": (listed(names[0]), listed(names[1]))} if known else {}
 
 
-def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
-    """Return "fio version" of the programs that both sides ran → (its version of A, of B); "program of fio" where these have other
-    names; of a stand-in its own name, twice. Where those are the same, its checksums; those of the files that a user's own commands on both
-    sides run, by their names."""
-    left, right = (group_by(naming.by_program(runs), lambda r: r.tool) for runs in (a, b))
+def programs(a: pd.DataFrame, b: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return "program of fio" → ("fio 3.33", "fio 3.36") of the tools that both sides ran; the checksums of programs of one name.
+
+    a, b: runs with their `tool`, `program_name` and `checksum`.
+    """
     table: dict[str, tuple[str, str]] = {}
-    for tool in filter(right.__contains__, left):
-        sides = [[naming.program_called(run) for run in side[tool]] for side in (left, right)]
-        names = [listed_values(called for called, _ in side) for side in sides]
-        versions = [listed_values(version for _, version in side) for side in sides]
-        stands_in = all(map(naming.stands_in, (*left[tool], *right[tool])))
-        sums = _sums(*([run.program for run in side[tool]] for side in (left, right)), located=not stands_in)
-        if names[0] != names[1]:
-            of_a, of_b = (listed_values(map(naming.program_name, side[tool])) for side in (left, right))
-            table[f"program of {tool}"] = of_a, of_b
-        elif stands_in:
-            table[names[0]] = names[0], names[0]
-        elif any(versions):
-            table[f"{names[0]} version"] = versions[0], versions[1]
-        if names[0] == names[1] and versions[0] == versions[1] and any(sums):
-            table[f"sha256 of {names[0]}"] = sums
-        files = [_files(side[tool]) for side in (left, right)]
-        for name in sorted(files[0].keys() & files[1].keys()):
-            table[f"sha256 of {name}"] = _sums(files[0][name], files[1][name], located=True)
-    return table
-
-
-_File = Mapping[str, Any]
-"""A file as a session records it: its path and its sha256."""
-
-
-def _sums(a: Iterable[_File], b: Iterable[_File], *, located: bool) -> tuple[str, str]:
-    """Return the beginnings of the checksums of some files of A and of B; `located`: where they differ and lie elsewhere, with their paths."""
-    known = [
-        {str(file.get("sha256") or "")[:12]: str(file.get("path") or "") for file in of} for of in (a, b)
-    ]
-    elsewhere = known[0].keys() != known[1].keys() and {*known[0].values()} != {*known[1].values()}
-    of_a, of_b = (
-        listed_values(
-            f"{sum_} ({path})" if sum_ and path and located and elsewhere else sum_
-            for sum_, path in of.items()
+    for tool in dict.fromkeys(a["tool"]):
+        sides = [runs[runs["tool"] == tool] for runs in (a, b)]
+        if sides[1].empty:
+            continue
+        names, sums = (
+            [listed_values(runs[column]) for runs in sides] for column in ("program_name", "checksum")
         )
-        for of in known
-    )
-    return of_a, of_b
-
-
-def _files(runs: Sequence[Run]) -> dict[str, list[_File]]:
-    """Return file that commands run, without its folders → what is recorded of it."""
-    found: dict[str, list[_File]] = {}
-    for programs in {id(run.program): run.program for run in runs}.values():
-        for word, file in programs.get("files", {}).items():
-            found.setdefault(PurePath(word).name, []).append(file)
-    return found
+        table[f"program of {tool}"] = names[0], names[1]
+        if names[0] == names[1] and any(sums):
+            table[f"checksum of {names[0]}"] = sums[0], sums[1]
+    return table
 
 
 _EXPECTED: Final = frozenset(fact.words for fact in FACTS if fact.expected)
