@@ -96,6 +96,8 @@ def _specification(chart: Chart, shown: Points, rows: pd.DataFrame) -> Spec:
         return out | body
     independent = ("x", "y") if chart.kind == "heat" else ("y",) if by_name or _differ(chart, frame) else ()
     facet: Spec = {"field": "panel", "type": "nominal", "sort": [*map(plain, panels)]}
+    if chart.bands:
+        facet["header"] = {"labelPadding": 46}
     out |= {"facet": facet, "columns": COLUMNS, "spec": body}
     return out | ({"resolve": {"scale": dict.fromkeys(independent, "independent")}} if independent else {})
 

@@ -142,11 +142,10 @@ def _numbers_table(rows: pd.DataFrame) -> Table:
 
 
 def _timer(rows: pd.DataFrame) -> list[Rule]:
-    """Return the least cost of the clock that timed the samples, if it is known."""
-    costs = rows.loc[rows["timer"] > 0, "timer"]
-    return (
-        [Rule(label=f"timer {fmt.quantity(costs.min(), 'ns')}", x=float(costs.min()))] if len(costs) else []
-    )
+    """Return the least cost of the clock that timed the samples, if it is known and near them."""
+    cost = float(rows.loc[rows["timer"] > 0, "timer"].min())
+    near = cost > rows["time"].min() / 4
+    return [Rule(label=f"timer {fmt.quantity(cost, 'ns')}", x=cost)] if near else []
 
 
 def _longest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
@@ -171,13 +170,16 @@ def _histograms(rows: pd.DataFrame) -> pd.DataFrame:
 
     out: list[dict[str, Any]] = []
     for names, group in itertools.islice(_curves(_few(rows)), MAX_CURVES):
-        merged, peaks = formulas.merge(buckets_of(group), _PER_DECADE), _peaks(group)
-        mean, sd = _pooled_moments(group)
-        total = sum(bar.n for bar in merged)
-        for bar in merged:
-            above = [formulas.normal_survival(mean, sd or 1.0, edge) for edge in (bar.low, bar.high)]
-            counts = {"samples": bar.n, _NORMAL: total * (above[0] - above[1]) if sd > 0 else 0.0}
-            same = {**names, "time": bar.low, "x2": bar.high, "peaks": peaks}
+        bars = {
+            round(math.log10(b.low) * _PER_DECADE): b.n
+            for b in formulas.merge(buckets_of(group), _PER_DECADE)
+        }
+        (mean, sd), total, peaks = _pooled_moments(group), sum(bars.values()), _peaks(group)
+        for index in range(min(bars), max(bars) + 1):
+            low, high = (10 ** (i / _PER_DECADE) for i in (index, index + 1))
+            above = [formulas.normal_survival(mean, sd or 1.0, edge) for edge in (low, high)]
+            counts = {"samples": bars.get(index, 0), _NORMAL: total * (above[0] - above[1]) if sd > 0 else 0}
+            same = {**names, "time": low, "x2": high, "peaks": peaks}
             out += [{**same, "kind": kind, "samples": n} for kind, n in counts.items() if n >= 0.5]
     return pd.DataFrame(out)
 
