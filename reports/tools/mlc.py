@@ -419,9 +419,11 @@ def offers_table(rows: pd.DataFrame) -> Table:
     """Return the four numbers of each loaded-latency curve, the highest peak first. rows: as `_loaded` returns them."""
     found = offers(rows).sort_values("peak", ascending=False)
     keys: list[str] = []
+    groups = 1
     for name in ("where", "place", "kind", "traffic"):
-        if len(found[[*keys, name]].drop_duplicates()) > max(len(found[keys].drop_duplicates()), 1):
+        if (n := len(found[[*keys, name]].drop_duplicates())) > groups:
             keys.append(name)
+            groups = n
     columns = (
         *(Column(name=name, title={"kind": "panel"}.get(name, "")) for name in keys), Column(name="unloaded", title="unloaded latency", unit="ns"),
         Column(name="knee", title="bandwidth within 2 × unloaded", unit="B/s"), Column(name="peak", title="peak bandwidth", unit="B/s"),

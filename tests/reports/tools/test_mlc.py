@@ -160,6 +160,9 @@ def test_loaded_latency_is_a_line_per_traffic_and_a_panel_per_stride(make: Any, 
     offered = figure.summary.records()
     assert [round(float(row["peak"])) for row in offered] == [25_000_000_000, 22_500_000_000, 15_000_000_000]  # type: ignore[arg-type]
     assert {row["unloaded"] for row in offered} == {60.0}
+    assert [[*row.values()][:2] for row in offered] == [
+        ["64 B stride", "read only"], ["256 B stride", "read only"], ["64 B stride", "write only, non-temporal"],
+    ]  # fmt: skip
 
 
 def test_idle_latencies_of_many_buffers_are_a_ladder(make: Any, tmp_path: Path) -> None:
