@@ -367,17 +367,6 @@ class Results:
         """
         return tuple(r for r in self._not_good if r.record.status != "disturbed")
 
-    @property
-    def given_up(self) -> int:
-        """How many attempts gave no number and were followed by another one of the same repeat."""
-        return sum(run.parsed is None for run in self.runs) - len(self._not_good)
-
-    @property
-    def repeated(self) -> int:
-        """How many attempts were disturbed and were followed by another one of the same repeat."""
-        last = {run.slot: run for run in self.runs}
-        return sum(run.record.status == "disturbed" and last[run.slot] is not run for run in self.runs)
-
     def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
         """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
         cells = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from orchestrator.tools import get_tool, tool_names
@@ -63,10 +63,6 @@ def has_option(tool: str, name: str) -> bool:
     return tool in tool_names() and name in get_tool(tool).options()
 
 
-BESIDE = ("place", "host", "program", "run of its text")
-"""Labels of a cell that are no axis of its experiment's own, whatever the tool."""
-
-
 SET = "set"
 """What stands for the value of an option that has none, as fio's norandommap and MLC's -X; a cell without the option has nothing there."""
 
@@ -103,16 +99,6 @@ def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
         case "L" if isinstance(value, bool):
             return level
     return f"{name} {level}"
-
-
-def cell_words(tool: str, labels: Mapping[str, Any], part: Sequence[tuple[str, object]] = ()) -> list[str]:
-    """Return what tells a cell from its siblings as titles say it: ["64 B stride", "1:1"], where tables and commands have "l=64 W=W5".
-
-    part: the labels of a number beside it, which may name the mix; then that is not said twice.
-    """
-    known = {traffic_name(str(value), short=True) for _, value in part}
-    words = (option_value(tool, name, value) for name, value in labels.items())
-    return [word for word in words if word not in known]
 
 
 def level_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
