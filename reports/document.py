@@ -113,6 +113,11 @@ class Figure:
     flags: str = ""  # checks that found some of its numbers: "F1, G11"
     description: str = ""  # for who does not see it
 
+    @property
+    def wide(self) -> bool:
+        """Has it several panels, so that it takes the width of a page?"""
+        return "facet" in self.spec
+
 
 @dataclass(frozen=True, slots=True)
 class Fold:

@@ -2,7 +2,7 @@
 
     python scripts/tool_lines.py            each line, then their number; exit status 1 if there is one
 
-A tool's rooms are the modules that bear its name (`parsers/fio.py`, `parsers/_fio_json.py`, `reports/charts/fio.py`). Comments and
+A tool's rooms are the modules that bear its name (`parsers/fio.py`, `parsers/_fio_json.py`, `reports/tools/fio.py`). Comments and
 docstrings may name tools: they are examples. So may help texts of the command line (`help=`, `epilog=`).
 """
 

@@ -12,12 +12,10 @@ from typing import Final
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
-from reports.document import Block, Column, Figure, Heading, Table, Text, Tone
-from reports.draw import figure as page_figure
-from reports.page.model import Block as PageBlock
+from reports import tools
+from reports.document import Block, Column, Figure, Fold, Heading, Table, Text, Tone
 from reports.page.model import Page
-from reports.report import axis_effects
-from reports.report.all_runs import placement_text, run_row
+from reports.report.all_runs import command_text, placement_text
 from reports.results.described import abouts
 from reports.results.grouping import group_by
 from reports.results.hardware import layout
@@ -37,10 +35,9 @@ _MAX_COMMANDS: Final = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a picture is drawn from, if it is of the page's former kind, and where its numbers come from: names and values."""
+    """Where the numbers of a picture come from: names and values."""
 
     trace: tuple[tuple[str, str], ...]
-    former: page_figure.Figure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,18 +139,18 @@ class _Results:
     names: Names = field(default_factory=lambda: Names(["machine", "sweeps", "key-numbers", "findings"]))
 
     def sections(self, page: Page) -> Iterable[Block]:
-        effects = axis_effects.figure(self.results)
-        if effects:
-            self.findings += [(text, "") for text in axis_effects.sentences(effects)]
-            yield from self._tables(effects, self.names.name(effects.id))
+        runs = [
+            (tools.find(run.tool).SECTION, run)
+            for name in self.results.tools
+            for run in self.results.good(name)
+        ]
         for section in page.sections:
-            if section.blocks:
-                yield Heading(section.title, 3)
-                yield from map(_plain, section.lead)
-                for block in section.blocks:
-                    yield from self._block(block)
-                yield _gap("section")
-        if not any(section.blocks for section in page.sections):
+            shown = [run for title, run in runs if title == section.title] or [run for _, run in runs]
+            yield Heading(section.title, 3)
+            for block in section.blocks:
+                yield from self._block(block, shown)
+            yield _gap("section")
+        if not self.results.tools:
             yield Text("No run gave a number: see the checks, and all command lines at the end.")
 
     def trace(self, runs: Iterable[Run], digits: int = 64) -> tuple[tuple[str, str], ...]:
@@ -167,42 +164,26 @@ class _Results:
             *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in files.items()),
         )  # fmt: skip
 
-    def _block(self, block: PageBlock) -> Iterable[Block]:
-        for declared in block.drawn:
-            name = self.names.name(declared.id)
-            self.sources[name] = Source(trace=self.trace(self.results.good(block.tool)))
-            if any(map(str.isdigit, declared.title)):
-                self.findings.append((declared.title, f"Figure {len(self.sources)}"))
-            if declared.summary:
-                self.tables.append(replace(declared.summary, id=f"{name}-summary"))
+    def _block(self, block: Block, runs: Sequence[Run]) -> Iterable[Block]:
+        if isinstance(block, Fold):
+            for inner in block.blocks:
+                yield from self._block(inner, runs)
+        elif isinstance(block, Figure):
+            name = self.names.name(block.id)
+            self.sources[name] = Source(trace=self.trace(runs))
+            if any(map(str.isdigit, block.title)):
+                self.findings.append((block.title, f"Figure {len(self.sources)}"))
+            if block.summary:
+                self.tables.append(replace(block.summary, id=f"{name}-summary"))
             title = f"Numbers of Figure {len(self.sources)}"
-            self.numbers.append(replace(declared.table, id=f"{name}-numbers", title=title))
-            yield replace(declared, id=name)
-        for figure in block.figures:
-            name = self.names.name(figure.id)
-            runs = [r for tool in self.results.tools for r in self.results.good(tool) if block.tool in (tool, "overview")]  # fmt: skip
-            if figure.panels:
-                self.sources[name] = Source(trace=self.trace(r for r in runs if figure.of in ("", r.cell.sweep)), former=figure)  # fmt: skip
-                if figure.says:
-                    self.findings.append((figure.heading, f"Figure {len(self.sources)}"))
-                yield Figure(
-                    id=name, title=figure.heading, spec={}, table=_rows("", "", (), ()), caption=f"{figure.sub} {figure.note}".strip(),
-                    description=" ".join(panel.description for panel in figure.panels),
-                )  # fmt: skip
-            yield from self._tables(figure, name)
-
-    def _tables(self, figure: page_figure.Figure, name: str) -> Iterable[Table]:
-        for tables, kind, kept in (
-            (figure.tables, "", self.tables),
-            (figure.numbers, "-numbers", self.numbers),
-        ):
-            for n, table in enumerate(tables, 1):
-                shown = table.doubted
-                label = f"{name}{kind}{f'-{n}' if len(tables) > 1 else ''}"
-                made = _rows(label, table.caption or figure.heading, shown.columns, shown.rows)
-                kept.append(made)
-                if not kind:
-                    yield made
+            self.numbers.append(replace(block.table, id=f"{name}-numbers", title=title))
+            yield replace(block, id=name)
+        elif isinstance(block, Table):
+            table = replace(block, id=self.names.name(block.id))
+            self.tables.append(table)
+            yield table
+        else:
+            yield block
 
 
 def _machine(results: Results, page: Page) -> Iterable[tuple[str, str]]:
@@ -263,11 +244,11 @@ def _first(names: Sequence[str]) -> str:
 
 def _key_numbers(page: Page) -> Table:
     rows = [
-        (k.name, f"{k.value} {k.unit}".strip(), k.spread or k.repeats, "; ".join(filter(None, (k.context, k.possible))))
+        (k.name, f"{k.value} {k.unit}".strip(), k.range or fmt.plural(k.n, "run"), k.context)
         for k in page.key_numbers
     ]  # fmt: skip
     table = _rows("key-numbers", "Key numbers", ("number", "median", "repeats", "measured with"), rows)
-    flags = tuple(k.doubt for k in page.key_numbers)
+    flags = tuple(k.flags for k in page.key_numbers)
     return table if not any(flags) else Table(columns=table.columns, rows=table.rows, title=table.title, id=table.id, flags=flags)  # fmt: skip
 
 
@@ -285,8 +266,7 @@ def _commands(results: Results) -> Iterable[Block]:
 
 
 def _command(run: Run) -> tuple[str, str]:
-    row = run_row(run)
-    return row.cell, f"{row.environment} {row.command}".strip()
+    return run.cell.describe(), command_text(run)
 
 
 def _run_ids(runs: Sequence[Run], several_files: bool) -> str:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from reports.document import Figure
-from reports.lab import former
 from reports.lab.document import Source
 from reports.render import paper
 from reports.render.svg import draw as draw_figure
@@ -35,8 +34,7 @@ class Picture:
 
 def draw(figure: Figure, source: Source) -> Picture:
     """Return a figure's picture. Raises UserError if vl-convert is not installed."""
-    drawn = former.draw(source.former, figure.id) if source.former else draw_figure(figure, figure.id)
-    root = ET.fromstring(drawn)
+    root = ET.fromstring(draw_figure(figure, figure.id))
     for node in root.iter():
         node.tag = node.tag.rpartition("}")[2]
     root.set("xmlns", _SVG)

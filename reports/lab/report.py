@@ -55,7 +55,7 @@ def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None
     """
     results = load(paths)
     findings = audit(results)
-    lab = document.build(results, build.build(results, found=findings))
+    lab = document.build(results, build.build(results, findings))
     files = make(results, lab, convicted(findings), template)
     written = folder.write(out, files)
     try:

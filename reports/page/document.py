@@ -24,10 +24,6 @@ def write_page(document: Document, out: Path, *, static: bool = False, draw: htm
 def page(document: Document, *, static: bool = False, draw: html.Draw | None = None) -> str:
     """Return a document as a page. Its policy allows its style sheet and its script by their hashes."""
     style, script = parts.style(), "" if static else parts.lines("report.js")
-    policy = [
-        "default-src 'none'", f"style-src '{parts.digest(style)}'", "font-src data:", "base-uri 'none'", "form-action 'none'",
-        *([f"script-src '{parts.digest(script)}'", "img-src data:"] if script else []),
-    ]  # fmt: skip
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
     )
@@ -35,7 +31,7 @@ def page(document: Document, *, static: bool = False, draw: html.Draw | None = N
     return plain(
         unbroken(
             template.render(
-                title=plain(document.title), body=html.render(document, draw), csp="; ".join(policy), style=Markup(style), script=Markup(script)
+                title=plain(document.title), body=html.render(document, draw), csp=parts.policy(style, [script] if script else []), style=Markup(style), script=Markup(script)
             )
         )
     )  # fmt: skip

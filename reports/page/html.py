@@ -1,112 +1,62 @@
-"""Result files to one HTML page that reads with no script and no network. I/O: reads results, writes the page."""
+"""Pages that read with no script and no network: their style, script and policy, and the page of a report. Pure, but for reading resources."""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from reports.document import Figure as Declared
-from reports.draw import interactive, vega
-from reports.draw.figure import Figure, Panel
+from reports.document import Document
 from reports.page import parts
-from reports.page.model import Page, Section
+from reports.page.model import Page
 from reports.page.sandbox import CPU_S
 from reports.page.templates import PAGE, Templates
-from reports.render.html import Drawing
-from reports.render.svg import draw as declared_svg
+from reports.render.html import Drawing, fragment
+from reports.render.svg import draw, is_zoomable, runtime
 from reports.text import format as fmt
-from reports.text.names import anchor
 from reports.text.plain import plain
 
-_MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
+_MANY: Final = 60
+"""Figures from which on a browser draws them only when they are near."""
 
-_DRAWING_S = 1.0  # of a panel, at most: users' templates have so much time beside their own
+_DRAWING_S: Final = 1.0  # of a figure, at most: users' templates have so much time in addition
 
 
-def html(built: Page, *, static: bool = False, template: Path | None = None) -> str:
-    """Return the page as HTML. Its policy allows its one style sheet and its two scripts by their hashes, and images
-    that are in the page where the user's templates may have some."""
+def html(page: Page, *, static: bool = False, template: Path | None = None) -> str:
+    """Return a report as HTML. template: a folder of the user's own templates (`reports.page.templates`)."""
     from markupsafe import Markup
 
     templates = Templates(template)
-    style = parts.style() + templates.style()
-    answering = not static and _has_curves(built)
-    scripts = [parts.resource("vendor/vega.js").decode("utf-8")] if answering else []
-    scripts += [] if static else [parts.lines("report.js")]
-    charts: dict[str, dict[str, vega.Spec]] = {}  # figure → picture → what draws it
-
-    def draw(panel: Panel, uid: str, width: str) -> Markup:
-        spec = panel.wide if width == "wide" else panel.narrow
-        chart = vega.compiled(interactive.answering(spec) if answering else spec)
-        charts.setdefault(uid.rpartition("-")[0], {})[uid] = chart
-        return Markup(vega.draw_compiled(chart, uid, plain(panel.description)))  # svg.tidy escapes
-
-    def series(figure: Figure) -> dict[str, str]:
-        out: dict[str, str] = {}
-        drawn = [dict(interactive.series_of(panel.wide)) for panel in figure.panels]
-        if all(len(own) < 2 for own in drawn):  # each panel says whose its line is
-            return out
-        for own in drawn:
-            for name, colour in own.items():
-                out.setdefault(name, colour)
-        beside = {name for own in drawn if len(own) > 1 for name in own}
-        shared = Counter(
-            out.values()
-        )  # what is alone in its panel needs no colour to be told by, and has none of its own
-        return {name: colour for name, colour in out.items() if name in beside or shared[colour] < 2}
-
-    environment = templates.environment
-    environment.globals["draw"] = draw
-    environment.globals["series"] = series
-    numbers: dict[str, dict[str, int]] = {"Figure": {}, "Table": {}}
-
-    def figure_number(figure: Figure | Declared) -> str:
-        kind = "Figure" if isinstance(figure, Declared) or figure.panels else "Table"
-        own = numbers[kind]
-        return f"{kind} {own.setdefault(figure.id, len(own) + 1)}"
-
-    environment.globals["figure_number"] = figure_number
-    for block in (block for section in built.sections for block in section.blocks):
-        for declared in block.drawn:
-            numbers["Figure"].setdefault(declared.id, len(numbers["Figure"]) + 1)
-        for figure in block.figures:
-            figure_number(figure)
-    environment.globals["how"] = Drawing(draw=declared_svg, numbers=numbers["Figure"])
-    environment.globals["anchor"] = anchor
-    environment.globals["contents"] = _contents
-    policy = [
-        "default-src 'none'",
-        f"style-src '{parts.digest(style)}'",
-        "font-src data:",
-        *(["img-src data:"] if template or not static else []),  # a figure is one while it becomes a PNG
-        *([] if static else ["script-src " + " ".join(f"'{parts.digest(script)}'" for script in scripts)]),
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
-    every = [block for s in built.sections for block in s.blocks]
-    panels = sum(len(f.panels) for block in every for f in block.figures) + sum(
-        len(block.drawn) for block in every
-    )
-    values = {
-        "page": built,
-        "many": panels > _MANY,
+    style, scripts = parts.style() + templates.style(), [] if static else [parts.lines("report.js")]
+    blocks = tuple(block for section in page.sections for block in section.blocks)
+    figures = list(Document(title="", blocks=blocks).figures())
+    numbers = {figure.id: n for n, figure in enumerate(figures, 1)}
+    charts = {figure.id: runtime(figure) for figure in figures if is_zoomable(figure)} if scripts else {}
+    if charts:
+        scripts.insert(0, parts.resource("vendor/vega.js").decode("utf-8"))
+    how = Drawing(draw=draw, numbers=numbers)
+    values: dict[str, Any] = {
+        "page": page,
+        "drawn": {section.anchor: fragment(section.blocks, how) for section in page.sections},
+        "runs": fragment([page.runs], how) if page.runs else "",
+        "contents": [(figure.id, numbers[figure.id], figure.title) for figure in figures],
+        "many": len(figures) > _MANY,
         "style": Markup(style),
         "scripts": [Markup(script) for script in scripts],
-        # called last: drawing fills it
-        "charts": lambda: Markup(
-            script_json({figure: interactive.packed(those) for figure, those in charts.items() if answering})
-        ),
-        "csp": "; ".join(policy),
-        "templates": {
-            name.removesuffix(".html.j2") for name in templates.names() if name.endswith(".html.j2")
-        },
+        "charts": Markup(f'"{packed(charts)}"') if charts else "",
+        "csp": parts.policy(style, scripts, images=bool(template)),
     }
-    return plain(unbroken(templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S)))
+    return plain(unbroken(templates.render(PAGE, values, cpu_s=CPU_S + len(figures) * _DRAWING_S)))
+
+
+def packed(charts: Mapping[str, Any]) -> str:
+    """Return charts as JSON, gzip, base64. The same charts give the same text."""
+    text = json.dumps(charts, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
 
 
 _SHORT = 20
@@ -130,52 +80,3 @@ def unbroken(page: str) -> str:
         return found[1] or (f'<span class="nb">{found[3]}</span>' if found[3] else fmt.NO_BREAK)
 
     return _APART.sub(kept, page)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """A section in the page's contents, with its figures in the order in which they stand there."""
-
-    title: str
-    anchor: str
-    figures: tuple[Figure | Declared, ...]
-    swept: bool  # are its figures of several sweeps?
-
-
-def _contents(page: Page) -> list[_Part]:
-    """Return the sections that have figures."""
-    found = [(s, tuple(_figures(s))) for s in page.sections]
-    return [
-        _Part(
-            title=s.title,
-            anchor=s.anchor,
-            figures=own,
-            swept=len({f.sweep for f in own if isinstance(f, Figure)}) > 1,
-        )
-        for s, own in found
-        if own
-    ]
-
-
-_FEW: Final = 4
-
-
-def _has_curves(built: Page) -> bool:
-    """Is there a panel with more than a few values? Else pointing and zooming tell nothing that the picture and its table do not, and
-    are not worth the 430 KB of what answers them."""
-    panels = (
-        p for s in built.sections for block in s.blocks for figure in block.figures for p in figure.panels
-    )
-    values = (sum("tip" in row for rows in p.wide["datasets"].values() for row in rows) for p in panels)
-    return any(n > _FEW for n in values)
-
-
-def script_json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
-    """Return JSON that cannot end the script element it stands in, nor begin a comment in it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _figures(section: Section) -> Iterator[Figure | Declared]:
-    for block in section.blocks:
-        yield from block.drawn
-        yield from block.figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib import resources
 
 DARK = (
@@ -33,3 +34,18 @@ def lines(name: str) -> str:
 
 def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def policy(style: str, scripts: Sequence[str], *, images: bool = False) -> str:
+    """Return a policy that allows one style sheet and some scripts by their digests; images if they are in the page."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src '{digest(style)}'",
+            "font-src data:",
+            *(["img-src data:"] if images or scripts else []),  # a figure is one while it becomes a PNG
+            *(["script-src " + " ".join(f"'{digest(script)}'" for script in scripts)] if scripts else []),
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )

@@ -86,12 +86,6 @@ def measurements(parsed: Parsed) -> Iterator[Measurement]:
     yield from parsed.measured()
 
 
-def first_groups(frame: pd.DataFrame, by: list[str], most: int) -> tuple[pd.DataFrame, int]:
-    """Return the rows of the first groups (`groups`), `most` at most, and how many groups there are."""
-    number = frame.groupby(by, sort=False, dropna=False).ngroup()
-    return frame[number < most], int(number.max()) + 1 if len(frame) else 0
-
-
 def groups(frame: pd.DataFrame, by: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
     """Give (values of the columns `by`, rows that have them), in the order of first appearance; a missing value is one, too."""
     yield from frame.groupby(by, sort=False, dropna=False)

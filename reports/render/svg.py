@@ -5,10 +5,11 @@ Colours stay attributes (light theme), so that a picture is complete outside of 
 
 from __future__ import annotations
 
+import copy
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from parsers.errors import UserError
 from reports.document import Figure
@@ -27,7 +28,7 @@ THEME: Final = {
     "background": None, "font": FONT, "view": {"stroke": None},
     "axis": {
         "labelColor": MUTE, "labelFontSize": 12, "titleColor": MUTE, "titleFontSize": 12, "titleFontWeight": "normal", "domainColor": AXIS,
-        "tickColor": AXIS, "tickSize": 4, "gridColor": GRID, "labelOverlap": "greedy", "labelLimit": 260,
+        "tickColor": AXIS, "tickSize": 4, "gridColor": GRID, "labelOverlap": "greedy", "labelLimit": 260, "labelSeparation": 6,
     },
     "axisX": {"grid": False, "titleAnchor": "end"},
     "axisY": {
@@ -56,12 +57,7 @@ def draw(figure: Figure, uid: str = "") -> str:
 
     Raises UserError if vl-convert is not installed.
     """
-    try:
-        import vl_convert
-    except ImportError as error:
-        where, what = "report", "charts are drawn by vl-convert, which is not installed"
-        raise UserError(where, what, "pip install vl-convert-python") from error
-    text = vl_convert.vegalite_to_svg(dict(figure.spec), vl_version=VEGA_LITE, config=THEME)
+    text = _converter().vegalite_to_svg(dict(figure.spec), vl_version=VEGA_LITE, config=THEME)
     uid = uid or re.sub(r"[^A-Za-z0-9]", "-", figure.id)
     source = ET.fromstring(text)
     width, height = source.attrib["width"], source.attrib["height"]
@@ -74,6 +70,34 @@ def draw(figure: Figure, uid: str = "") -> str:
     for child in source:
         root.extend(_walk(child, uid))
     return ET.tostring(root, encoding="unicode")
+
+
+def runtime(figure: Figure) -> dict[str, Any]:
+    """Return a figure of lines as Vega for a page with scripts: its axes can be zoomed and moved."""
+    spec = copy.deepcopy(dict(figure.spec))
+    body = spec.get("spec", spec)
+    lines = next(layer for layer in body["layer"] if layer["mark"]["type"] == "line")
+    lines["params"] = [{"name": "zoom", "select": "interval", "bind": "scales"}]
+    for layer in body["layer"]:
+        layer["mark"]["clip"] = layer["mark"]["type"] != "text"
+    made: dict[str, Any] = _converter().vegalite_to_vega(spec, vl_version=VEGA_LITE, config=THEME)
+    return made
+
+
+def is_zoomable(figure: Figure) -> bool:
+    """Is it a figure of lines with quantitative axes?"""
+    body = figure.spec.get("spec", figure.spec)
+    kinds = {layer["mark"]["type"] for layer in body.get("layer", ())}
+    return "line" in kinds and body["encoding"]["x"]["type"] == "quantitative"
+
+
+def _converter() -> Any:  # noqa: ANN401 (has no types)
+    try:
+        import vl_convert
+    except ImportError as error:
+        where, what = "report", "charts are drawn by vl-convert, which is not installed"
+        raise UserError(where, what, "pip install vl-convert-python") from error
+    return vl_convert
 
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"

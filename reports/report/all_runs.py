@@ -1,145 +1,64 @@
-"""The table of all runs: a row each, or of very many a row of those of a cell that ended alike. Pure."""
+"""The table of all runs. Pure."""
 
 from __future__ import annotations
 
 import shlex
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import accumulate, islice
-from typing import Any
+from itertools import chain, islice
+from typing import Any, Final
 
 from orchestrator.machine.cpulist import format_cpulist, named_cpus
 from orchestrator.model import Placement, RunRecord
-from reports.page.model import RunRow, Runs
-from reports.results.grouping import group_by
+from reports.document import Column, Table, Value
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
-_MOST_RUNS_WITH_OUTPUT = 80
-_MOST_RUN_ROWS = 600
-EXCERPT = 3000  # characters of what a run printed
+MAX_ROWS: Final = 60
+"""A page shows ten times as many."""
 
-Printed = tuple[str, str]
-"""The beginning and the end of what a run printed: standard output, standard error."""
-
-
-def table(results: Results, printed: Mapping[Run, Printed]) -> Runs:
-    """Return the table; printed: what the runs `with_output` printed, as far as it is shown."""
-    started = results.started
-    rows = _alike(started)
-    listed = _listed_rows(rows)
-    return Runs(
-        lead=(_lead(results, len(listed), len(rows)),),
-        rows=tuple(run_row(alike[0], alike, printed.get(alike[0], ("", ""))) for alike in listed),
-        started=len(started),
-        by_cell=len(rows) < len(started),
-        several_hosts=len({machine.host for machine in results.machines}) > 1,
-        several_files=len({machine.file for machine in results.machines}) > 1,
-    )
+_LONGEST_LINE: Final = 2000
+"""Characters of a command line; `show FILE RUN` has it whole."""
 
 
-def _lead(results: Results, listed: int, rows: int) -> str:
-    """Say what the table of all runs lists; where that is not every row, which it does."""
-    if listed < rows:
-        return (
-            f"{fmt.count(listed)} of {fmt.count(rows)} rows, in order, those of runs without a number before others. "
-            "pinsweep show FILE --runs lists every run, pinsweep export writes all numbers."
-        )
-    started = "process that was started" if results.measured or not results.texts else ""
-    taken_in = "text that was taken in" if results.texts else ""
-    every = fmt.words(filter(None, (started, taken_in)), "and every")
-    if not results.others:
-        return f"Every {every}, in order."
-    return f"Every {every} for either side, in order; {fmt.plural(results.others, 'other run')} of the files {'is' if results.others == 1 else 'are'} not on this page."
+def table(results: Results) -> Table:
+    """Return a row per run, those without a number first if there are very many."""
+    runs = list(results.started)
+    if len(runs) > 10 * MAX_ROWS:
+        runs.sort(key=lambda run: run.parsed is not None)
+    several = len({machine.host for machine in results.machines}) > 1
+    files = len({machine.file for machine in results.machines}) > 1
+    names = ("run", *(("host",) if several else ()), *(("file",) if files else ()), "sweep", "cell", "repeat", "status", "time", "placement", "observed", "command")  # fmt: skip
+    columns = tuple(Column(name=name, unit="s" if name == "time" else "") for name in names)
+    rows = []
+    for run in runs:
+        values = row(run)
+        rows.append(tuple(values[name] for name in names))
+    return Table(columns=columns, rows=tuple(rows), id="runs-table", most=MAX_ROWS)
 
 
-def with_output(results: Results) -> list[Run]:
-    """Return the runs of which the page shows what they printed: of all if they are few, so that it stays small, else of failures."""
-    started = results.started
-    few = len(started) <= _MOST_RUNS_WITH_OUTPUT
-    return [alike[0] for alike in _listed_rows(_alike(started)) if few or alike[0].parsed is None]
-
-
-def _alike(started: Sequence[Run]) -> list[list[Run]]:
-    """Return the runs of each row of the table of all runs, in order; of very many a row is of those of a cell that ended alike."""
-    folded = len(started) > _MOST_RUN_ROWS
-    rows = group_by(
-        started,
-        lambda r: (
-            (r.cell.sweep, r.record.point_id, r.record.warm_up, r.record.status, r.unreadable)
-            if folded
-            else (r.file, r.record.run_id)
-        ),
-    )
-    return list(rows.values())
-
-
-def _listed_rows(rows: Sequence[list[Run]]) -> list[list[Run]]:
-    """Return those of the rows that the page lists: as many as anybody may want to read, those without a number before others."""
-    if len(rows) <= _MOST_RUN_ROWS:
-        return list(rows)
-    ranked = sorted(range(len(rows)), key=lambda i: rows[i][0].parsed is not None)  # stable
-    return [rows[i] for i in sorted(ranked[:_MOST_RUN_ROWS])]
-
-
-def run_row(run: Run, alike: Sequence[Run] = (), printed: Printed = ("", "")) -> RunRow:
-    """Return the row of a run; `alike`: all runs that it stands for, itself among them; printed: what is shown of what it printed."""
-    record, every = run.record, alike or (run,)
+def row(run: Run) -> dict[str, Value]:
+    """Return what is known of a run, by the names of columns."""
+    record = run.record
     attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
-    return RunRow(
-        number=record.run_id,
-        alike=len(every),
-        file=_first([r.file for r in every], "file"),
-        host=_first([r.host for r in every], "host"),
-        sweep=run.cell.sweep,
-        cell=run.cell.describe(),
-        repeat="warm-up"
-        if record.warm_up
-        else f"{record.repeat}{attempt}"
-        if len(every) == 1
-        else f"1 to {max(r.record.repeat for r in every)}",
-        status=run.state,
-        reason=record.reason or run.unreadable,
-        duration=fmt.NOTHING
-        if run.captured
-        else fmt.seconds(statistics.median(r.record.wall_s for r in every)),
-        command=_line(
-            [word if run.captured else shlex.quote(word) for word in record.argv[:_MOST_WORDS]],
-            len(record.argv),
-        ),
-        environment=_line(
-            [f"{k}={shlex.quote(str(v))}" for k, v in islice(record.env.items(), _MOST_WORDS)],
-            len(record.env),
-        ),
-        asked="not recorded" if run.captured else placement_text(record.placement),
-        seen=seen_text(record),
-        stdout=printed[0],
-        stderr=printed[1],
+    reason = record.reason or run.unreadable
+    return {
+        "run": str(record.run_id), "host": run.host, "file": run.file, "sweep": run.cell.sweep, "cell": run.cell.describe(),
+        "repeat": "warm-up" if record.warm_up else f"{record.repeat}{attempt}", "status": f"{run.state}: {reason}" if reason else run.state,
+        "time": None if run.captured else record.wall_s, "placement": None if run.captured else placement_text(record.placement),
+        "observed": seen_text(record), "command": command_text(run),
+    }  # fmt: skip
+
+
+def command_text(run: Run) -> str:
+    """Return the command line with its environment, as it was started or typed."""
+    words = (
+        f"{name}={value}" if run.captured else f"{name}={shlex.quote(str(value))}"
+        for name, value in run.record.env.items()
     )
-
-
-_MOST_WORDS = 1000
-_LONGEST_LINE = 16_000
-"""Characters of a command line; `show FILE RUN` has it whole. The longest of real runs, with a list of 256 CPUs, have 2000."""
-
-
-def _line(words: Sequence[str], of: int) -> str:
-    """Return words beside each other, as many as a line may have; of more, how many there are."""
-    ends = accumulate(len(word) + 1 for word in words)
-    shown = sum(end <= _LONGEST_LINE for end in ends)
-    return " ".join([*words[:shown], *([f"… {fmt.plural(of, 'word')} in all"] if shown < of else [])])
-
-
-def _first(names: Iterable[str], noun: str) -> str:
-    """Return "n001", or "n001 and 63 more hosts"."""
-    distinct = list(dict.fromkeys(names))
-    more = len(distinct) - 1
-    return (
-        distinct[0]
-        if not more
-        else f"{distinct[0]} and {fmt.count(more)} more {noun}{'s' if more > 1 else ''}"
-    )
+    typed = (word if run.captured else shlex.quote(word) for word in run.record.argv)
+    text = " ".join(islice(chain(words, typed), _LONGEST_LINE))
+    return f"{text[:_LONGEST_LINE]}…" if len(text) > _LONGEST_LINE else text
 
 
 def placement_text(placement: Placement | None) -> str:
@@ -166,15 +85,15 @@ def seen_text(record: RunRecord) -> str:
     seen = asdict(record.capture) if record.capture else record.seen
     if not seen:
         return "not recorded"
-    told = {key: value for key, value in seen.items() if value not in _NOTHING}
-    words = [str(told.pop("note"))] if "note" in told else []  # a run too short to be seen
-    processes = told.get("processes")
+    known = {key: value for key, value in seen.items() if value not in _NOTHING}
+    words = [str(known.pop("note"))] if "note" in known else []  # a run too short to be seen
+    processes = known.get("processes")
     if isinstance(processes, list) and all(isinstance(one, Mapping) for one in processes):
-        words += [_process_text(one) for one in told.pop("processes")]
-        told.pop("at_end", None)  # of its first thread: what is compared with the placement
-    if here := told.pop("orchestrator", ""):
+        words += [_process_text(one) for one in known.pop("processes")]
+        known.pop("at_end", None)  # of its first thread: what is compared with the placement
+    if here := known.pop("orchestrator", ""):
         words.append(f"pinsweep on {_cpus_text(here)}")
-    return "; ".join([*words, *(f"{key} {_short(value)}" for key, value in told.items())])
+    return "; ".join([*words, *(f"{key} {_short(value)}" for key, value in known.items())])
 
 
 def _process_text(process: Mapping[str, Any]) -> str:

@@ -433,12 +433,6 @@ class Results:
         return f"{self.texts} text{'s' if self.texts > 1 else ''} taken in, {'their hosts' if self.texts > 1 else 'its host'} unknown"
 
     @property
-    def not_asked_for(self) -> str:
-        """Say "9 of 12 cells were not asked for"; "" where all were."""
-        word = "was" if self.unasked == 1 else "were"
-        return f"{self.unasked} of {self.cells} cells {word} not asked for" if self.unasked else ""
-
-    @property
     def _not_good(self) -> tuple[Run, ...]:
         last = {run.slot: run for run in self.runs if run.parsed is None}
         if last:  # as a rule there are few, or none

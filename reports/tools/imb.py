@@ -126,14 +126,17 @@ def _peak(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 
 def _half(rows: pd.DataFrame) -> list[Point]:
-    """Return n½ of each line."""
-    out = []
-    for key, rates in _lines(rows):
-        half = formulas.half_size(rates)
-        if half is not None:
-            peak = max(rates.values())
-            out.append(Point(x=half, y=peak / 2, label=f"n½ {fmt.size(half)}", panel={"where": key["where"]}))
-    return out
+    """Return n½ of each line, with its size if there is one line."""
+    found = [
+        (key["where"], formulas.half_size(rates), max(rates.values()) / 2) for key, rates in _lines(rows)
+    ]
+    rings = [(where, size, rate) for where, size, rate in found if size is not None]
+    return [
+        Point(
+            x=size, y=rate, label=f"n½ {fmt.size(size)}" if len(rings) == 1 else "n½", panel={"where": where}
+        )
+        for where, size, rate in rings
+    ]
 
 
 def _fits(rows: pd.DataFrame) -> Table | None:

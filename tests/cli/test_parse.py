@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.store.result_file import open_result
 from reports.export.record import of_run
-from reports.report.all_runs import run_row
+from reports.report.all_runs import command_text
 from reports.results.load import load
 from tests.conftest import Cli
 
@@ -368,7 +368,7 @@ def test_commands_are_shown_as_they_were_typed(pinsweep: Cli, tmp_path: Path) ->
 
     assert f"command      {typed}\n" in pinsweep("show", "t.db", "1").stdout
     (run,) = load([tmp_path / "t.db"]).runs
-    assert run_row(run).command == typed
+    assert command_text(run) == typed
     assert of_run(run)["started_utc"] is None
 
 

@@ -24,15 +24,12 @@ from typing import Any
 
 import jinja2
 import pytest
-import vl_convert
 from jinja2.bccache import Bucket
-from markupsafe import Markup
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
 from orchestrator.store import database
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result
 from parsers.units import size_bytes
-from reports.draw import vega
 from reports.page.model import Page
 from reports.report.build import build
 from reports.report.render import render_report
@@ -70,14 +67,6 @@ def _templates_are_compiled_once() -> Iterator[None]:
             jinja2, "Environment", functools.partial(jinja2.Environment, bytecode_cache=_Compiled())
         )
         yield
-
-
-@pytest.fixture
-def drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each picture is drawn, whether or not it was drawn before: for what is told of two that are drawn of the same."""
-    vega._shape.cache_clear()
-    for name in ("vegalite_to_vega", "vega_to_svg"):
-        monkeypatch.setattr(vl_convert, name, getattr(vl_convert, name).__wrapped__)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -503,17 +492,6 @@ def full_built(full_result: Path) -> Page:
 @pytest.fixture(scope="session")
 def seeds_built(seeds_result: Path) -> Page:
     return build(load([seeds_result]))
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures are what they would be drawn of, as text: for what a page says, and whether two are the same, in half of the time."""
-    monkeypatch.setattr(vega, "compiled", lambda spec: spec)
-    monkeypatch.setattr(
-        vega,
-        "draw_compiled",
-        lambda chart, uid, told: Markup("<svg>{}</svg>").format(json.dumps([chart, uid, told])),
-    )
 
 
 @pytest.fixture(scope="session")

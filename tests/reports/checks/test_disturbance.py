@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from reports.checks.audit import Finding, audit, convicted, counted
+from reports.checks.audit import Finding, audit, counted
 from reports.compare.comparison import compare
 from reports.compare.sides import side
-from reports.report import build
 from reports.results.load import load
 from reports.results.model import Results
 
@@ -101,33 +100,6 @@ def test_a_cell_that_was_never_quiet_gets_no_verdict(results: Results) -> None:
     assert (compared.a.runs["fate"] == "left out").sum() == 3
 
 
-def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    maker.add("s", "stream", {}, make.stream_text(9e3, 1), counters=SEEN)
-    results = load([maker.write()])
-    d1 = found(results, "D1")
-    (line,) = d1.cells
-    assert line[1] == f"allowed: {BUSY}"
-    assert "into a new file" in d1.todo  # this one holds them
-    assert set(convicted(audit(results)).values()) == {"D1"}
-    page = build.build(results)
-    assert "D1" in next(iter(page.key_numbers)).doubt
-    assert page.sentence == "The one planned run on node07 gave numbers (1 disturbed, as was allowed)."
-
-
-def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    text, rest = make.stream_text(9e3, 1), {"counters": SEEN, "repeats": 2}
-    maker.add("s", "stream", {}, text, repeat=1, status="disturbed", reason=BUSY, **rest)
-    maker.add("s", "stream", {}, text, repeat=2, **rest)
-    results = load([maker.write()])
-    assert len(found(results, "D2").cells) == 1
-    assert (
-        "1 of 2 planned runs on node07 gave numbers (1 disturbed, as was allowed)"
-        in build.build(results).sentence
-    )
-
-
 def test_what_d1_says_of_a_run_that_waited_for_its_cpus_no_other_check_says_again(
     make: Any, tmp_path: Path
 ) -> None:
@@ -144,34 +116,6 @@ def test_what_d1_says_of_a_run_that_waited_for_its_cpus_no_other_check_says_agai
             counters=counters,
         )
         assert {f.id for f in audit(load([maker.write()]))} & {"D1", "G12"} == checks
-
-
-def test_warm_ups_are_in_the_list_of_all_runs_and_in_no_number(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    for warm_up, rate in ((True, 99e3), (False, 9e3)):
-        maker.add(
-            "s",
-            "stream",
-            {"threads": 2},
-            make.stream_text(rate, 2),
-            axes=("threads",),
-            counters=QUIET,
-            warm_up=warm_up,
-        )
-    results = load([maker.write()])
-    page = build.build(results)
-    assert [(row.number, row.repeat, row.status) for row in page.runs.rows] == [
-        (1, "warm-up", "ok"),
-        (2, "1", "ok"),
-    ]
-    assert page.runs.started == 2
-    assert any(
-        "In no number here: warm-ups of STREAM 5.10, before all other runs of a session: 1 run. pinsweep show FILE --runs lists"
-        in text
-        for text in page.methods
-    )
-    assert page.sentence == "The one planned run on node07 gave numbers."
-    assert [run.record.repeat for run in results.good("stream")] == [1]
 
 
 def test_a_cell_without_a_quiet_run_has_not_settled(maker: Any) -> None:

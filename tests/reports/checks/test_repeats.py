@@ -13,7 +13,6 @@ import pytest
 from reports.checks.audit import audit
 from reports.checks.repeats import _unsettled, by_chance
 from reports.numbers import scatter
-from reports.report import build
 from reports.results.load import load
 
 
@@ -89,35 +88,6 @@ def test_many_repeats_of_a_program_that_scatter_are_named_and_so_is_what_is_know
 
     assert (level, cell) == ("warn", "n=1")
     assert text.startswith("18 repeats, 88.")
-
-
-def test_a_number_that_scatters_has_its_range_and_a_mark_on_the_page_and_in_show(
-    make: Any, tmp_path: Path
-) -> None:
-    path = stream(make, tmp_path / "a.db", (5.53e3, 22.5e3, 6.38e3))
-
-    page = build.build(load([path]))
-
-    assert all(n.repeats and "G11" in n.doubt for n in page.key_numbers if "triad" in n.name.lower())
-    assert any(check.id == "G11" and check.level == "warn" for check in page.checks)
-
-
-def test_a_number_that_scatters_does_not_make_the_others_of_its_cell_doubtful(
-    make: Any, tmp_path: Path
-) -> None:
-    """G11 of a rate with two speeds marked the latency beside it, which was steady, too."""
-    metrics = {name: {"regex": rf"{name} (\S+)", "unit": unit, "better": better} for name, unit, better in (("rate", "MB/s", "higher"), ("lat", "us", "lower"))}  # fmt: skip
-    maker = make.Maker(tmp_path / "a.db")
-    for i in range(8):
-        maker.add("s", "command", {"command": "x", "metrics": metrics}, f"rate {100 + 50 * (i % 2) + i / 10}\nlat {5 + i / 1000}\n")  # fmt: skip
-
-    (figure,) = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
-
-    (table,) = (t for t in (*figure.tables, *figure.numbers))
-    assert {row[table.columns.index("Metric")]: row[-1] for row in table.doubted.rows} == {
-        "rate": "⚠ G11",
-        "lat": "–",
-    }
 
 
 @pytest.mark.parametrize(
@@ -221,20 +191,6 @@ def test_repeats_of_zero_and_below_are_repeats(make: Any, tmp_path: Path) -> Non
     ]
 
 
-def test_equal_zeros_are_not_unsteady_and_one_of_several_is_not_the_best(make: Any, tmp_path: Path) -> None:
-    """A page's head had "0 ns, unsteady: 0 to 0 ns" and "best of 6 cells" of ties."""
-    heads = [
-        build.build(load([gains(make, tmp_path / f"{i}.db", *cells)])).key_numbers[0]
-        for i, cells in enumerate((((0, 0), (0, 0)), ((5, 5), (5, 5), (4, 4)), ((5, 5), (4, 4))))
-    ]
-
-    assert [(n.repeats, n.unsteady, n.context) for n in heads] == [
-        ("", False, "n 0; the same in all 2 cells"),
-        ("", False, "n 0; one of the 2 best of 3 cells"),
-        ("", False, "n 0; best of 2 cells"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("zeros", "level", "said"),
     [
@@ -283,22 +239,6 @@ def test_shares_are_told_of_what_has_a_zero_and_is_not_near_it(
     values: tuple[float, ...], unit: str, told: bool
 ) -> None:
     assert scatter.tells_shares(values, unit) is told
-
-
-def test_levels_and_counts_near_0_are_not_far_apart(make: Any, tmp_path: Path) -> None:
-    """ "−0.08 dB, −0.06 dB and −0.01 dB: 0.07 dB apart" was a warning, and a key number "unsteady"."""
-    maker = make.Maker(tmp_path / "a.db")
-    metrics = {"gain": {"regex": "gain ([-0-9.]+)", "unit": "dB", "better": "higher"}, "errors": {"regex": "errors ([0-9]+)", "unit": "1", "better": "lower"}}  # fmt: skip
-    for gain, errors in ((-0.08, 1), (-0.06, 4), (-0.01, 1)):
-        maker.add("s", "command", {"command": "x", "metrics": metrics}, f"gain {gain}\nerrors {errors}\n")
-    path = maker.write()
-    results = load([path])
-
-    number, counted = build.build(results).key_numbers
-
-    assert (counted.value, counted.unit, counted.repeats) == ("1", "", "1 to 4")
-    assert not [f for f in audit(results) if f.id == "G11"]
-    assert (number.repeats, number.unsteady, number.spread) == ("−0.08 to −0.01 dB", False, "n = 3")
 
 
 @pytest.mark.parametrize(("better", "named"), [("higher", True), ("neither", False)])

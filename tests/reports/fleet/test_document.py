@@ -44,7 +44,6 @@ def test_the_answer_on_a_terminal(slow: Fleet) -> None:
     assert [row[:2] for row in remarks.rows][:2] == [("n16", "no result"), ("n15", "no number")]
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_page_escapes_what_hosts_are_called(files: Files) -> None:
     evil = "<script>alert(1)</script>"
     fleet = files.hosts(1, 12).add(evil, 0.15, sessions=3).judge()

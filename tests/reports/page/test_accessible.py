@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -16,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from orchestrator.machine.descriptions import topology_from_text
 from pinsweep.cli import cli
 from tests.reports.texts import MACHINE, c2c_text
-from tests.waits import PATIENCE_S, until
+from tests.waits import PATIENCE_S
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 CAPTURED = Path(__file__).resolve().parents[2] / "fixtures"
@@ -224,7 +222,7 @@ _seen: dict[int, dict[str, int]] = {1280: {}, 400: {}}
 
 def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str, Any]:
     """Return what axe finds in a page whose details are all open, by the width and theme at which it does, and whether it is wider than the screen: every rule at both widths, that on
-    contrast, which alone depends on colours and takes most of the time, in both themes at both, of texts that are alike at two. awake: with a chart that answers, one that is zoomed and a series that is hidden."""
+    contrast, which alone depends on colours and takes most of the time, in both themes at both, of texts that are alike at two. awake: with a chart that is zoomed."""
     context = browser.new_context(
         viewport={"width": 1280, "height": 900}, color_scheme="light", bypass_csp=True
     )
@@ -233,13 +231,8 @@ def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str
     page.goto(path.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     if awake:
-        charts = page.locator(".panel > .w")
-        charts.nth(2).focus()
-        charts.nth(2).press("ArrowRight")
-        charts.nth(3).focus()
-        charts.nth(3).press("+")
-        page.locator(".key button").last.click()
-        expect(page.locator(".panel > .on").nth(1)).to_be_visible()
+        page.get_by_role("button", name="Zoom").first.click()
+        expect(page.locator(".vg svg").first).to_be_visible()
     page.evaluate(AXE)
     found = {}
     for rules, themes in (
@@ -331,115 +324,4 @@ def test_sizes_follow_the_size_of_text_that_the_reader_has_set(
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     after = page.evaluate(sizes)
     assert [b / a for a, b in zip(before, after, strict=True)] == pytest.approx([2.0] * 7, rel=0.02)
-    page.close()
-
-
-@pytest.mark.slow
-def test_what_scrolls_is_reached_by_the_keyboard_and_nothing_else_stops_it(
-    browser: Browser, open_page: str, full_page: str, tmp_path: Path
-) -> None:
-    out = tmp_path / "page.html"
-    for text, scripts in ((open_page, True), (full_page, False)):
-        out.write_text(text, encoding="utf-8")
-        context = browser.new_context(viewport={"width": 400, "height": 900}, java_script_enabled=True)
-        page = context.new_page()
-        page.goto(out.as_uri())
-        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-        expect(page.locator(".tw").first).to_be_visible()
-        scrolls = "e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1"
-        reached = f"[...document.querySelectorAll('.tw,pre')].filter({scrolls}).every(e => e.tabIndex === 0)"
-        until(functools.partial(page.evaluate, reached))
-        if scripts:
-            passed = f"[...document.querySelectorAll('.tw,pre')].filter(e => e.offsetParent && !({scrolls})(e)).every(e => e.tabIndex < 0)"
-            until(functools.partial(page.evaluate, passed))
-        context.close()
-
-
-@pytest.mark.slow
-def test_the_numbers_of_a_long_comparison_are_built_when_they_are_opened(
-    browser: Browser, make: Any, tmp_path: Path
-) -> None:
-    """A comparison of 482 numbers had 7 588 elements, 4 622 of them in its closed table."""
-    sides = [swept(make, tmp_path / f"{name}.db", sweeps=7, better=better) for name, better in (("a", 1.0), ("b", 0.8))]  # fmt: skip
-    pinsweep("compare", *sides, "-o", tmp_path / "page.html")
-    count = "document.querySelectorAll('*').length"
-
-    page = browser.new_page()
-    page.goto((tmp_path / "page.html").as_uri())
-    until(lambda: page.evaluate(count) < 2500)
-    numbers = page.locator("#comparison > details", has_text="numbers, a line each")
-    assert numbers.locator("tr").count() == 0
-    numbers.locator("summary").first.click()
-    expect(numbers.locator("tr").last).to_be_visible()
-    assert numbers.locator("tbody tr").count() == 7 * 12 * 2
-    page.close()
-
-
-@pytest.mark.slow
-def test_small_tables_are_open_on_paper_and_long_ones_are_not(
-    browser: Browser, make: Any, tmp_path: Path
-) -> None:
-    """A printed report had no number below its curves."""
-    out = tmp_path / "page.html"
-    pinsweep("report", storage(make, tmp_path), swept(make, tmp_path / "r.db"), "--static", "-o", out)
-    page = browser.new_page()
-    page.goto(out.as_uri())
-    shown = """them => them.map(d => [d.querySelectorAll("tbody tr").length, d.checkVisibility() && d.querySelector("table").checkVisibility({contentVisibilityAuto: true})])"""
-    closed = page.locator(".fig > details.data").evaluate_all(shown)
-    assert not any(seen for _, seen in closed)
-
-    page.emulate_media(media="print")
-
-    rows = page.locator(".fig > details.data").evaluate_all(shown)
-    assert {count <= 14 for count, _ in rows} == {True, False}
-    assert all(seen == (count <= 14) for count, seen in rows), rows
-    page.close()
-
-
-@pytest.mark.slow
-def test_on_paper_a_comparison_stands_two_abreast(browser: Browser, make: Any, tmp_path: Path) -> None:
-    """Each figure had half of the paper and nothing beside it."""
-    sides = []
-    for name, slower in (("a", 1.0), ("b", 1.2)):
-        maker = make.Maker(tmp_path / f"{name}.db", host=name)
-        for sweep, threads, repeat in itertools.product(("s", "t"), (1, 2, 4), (1, 2, 3)):
-            text = make.stream_text(20e3 * threads**0.5 / slower * (1 + repeat / 1e3), threads)
-            maker.add(sweep, "stream", {"threads": threads}, text, axes=("threads",))
-        sides.append(maker.write())
-    pinsweep("compare", *sides, "-o", tmp_path / "comparison.html")
-    page = browser.new_page(viewport={"width": 720, "height": 1000})  # A4 without its margins
-    page.emulate_media(media="print")
-    box = (
-        "them => them.map(one => { const b = one.getBoundingClientRect(); return [b.left, b.top, b.width] })"
-    )
-
-    page.goto((tmp_path / "comparison.html").as_uri())
-    (first, second, *_) = page.locator("#comparison .fig.half").evaluate_all(box)
-    assert second[0] >= first[0] + first[2]
-    assert second[1] == first[1]
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # which builds the rows of closed tables
-    headed = page.locator("#comparison details.data").evaluate_all(
-        """them => them.map(d => { const body = [...d.children].find(c => c.tagName !== "SUMMARY");
-        return [d.querySelector("summary").checkVisibility(), body.checkVisibility({contentVisibilityAuto: true})] })"""
-    )
-    assert [True, True] in headed
-    assert all(head == body for head, body in headed), headed
-    assert not page.locator("details.both:not([open]) > summary").first.is_visible()
-
-    page.close()
-
-
-@pytest.mark.slow
-def test_figures_and_tables_are_numbered_apart(browser: Browser, open_page: str, tmp_path: Path) -> None:
-    out = tmp_path / "page.html"
-    out.write_text(open_page, encoding="utf-8")
-    page = browser.new_page()
-    page.goto(out.as_uri())
-    found = page.locator("figure.fig").evaluate_all(
-        "them => them.map(f => [f.querySelector('.fn').textContent, f.querySelectorAll('.panel').length > 0])"
-    )
-    for kind, drawn in (("Figure", True), ("Table", False)):
-        own = [name for name, pictured in found if pictured == drawn]
-        assert own == [f"{kind} {i}" for i in range(1, len(own) + 1)]
-        assert own
     page.close()

@@ -9,7 +9,7 @@ import pytest
 
 from reports.document import Figure
 from reports.measurements import measure
-from reports.report.declared import chapter
+from reports.report.build import build
 from reports.results.load import load
 from reports.tools.fio import TOOL
 
@@ -20,9 +20,8 @@ IOPS = {1: 10e3, 4: 38e3, 16: 100e3, 64: 102e3}
 def figures(path: Path) -> dict[str, Figure]:
     """Return the figures of a file by their ids without the sweep."""
     results = load([path])
-    drawn = chapter("fio", results, measure(results, disturbed=True))
-    assert drawn
-    return {figure.id.removesuffix("-s"): figure for figure in drawn.drawn}
+    found = (figure for section in build(results).sections for figure in section.blocks)
+    return {figure.id.removesuffix("-s"): figure for figure in found if isinstance(figure, Figure)}
 
 
 def sweep(make: Any, path: Path, **options: Any) -> Path:

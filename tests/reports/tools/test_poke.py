@@ -9,7 +9,7 @@ import pytest
 
 from reports.document import Figure
 from reports.measurements import measure
-from reports.report.declared import chapter
+from reports.report.build import build
 from reports.results.load import load
 from reports.tools.poke import TOOL
 
@@ -19,9 +19,8 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "poke"
 def figures(path: Path) -> dict[str, Figure]:
     """Return the figures of a file by their ids without the sweep."""
     results = load([path])
-    drawn = chapter("poke", results, measure(results, disturbed=True))
-    assert drawn
-    return {figure.id.removesuffix("-s"): figure for figure in drawn.drawn}
+    found = (figure for section in build(results).sections for figure in section.blocks)
+    return {figure.id.removesuffix("-s"): figure for figure in found if isinstance(figure, Figure)}
 
 
 def test_sizes_are_percentiles_moments_tails_and_histograms(make: Any, tmp_path: Path) -> None:
