@@ -98,26 +98,19 @@ def _tails(rows: pd.DataFrame) -> pd.DataFrame:
 
     out: list[dict[str, Any]] = []
     for names, group in _curves(_few(rows)):
-        buckets = buckets_of(group)
-        numbers = (
-            sum(b.n for b in buckets),
-            *_pooled_moments(group),
-            *formulas.quantiles(buckets, [*_SHARES.values()]),
-        )
+        buckets, shares = buckets_of(group), [*_SHARES.values()]
+        numbers = (sum(b.n for b in buckets), *_pooled_moments(group), *formulas.quantiles(buckets, shares))
         steps = formulas.survival(buckets, _MAX_STEPS)
-        out += [
-            {**names, "time": max(value, 1.0), "share": share, "numbers": numbers} for value, share in steps
-        ]
-    first = out[0]
-    _, mean, sd, *_ = first["numbers"]
+        out += [{**names, "time": max(t, 1.0), "share": share, "numbers": numbers} for t, share in steps]
     least, top = min(row["share"] for row in out), max(row["time"] for row in out)
-    for i in range(80) if sd > 0 else ():
-        value = mean + (i / 10 - 3) * sd
-        share = formulas.normal_survival(mean, sd, value)
-        if 1 <= value <= top and share >= least:
-            out.append(
-                {**first, "curve": _NORMAL, "flags": "", "time": value, "share": share, "numbers": None}
-            )
+    for first in {tuple(str(row[name]) for name in _panels(rows)): row for row in reversed(out)}.values():
+        _, mean, sd, *_ = first["numbers"]
+        times = [
+            time for i in range(80) if (time := mean + (i / 10 - 3) * sd) >= 1 and time <= top and sd > 0
+        ]
+        shares_above = [(time, formulas.normal_survival(mean, sd, time)) for time in times]
+        same = {**first, "curve": _NORMAL, "flags": "", "numbers": None}
+        out += [{**same, "time": time, "share": share} for time, share in shares_above if share >= least]
     return pd.DataFrame(out)
 
 
@@ -218,7 +211,7 @@ def charts(tool: str, noun: str) -> tuple[Chart, ...]:
     """Return the charts of the bins of a tool. noun: what a sample is: "I/O"."""
     about = (
         "The bins of all repeats are added up. A step of a tail is the share of samples that take at least so long. The normal distribution has "
-        "the mean and standard deviation of the first curve, in a histogram of its own samples."
+        "the mean and standard deviation of the first curve of a panel, in a histogram of its own samples."
     )
     style: dict[str, Any] = {"where": {"metric": BINS}, "x": "time", "x_unit": "ns", "x_title": f"time of one {noun}", "log_x": True, "about": about}  # fmt: skip
     longest = Title(template="{curve}: p99.9 is {ratio} × the median", values=_longest)
