@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.tools.stream import last_level_bytes
-from parsers.measurement import number
 from reports.numbers import formulas
 from reports.results.model import Run
 
@@ -66,34 +64,3 @@ def memory_peak(run: Run, node: int | None = None) -> Peak | None:
     if at is None or not memory <= filled:
         return None
     return Peak(rate=most * len(memory) / len(filled), shared=memory != filled)
-
-
-def array_bytes(run: Run) -> float | None:
-    """Return the size of one array; None of a text that does not tell it."""
-    facts = run.parsed.facts if run.parsed else {}
-    elements, width = (
-        number(v) if isinstance(v := facts.get(name), int | float) else None
-        for name in ("array_size", "bytes_per_element")
-    )
-    return elements * (width or 8) if elements else None
-
-
-def cache_bytes(run: Run) -> int:
-    """Return the last-level caches of the packages on which a run was, of all where it was not placed; 0 where the machine is not known."""
-    machine = run.session.topology
-    if machine is None:
-        return 0
-    cpus = tuple(cpu for group in run.placed for cpu in group.cpus)
-    return last_level_bytes(machine, cpus or tuple(p.os_index for p in machine.pus))
-
-
-def all_in_caches(run: Run) -> bool:
-    """Do its three arrays lie in the caches together, so that its rate is no memory's? False where their or the caches' size is not known."""
-    size = array_bytes(run)
-    return size is not None and 3 * size <= cache_bytes(run)
-
-
-def below_rule(run: Run) -> bool:
-    """Are its arrays smaller than STREAM's rules ask for: each 4 × the caches? False where one of both is not known."""
-    size = array_bytes(run)
-    return size is not None and size < 4 * cache_bytes(run)

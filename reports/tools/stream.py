@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.placement.place import resolve
 from orchestrator.placement.selectors import Unplaceable
+from orchestrator.tools.stream import last_level_bytes
 from parsers import stream
 from parsers.errors import PinsweepError
 from parsers.measurement import Parsed, number, whole
@@ -18,10 +19,9 @@ from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, from_table, siblings, siblings_key, sweeps
 from reports.document import Quantity
 from reports.numbers import formulas
-from reports.numbers._curves import lines
 from reports.numbers._repeats import median
 from reports.numbers.model import Name, Number, Part
-from reports.numbers.possible import all_in_caches, array_bytes, below_rule, cache_bytes, module_peak
+from reports.numbers.possible import module_peak
 from reports.readings.stream import rates
 from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
@@ -141,6 +141,19 @@ CHARTS: Final = (
 )  # fmt: skip
 
 
+def _by_part(curve: Mapping[int, Sequence[Number]], quantity: str) -> dict[Part, dict[int, Number]]:
+    """Return part → axis value → the number of that quantity, of parts with three values or more.
+
+    curve: axis value → the numbers of the run there.
+    """
+    found: dict[Part, dict[int, Number]] = {}
+    for at, row in sorted(curve.items()):
+        for rate in row:
+            if rate.name.quantity == quantity:
+                found.setdefault(rate.name.part, {})[at] = rate
+    return {part: line for part, line in found.items() if len(line) >= 3}
+
+
 class Stream(Tool):
     """One rate per kernel and run."""
 
@@ -169,7 +182,7 @@ class Stream(Tool):
 
     def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
         """Give the least threads with 95 % of the peak bandwidth of each kernel."""
-        for part, line in lines(curve, "bandwidth").items():
+        for part, line in _by_part(curve, "bandwidth").items():
             full = formulas.saturation({n: found.value for n, found in line.items()})
             if full is not None:
                 yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
@@ -198,6 +211,38 @@ TOOL = Stream()
 
 
 # --- checks ------------------------------------------------------------------------------------------------
+
+
+def array_bytes(run: Run) -> float | None:
+    """Return the size of one array; None of a text that does not tell it."""
+    facts = run.parsed.facts if run.parsed else {}
+    elements, width = (
+        number(v) if isinstance(v := facts.get(name), int | float) else None
+        for name in ("array_size", "bytes_per_element")
+    )
+    return elements * (width or 8) if elements else None
+
+
+def cache_bytes(run: Run) -> int:
+    """Return the last-level caches of the packages on which a run was, of all where it was not placed; 0 where the machine is not known."""
+    machine = run.session.topology
+    if machine is None:
+        return 0
+    cpus = tuple(cpu for group in run.placed for cpu in group.cpus)
+    return last_level_bytes(machine, cpus or tuple(p.os_index for p in machine.pus))
+
+
+def all_in_caches(run: Run) -> bool:
+    """Do its three arrays lie in the caches together, so that its rate is no memory's? False where their or the caches' size is not known."""
+    size = array_bytes(run)
+    return size is not None and 3 * size <= cache_bytes(run)
+
+
+def below_rule(run: Run) -> bool:
+    """Are its arrays smaller than STREAM's rules ask for: each 4 × the caches? False where one of both is not known."""
+    size = array_bytes(run)
+    return size is not None and size < 4 * cache_bytes(run)
+
 
 BYTES: Final = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
 """What one element of 8 B counts for in each kernel: two or three arrays."""
