@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
+from collections.abc import Iterator
 from typing import Final
 
 import rich.console
@@ -67,8 +69,10 @@ def _block(block: Block, screen: Screen) -> str:
 def _line(block: Text, screen: Screen, *, style: str = "") -> str:
     """Return a text as one line; on a terminal it is broken between words, and goes on below its first letter."""
     line = printable(f"{MARK} {block.text}" if block.tone == "warning" else block.text)
-    indent = len(line) - len(line.lstrip(" "))
-    return _printed(rich.padding.Padding(rich.text.Text(line[indent:], style=style), (0, 0, 0, indent), expand=False), screen)  # fmt: skip
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    # rich breaks lines at a no-break space, too
+    lines = textwrap.wrap(line, screen.width, subsequent_indent=indent, break_on_hyphens=False) if screen.terminal else [line]  # fmt: skip
+    return _printed(rich.text.Text("\n".join(lines), style=style), screen)
 
 
 def _table(table: Table, screen: Screen) -> str:
@@ -85,6 +89,28 @@ def _table(table: Table, screen: Screen) -> str:
         last = len(spare) - 1 - spare[::-1].index(True)
         for of_columns in (columns, numeric, spare):
             del of_columns[last]
+    title = [_line(Text(table.title), screen, style="bold")] if table.title else []
+    more = [f"  and {shown.more} more"] if shown.more else []
+    if not table.rows:
+        body = ""
+    elif screen.terminal and _width(_least(columns, numeric)) > screen.width:
+        body = "\n".join(_stacked(columns, screen))
+    else:
+        body = _drawn(columns, numeric, screen)
+    return "\n".join(filter(None, [*title, body, *more]))
+
+
+def _stacked(columns: list[list[str]], screen: Screen) -> Iterator[str]:
+    """Give each row as lines of "heading: value", for a terminal that is too narrow for the table."""
+    headings, *rows = zip(*columns, strict=True)
+    for row in rows:
+        pairs = zip(headings, row, strict=True)
+        cells = ((head, cell.replace(" ", NO_BREAK)) for head, cell in pairs if cell)
+        text = ", ".join(f"{head}: {cell}" if head else cell for head, cell in cells)
+        yield _line(Text(f"{' ' * _INDENT}{text}"), screen)
+
+
+def _drawn(columns: list[list[str]], numeric: list[bool], screen: Screen) -> str:
     drawn = rich.table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column, right, width in zip(columns, numeric, _widths(columns, numeric, screen), strict=True):
         drawn.add_column(
@@ -92,14 +118,7 @@ def _table(table: Table, screen: Screen) -> str:
         )
     for row in list(zip(*columns, strict=True))[1:]:
         drawn.add_row(*map(_cell, row, numeric))
-    title = [_line(Text(table.title), screen, style="bold")] if table.title else []
-    more = [f"  and {shown.more} more"] if shown.more else []
-    body = (
-        _printed(rich.padding.Padding(drawn, (0, 0, 0, _INDENT), expand=False), screen, cut=False)
-        if table.rows
-        else ""
-    )
-    return "\n".join(filter(None, [*title, body, *more]))
+    return _printed(rich.padding.Padding(drawn, (0, 0, 0, _INDENT), expand=False), screen)
 
 
 def _cell(text: str, numeric: bool) -> rich.text.Text:
@@ -133,11 +152,11 @@ def _width(widths: list[int]) -> int:
     return sum(widths) + 2 * len(widths)
 
 
-def _printed(drawn: rich.console.RenderableType, screen: Screen, *, cut: bool = True) -> str:
-    """Return what `rich` draws; `cut`: no wider than a terminal is."""
+def _printed(drawn: rich.console.RenderableType, screen: Screen) -> str:
+    """Return what `rich` draws, no wider than a terminal is."""
     out = io.StringIO()
     console = rich.console.Console(
-        file=out, width=screen.width if screen.terminal and cut else _UNLIMITED, force_terminal=screen.colours,
+        file=out, width=screen.width if screen.terminal else _UNLIMITED, force_terminal=screen.colours,
         color_system="auto" if screen.colours else None, no_color=not screen.colours,
     )  # fmt: skip
     console.print(drawn)
