@@ -40,10 +40,10 @@ def add(name: str, results: tuple[Path, ...], form: str) -> None:
     from reports.results import baselines
     from reports.results.paths import result_files
 
-    kept = baselines.add(name, result_files(results))
+    baseline = baselines.add(name, result_files(results))
     if form == "json":
-        _print(kept.as_json())
-    say(f"{name}: {kept.said}", err=True)
+        _print(baseline.as_json())
+    say(f"{name}: {baseline.text}", err=True)
 
 
 @command.command("list", epilog="Example: pinsweep baseline list --format json")
@@ -52,13 +52,13 @@ def list_(form: str) -> None:
     """List all baselines."""
     from reports.results import baselines
 
-    kept = [baselines.load(name).as_json() for name in baselines.names()]
+    every = [baselines.load(name).as_json() for name in baselines.names()]
     if form == "json":
-        _print({"baselines": kept})
-    elif not kept:
+        _print({"baselines": every})
+    elif not every:
         say("no baselines; `pinsweep baseline add NAME RESULT` makes one", err=True)
     else:
-        rows = [(b["name"], len(b["sessions"]), b["first"][:10], b["last"][:10], b["nodes"]) for b in kept]
+        rows = [(b["name"], len(b["sessions"]), b["first"][:10], b["last"][:10], b["nodes"]) for b in every]
         _table("", ("baseline", "sessions", "first", "last", "hosts"), rows)
 
 
@@ -69,16 +69,16 @@ def show(name: str, form: str) -> None:
     """List the sessions of the baseline NAME and where its files lie."""
     from reports.results import baselines
 
-    kept = baselines.load(name)
+    baseline = baselines.load(name)
     if form == "json":
-        _print(kept.as_json())
+        _print(baseline.as_json())
         return
     rows = [
         (s.started_utc[:19], s.host, str(s.facts.get("kernel") or "not recorded"), s.pinsweep_version)
-        for s in kept.sessions
+        for s in baseline.sessions
     ]
-    _table(kept.said, ("started", "host", "kernel", "pinsweep"), rows)
-    for file in kept.files:
+    _table(baseline.text, ("started", "host", "kernel", "pinsweep"), rows)
+    for file in baseline.files:
         say(str(file))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from reports.page.html import html
 from reports.report import build
 from reports.results.load import Watched, load
-from reports.results.model import Run
 from reports.results.write import write_whole
 
 
@@ -18,10 +17,9 @@ def render_report(
     *,
     static: bool = False,
     template: Path | None = None,
-    wanted: Callable[[Run], bool] | None = None,
     watched: Watched = iter,
 ) -> Path:
-    """Write the report of some result files to `out` and return it. wanted: of these runs alone. watched: as of `load`.
+    """Write the report of some result files to `out` and return it. watched: as of `load`.
 
     The same results give the same bytes. `static` leaves out the script: values at points, tables to copy, pictures to save, the theme
     switch. template: a folder of templates before ours, see `reports.page.templates`.
@@ -30,6 +28,6 @@ def render_report(
     not installed.
     """
     results = load(list(paths), watched=watched)
-    page = build.build(results.only(wanted) if wanted else results)
+    page = build.build(results)
     write_whole(out, html(page, static=static, template=template))
     return out

@@ -48,8 +48,10 @@ class Baseline:
         return tuple(dict.fromkeys(session.host for session in self.sessions))
 
     @property
-    def said(self) -> str:
-        return said(len(self.sessions), self.evidence)
+    def text(self) -> str:
+        """Return "baseline of 3 sessions; noise between sessions is assumed"."""
+        assumed = "; noise between sessions is assumed" if self.evidence < ENOUGH_SESSIONS else ""
+        return f"baseline of {counted(len(self.sessions), self.evidence)}{assumed}"
 
     def as_json(self) -> dict[str, Any]:
         """Return {name, first, last, nodes, files: [path], sessions: [{host, started_utc, kernel}]}."""
@@ -64,12 +66,6 @@ class Baseline:
                 for s in self.sessions
             ],
         }
-
-
-def said(sessions: int, evidence: int) -> str:
-    """Return the words of a verdict's line: "baseline of 3 sessions, what sessions differ by is assumed"."""
-    assumed = ", what sessions differ by is assumed" if evidence < ENOUGH_SESSIONS else ""
-    return f"baseline of {counted(sessions, evidence)}{assumed}"
 
 
 def folder() -> Path:

@@ -307,30 +307,12 @@ class Results:
     missing: tuple[tuple[str, Cell, int], ...]  # where, cell, repeats that never ran to a good end
     planned: int  # cells times repeats that the newest texts ask for, and what else was run
     warm_ups: tuple[Run, ...] = ()  # what came first in its session, and is in no number
-    others: int = 0  # runs of the files that are left out (`only`)
     unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
     cells: int = 0  # of a plan, these among them
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
     levels: Levels = field(default_factory=Levels)  # the order of those of each axis
     _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
-
-    def only(self, wanted: Callable[[Run], bool]) -> Results:
-        """Return what is said of the wanted runs, their cells and sessions, and of cells that never ran; `others` counts the rest."""
-        runs = tuple(filter(wanted, self.runs))
-        if len(runs) == len(self.runs):
-            return self
-        sessions = {(run.file, run.session.session) for run in runs}
-        left_out = {_cell(run) for run in self.runs} - {_cell(run) for run in runs}
-        return replace(
-            self,
-            machines=tuple(m for m in self.machines if (m.file, m.session.session) in sessions),
-            runs=runs,
-            warm_ups=tuple(filter(wanted, self.warm_ups)),
-            missing=tuple(one for one in self.missing if (one[0], one[1].point_id) not in left_out),
-            others=len(self.runs) - len(runs),
-            _good={tool: own for tool, good in self._good.items() if (own := tuple(filter(wanted, good)))},
-        )
 
     @property
     def started(self) -> tuple[Run, ...]:

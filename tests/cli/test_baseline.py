@@ -25,7 +25,7 @@ def test_add_list_show_remove(pinsweep: Cli, called: Cli, tmp_path: Path) -> Non
 
     added = pinsweep("baseline", "add", "quiet", "echo.db")
     assert (added.returncode, added.stdout) == (0, "")
-    assert "quiet: baseline of 1 session, what sessions differ by is assumed" in added.stderr
+    assert added.stderr.startswith("quiet: ")
 
     listed = called("baseline", "list")
     assert listed.stdout.splitlines()[1].split()[:2] == ["quiet", "1"]

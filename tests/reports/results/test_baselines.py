@@ -122,16 +122,6 @@ def test_a_folder_that_cannot_be_one_is_the_users_mistake(
         assert "PINSWEEP_BASELINES=DIR" in caught.value.hint
 
 
-def test_a_baseline_of_few_sessions_says_what_it_assumes() -> None:
-    assert baselines.said(1, 1) == "baseline of 1 session, what sessions differ by is assumed"
-    assert baselines.said(4, 4) == "baseline of 4 sessions, what sessions differ by is assumed"
-    assert baselines.said(5, 5) == "baseline of 5 sessions"
-    assert (
-        baselines.said(6, 2)
-        == "baseline of 6 sessions (one boot within an hour: count as 2), what sessions differ by is assumed"
-    )
-
-
 def test_five_sessions_of_one_hour_do_not_tell_the_noise_between_sessions(make: Any, tmp_path: Path) -> None:
     paths = []
     for minute in range(5):
@@ -141,9 +131,7 @@ def test_five_sessions_of_one_hour_do_not_tell_the_noise_between_sessions(make: 
         maker.add("s", "stream", {"threads": 1}, make.stream_text(2e4, 1))
         paths.append(maker.write())
 
-    assert baselines.add("b", paths).said == (
-        "baseline of 5 sessions (one boot within an hour: count as 1), what sessions differ by is assumed"
-    )
+    assert baselines.add("b", paths).evidence == 1
 
 
 def test_either_a_file_or_a_name(make: Any, tmp_path: Path) -> None:
