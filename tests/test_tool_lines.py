@@ -28,7 +28,7 @@ def test_no_line_outside_its_rooms_names_a_tool(
 @pytest.mark.parametrize(
     "line",
     [
-        'if run.tool == "fio": pass', "from reports.readings.imb import timings", "from orchestrator.tools import fio",
+        'if run.tool == "fio": pass', "from reports.tools.imb import timings", "from orchestrator.tools import fio",
         'good(results, "stream")', 'text = f"{n} ranks of IMB-MPI1"', "_FIO_COMMAND_LINE = known", "def _mlc_rows(): pass", "fio.options()",
     ],
 )  # fmt: skip

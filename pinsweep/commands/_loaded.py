@@ -13,11 +13,12 @@ def all_that_a_sweep_uses() -> None:
     """Import what reads, judges and tells runs, of every tool: a result file may hold more of them than this sweep."""
     import parsers
     from orchestrator import tools
-    from reports import checks, numbers, readings, show  # noqa: F401
+    from reports import checks, numbers, show  # noqa: F401
+    from reports import tools as report_tools
     from reports.checks import audit  # noqa: F401
     from reports.results import load  # noqa: F401
 
-    for package in (parsers, tools, checks, numbers, readings):
+    for package in (parsers, tools, checks, numbers, report_tools):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             if module.name not in _NOT_NEEDED:
                 importlib.import_module(module.name)

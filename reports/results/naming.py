@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from typing import Any
 
 from orchestrator.tools import get_tool, tool_names
@@ -18,19 +17,6 @@ def stands_in(run: Run) -> bool:
     return run.program_named.stands_in
 
 
-def by_program(runs: Iterable[Run]) -> list[Run]:
-    """Return one of all runs that are alike in everything that `program_name` and `program_kind` read, in their order: of a hundred
-    thousand a few."""
-    found: dict[tuple[object, ...], Run] = {}
-    for run in runs:
-        parsed = run.parsed
-        facts = parsed.facts if parsed else {}
-        said = facts.get("program"), facts.get("tool_version"), facts.get("suite")
-        stand_in = bool(parsed and parsed.has("stand_in"))
-        found.setdefault((id(run.session), run.tool, run.record.program, run.build, said, stand_in), run)
-    return [*found.values()]
-
-
 def program_name(run: Run) -> str:
     """Return the name of the program that made a run's numbers; a stand-in says what it is not.
 
@@ -38,12 +24,6 @@ def program_name(run: Run) -> str:
     """
     name = run.program_named.name
     return f"{name} ({run.build})" if run.build else name
-
-
-def program_called(run: Run) -> tuple[str, str]:
-    """Return the same as what it is called, and its version: ("fio", "3.33"); "" of one that is not known."""
-    program = run.program_named
-    return program.called, f"{program.version} ({run.build})".strip() if run.build else program.version
 
 
 @functools.cache

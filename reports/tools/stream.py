@@ -6,7 +6,7 @@ import functools
 import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from orchestrator.placement.place import resolve
 from orchestrator.placement.selectors import Unplaceable
@@ -22,7 +22,6 @@ from reports.numbers import formulas
 from reports.numbers._repeats import median
 from reports.numbers.model import Name, Number, Part
 from reports.numbers.possible import module_peak
-from reports.readings.stream import rates
 from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
@@ -39,6 +38,26 @@ _ABOUT: Final = (
     "The rate counts the bytes that the source asks for, the best of a run. If stores fetch a line before they write it, memory moves 4/3 of "
     "add and triad, 3/2 of copy and scale. Full: the first thread count with 95 % of the maximum, if all repeats agree."
 )
+
+
+class Rate(NamedTuple):
+    """One line of STREAM's table."""
+
+    turn: int | None  # of a text that holds several runs: which, from 1
+    kernel: str  # "copy", "scale", "add", "triad"
+    bandwidth: float  # B/s, the best of the run's repetitions
+
+
+def rates(of: Run | Parsed) -> tuple[Rate, ...]:
+    """Return the rows of a run; none of one without a number."""
+    parsed = of.parsed if isinstance(of, Run) else of
+    return parsed.once(_rates) if parsed else ()
+
+
+def _rates(parsed: Parsed) -> tuple[Rate, ...]:
+    """The best rate of each kernel, in the order of the text."""
+    rows = (row for row in parsed.measured() if row.metric == "bandwidth" and row.get("kernel"))
+    return tuple(Rate(whole(row.get("run")), str(row.get("kernel")), row.value) for row in rows)
 
 
 def _with_threads(rows: pd.DataFrame) -> pd.DataFrame:

@@ -9,9 +9,8 @@ import pytest
 
 from parsers import imb
 from reports.numbers import numbers
-from reports.readings.imb import timings
 from reports.results.load import load
-from reports.tools.imb import pingpong
+from reports.tools.imb import pingpong, timings
 
 
 def parsed(make: Any, times: dict[int, float]) -> Any:
