@@ -33,23 +33,20 @@ GAPS: Final = {
 _MAX_COMMANDS: Final = 150
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where the numbers of a picture come from: names and values."""
-
-    trace: tuple[tuple[str, str], ...]
+Trace = tuple[tuple[str, str], ...]
+"""Where the numbers of a picture come from: names and values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
-    """A lab report. `parts`: name → blocks, which templates place; `sources`: figure → its picture's; `tables`: all of its tables with
+    """A lab report. `parts`: name → blocks, which templates place; `traces`: figure → where its numbers come from; `tables`: all of its tables with
     numbers, each with an id of its own, which is the name of its files."""
 
     title: str
     date: str  # when it was measured, "2026-11-21"; "" if that is not recorded
     version: str
     parts: Mapping[str, tuple[Block, ...]]
-    sources: Mapping[str, Source]
+    traces: Mapping[str, Trace]
     tables: tuple[Table, ...]
 
     def figures(self) -> Iterable[Figure]:
@@ -87,7 +84,7 @@ def build(results: Results, page: Page) -> Lab:
             "numbers": (Heading("All numbers"), Text("A table that fits on no page is in the folder tables alone."), *made.numbers),
             "commands": (Heading("All command lines"), *_commands(results)),
         },
-        sources=made.sources,
+        traces=made.traces,
         tables=(machine, sweeps, key_numbers, *made.tables, *made.numbers),
     )  # fmt: skip
 
@@ -133,7 +130,7 @@ class _Results:
     results: Results
     version: str
     findings: list[tuple[str, str]] = field(default_factory=list)
-    sources: dict[str, Source] = field(default_factory=dict)
+    traces: dict[str, Trace] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     numbers: list[Table] = field(default_factory=list)
     names: Names = field(default_factory=lambda: Names(["machine", "sweeps", "key-numbers", "findings"]))
@@ -153,7 +150,7 @@ class _Results:
         if not self.results.tools:
             yield Text("No run gave a number: see the checks, and all command lines at the end.")
 
-    def trace(self, runs: Iterable[Run], digits: int = 64) -> tuple[tuple[str, str], ...]:
+    def trace(self, runs: Iterable[Run], digits: int = 64) -> Trace:
         """Return pinsweep's version, the experiments with their hashes, the result files with their runs."""
         files = {
             file: [r.record.run_id for r in group] for file, group in group_by(runs, lambda r: r.file).items()
@@ -170,12 +167,12 @@ class _Results:
                 yield from self._block(inner, runs)
         elif isinstance(block, Figure):
             name = self.names.name(block.id)
-            self.sources[name] = Source(trace=self.trace(runs))
+            self.traces[name] = self.trace(runs)
             if any(map(str.isdigit, block.title)):
-                self.findings.append((block.title, f"Figure {len(self.sources)}"))
+                self.findings.append((block.title, f"Figure {len(self.traces)}"))
             if block.summary:
                 self.tables.append(replace(block.summary, id=f"{name}-summary"))
-            title = f"Numbers of Figure {len(self.sources)}"
+            title = f"Numbers of Figure {len(self.traces)}"
             self.numbers.append(replace(block.table, id=f"{name}-numbers", title=title))
             yield replace(block, id=name)
         elif isinstance(block, Table):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from reports.document import Figure
-from reports.lab.document import Source
+from reports.lab.document import Trace
 from reports.render import paper
 from reports.render.svg import draw as draw_figure
 from reports.text.plain import plain
@@ -32,17 +32,17 @@ class Picture:
     width_mm: float
 
 
-def draw(figure: Figure, source: Source) -> Picture:
+def draw(figure: Figure, trace: Trace) -> Picture:
     """Return a figure's picture. Raises UserError if vl-convert is not installed."""
     root = ET.fromstring(draw_figure(figure, figure.id))
     for node in root.iter():
         node.tag = node.tag.rpartition("}")[2]
     root.set("xmlns", _SVG)
-    title, trace = ET.Element("title"), ET.Element("metadata")
+    title, metadata = ET.Element("title"), ET.Element("metadata")
     title.text = figure.title
-    trace.text = "\n".join(f"{name}: {value}" for name, value in source.trace)
+    metadata.text = "\n".join(f"{name}: {value}" for name, value in trace)
     background = ET.Element("rect", {"width": "100%", "height": "100%", "fill": "#FFFFFF"})
-    root[:0] = [title, trace, background]
+    root[:0] = [title, metadata, background]
     width, height = (float(root.attrib[name]) * _MM_PER_PX for name in ("width", "height"))
     shrink = min(1.0, paper.WIDTH_MM / width, _MAX_HEIGHT_MM / height)
     svg = plain(ET.tostring(root, encoding="unicode")) + "\n"
@@ -70,7 +70,7 @@ def pdf(picture: Picture) -> bytes:
     return made
 
 
-def png(picture: Picture, source: Source) -> bytes:
+def png(picture: Picture, trace: Trace) -> bytes:
     """Return a picture as PNG at PNG_PPI, with its trace in text chunks."""
     import vl_convert
 
@@ -78,10 +78,10 @@ def png(picture: Picture, source: Source) -> bytes:
     width = float(ET.fromstring(picture.svg).attrib["width"])
     scale = picture.width_mm / 25.4 * PNG_PPI / width
     made: bytes = vl_convert.svg_to_png(picture.svg, scale=scale, ppi=72)
-    return _with_text(made, source.trace)
+    return _with_text(made, trace)
 
 
-def _with_text(image: bytes, trace: tuple[tuple[str, str], ...]) -> bytes:
+def _with_text(image: bytes, trace: Trace) -> bytes:
     """Return a PNG with an iTXt chunk for each name and value, after its header.
 
     Chunk layout: PNG specification, third edition, 11.3.3 (length, type, data, CRC-32 over type and data); the data

@@ -70,11 +70,11 @@ def make(results: Results, lab: Lab, guilty: Guilty, template: Path | None = Non
     files: dict[str, bytes] = {"latexmkrc": LATEXMKRC}
     sizes = {}
     for figure in lab.figures():
-        source = lab.sources[figure.id]
-        drawn = pictures.draw(figure, source)
+        trace = lab.traces[figure.id]
+        drawn = pictures.draw(figure, trace)
         name = f"figures/{figure.id}"
         sizes[figure.id] = name, drawn.width_mm
-        files |= {f"{name}.svg": drawn.svg.encode(), f"{name}.pdf": pdf.picture(drawn), f"{name}.png": pictures.png(drawn, source)}  # fmt: skip
+        files |= {f"{name}.svg": drawn.svg.encode(), f"{name}.pdf": pdf.picture(drawn), f"{name}.png": pictures.png(drawn, trace)}  # fmt: skip
     for table in lab.tables:
         name = f"tables/{table.id}"
         files |= {f"{name}.csv": _csv(table), f"{name}.md": markdown.table(table).encode(), f"{name}.tex": latex.table(table).encode()}  # fmt: skip
