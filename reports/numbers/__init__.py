@@ -23,77 +23,29 @@ from reports.text import format as fmt
 
 
 class NumbersModule(Protocol):
-    """What a module of this package provides. What it lacks, its tool has none of."""
+    """The part of `reports.tools.base.Tool` that has a tool's numbers; it is described there."""
 
-    CURVE_AXIS: str
-    """The option over which the runs of one repeat make a curve; MLC and IMB sweep theirs inside a run."""
-
+    CURVE_AXIS: str | None
     DRAWN: tuple[str, ...]
-    """Titles (of `Name`) of the numbers whose curves a comparison draws before all others."""
+    PEAK: str | None
+    LEADS: str
+    WORKING_SET: tuple[str, ...]
+    ACCESSED: tuple[str, ...]
+    LIMITS: tuple[str, ...]
 
-    def numbers(self, run: Run) -> Iterator[Number]:
-        """Give what a good run is compared by, in the order of its tables."""
-        ...
-
-    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
-        """Return the latency distributions of a good run, by the names of their quantiles without the statistic."""
-        ...
-
-    PEAK: str
-    """The quantity whose highest cell over CURVE_AXIS is the peak: "IOPS"."""
-
-    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
-        """Give what one repeat's curve (value of CURVE_AXIS → the run's numbers there) offers besides."""
-        ...
-
+    def numbers(self, run: Run) -> Iterator[Number]: ...
+    def undirected(self, run: Run) -> Iterator[Number]: ...
+    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]: ...
+    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]: ...
     def peaks_within(
         self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float
-    ) -> dict[Name, tuple[int, Name]]:
-        """Return as `peaks` the best cells that keep a latency (ns)."""
-        ...
-
-    def headline(self, repeats: Sequence[Parsed]) -> str:
-        """Return the numbers of the repeats of a cell, in some 50 characters: the median over them; "" if there is none."""
-        ...
-
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-        """Return the number that stands for a cell, in each repeat that has it: base unit, value. It has one name, chosen over all repeats."""
-        ...
-
-    LEADS: str
-    """The metric that `leaders` are of where another number of the run has the same value."""
-
-    def undirected(self, run: Run) -> Iterator[Number]:
-        """Yield the numbers of metrics that are not compared, because the experiment does not say which direction is better."""
-        ...
-
-    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
-        """Return of each repeat the bandwidth (B/s) behind its leading number, where that counts things or times a number of bytes, and the size of
-        one, or that number (B)."""
-        ...
-
-    def mixed(self, parsed: Parsed) -> bool:
-        """Does a run read and write at once, so that `leading` is of a part of it?"""
-        ...
-
-    WORKING_SET: tuple[str, ...]
-    """The options that say how much is accessed, of memory or of a file, in all or at once: the least is the fastest, being in a cache, and no
-    choice that is better."""
-
-    ACCESSED: tuple[str, ...]
-    """The options that choose what is accessed, memory or a file, its cache or its device: the one is faster, and no choice that is better; a module
-    may lack it."""
-
-    LIMITS: tuple[str, ...]
-    """The options that hold down the number that stands for a run, which then tells what was asked for; a module may lack it."""
-
-    def ranked(self, parsed: Parsed) -> bool:
-        """May a run be the best of its sweep? Not what measures the tool's own timer alone."""
-        ...
-
-    def resolved(self, parsed: Parsed) -> Resolved:
-        """Return whether `leading` tells of what was timed, and not mostly of its timer."""
-        ...
+    ) -> dict[Name, tuple[int, Name]]: ...
+    def headline(self, repeats: Sequence[Parsed]) -> str: ...
+    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]: ...
+    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]: ...
+    def mixed(self, parsed: Parsed) -> bool: ...
+    def ranked(self, parsed: Parsed) -> bool: ...
+    def resolved(self, parsed: Parsed) -> Resolved: ...
 
 
 def _module(tool: str) -> NumbersModule:
@@ -116,28 +68,23 @@ def each_number(run: Run) -> Iterator[Number]:
 def undirected(run: Run) -> Iterator[Number]:
     """Yield the numbers of metrics that are not compared, because the experiment does not say which direction is better."""
     module = _module(run.tool)
-    return module.undirected(run) if run.parsed and hasattr(module, "undirected") else iter(())
-
-
-def has_histograms(tool: str) -> bool:
-    """Do runs of a tool have `histograms`?"""
-    return hasattr(_module(tool), "histograms")
+    return module.undirected(run) if run.parsed else iter(())
 
 
 def histograms(run: Run) -> list[tuple[Name, Buckets]]:
     """Return the latency distributions of a run: fio's per direction, poke's per operation."""
     module = _module(run.tool)
-    return module.histograms(run) if hasattr(module, "histograms") else []
+    return module.histograms(run)
 
 
 def drawn(tool: str) -> tuple[str, ...]:
     """Return the titles of the numbers whose curves a comparison draws before all others."""
-    return getattr(_module(tool), "DRAWN", ())
+    return _module(tool).DRAWN
 
 
 def curve_axis(tool: str) -> str | None:
     """Return the option over which the runs of one repeat make a curve."""
-    return getattr(_module(tool), "CURVE_AXIS", None)
+    return _module(tool).CURVE_AXIS
 
 
 def axis_value(run: Run) -> int | None:
@@ -155,7 +102,7 @@ def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]]) -> list[Numb
     curve: axis value → the numbers of the run there. At least three values, else there is no curve and nothing is returned.
     """
     module = _module(tool)
-    return list(module.curve_numbers(curve)) if len(curve) >= 3 and hasattr(module, "curve_numbers") else []
+    return list(module.curve_numbers(curve)) if len(curve) >= 3 else []
 
 
 def peaks(
@@ -167,7 +114,7 @@ def peaks(
     The median of what each repeat has as its own peak is of no cell, and higher. cells: axis value → the numbers of all repeats
     there. Of three values or more. slo: a latency (ns) that p99 must keep; then also the most IOPS within it, per direction.
     """
-    quantity = getattr(_module(tool), "PEAK", None)
+    quantity = _module(tool).PEAK
     by_name: dict[Name, dict[int, float]] = {}
     for at, found in sorted(cells.items()):
         for name, values in found.items():
@@ -179,7 +126,7 @@ def peaks(
         if len(line) >= 3
     }
     module = _module(tool)
-    within = module.peaks_within(cells, slo) if slo is not None and hasattr(module, "peaks_within") else {}
+    within = module.peaks_within(cells, slo) if slo is not None else {}
     return {**tops, **within}
 
 
@@ -211,7 +158,7 @@ def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
 def mixed(run: Run) -> bool:
     """Is the number that stands for a run that of one direction of several?"""
     module = _module(run.tool)
-    return run.parsed is not None and hasattr(module, "mixed") and bool(run.parsed.once(module.mixed))
+    return run.parsed is not None and bool(run.parsed.once(module.mixed))
 
 
 def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[str, float]]]]:
@@ -240,7 +187,7 @@ def bytes_moved(cell: Sequence[Run]) -> list[tuple[float, float]]:
     """Return the bandwidth of each repeat, and the size of what it counts; nothing of a tool that counts bytes, or time that
     does not grow with them."""
     known, module = [run for run in cell if run.parsed], _module(cell[0].tool)
-    return module.moved(known) if known and hasattr(module, "moved") else []
+    return module.moved(known) if known else []
 
 
 def _of_sizes(moves: Sequence[Sequence[tuple[float, float]]]) -> list[list[float]] | None:
@@ -258,17 +205,17 @@ def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
 
 def working_set(tool: str) -> tuple[str, ...]:
     """Return the options that say how much is accessed, none of whose levels is better than another."""
-    return getattr(_module(tool), "WORKING_SET", ())
+    return _module(tool).WORKING_SET
 
 
 def accessed(tool: str) -> tuple[str, ...]:
     """Return the options that choose what is accessed, none of whose levels is better than another."""
-    return getattr(_module(tool), "ACCESSED", ())
+    return _module(tool).ACCESSED
 
 
 def limits(tool: str) -> tuple[str, ...]:
     """Return the options that hold down the number that stands for a run, none of whose levels is better than another."""
-    return getattr(_module(tool), "LIMITS", ())
+    return _module(tool).LIMITS
 
 
 def no_better(tool: str) -> frozenset[str]:
@@ -291,13 +238,13 @@ def have_best(cells: Sequence[Sequence[Run]], leaders: Sequence[Leader]) -> bool
 def ranked(run: Run) -> bool:
     """May a run be the best of its sweep?"""
     module = _module(run.tool)
-    return module.ranked(run.parsed) if run.parsed and hasattr(module, "ranked") else True
+    return module.ranked(run.parsed) if run.parsed else True
 
 
 def resolved(run: Run) -> Resolved:
     """Return whether the `leading` number of a run tells of what was timed, and not mostly of its timer."""
     module = _module(run.tool)
-    return run.parsed.once(module.resolved) if run.parsed and hasattr(module, "resolved") else "yes"
+    return run.parsed.once(module.resolved) if run.parsed else "yes"
 
 
 class Leader(NamedTuple):
@@ -352,7 +299,7 @@ def _number_of(cell: Sequence[Run], told: Sequence[tuple[str, float]]) -> Number
     if not told or len(told) != len(known):
         return None
     first, *others = known
-    leads = getattr(_module(first.tool), "LEADS", "")
+    leads = _module(first.tool).LEADS
     found: Number | None = None
     for n in each_number(first):  # a run may have a million, and all of them equal
         if (
@@ -430,5 +377,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part", "Resolved",
-    "at_one_size", "axis_value", "bytes_moved", "curve_axis", "curve_numbers", "drawn", "each_number", "has_histograms", "headline", "histograms", "leader", "leaders", "leading", "moved", "no_better", "numbers", "peaks", "ranked", "resolved", "standing", "working_set",
+    "at_one_size", "axis_value", "bytes_moved", "curve_axis", "curve_numbers", "drawn", "each_number", "headline", "histograms", "leader", "leaders", "leading", "moved", "no_better", "numbers", "peaks", "ranked", "resolved", "standing", "working_set",
 ]  # fmt: skip

@@ -335,7 +335,8 @@ def _options(rows: pd.DataFrame, name: str) -> list[str]:
     """Return the value of an option in words, "" if a cell has none."""
     values = rows[name] if name in rows else [None] * len(rows)
     return [
-        "" if value is None or value != value else naming.option_value("mlc", name, value) for value in values
+        "" if value is None or value != value else naming.option_value("mlc", name, whole(value) or value)
+        for value in values
     ]
 
 
