@@ -93,9 +93,13 @@ class Cluster:
         return python
 
     def states(self, sweep: Path) -> dict[str, tuple[str, str]]:
-        """Return host → (state, reason), as `status` says it."""
+        """Return host → (state, reason), as `status` gives it."""
+        return states_of(self.pinsweep("status", sweep, "--format", "json"))
+
+    def jobs(self, sweep: Path) -> dict[str, str]:
+        """Return host → the latest job that it got."""
         done = self.pinsweep("status", sweep, "--format", "json")
-        return {host: (one["state"], one["reason"]) for host, one in json.loads(done.stdout)["hosts"].items()}
+        return {host: row["job"] for host, row in json.loads(done.stdout)["hosts"].items()}
 
     def until(self, sweep: Path, *words: str) -> dict[str, tuple[str, str]]:
         """Wait until every host is in one of these states."""
@@ -275,6 +279,11 @@ def experiment(sweep: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+def states_of(done: subprocess.CompletedProcess[str]) -> dict[str, tuple[str, str]]:
+    """Return host → (state, reason) of an answer of `run` or `status` with --format json."""
+    return {host: (row["state"], row["reason"]) for host, row in json.loads(done.stdout)["hosts"].items()}
 
 
 def runs(path: Path) -> tuple[int, int, int]:

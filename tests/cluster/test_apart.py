@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import NODES, SWEEP, TOOL, Cluster, begun, runs, started
+from tests.cluster.conftest import NODES, PROJECT, SWEEP, TOOL, Cluster, begun, runs, started, states_of
 from tests.waits import until
 
 pytestmark = pytest.mark.slow
@@ -19,6 +18,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def apart() -> Iterator[Cluster]:
     """A cluster whose hosts have a /tmp each, and no slurmd: what lies in /tmp of who submits, they do not see."""
+    if PROJECT.is_relative_to("/tmp"):
+        pytest.skip("pinsweep is in /tmp, which these hosts do not share")
     with started("--private-tmp") as cluster:
         cluster.node(NODES, "stop", "slurmd")
         yield cluster
@@ -47,20 +48,21 @@ def test_the_job_is_sent_and_the_results_are_fetched(apart: Cluster, tmp_path: P
     path = waits(apart, passes=1, repeats=3)
 
     setup = "export PINSWEEP_HOME_EVERY_S=0"  # nothing of the environment goes along by ssh
-    first = apart.pinsweep("run", path, "--nodes", NODES, "-o", acc, "--via", "ssh", "--setup", setup)
+    words = ("--nodes", NODES, "-o", acc, "--via", "ssh", "--setup", setup, "--format", "json")
+    first = apart.pinsweep("run", path, *words)
 
-    assert re.search(r"running +node\[1-3\]", first.stdout), first.stdout + first.stderr
+    assert [word for word, _ in states_of(first).values()] == ["running"] * 3
     until(lambda: all(begun(apart.shared / "acc", f"node{n}") == 2 for n in (1, 2, 3)))
-    half = apart.pinsweep("status", acc)
+    half = apart.pinsweep("status", acc, "--format", "json")
     assert half.returncode == 3
-    assert re.search(r"running +node\[1-3\] +3 of 9", half.stdout)
+    rows = json.loads(half.stdout)["hosts"].values()
+    assert [(row["state"], row["done"], row["runs"]) for row in rows] == [("running", 1, 3)] * 3
     apart.node("node2", "off")
     for folder in (apart.folder / "nodes/node2/tmp").glob("pinsweep-*"):
         shutil.rmtree(folder)
     (apart.shared / "go").touch()
     seen = apart.until(acc, "done", "unknown", "skipped")
     assert seen["node2"][0] == "unknown"
-    assert re.search(r"unknown +node2 +1 of 3 ", apart.pinsweep("status", acc).stdout)
     apart.node("node2", "on")
     apart.node("node2", "stop", "slurmd")
     again = apart.pinsweep("run", "-o", acc, "--wait")
