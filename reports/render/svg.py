@@ -25,7 +25,7 @@ HEAT: Final = "#C2500A"
 FONT: Final = "Inter,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
 THEME: Final = {
-    "background": None, "font": FONT, "view": {"stroke": None},
+    "background": None, "padding": {"left": 14, "right": 14, "top": 4, "bottom": 4}, "font": FONT, "view": {"stroke": None},
     "axis": {
         "labelColor": MUTE, "labelFontSize": 12, "titleColor": MUTE, "titleFontSize": 12, "titleFontWeight": "normal", "domainColor": AXIS,
         "tickColor": AXIS, "tickSize": 4, "gridColor": GRID, "labelOverlap": "greedy", "labelLimit": 260, "labelSeparation": 6,

@@ -255,8 +255,10 @@ def _drawn(chart: Chart, shown: Points, x: _Axis, y: _Axis) -> list[Spec]:
 
 
 def _shades(values: Iterable[float]) -> list[float]:
-    """Return 0.05 to 0.75 by the logarithm of the values; those of a map span 1.5 times at least, so that what hardly differs looks alike."""
+    """Return 0.05 to 0.75 by the logarithm of the values, which span 1.5 times at least; of changes, with 0 among them, 0 to 0.75."""
     values = list(values)
+    if values and min(values) <= 0:
+        return [0.75 * max(0.0, v) / (max(values) or 1.0) for v in values]
     known = [math.log(v) for v in values if v > 0] or [0.0]
     span = max(max(known) - min(known), math.log(1.5))
     return [0.05 + 0.7 * (math.log(v) - min(known)) / span if v > 0 else 0.0 for v in values]
