@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 _SCRIPT: Final = '''\
 """Draws {what} of data.csv as plot.svg and plot.pdf: a start for figures of your own. Needs pandas and vl-convert-python, as pinsweep itself."""
@@ -73,7 +72,7 @@ def snippet(frame: pd.DataFrame) -> str:
 def _plain(value: Any) -> Any:  # noqa: ANN401 (of a frame)
     """Return a value as Python writes it; None of an empty cell."""
     value = value.item() if hasattr(value, "item") else value
-    return None if value is None or value != value else value
+    return None if pd.isna(value) else value
 
 
 def _scale(x: pd.Series) -> str:

@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -27,7 +28,7 @@ from pinsweep.cli import cli
 from reports.checks.doubts import of_results
 from reports.document import GAP, Table
 from reports.export import tables as export
-from reports.lab import document, pictures, report
+from reports.lab import document, pictures, plot, report
 from reports.lab.document import Lab
 from reports.page.model import Page
 from reports.render import escape, paper
@@ -176,6 +177,13 @@ def test_the_script_draws_the_data(files: dict[str, bytes], tmp_path: Path) -> N
     assert (tmp_path / "plot.pdf").stat().st_size > 1000
     marks = [e.get("aria-roledescription") for e in ET.parse(tmp_path / "plot.svg").iter()]
     assert len([mark for mark in marks if mark in ("line mark", "point", "rule mark")]) > 3
+
+
+def test_an_empty_label_is_none_in_the_script() -> None:
+    row = {"tool": "t", "sweep": "s", "file": "f", "run_id": 1, "point_id": "p", "repeat": 1, "metric": "m", "value": 1.0}
+    frame = pd.DataFrame([row, row]).assign(label=pd.array([None, 2], "Int64"))
+
+    assert "'label': None" in plot.snippet(frame)
 
 
 # --- the folder, and documents that compile ----------------------------------------------------------------
