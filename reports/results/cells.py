@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
     """Return the cells whose axes do not tell all that tells them apart, by point_id, with what does besides.
 
-    The cells of one text differ in its axes, and in what their tool chose for them; those of an edited text, and those that began
-    anew, in any option.
+    The cells of one text differ in its axes, and in what their tool chose for them; those of an edited text, those that began
+    anew, and those with the same labels, in any option and in the place.
     """
     found: dict[str, Cell] = {}
     for of in group_by(stored, lambda s: (s.cell.sweep, s.cell.tool)).values():
         same = [one.cell for one in of]
-        edited = len({one.experiment for one in of}) > 1 or any(AS_NEW in p.options for p in same)
+        labels = {canonical_json(p.labels()) for p in same}
+        edited = len(labels) < len(same) or len({one.experiment for one in of}) > 1 or any(AS_NEW in p.options for p in same)
         told = {p.point_id: {**(dict(flat(p)) if edited else {}), **_chosen(p)} for p in same}
         differing = [
             n

@@ -65,6 +65,18 @@ def test_a_sweep_is_a_table(make: Any, tmp_path: Path) -> None:
     assert table.flags == ("", "G11")
 
 
+def test_cells_with_equal_labels_have_a_column_of_what_differs(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for place, size in (("local", 1), ("remote", 1), ("local", 2)):
+        options = {"threads": 1, "array_size": size}
+        maker.add("s", "stream", options, make.stream_text(1e3, 1), axes=("threads",), place=place, relation=place)
+
+    (table,) = tables(show.show_result(maker.write()))
+
+    assert [column.name for column in table.columns][:3] == ["threads", "array_size", "place"]
+    assert [row[:3] for row in table.rows] == [(1, 1, "local"), (1, 1, "remote"), (1, 2, "local")]
+
+
 def test_a_further_number_stands_beside_a_rate(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     for depth, latency in ((1, 90.0), (8, 400.0)):
