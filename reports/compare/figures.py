@@ -48,7 +48,7 @@ def _forest(found: Comparison) -> Figure | None:
     """Return the numbers that changed; without any, the first of all."""
     from parsers.frames import pd
 
-    verdicts = found.verdicts[[low is not None for low in found.verdicts["low"]]]
+    verdicts = found.verdicts[found.verdicts["low"].notna()]
     changed = verdicts[verdicts["verdict"].isin(["regressed", "improved"])]
     rows = [
         {

@@ -225,7 +225,11 @@ def refuse(a: Side, b: Side, ignore: Collection[str], *, across_programs: bool) 
     for tool in a.usable["tool"].unique():
         runs = [one.usable[one.usable["tool"] == tool] for one in (a, b)]
         left, right = (set(own["program"]) for own in runs)
-        cells = {(key, program) for own in runs for key, program in zip(own["point_id"], own["program"], strict=True)}
+        cells = {
+            (key, program)
+            for own in runs
+            for key, program in zip(own["point_id"], own["program"], strict=True)
+        }
         if right and (left != right or len({key for key, _ in cells}) < len(cells)):
             tools.append(f"A is {', '.join(sorted(left))}, B is {', '.join(sorted(right))}")
     if tools and not across_programs:

@@ -29,7 +29,11 @@ def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
     for of in group_by(stored, lambda s: (s.cell.sweep, s.cell.tool)).values():
         same = [one.cell for one in of]
         labels = {canonical_json(p.labels()) for p in same}
-        edited = len(labels) < len(same) or len({one.experiment for one in of}) > 1 or any(AS_NEW in p.options for p in same)
+        edited = (
+            len(labels) < len(same)
+            or len({one.experiment for one in of}) > 1
+            or any(AS_NEW in p.options for p in same)
+        )
         told = {p.point_id: {**(dict(flat(p)) if edited else {}), **_chosen(p)} for p in same}
         differing = [
             n

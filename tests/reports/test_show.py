@@ -69,7 +69,9 @@ def test_cells_with_equal_labels_have_a_column_of_what_differs(make: Any, tmp_pa
     maker = make.Maker(tmp_path / "r.db")
     for place, size in (("local", 1), ("remote", 1), ("local", 2)):
         options = {"threads": 1, "array_size": size}
-        maker.add("s", "stream", options, make.stream_text(1e3, 1), axes=("threads",), place=place, relation=place)
+        maker.add(
+            "s", "stream", options, make.stream_text(1e3, 1), axes=("threads",), place=place, relation=place
+        )
 
     (table,) = tables(show.show_result(maker.write()))
 

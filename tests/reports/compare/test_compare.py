@@ -390,7 +390,9 @@ def test_a_tool_and_its_kernel_are_not_compared_unless_wanted(make: Any, tmp_pat
 def test_sides_with_the_same_two_programs_are_compared(make: Any, tmp_path: Path) -> None:
     sides = []
     for name in "AB":
-        maker = make.Maker(tmp_path / f"{name}.db").add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1))
+        maker = make.Maker(tmp_path / f"{name}.db").add(
+            "s", "stream", {"threads": 1}, make.stream_text(9e3, 1)
+        )
         kernel = Path(__file__).parents[2] / "fixtures/mlc/memlat_0.1_six_runs.out"
         maker.add("kernel", "mlc", {"mode": "idle_latency"}, kernel.read_text("utf-8"))
         maker.add("mlc", "mlc", {"mode": "latency_matrix"}, make.matrix_text([[80.1]]))

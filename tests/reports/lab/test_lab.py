@@ -180,7 +180,16 @@ def test_the_script_draws_the_data(files: dict[str, bytes], tmp_path: Path) -> N
 
 
 def test_an_empty_label_is_none_in_the_script() -> None:
-    row = {"tool": "t", "sweep": "s", "file": "f", "run_id": 1, "point_id": "p", "repeat": 1, "metric": "m", "value": 1.0}
+    row = {
+        "tool": "t",
+        "sweep": "s",
+        "file": "f",
+        "run_id": 1,
+        "point_id": "p",
+        "repeat": 1,
+        "metric": "m",
+        "value": 1.0,
+    }
     frame = pd.DataFrame([row, row]).assign(label=pd.array([None, 2], "Int64"))
 
     assert "'label': None" in plot.snippet(frame)
