@@ -281,7 +281,7 @@ def show_run(path: Path, number: int) -> Document:
     blocks = [Text(f"{name:11}  {text}") for name, text in facts.items() if text]
     for name, text in zip(("output", "standard error"), printed(results, [run], 1200)[run], strict=True):
         if text.strip():
-            blocks += [Text(""), Text(f"--- {name} ---"), *map(Text, text.rstrip().splitlines())]
+            blocks += [Text(""), Text(f"--- {name} ---"), *map(Text, text.rstrip().expandtabs().splitlines())]
     blocks += [Text(""), Text(f"All output: pinsweep show {shlex.quote(str(path))} {number} --raw", "next")]
     title = (
         f"run {record.run_id}: {run.cell.sweep}  {run.cell.describe()}  {repeat}, attempt {record.attempt}"

@@ -205,6 +205,12 @@ def test_runs_are_listed(make: Any, tmp_path: Path) -> None:
     )
 
 
+def test_a_tab_of_an_output_is_blanks(make: Any, tmp_path: Path) -> None:
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, "a\tb").write()
+
+    assert "a       b" in texts(show.show_run(path, 1))
+
+
 def test_one_run_in_detail(full_result: Path) -> None:
     lines = texts(show.show_run(full_result, 1))
 
