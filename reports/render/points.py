@@ -173,7 +173,8 @@ def table(chart: Chart, points: Points) -> Table:
     """Return the numbers of a figure: a row per point."""
     by_name = chart.kind in ("points", "forest", "strip")
     at = ["x", "y"] if chart.kind == "heat" else ["y"] if by_name else ["x"]
-    keys = [*points.panels, *points.color, *(["where"] if chart.kind == "strip" else [])]
+    position = "where" if chart.kind == "strip" else chart.order
+    keys = [*points.panels, *points.color, *([position] if position in points.frame else [])]
     repeated = bool((points.frame["n"] > 1).any()) or chart.kind == "forest"
     measured = "" if chart.kind == "heat" else heading(chart, "x" if by_name else "y")
     columns = [Column(name=name, title=name.replace("_", " ")) for name in keys]

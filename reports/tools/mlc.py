@@ -421,7 +421,7 @@ def offers_table(rows: pd.DataFrame) -> Table:
     found = offers(rows).sort_values("peak", ascending=False)
     keys: list[str] = []
     groups = 1
-    for name in ("where", "place", "kind", "traffic"):
+    for name in ("where", "place", "kind", "traffic", "cell"):
         if (n := len(found[[*keys, name]].drop_duplicates())) > groups:
             keys.append(name)
             groups = n

@@ -10,7 +10,8 @@ import pytest
 from parsers import mlc as parser
 from reports.measurements import measure
 from reports.numbers import headline, leading
-from reports.render import vega
+from reports.render import points, vega
+from reports.render.points import select
 from reports.results.load import load
 from reports.results.model import Results
 from reports.tools import mlc
@@ -56,6 +57,18 @@ def test_a_curve_offers(rows: list[Load], unloaded: float, at_double: float, is_
 
 def test_a_curve_that_begins_at_half_of_its_peak_has_no_unloaded_latency() -> None:
     assert not offers_of([Load(100, 90, 6e9), Load(0, 200, 10e9)]).is_idle
+
+
+def test_curves_of_one_mix_are_told_apart_by_their_cells(make: Any, tmp_path: Path) -> None:
+    text = make.mlc_text(ROWS)
+    measured = measure(results(make, tmp_path, ({"t": 1}, text), ({"t": 2}, text)))
+    rows = select(mlc.LOADED, measured.tidy("mlc"))
+
+    assert [row[0] for row in mlc.offers_table(rows).rows] == ["t=1", "t=2"]
+    assert (
+        points.table(mlc.LOADED, points.group(mlc.LOADED, rows, measured.keys("mlc"))).columns[1].name
+        == "delay"
+    )
 
 
 def test_a_delay_that_comes_twice_is_two_numbers(make: Any) -> None:
