@@ -78,6 +78,9 @@ def _sweep(runs: Sequence[Run], levels: Levels, guilty: Guilty) -> Table:
     axes = list(dict.fromkeys(axis for own in labels for axis in own))
     leaders = [numbers.leader(cell) for cell in cells]
     further = [_further(cell, leader) for cell, leader in zip(cells, leaders, strict=True)]
+    further_title = _title([name for name, _ in filter(None, further)]) if any(further) else ""
+    if not further_title:  # numbers of several kinds in a column cannot be read
+        further = [None] * len(cells)
     counts = {len(cell) for cell in cells}
     each = f"range of {fmt.plural(max(counts), 'run')}" if len(counts) == 1 else "range of the runs"
     several = len({leader.words for leader in leaders}) > 1
@@ -87,7 +90,7 @@ def _sweep(runs: Sequence[Run], levels: Levels, guilty: Guilty) -> Table:
         Column(name=_heading(leaders)),
         *([Column(name=each)] if max(counts) > 1 else []),
         *([Column(name="runs")] if len(counts) > 1 else []),
-        *([Column(name=_title([name for name, _ in filter(None, further)]))] if any(further) else []),
+        *([Column(name=further_title)] if further_title else []),
     ]
     rows, flags = [], []
     for cell, own, leader, other in zip(cells, labels, leaders, further, strict=True):
@@ -157,11 +160,11 @@ def _heading(leaders: Sequence[Leader]) -> str:
 
 
 def _title(names: Iterable[Name]) -> str:
-    """Return the name that numbers share: "PingPong time at 0 B", "loaded latency", "latency p99.9"."""
+    """Return the name that numbers share: "PingPong time at 0 B", "loaded latency", "latency p99.9"; "" if there is none."""
     every = list(names)
     return next(
         words.pop()
-        for words in ({n.words for n in every}, {n.title for n in every}, {n.quantity for n in every}, {"further number"})
+        for words in ({n.words for n in every}, {n.title for n in every}, {n.quantity for n in every}, {""})
         if len(words) == 1
     )  # fmt: skip
 

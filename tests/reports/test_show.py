@@ -98,6 +98,20 @@ def test_a_further_number_stands_beside_a_rate(make: Any, tmp_path: Path) -> Non
     ]
 
 
+def test_further_numbers_of_several_kinds_have_no_column(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    texts = {
+        1: make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randrw", iodepth=1),
+        2: (FIXTURES / "fio/jsonplus_randrw.out").read_text("utf-8"),
+    }
+    for depth, text in texts.items():
+        maker.add("f", "fio", {"rw": "randrw", "iodepth": depth}, text, axes=("iodepth",))
+
+    (table,) = tables(show.show_result(maker.write()))
+
+    assert [column.name for column in table.columns] == ["iodepth", "number", "value"]
+
+
 def test_cells_of_several_numbers_name_them(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     for n, metric, text in ((1, "zeta", "zeta 10"), (2, "bandwidth", "bw 20")):
