@@ -192,7 +192,7 @@ def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[int, float]]]:
     """Give the labels of each PingPong curve without flags, and its times: size (B) → median (ns)."""
-    keys = ["where", "place", "program"]
+    keys = ["where", "place", "program", "cell"]
     usable = rows[(rows["flags"] == "") & (rows["kind"] == "PingPong")]
     for _, line in usable.groupby([*keys, "point_id"], sort=False, dropna=False):
         yield {key: line[key].iloc[0] for key in keys}, _medians(line)
@@ -252,10 +252,13 @@ def _half(rows: pd.DataFrame) -> list[Point]:
 def _fits(rows: pd.DataFrame) -> Table | None:
     """Return what each PingPong curve offers: latency, peak, n½, and the lines that are quotable."""
     out = []
-    for key, times in _lines(rows):
+    lines = [*_lines(rows)]
+    pairs = {(key["place"], key["where"]) for key, _ in lines}
+    labels = ("place", "where") if len(pairs) == len(lines) else ("cell", "where")
+    for key, times in lines:
         curve, fit = formulas.pingpong(times), formulas.fit(times)
         for branch in (fit.quotable if fit else ()) or (None,):
-            name = ", ".join(str(value) for value in (key["place"], key["where"]) if value)
+            name = ", ".join(str(key[column]) for column in labels if key[column])
             sizes = f"{fmt.size(branch.start)} to {fmt.size(branch.end)}" if branch else None
             alpha = branch.alpha if branch and branch.alpha >= 0 else None
             out.append((name, curve.zero, curve.peak, curve.peak_size, curve.half_size, sizes, alpha, branch.rate if branch else None))  # fmt: skip

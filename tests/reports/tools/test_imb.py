@@ -49,6 +49,17 @@ def test_pingpong_is_time_and_bandwidth_per_pair_with_alpha_and_half_size(make: 
     assert keys[["value", "context"]].to_records(index=False).tolist() == [(10000.0, "0 B, near"), (20000.0, "0 B, far")]  # fmt: skip
 
 
+def test_curves_of_one_place_are_told_apart_by_their_cells(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for seconds in (10, 20):
+        text = make.imb_text(curve(float(seconds), 8.0))
+        maker.add("p", "imb", {"benchmark": "PingPong", "time": seconds}, text, axes=("time",))
+
+    table = drawn(maker.write())["imb-time-p"].summary
+
+    assert [row["pair"].split(",")[0] for row in table.records()] == ["time=10", "time=20"]
+
+
 def test_pairs_of_cpus_are_a_map_both_ways(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     for a, b in ((0, 1), (0, 2), (1, 2)):
