@@ -184,7 +184,7 @@ class _Axis:
             }
             self.channel["axis"] = _ticks(texts)
         else:
-            plain_number = "replace(format(datum.value, ',.6~g'), /,/g, '\u202f')"
+            plain_number = "replace(format(datum.value, ',.12~g'), /,/g, '\u202f')"
             self.channel["axis"] = {"labelExpr": plain_number, "tickCount": 5}
             if log:
                 self.channel["axis"]["values"] = _decades(min(positive), max(positive))

@@ -122,6 +122,14 @@ def test_zero_on_a_logarithmic_axis_is_a_step_below_its_lowest_value() -> None:
     assert vega.figure(Chart(id="f", title="t", x="depth"), rows) is None
 
 
+def test_a_decade_of_a_logarithmic_axis_has_all_its_digits() -> None:
+    rows = pd.DataFrame({"t": [1, 2, 3], "value": [1e0, 1e3, 1e6], "unit": ""})
+    figure = vega.figure(Chart(id="f", title="t", x="t", log_y=True), rows)
+
+    assert figure
+    assert "e+" not in vega.svg(figure)
+
+
 def test_points_of_an_order_are_joined_by_it_and_lie_at_their_median_x() -> None:
     rows = pd.DataFrame({"delay": [0, 0, 9, 9], "bandwidth": [30.0, 32.0, 10.0, 12.0], "value": [200.0, 204.0, 80.0, 82.0]})  # fmt: skip
 
