@@ -10,7 +10,7 @@ from reports.checks import checks
 from reports.checks.audit import joined
 from reports.compare.comparison import Comparison
 from reports.compare.sides import Side
-from reports.document import Block, Column, Document, Fold, Interval, Quantity, Table, Text
+from reports.document import Block, Column, Document, Fold, Heading, Interval, Quantity, Table, Text
 from reports.measurements import records
 from reports.render import grid
 from reports.results.convicted import checks_of
@@ -58,8 +58,9 @@ def document(
         from reports.compare.figures import figures
 
         rest = found.verdicts[~found.verdicts["verdict"].isin(_CHANGED)]
+        drawn: list[Block] = [*figures(found)]
+        blocks += [Heading("Figures"), *drawn] if drawn else []
         blocks += [
-            *figures(found),
             Fold("Other numbers", (numbers(found, rest, EVERY, advice=True),)),
             _about(found),
         ]
@@ -188,7 +189,7 @@ def describe_change(row: Mapping[str, Any]) -> str:
 
 def _sides(found: Comparison) -> Table:
     columns = (
-        Column(name="side", title=" "), Column(name="title", title="results"), Column(name="hosts"), Column(name="sessions"), Column(name="runs"),
+        Column(name="side"), Column(name="title", title="results"), Column(name="hosts"), Column(name="sessions"), Column(name="runs"),
         Column(name="excluded"), Column(name="failed"),
     )  # fmt: skip
     again = found.again.sides if found.again else ()
