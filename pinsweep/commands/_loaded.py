@@ -16,6 +16,7 @@ def all_that_a_sweep_uses() -> None:
     from reports import checks, numbers, show  # noqa: F401
     from reports import tools as report_tools
     from reports.checks import audit  # noqa: F401
+    from reports.render import terminal  # noqa: F401
     from reports.results import load  # noqa: F401
 
     for package in (parsers, tools, checks, numbers, report_tools):

@@ -298,12 +298,6 @@ def test_a_fixed_option_that_changed_labels_the_cells(pinsweep: Cli, tmp_path: P
     assert page.returncode == 0
 
 
-def cells_of(html: str) -> list[str]:
-    """The rows of a page's tables of numbers, in text."""
-    rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
-    return [" | ".join(re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL)) for row in rows]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "told"),
@@ -324,8 +318,6 @@ def test_whatever_was_edited_tells_the_cells_apart(
     pinsweep("run", "a.yaml", "-o", "a.db")
 
     shown = called("show", "a.db").stdout
-    called("report", "a.db", "-o", "a.html", "--static")
-    numbers = [row for row in cells_of((tmp_path / "a.html").read_text()) if "| reply |" in row]
     exported = json.loads(called("export", "a.db", "--format", "json").stdout)
     metrics = called("export", "a.db", "--openmetrics").stdout
 
@@ -336,7 +328,6 @@ def test_whatever_was_edited_tells_the_cells_apart(
     ]
     assert len(set(lines)) == len(lines) == 2, shown
     assert all(any(line.split() == word.split() for line in lines) for word in told), shown
-    assert len(set(numbers)) == 2, numbers
     assert (
         len({json.dumps({**row, "point_id": 0, "run_id": 0, "session": 0, "value": 0}) for row in exported})
         == 2

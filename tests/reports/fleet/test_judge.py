@@ -134,7 +134,7 @@ def test_hosts_with_another_kernel_are_listed(files: Files) -> None:
 
 @pytest.mark.parametrize(
     ("how", "text"),
-    [("option", "s, threads=32"), ("counted", "s, threads counted=32"), ("placed", "s, PUs=0-31"), ("allowed", "s, PUs=0-31")],
+    [("counted", "s, threads counted=32"), ("placed", "s, PUs=0-31"), ("allowed", "s, PUs=0-31")],
 )  # fmt: skip
 def test_other_threads_or_cpus_are_another_number(make: Any, tmp_path: Any, how: str, text: str) -> None:
     """Half of the bandwidth on half of the threads accuses nobody."""
@@ -143,8 +143,6 @@ def test_other_threads_or_cpus_are_another_number(make: Any, tmp_path: Any, how:
         few = number in (3, 4, 9)
         maker = make.Maker(tmp_path / f"{number}.db", host=f"n{number:02}")
         options: dict[str, Any] = {"array_size": 1000}
-        if how == "option":
-            options["threads"] = 32 if few else 64
         if how == "placed":
             maker.groups = {"here": (Group(cpus=tuple(range(32 if few else 64)), membind=(0,)),)}
         if how == "allowed":
