@@ -40,10 +40,6 @@ class Difference:
         return f"{f'{self.what} {self.here}' if self.here else f'no {self.what}'}{self._beside}{self.others or 'none'}"
 
     @property
-    def is_fact(self) -> bool:
-        return self.what in FACTS.values()
-
-    @property
     def _beside(self) -> str:
         return f"; {self.share} hosts: " if self.share else ", others "
 

@@ -177,12 +177,6 @@ def leaders_of(cells: Sequence[Sequence[Run]]) -> list[tuple[Leader, list[tuple[
     ]  # fmt: skip
 
 
-def moved(cells: Sequence[Sequence[Run]]) -> list[list[float]] | None:
-    """Return the bandwidth (B/s) of each repeat of each cell, where what the cells count or time has different sizes: of I/Os of 4 KiB and of 1 MiB
-    the most are no best. None where the sizes are within 2 %, or a cell does not tell."""
-    return _of_sizes([*map(bytes_moved, cells)])
-
-
 def bytes_moved(cell: Sequence[Run]) -> list[tuple[float, float]]:
     """Return the bandwidth of each repeat, and the size of what it counts; nothing of a tool that counts bytes, or time that
     does not grow with them."""
@@ -377,5 +371,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part", "Resolved",
-    "at_one_size", "axis_value", "bytes_moved", "curve_axis", "curve_numbers", "drawn", "each_number", "headline", "histograms", "leader", "leaders", "leading", "moved", "no_better", "numbers", "peaks", "ranked", "resolved", "standing", "working_set",
+    "at_one_size", "axis_value", "bytes_moved", "curve_axis", "curve_numbers", "drawn", "each_number", "headline", "histograms", "leader", "leaders", "leading", "no_better", "numbers", "peaks", "ranked", "resolved", "standing", "working_set",
 ]  # fmt: skip

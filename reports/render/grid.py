@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from reports.document import Column, Interval, Quantity, Table, Value
+from reports.document import MARK, Column, Interval, Quantity, Table, Value
 from reports.text import format as fmt
 from reports.text.plain import printable
 
@@ -127,3 +127,16 @@ def _scaled(value: Value, scale: fmt.Scale, step: float | None) -> str:
     if isinstance(value, Interval):
         return fmt.ends(scale.number(value.low, step=step), scale.number(value.high, step=step))
     return scale.number(value, step=step) if isinstance(value, int | float) else fmt.NOTHING
+
+
+def with_flags(shown: Grid) -> Grid:
+    """Return a grid with its flags in place: a mark before the number, the checks in a last column."""
+    if not shown.flags:
+        return shown
+    rows = [
+        (*(f"{MARK} {text}" if flags and i == shown.marked else text for i, text in enumerate(row)), flags)
+        for row, flags in zip(shown.rows, shown.flags, strict=True)
+    ]
+    return Grid(
+        headings=(*shown.headings, "Checks"), rows=tuple(rows), numeric=(*shown.numeric, False), flags=(), more=shown.more, marked=shown.marked
+    )  # fmt: skip

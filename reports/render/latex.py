@@ -9,7 +9,7 @@ from reports.document import MARK, Block, Figure, Fold, Heading, Table, Text
 from reports.render import paper
 from reports.render.escape import latex as escape
 from reports.render.escape import latex_code
-from reports.render.grid import grid
+from reports.render.grid import grid, with_flags
 from reports.render.typst import Pictures
 
 _SIZES: Final = {10: r"\normalsize", 9: r"\small", 8: r"\footnotesize", 7: r"\scriptsize"}
@@ -51,7 +51,7 @@ def _text(block: Text) -> str:
 
 def table(block: Table) -> str:
     """Return a table with booktabs, a long one broken over pages; "" if it fits on no page."""
-    shown = paper.cells(grid(block), MARK)
+    shown = with_flags(grid(block))
     form = paper.shape(shown)
     if form is None:
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from reports.document import GAP, MARK, Block, Document, Figure, Fold, Heading, Table, Text
 from reports.render.escape import line, markdown_code, markdown_fence
 from reports.render.escape import markdown as escape
-from reports.render.grid import grid
+from reports.render.grid import grid, with_flags
 
 Picture = Callable[[Figure], str]
 """Returns the path of a figure's picture, "" if there is none."""
@@ -72,16 +72,8 @@ def _figure(figure: Figure, number: int, path: str) -> Iterable[str]:
 
 def table(block: Table) -> str:
     """Return a pipe table with its title above it."""
-    shown = grid(block)
-    headings = [*shown.headings, *(["Checks"] if shown.flags else [])]
-    rules = [*("--:" if numeric else "---" for numeric in shown.numeric), *(["---"] if shown.flags else [])]
-    rows = []
-    for n, row in enumerate(shown.rows):
-        cells = list(map(escape, row))
-        if shown.flags:
-            flags = shown.flags[n]
-            cells = [f"{MARK} {cell}" if flags and i == shown.marked else cell for i, cell in enumerate(cells)]  # fmt: skip
-            cells.append(escape(flags))
-        rows.append(cells)
-    lines = [f"| {' | '.join(cells)} |" for cells in (map(escape, headings), rules, *rows)]
+    shown = with_flags(grid(block))
+    rules = ["--:" if numeric else "---" for numeric in shown.numeric]
+    rows = [map(escape, row) for row in (shown.headings, *shown.rows)]
+    lines = [f"| {' | '.join(cells)} |" for cells in (rows[0], rules, *rows[1:])]
     return "\n".join([*([f"*{escape(block.title)}*", ""] if block.title else []), *lines])

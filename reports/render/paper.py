@@ -51,16 +51,3 @@ def _wrapped(widths: list[float], numeric: tuple[bool, ...], room: float) -> tup
     if not wide or left / len(wide) < _MIN_WRAPPED_MM:
         return ()
     return tuple(left / len(wide) / WIDTH_MM if i in wide else 0.0 for i in range(len(widths)))
-
-
-def cells(grid: Grid, mark: str) -> Grid:
-    """Return a grid with its flags in place: a mark before the number, the checks in a last column."""
-    if not grid.flags:
-        return grid
-    rows = [
-        (*(f"{mark} {text}" if flags and i == grid.marked else text for i, text in enumerate(row)), flags)
-        for row, flags in zip(grid.rows, grid.flags, strict=True)
-    ]
-    return Grid(
-        headings=(*grid.headings, "Checks"), rows=tuple(rows), numeric=(*grid.numeric, False), flags=(), more=grid.more, marked=grid.marked
-    )  # fmt: skip

@@ -8,7 +8,7 @@ from reports.document import MARK, Block, Figure, Fold, Heading, Table, Text
 from reports.render import paper
 from reports.render.escape import typst as escape
 from reports.render.escape import typst_code, typst_string
-from reports.render.grid import grid
+from reports.render.grid import grid, with_flags
 
 Pictures = Mapping[str, tuple[str, float]]
 """Figure → its file without suffix, and its width in mm."""
@@ -49,7 +49,7 @@ def _text(block: Text) -> str:
 
 def table(block: Table) -> str:
     """Return a table as a numbered figure; "" if it fits on no page."""
-    shown = paper.cells(grid(block), MARK)
+    shown = with_flags(grid(block))
     form = paper.shape(shown)
     if form is None:
         return ""

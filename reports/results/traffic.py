@@ -26,9 +26,6 @@ MIXES: Final = {
 """The words of `parsers.mlc` for traffic types, ordinary stores before non-temporal ones → their names: beside a
 table, beside a curve."""
 
-NT: Final = "“nt”: non-temporal"
-"""What stands below a short name."""
-
 
 def traffic_name(traffic: str, *, short: bool = False) -> str:
     """Return a traffic type for a legend: "read only", "R:W 3:1, non-temporal"; short "3:1 nt". What MLC does not list is named as

@@ -102,11 +102,6 @@ class Host:
     def is_odd(self) -> bool:
         return self.status not in ("ok", "unknown")
 
-    @property
-    def of_rule(self) -> bool:
-        """Is it what a site asked for that accuses it, not the other hosts?"""
-        return self.reason in _RULES
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
