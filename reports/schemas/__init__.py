@@ -1,36 +1,78 @@
-"""What each command prints with `--format json`, as JSON Schema (2020-12): `pinsweep schema NAME` prints it. Pure.
+"""What each command prints with `--format json`, as JSON Schema (2020-12): `pinsweep schema NAME` prints it.
 
-A name is the words of its command, joined by "-". Members are added in later versions, so that no schema forbids more of them.
+A name is the words of its command, joined by "-". answers.yaml lists the members and explains its notation. Members are added in
+later versions, so that no schema forbids further members.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
+import functools
+from importlib import resources
+from typing import Any, Final
 
 from parsers.errors import UserError, nearest
-from reports.schemas import _machine, _results, _sweep, _verdicts
-from reports.schemas._words import Schema
+
+Schema = dict[str, Any]
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 
-_ANSWERS: Final[Mapping[str, Schema]] = MappingProxyType(
-    {**_machine.ANSWERS, **_sweep.ANSWERS, **_results.ANSWERS, **_verdicts.ANSWERS}
-)
+_SCALARS: Final[dict[str, Schema]] = {
+    "text": {"type": "string"}, "int": {"type": "integer"}, "num": {"type": "number"}, "flag": {"type": "boolean"},
+    "scalar": {"type": ["string", "number", "boolean", "null"]}, "any": {},
+}  # fmt: skip
 
 
 def names() -> list[str]:
     """Return the names of all answers."""
-    return sorted(_ANSWERS)
+    return sorted([*_answers()["answers"], "run-events"])
 
 
 def schema(name: str) -> Schema:
-    """Return the JSON Schema of an answer. Raises UserError for a name that is none."""
-    if name not in _ANSWERS:
-        hint = nearest(name, _ANSWERS) or "pinsweep schema --list names them"
+    """Return the JSON Schema of an answer. Raises UserError for an unknown name."""
+    if name not in names():
+        hint = nearest(name, names()) or "pinsweep schema --list names them"
         raise UserError("schema", f"no answer is called {name!r}", hint)
-    return {"$schema": DRAFT, "title": f"pinsweep {name}", **_ANSWERS[name]}
+    head = {"$schema": DRAFT, "title": f"pinsweep {name}"}
+    if name == "run-events":
+        return {**head, "oneOf": [_event(event, members) for event, members in _answers()["events"].items()]}
+    return {**head, **_schema(_answers()["answers"][name])}
 
 
-__all__ = ["DRAFT", "Schema", "names", "schema"]
+@functools.cache
+def _answers() -> dict[str, Any]:
+    import yaml
+
+    return dict(yaml.safe_load(resources.files(__name__).joinpath("answers.yaml").read_text("utf-8")))
+
+
+def _event(name: str, members: dict[str, Any]) -> Schema:
+    found = _schema({"event": "text", "time_utc": "text", **members})
+    found["properties"]["event"] = {"const": name}
+    return found
+
+
+def _schema(kind: Any) -> Schema:  # noqa: ANN401 (anything YAML holds)
+    """Return the JSON Schema of a type in the notation of answers.yaml."""
+    if isinstance(kind, list):
+        return {"type": "array", "items": _schema(kind[0])}
+    if isinstance(kind, str):
+        return _SCALARS[kind] if kind in _SCALARS else {"enum": kind.split("|")}
+    members = {name.removesuffix("~"): _member(name, member) for name, member in kind.items() if name != "*"}
+    required = [name for name in kind if name != "*" and not ("*" in kind and name.endswith("~"))]
+    found: Schema = {"type": "object"}
+    if members:
+        found |= {"required": [name.removesuffix("~") for name in required], "properties": members}
+    if "*" in kind:
+        found["additionalProperties"] = _schema(kind["*"])
+    return found
+
+
+def _member(name: str, kind: Any) -> Schema:  # noqa: ANN401
+    found = dict(_schema(kind))
+    if name.endswith("~"):
+        if "enum" in found:
+            found["enum"] = [*found["enum"], None]
+        else:
+            found["type"] = [found["type"], "null"]
+    words = _answers()["words"].get(name.removesuffix("~"))
+    return {**found, "description": words} if words else found
