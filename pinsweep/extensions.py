@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GROUP = "pinsweep.tools"
 PREFIX = "pinsweep-"
 ROOMS = ("parsers", "orchestrator.tools", "reports.tools")
-_LOADED = {"parsers": "Parser", "orchestrator.tools": "ToolModule"}
+_LOADED = ("parsers", "orchestrator.tools")
 """What every command may ask for, and what names the members of each module there."""
 
 
@@ -119,16 +119,15 @@ def _folder(point: EntryPoint) -> Path | None:
 
 def _why_broken(brings: Mapping[str, Collection[str]]) -> str:
     """Return why the modules that every command asks for cannot be loaded, or lack what each has; "" where nothing is wrong."""
-    for room, what in _LOADED.items():
+    for room in _LOADED:
         for tool in sorted(name for name in brings[room] if not name.startswith("_")):
             at = f"{room.replace('.', '/')}/{tool}.py"
             try:
                 module = importlib.import_module(f"{room}.{tool}")
             except Exception as error:  # whatever a stranger's module does
                 return extensions.what_is_wrong(error)
-            package = importlib.import_module(room)
-            contract, may_lack = getattr(package, what), getattr(package, "MAY_LACK", ())
-            needed = {*contract.__annotations__, *vars(contract)}.difference(may_lack)
+            contract = importlib.import_module("parsers").Parser
+            needed = {*contract.__annotations__, *vars(contract)} if room == "parsers" else {"TOOL"}
             if lacks := sorted(n for n in needed if not n.startswith("_") and not hasattr(module, n)):
                 return f"{at} has no {', '.join(lacks)}"
     return ""

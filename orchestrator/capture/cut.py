@@ -173,18 +173,14 @@ def told(tool: str, parsed: Parsed) -> dict[str, Any]:
         if name.startswith(OPTION_FACT) and value is not None
     }
     given |= {option: _one(parsed, name) for option, name in taken(tool).tells.items()}
-    module = get_tool(tool) if tool in tool_names() else None
-    found = module.told(given, parsed) if module is not None and hasattr(module, "told") else given
+    found = get_tool(tool).captured_options(given, parsed) if tool in tool_names() else given
     return {name: value for name, value in found.items() if value is not None}
 
 
 def defaults(tool: str, options: Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
     """Return the options that the run was not given, and that the tool has values of its own for; none where its command
     line is not known."""
-    module = get_tool(tool) if tool in tool_names() else None
-    return (
-        dict(module.defaults(options, parsed)) if module is not None and hasattr(module, "defaults") else {}
-    )
+    return dict(get_tool(tool).default_options(options, parsed)) if tool in tool_names() else {}
 
 
 def _one(parsed: Parsed, name: str) -> Scalar:

@@ -22,13 +22,7 @@ from orchestrator.capture import cut as text_of
 from orchestrator.capture.intake import MACHINE, Captured, IntakeOptions, Left, in_words, of_tool, table_cells
 from orchestrator.model import UNRECORDED_HOST, Capture, Cell, Place, PlannedRun, RunRecord
 from orchestrator.store.readings import compact
-from orchestrator.store.result_file import (
-    ResultFile,
-    StoredCell,
-    StoredExperiment,
-    create_result,
-    open_begun,
-)
+from orchestrator.store.result_file import ResultFile, StoredCell, StoredExperiment, create_result, open_begun
 from orchestrator.store.rows import LARGEST
 from parsers import get_parser, table, taken
 from parsers.errors import ParseError, UserError
@@ -308,11 +302,7 @@ def _cells(
     for item, cell in cells:
         numbers.setdefault(cell.point_id, []).append(item.repeat or 0)
     return [
-        (
-            item,
-            cell,
-            there.get(cell.point_id, 0) + sorted(numbers[cell.point_id]).index(item.repeat or 0) + 1,
-        )
+        (item, cell, there.get(cell.point_id, 0) + sorted(numbers[cell.point_id]).index(item.repeat or 0) + 1)
         for item, cell in cells
     ]
 

@@ -28,7 +28,7 @@ from orchestrator.experiment.quantities import (
 )
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Experiment, Place, Skipped, Sweep, canonical_json
-from orchestrator.tools import Option, ToolModule, get_tool, meant
+from orchestrator.tools import Option, Tool, get_tool
 from parsers import units
 from parsers.errors import UserError
 from parsers.units import number_value, size_bytes, size_value
@@ -142,11 +142,6 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
         )
         found.setdefault(cell.point_id, (cell, missing))
     return list(found.values())
-
-
-def is_open(tool: ToolModule) -> bool:
-    """Tell whether a tool takes axes of the experiment's own (`command` does)."""
-    return bool(getattr(tool, "OPEN", False))
 
 
 def _include(
@@ -291,9 +286,9 @@ def _wanted(tool: str, values: Any, name: str, raw: Any) -> set[str]:  # noqa: A
 
 def key_of(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
     """Return what `exclude` and `include` find a value of an axis by: 4096 and 4k are one where the tool takes them for one."""
-    if isinstance(value, Place | Missing) or is_open(get_tool(tool)):
+    if isinstance(value, Place | Missing) or get_tool(tool).OPEN:
         return text_of(value)
-    return canonical_json(dict(meant(tool, {name: value})))
+    return canonical_json(dict(get_tool(tool).canonical({name: value})))
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401
@@ -307,7 +302,7 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     return list({text_of(value): value for value in reversed(list(values))}.values())[::-1]
 
 
-def _refused(cell: Cell, tool: ToolModule) -> str:
+def _refused(cell: Cell, tool: Tool) -> str:
     """Say why a tool would not take the cell's values, or "". The file as such was checked when it was loaded."""
     options = tool.options()
     for name, value in cell.options.items():

@@ -18,7 +18,7 @@ from orchestrator.experiment.quantities import QuantityError, Unresolved
 from orchestrator.experiment.yaml_nodes import BAD, Entries, NodeReader, is_plain, seen, shown
 from orchestrator.model import Mark, Place, Sweep
 from orchestrator.placement.selectors import problems as place_problems
-from orchestrator.tools import Option, Problem, ToolModule
+from orchestrator.tools import Option, Problem, Tool
 from parsers.errors import UserError, nearest
 
 PLACE_KEYS: Final = ("name", "cpus", "memory", "spread")
@@ -45,9 +45,7 @@ class OptionReader:
     the head of the file, not in the sweep.
     """
 
-    def __init__(
-        self, reader: NodeReader, name: str, tool: ToolModule, path: str, inherited: Set[str]
-    ) -> None:
+    def __init__(self, reader: NodeReader, name: str, tool: Tool, path: str, inherited: Set[str]) -> None:
         self.reader = reader
         self.name = name
         self.tool = tool
@@ -226,7 +224,7 @@ class OptionReader:
         self.marks[key] = self.reader.mark(name_node)
         if name == "place" or name in self.options:
             return True
-        if expand.is_open(self.tool):
+        if self.tool.OPEN:
             if name.isidentifier():
                 return True
             self.wrong(key, "is not a valid placeholder name", "letters, digits and _")

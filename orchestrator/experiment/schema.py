@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator.experiment import expand, load, quantities, repeats
+from orchestrator.experiment import load, quantities, repeats
 from orchestrator.experiment.load_options import PLACE_KEYS
 from orchestrator.model import MOST_REPEATS
 from orchestrator.placement.selectors import CPUS, MEMORY
@@ -81,7 +81,7 @@ def json_schema() -> Schema:
     }
     defs = {**single, **{f"{name}s": _one_or_more(schema) for name, schema in single.items()}}
     for name, tool in tools.items():
-        defs |= _options(name, tool.options(), is_open=expand.is_open(tool))
+        defs |= _options(name, tool.options(), is_open=tool.OPEN)
     head = {key: _key(key) for key in (*load.HEAD_KEYS, *load.MATRIX_KEYS)}
     sweep = {"name": {"type": "string", "pattern": r"^\w[\w.+-]*$"}, **head}
     defs["sweep"] = {
@@ -135,10 +135,7 @@ def _key(key: str) -> Schema:
         "include": entries,
         "exclude": entries,
         "repeats": {
-            "anyOf": [
-                {"type": "integer", "minimum": 1, "maximum": MOST_REPEATS},
-                {"const": repeats.AUTO},
-            ]
+            "anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_REPEATS}, {"const": repeats.AUTO}]
         },
         "order": {"enum": list(load.ORDERS)},
         "timeout": {

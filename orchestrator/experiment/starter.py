@@ -17,7 +17,7 @@ def starter(tool: str) -> str:
     """Return the text of an experiment file. Raises UserError for a tool that is not there."""
     tool = called(tool, tool_names())
     options = get_tool(tool).options()
-    sweep = getattr(get_tool(tool), "STARTER", "") or _from_options(options)
+    sweep = get_tool(tool).STARTER or _from_options(options)
     lines = [
         EDITOR,
         "#",

@@ -388,10 +388,7 @@ def _trap(text: str) -> tuple[str, str] | None:
             f'{number} for the number, "{text}" for the text',
         )
     if _SEXAGESIMAL.fullmatch(text):
-        return (
-            f"{text} is a number of base 60 to YAML 1.1",
-            f'"{text}" for the text; a time is written 90s',
-        )
+        return (f"{text} is a number of base 60 to YAML 1.1", f'"{text}" for the text; a time is written 90s')
     if _NUMBERLESS.fullmatch(text):
         return f"{text} is not a number that can be set", ""
     too_large = _INT.fullmatch(text) and len(text) > _DIGITS

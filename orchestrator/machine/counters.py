@@ -362,10 +362,7 @@ class Counters:
         packages = {_text(folder / f"cpu{cpu}/topology/physical_package_id"): cpu for cpu in reversed(cpus)}
         for package, cpu in sorted(packages.items()):
             name = package or cpu
-            yield (
-                f"throttle/package/{name}",
-                folder / f"cpu{cpu}/thermal_throttle/package_throttle_count",
-            )
+            yield (f"throttle/package/{name}", folder / f"cpu{cpu}/thermal_throttle/package_throttle_count")
         for cpu in cpus[:: max(1, len(cpus) // MOST_CORES)][:MOST_CORES]:
             yield f"throttle/core/{cpu}", folder / f"cpu{cpu}/thermal_throttle/core_throttle_count"
         for cpu in cpus[:1]:

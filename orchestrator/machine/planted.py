@@ -40,9 +40,7 @@ def refuse(found: str, *, hint: str = "") -> None:
     """Raise UserError where root would start a program that others could have put where it was found."""
     if why := danger(found):
         raise UserError(
-            found,
-            why,
-            hint or "take its folder out of PATH, or give it to root: `chown root`, `chmod go-w`",
+            found, why, hint or "take its folder out of PATH, or give it to root: `chown root`, `chmod go-w`"
         )
 
 

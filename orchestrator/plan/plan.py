@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from orchestrator.experiment.expand import expand, is_open
+from orchestrator.experiment.expand import expand
 from orchestrator.experiment.repeats import CAP, rounds
 from orchestrator.machine.topology import Topology
 from orchestrator.model import (
@@ -33,7 +33,7 @@ from orchestrator.placement.place import Threads, expand_each, resolve
 from orchestrator.placement.selectors import Unplaceable
 from orchestrator.plan.duration import duration
 from orchestrator.plan.masked import beyond
-from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
+from orchestrator.tools import Command, Program, Refused, Site, Tool, get_tool
 from parsers.errors import UserError, nearest
 from parsers.units import size_text, unit_meant
 
@@ -69,7 +69,7 @@ class PastTimings:
     def wall_s(self, cell: Cell, estimate_s: float) -> float:
         """Return the wall seconds of a run. What one program of the user's own took beyond its estimate tells nothing of another."""
         known = self.cells.get(cell.point_id)
-        beyond = 0.0 if is_open(get_tool(cell.tool)) else max(0.0, self.overhead.get(cell.tool, 0.0))
+        beyond = 0.0 if get_tool(cell.tool).OPEN else max(0.0, self.overhead.get(cell.tool, 0.0))
         return known if known is not None else max(0.1, estimate_s + beyond)
 
 
@@ -145,7 +145,7 @@ def _without_effect(placed: Iterable[_Placed]) -> Iterable[str]:
     """Tell the axes of a user's own program that change nothing of what is started, all other axes the same."""
     sweeps: dict[str, list[_Placed]] = {}
     for one in placed:
-        if is_open(get_tool(one.cell.tool)):
+        if get_tool(one.cell.tool).OPEN:
             sweeps.setdefault(one.cell.sweep, []).append(one)
     for sweep, cells in sweeps.items():
         labels = [one.cell.labels() for one in cells]
@@ -185,7 +185,7 @@ def _units(placed: Iterable[_Placed]) -> Iterable[str]:
     """Tell the units of a user's own metrics that look like others, written so that nothing is converted."""
     told: dict[str, None] = {}
     for one in placed:
-        metrics = one.cell.options.get("metrics") if is_open(get_tool(one.cell.tool)) else None
+        metrics = one.cell.options.get("metrics") if get_tool(one.cell.tool).OPEN else None
         for name, spec in metrics.items() if isinstance(metrics, Mapping) else ():
             unit = str(spec.get("unit", ""))
             if meant := unit_meant(unit):
@@ -291,21 +291,14 @@ def _merged(placed: Iterable[_Placed], scratch: str) -> tuple[dict[str, _Placed]
 
 def start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hashable:
     """Return what is the same for all runs that are started in one way, however their options and places are written."""
-    asked = canonical_json(dict(meant(cell.tool, cell.options)))
+    asked = canonical_json(dict(get_tool(cell.tool).canonical(cell.options)))
     name = cell.place.name if cell.place and "{place}" in asked else ""  # a command is told it
-    return (
-        cell.sweep,
-        cell.tool,
-        asked,
-        name,
-        placement.groups if placement else (),
-        spelt(cell.tool, argv),
-    )
+    return (cell.sweep, cell.tool, asked, name, placement.groups if placement else (), spelt(cell.tool, argv))
 
 
 def spelt(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
     """Return the words of a command with the tool's options in one spelling: `--bs=4k` is `--bs=4096`."""
-    if is_open(get_tool(tool)):  # words of the user's own
+    if get_tool(tool).OPEN:  # words of the user's own
         return tuple(argv)
     return tuple(_spelt(tool, word) for word in argv)
 
@@ -313,7 +306,7 @@ def spelt(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=4096)  # the cells of a sweep have most of their words in common
 def _spelt(tool: str, word: str) -> str:
     name, sign, value = word.removeprefix("--").partition("=")
-    said = meant(tool, {name: value}) if sign and word.startswith("--") else {}
+    said = get_tool(tool).canonical({name: value}) if sign and word.startswith("--") else {}
     return " ".join(f"--{key}={one}" for key, one in said.items()) or word
 
 
@@ -365,7 +358,7 @@ def _at(cell: Cell, asked: Place | None, place: Place | None) -> Cell:
 
 
 def _cell(
-    cell: Cell, place: Place | None, tool: ToolModule, program: Program, machine: Machine, known: _Places
+    cell: Cell, place: Place | None, tool: Tool, program: Program, machine: Machine, known: _Places
 ) -> _Placed | Skipped:
     site = machine.site
     try:

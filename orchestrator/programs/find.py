@@ -91,7 +91,7 @@ def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
         version=str(record.get("version") or ""),
         sha256=now,
         stand_in=bool(record.get("stand_in")),
-        env=module.own_library(path) if hasattr(module, "own_library") else {},
+        env=module.library_env(path),
         helpers={helper: file["path"] for helper, file in record.get("files", {}).items() if "path" in file},
         notes={key: str(record[key]) for key in ("mpi", "script") if key in record},
     )
@@ -164,7 +164,7 @@ def _kernel(tool: str, elsewhere: bool) -> Program | str:
 
 def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
     module = get_tool(tool)
-    found = module.probe(path, Ask(run=_ask, setting=_setting)) if hasattr(module, "probe") else Probed()
+    found = module.probe(path, Ask(run=_ask, setting=_setting))
     if isinstance(found, str):
         if not elsewhere:
             return found

@@ -105,7 +105,7 @@ def judge(
     try:
         text = text_to_parse(run.tool, outcome.stdout, outcome.stderr, outcome.logs)
         parsed = parse_text(run.tool, text, run.cell.options)
-        complaint = verdict(parsed, run, stdout, stderr)
+        complaint = verdict(parsed, run)
     except ParseError as error:
         parsed, complaint = None, str(error)
     except Exception as error:  # a bug of a parser must not cost the run, nor the sweep
@@ -119,7 +119,7 @@ def judge(
     return "ok", "", parsed
 
 
-def verdict(parsed: Parsed, run: PlannedRun, stdout: str, stderr: str) -> str:
+def verdict(parsed: Parsed, run: PlannedRun) -> str:
     """Say why an output that could be read is no result, or "": a fatal flag, no figure at all, not what was asked for."""
     tool = get_tool(run.tool)
     for flag in parsed.flags:
@@ -127,7 +127,7 @@ def verdict(parsed: Parsed, run: PlannedRun, stdout: str, stderr: str) -> str:
             return flag.text
     if not parsed.measurements.rows:
         return "there are no figures in the output"
-    return tool.complaint(parsed, stdout, stderr, run.cell)
+    return tool.complaint(parsed, run.cell)
 
 
 def _cause(complaint: str, parsed: Parsed | None, *texts: str, failed: bool) -> str:

@@ -222,11 +222,7 @@ def _with(answer: Answer, outcome: Outcome) -> Outcome:
 
 
 def _wait(
-    watchdog: Watchdog,
-    stop: Stop,
-    deadline: float,
-    gaps: _Gaps,
-    spools: Sequence[IO[bytes]],
+    watchdog: Watchdog, stop: Stop, deadline: float, gaps: _Gaps, spools: Sequence[IO[bytes]]
 ) -> tuple[Literal["by itself", "stopped", "timed out", "flooded"], Answer]:
     """Sleep until the tool has ended, or must be and is ended; return why, and the watchdog's answer."""
     poll = select.poll()

@@ -24,16 +24,7 @@ from orchestrator.machine import planted, probe
 from orchestrator.machine.ask import checksum
 from orchestrator.machine.facts import changed, short, unrecorded
 from orchestrator.machine.topology import Topology
-from orchestrator.model import (
-    AS_NEW,
-    UNPINNED,
-    Cell,
-    Experiment,
-    Plan,
-    PlannedRun,
-    Skipped,
-    canonical_json,
-)
+from orchestrator.model import AS_NEW, UNPINNED, Cell, Experiment, Plan, PlannedRun, Skipped, canonical_json
 from orchestrator.plan import timings
 from orchestrator.plan.plan import make_plan
 from orchestrator.plan.prepare import Prepared
@@ -42,13 +33,7 @@ from orchestrator.plan.warm_up import warm_ups
 from orchestrator.run import tuning
 from orchestrator.run.page_cache import KEPT
 from orchestrator.run.resume import as_known
-from orchestrator.store.result_file import (
-    Conditions,
-    Session,
-    StoredCell,
-    StoredExperiment,
-    open_result,
-)
+from orchestrator.store.result_file import Conditions, Session, StoredCell, StoredExperiment, open_result
 from orchestrator.tools import Program
 from parsers.errors import UserError
 

@@ -272,9 +272,7 @@ def _continued(
             conditions=result.conditions(),
         ),
         resume.Setting(
-            host=platform.node(),
-            facts={**probe.facts(), **expected},
-            programs=_programs(prepared),
+            host=platform.node(), facts={**probe.facts(), **expected}, programs=_programs(prepared)
         ),
         is_pending=lambda run: is_pending(attempts.get(run.key, NEVER), rules),
         as_new=as_new,

@@ -13,7 +13,7 @@ from orchestrator.machine.counters import Counters, Disk, Reading, between
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Placement, PlannedRun
 from orchestrator.run.disturbance import Reason, Watched, irq_share, kept, reasons
-from orchestrator.tools import computing, memory_bound
+from orchestrator.tools import get_tool
 from parsers.units import size_text
 
 
@@ -60,8 +60,8 @@ class Watch:
             stopped_s=outcome.stopped_s,
             cpus=cpus,
             neighbours=neighbours(self._topology, run.placement) if run.placement else (),
-            memory_bound=memory_bound(run.tool),
-            computing=computing(run.tool, run.cell.options),
+            memory_bound=get_tool(run.tool).MEMORY_BOUND,
+            computing=get_tool(run.tool).busy_threads(run.cell.options),
             disks=disks,
             unit_bytes=min((write.unit_bytes for write in run.writes if write.unit_bytes), default=0),
             usual_irq=tuple(self._irq.get(run.cell.point_id, ())),

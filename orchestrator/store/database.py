@@ -147,10 +147,7 @@ that removal to the file system: after a power cut within its next seconds the j
 EXTRA syncs the folder, too."""
 
 
-NO_LOCKS: Final = (
-    "is on a file system without locks",
-    "name a file on another file system with -o",
-)
+NO_LOCKS: Final = ("is on a file system without locks", "name a file on another file system with -o")
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -265,11 +265,7 @@ class ResultFile:
                 db.execute("UPDATE point SET repeats = ? WHERE point_id = ?", (done, point_id))
 
     def add_run(
-        self,
-        run: PlannedRun,
-        record: RunRecord,
-        outputs: Mapping[str, bytes],
-        parsed: Parsed | None = None,
+        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], parsed: Parsed | None = None
     ) -> int:
         """Commit one ended run with its raw output and what that says; return its number. Either all of it is kept or nothing.
 
@@ -563,10 +559,7 @@ def _apart_from_its_way(cell: Cell) -> str:
 
 
 def _insert_run(
-    db: sqlite3.Connection,
-    run: PlannedRun,
-    record: RunRecord,
-    outputs: Mapping[str, bytes],
+    db: sqlite3.Connection, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes]
 ) -> int:
     seen = asdict(record.capture) if record.capture else record.seen
     cursor = db.execute(

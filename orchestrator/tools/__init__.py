@@ -1,8 +1,7 @@
 """One module per tool: its options, its command line, its version, what it would write, how long it takes.
 
-A tool module is pure: it gets all it must know about the machine in a Site, and its Program, and returns a Command. It is
-found by its name; there is no list to edit. It provides what `ToolModule` names; the parser of the same name
-(package `parsers`) reads what the tool prints.
+A tool's module holds `TOOL`, an instance of a subclass of `Tool`, and is found by its name. It is pure: a Site has all that it must
+know about the machine. The parser of the same name (package `parsers`) reads what the tool prints.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ import functools
 import importlib
 import pkgutil
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
@@ -27,8 +27,17 @@ if TYPE_CHECKING:
 
 Kind = Literal["int", "float", "size", "seconds", "word", "flag", "text", "mapping"]
 
+_KINDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "int": ((int,), "not a whole number"),
+    "float": ((int, float), "not a number"),
+    "seconds": ((int, float), "not a number"),
+    "text": ((str, int, float), "not a text"),
+    "mapping": ((Mapping,), "not a mapping"),
+}
+"""Kind of an option → the types that a value may have, and what a value of another type is."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """An option of a tool, under the tool's own name.
 
@@ -37,6 +46,7 @@ class Option:
 
     kind: Kind
     help: str
+    _: KW_ONLY
     choices: tuple[str, ...] = ()  # of a word
     suffix: str = ""  # a pattern of what may follow such a word (rw: read:8k)
     low: float | None = None
@@ -44,39 +54,32 @@ class Option:
     inner: bool = False
     required: bool = False
     examples: tuple[Any, ...] = ()  # as an experiment writes it, where the kind does not tell
-    fields: Mapping[str, Option] = field(
-        default_factory=dict
-    )  # of a mapping whose values are mappings: their keys
+    fields: Mapping[str, Option] = field(default_factory=dict)  # keys of the mappings that a mapping holds
 
     def problem(self, value: Any) -> str | None:  # noqa: ANN401 (whatever YAML holds)
-        """Say what is wrong with one resolved value, or None."""
-        match self.kind:
-            case "flag":
-                return (
-                    None
-                    if isinstance(value, bool) or value in (0, 1)
-                    else f"{value!r} is neither true nor false"
-                )
-            case "int":
-                if isinstance(value, bool) or not isinstance(value, int):
-                    return f"{value!r} is not a whole number"
-            case "float" | "seconds":
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    return f"{value!r} is not a number"
-            case "size":
-                try:
-                    value = size_bytes(str(value))
-                except ValueError:
-                    return f"{value!r} is not a size (4096, 4k, 1M, 10MB)"
-            case "word":
-                word = re.sub(f"(?:{self.suffix})\\Z", "", str(value))
-                if self.choices and word not in self.choices:
-                    return f"{value!r} is not one of {', '.join(self.choices)}"
+        """Return what is wrong with one resolved value, or None."""
+        if self.kind == "flag":
+            return (
+                None if isinstance(value, bool) or value in (0, 1) else f"{value!r} is neither true nor false"
+            )
+        if self.kind == "word":
+            word = re.sub(f"(?:{self.suffix})\\Z", "", str(value))
+            return (
+                f"{value!r} is not one of {', '.join(self.choices)}"
+                if self.choices and word not in self.choices
+                else None
+            )
+        if self.kind == "size":
+            try:
+                value = size_bytes(str(value))
+            except ValueError:
+                return f"{value!r} is not a size (4096, 4k, 1M, 10MB)"
+        else:
+            types, what = _KINDS[self.kind]
+            if not isinstance(value, types) or (isinstance(value, bool) and self.kind != "text"):
+                return f"{value!r} is {what}"
+            if self.kind in ("text", "mapping"):
                 return None
-            case "text":
-                return None if isinstance(value, str | int | float) else f"{value!r} is not a text"
-            case "mapping":
-                return None if isinstance(value, Mapping) else f"{value!r} is not a mapping"
         if not -LARGEST_SIZE <= value <= LARGEST_SIZE:
             return f"{value!r:.20} is too large a number"
         if self.low is not None and value < self.low:
@@ -184,93 +187,99 @@ Problem = tuple[str, str] | tuple[str, str, str]
 """An option, what is wrong with it, and what to write instead."""
 
 
-MAY_LACK = frozenset(
-    {"STARTER", "MEMORY_BOUND", "computing", "probe", "told", "defaults", "chosen", "meant", "command_meant"}
-)
-"""What a tool's module may leave out."""
+class Tool(ABC):
+    """A tool, with what holds of most tools. A subclass defines `command`, and what is different."""
 
-
-class ToolModule(Protocol):
-    """What every module of this package provides, but for what MAY_LACK names."""
-
-    PROGRAMS: tuple[str, ...]
+    PROGRAMS: tuple[str, ...] = ()
     """Names to look for on PATH, the preferred first."""
 
-    KERNEL: str
+    KERNEL = ""
     """The kernel of ours that does the work: alone if PROGRAMS is empty, else where none of them is found."""
 
-    SIGNATURE: bytes
+    SIGNATURE = b""
     """What the executable holds if it is the tool: other programs bear these names too (ImageMagick has a `stream`)."""
 
-    FATAL: tuple[str, ...]
+    FATAL: tuple[str, ...] = ()
     """Flags of the parser that make an output no result."""
 
-    INSTALL: str
+    INSTALL = ""
     """One line: how to get the tool where it is missing."""
 
-    STARTER: str
+    STARTER = ""
     """A sweep, in YAML, that `pinsweep init` begins with; else the options that are required."""
 
-    MEMORY_BOUND: bool
+    OPTIONS: ClassVar[Mapping[str, Option]] = {}
+    """Every option an experiment may set."""
+
+    OPEN = False
+    """Whether any other option is an axis of the user's own."""
+
+    MEMORY_BOUND = False
     """Whether its figures are of what others on the same memory nodes use up: a busy neighbour then disturbs it."""
 
-    def computing(self, options: Mapping[str, Any]) -> int:
-        """Return how many threads compute from start to end, waiting for nothing; 0, as if left out: it may wait."""
-        ...
-
-    def probe(self, path: str, ask: Ask) -> Probed | str:
-        """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the machine."""
-        ...
-
-    def told(self, given: Mapping[str, Scalar], parsed: Parsed) -> Mapping[str, Any]:
-        """Return the options of a captured run as an experiment writes them; `given`: what its text tells by itself."""
-        ...
-
-    def defaults(self, given: Mapping[str, Any], parsed: Parsed) -> Mapping[str, Any]:
-        """Return the options of a captured run that its command line leaves to the tool, with the tool's own values."""
-        ...
-
-    def chosen(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the options that a cell leaves to the tool, where the tool takes other values for one cell than for another."""
-        ...
-
-    def meant(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what options ask for, the same however it is written (4k and 4096); for comparing only. Without what nothing hangs on."""
-        ...
-
-    def command_meant(self, words: Sequence[str]) -> Sequence[str]:
-        """Return what a command line asks for, the same in whatever order its options stand; for comparing only."""
-        ...
+    @abstractmethod
+    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
+        """Return the command line. Raises Refused where it cannot be given on this site."""
 
     def options(self) -> Mapping[str, Option]:
         """Return every option an experiment may set."""
-        ...
+        return self.OPTIONS
 
-    def problems(self, options: Mapping[str, Any]) -> Sequence[Problem]:
-        """Return (option, what is wrong), and what to write instead where that is known, for mistakes that only the options together show. Each alone is checked by its Option."""
-        ...
+    def problems(self, options: Mapping[str, Any]) -> Sequence[Problem]:  # noqa: ARG002
+        """Return the mistakes that only the options together show. Each alone is checked by its Option."""
+        return ()
 
-    def shape(self, options: Mapping[str, Any]) -> tuple[Threads, int]:
-        """Return (threads per process, "cores" for one on each core, None if any number will do; processes): what the placement must hold."""
-        ...
+    def shape(self, options: Mapping[str, Any]) -> tuple[Threads, int]:  # noqa: ARG002
+        """Return (threads per process, processes) that the placement must hold. Threads: None for any number, "cores" for one per core."""
+        return None, 1
 
-    def default_place(self, options: Mapping[str, Any]) -> Place | None:
+    def default_place(self, options: Mapping[str, Any]) -> Place | None:  # noqa: ARG002
         """Return where a cell runs that names no place; None where the tool places itself or nothing is to be pinned."""
-        ...
+        return Place(name="all", cpus="all", memory="any")
 
-    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-        """Return the command line. Raises Refused where it cannot be given on this site."""
-        ...
+    def busy_threads(self, options: Mapping[str, Any]) -> int:  # noqa: ARG002
+        """Return how many threads compute from start to end, waiting for nothing; 0: it may wait."""
+        return 0
 
-    def version(self, text: str) -> str:
-        """Read the version out of what `version_argv` printed."""
-        ...
+    def version_argv(self, path: str) -> tuple[str, ...]:
+        """Return the command that prints the version; empty where nothing is to be started for it."""
+        return (path, "--version")
 
-    def version_argv(self, path: str) -> tuple[str, ...]: ...
+    def version(self, text: str) -> str:  # noqa: ARG002
+        """Return the version in what `version_argv` printed, or in the texts of the executable; "" without one."""
+        return ""
 
-    def complaint(self, parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:
-        """Say why an output without a fatal flag is still not what was asked for, or ""."""
-        ...
+    def probe(self, path: str, ask: Ask) -> Probed | str:  # noqa: ARG002
+        """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the machine."""
+        return Probed()
+
+    def library_env(self, path: str) -> Mapping[str, str]:  # noqa: ARG002
+        """Return the environment in which the program at `path` finds the libraries that were installed with it."""
+        return {}
+
+    def complaint(self, parsed: Parsed, cell: Cell) -> str:  # noqa: ARG002
+        """Return why an output without a fatal flag is still not what was asked for, or ""."""
+        return ""
+
+    def captured_options(self, given: Mapping[str, Scalar], parsed: Parsed) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the options of a captured run as an experiment writes them; `given`: what its text tells by itself."""
+        return given
+
+    def default_options(self, given: Mapping[str, Any], parsed: Parsed) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the options of a captured run that its command line leaves to the tool, with the tool's own values."""
+        return {}
+
+    def implied_options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the options that a cell leaves to the tool, where the tool takes other values for one cell than for another."""
+        return {}
+
+    def canonical(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return options in one spelling (4k and 4096 are equal), without those that change nothing. For comparing only."""
+        return options
+
+    def canonical_command(self, words: Sequence[str]) -> Sequence[str]:
+        """Return a command line with its options in one order. For comparing only."""
+        return words
 
 
 @functools.cache
@@ -280,36 +289,14 @@ def tool_names() -> tuple[str, ...]:
 
 
 @functools.cache
-def get_tool(name: str) -> ToolModule:
+def get_tool(name: str) -> Tool:
     """Return the tool of that name. Raises UserError if there is none."""
     if name not in tool_names():
         raise UserError(name, "no tool of that name", extensions.why_not(name) or tools_known())
-    return cast("ToolModule", importlib.import_module(f"{__name__}.{name}"))
+    tool: Tool = importlib.import_module(f"{__name__}.{name}").TOOL
+    return tool
 
 
 def tools_known() -> str:
     """Return which tools there are, for a hint."""
     return f"tools: {', '.join(tool_names())}; {extensions.OTHERS}"
-
-
-def meant(tool: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what options ask for (`ToolModule.meant`); of a tool that knows one spelling of each, the options."""
-    module = get_tool(tool)
-    return module.meant(options) if hasattr(module, "meant") else options
-
-
-def memory_bound(tool: str) -> bool:
-    """Tell whether a busy neighbour on the same memory disturbs a tool (`ToolModule.MEMORY_BOUND`)."""
-    return bool(getattr(get_tool(tool), "MEMORY_BOUND", False))
-
-
-def computing(tool: str, options: Mapping[str, Any]) -> int:
-    """Return how many threads of a tool compute all the time (`ToolModule.computing`)."""
-    module = get_tool(tool)
-    return module.computing(options) if hasattr(module, "computing") else 0
-
-
-def command_meant(tool: str, words: Sequence[str]) -> Sequence[str]:
-    """Return what a command line asks for (`ToolModule.command_meant`); of a tool that does not say so, its words."""
-    module = get_tool(tool) if tool in tool_names() else None
-    return module.command_meant(words) if module and hasattr(module, "command_meant") else words

@@ -35,10 +35,7 @@ whoever's that is; so it comes after that."""
 _VERSIONS: Final = (
     (OPEN_MPI, re.compile(r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)")),
     (OPEN_MPI, re.compile(r"^(?:mpirun|mpiexec|prterun) \(PRRTE\)()", re.MULTILINE)),
-    (
-        INTEL_MPI,
-        re.compile(r"Intel\(R\) MPI Library[^\n]*Version (\d[\w.]*(?: Update \d+)?)", re.IGNORECASE),
-    ),
+    (INTEL_MPI, re.compile(r"Intel\(R\) MPI Library[^\n]*Version (\d[\w.]*(?: Update \d+)?)", re.IGNORECASE)),
     (MPICH, re.compile(r"^HYDRA build details:\s+Version: +(\d[\w.]*)", re.MULTILINE)),
 )
 

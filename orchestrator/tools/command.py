@@ -12,74 +12,13 @@ import shlex
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, ClassVar, Final
 
 from orchestrator.model import LONGEST_S, Cell, Place, Placement
 from orchestrator.placement.place import numactl
-from orchestrator.tools import Command, Option, Problem, Program, Refused, Site
+from orchestrator.tools import Command, Option, Problem, Program, Refused, Site, Tool
 from parsers.expressions import DIRECTIONS, KEYS, mistakes
 from parsers.units import to_base
-
-if TYPE_CHECKING:
-    from parsers.measurement import Parsed
-
-PROGRAMS: tuple[str, ...] = ()
-KERNEL = ""
-FATAL: tuple[str, ...] = ()
-SIGNATURE = b""
-INSTALL = "the program is the first word of `command`"
-STARTER: Final = """\
-fixed:
-  command: dd if=/dev/zero of=/dev/null bs={bs} count={count}
-  count: 10000
-  seconds: 1               # how long a run takes, for the plan
-  place: core 0            # with the memory of its NUMA node; also all, numa_node 0, near eth0 …
-  metrics:                 # the time: its unit is always s, and that of dd's rate changes by itself (MB/s, GB/s)
-    time: {regex: "copied, ([0-9.e-]+) s", unit: s, better: lower}
-matrix:
-  bs: [4k, 64k]
-"""
-"""What `init` writes below the head of an experiment."""
-OPEN = True
-"""Any other option is an axis of the user's own, for the placeholders."""
-
-
-def options() -> Mapping[str, Option]:
-    return {
-        "command": Option(
-            kind="text",
-            required=True,
-            help="the command line; {name} is the value of the axis or option of that name",
-            examples=("openssl speed -seconds 1 -evp aes-{bits}-gcm",),
-        ),
-        "metrics": Option(
-            kind="mapping",
-            required=True,
-            help="name: {regex: …} or {json: …}, with unit and better: higher|lower",
-            examples=({"rate": {"regex": "rate ([0-9.]+) MB/s", "unit": "MB/s", "better": "higher"}},),
-            fields={
-                key: Option(
-                    kind="word" if key == "better" else "text",
-                    help=text,
-                    choices=DIRECTIONS if key == "better" else (),
-                )
-                for key, text in KEYS.items()
-            },
-        ),
-        "threads": Option(kind="int", low=1, help="PUs the placement holds; also OMP_NUM_THREADS"),
-        "seconds": Option(
-            kind="seconds",
-            low=0,
-            high=LONGEST_S,
-            help="how long one run takes, for the plan, which else reckons 1 s until it has run",
-        ),
-        "env": Option(
-            kind="mapping",
-            help="environment variables: name: value, with placeholders",
-            examples=({"OMP_PROC_BIND": "close"},),
-        ),
-    }
-
 
 _UNKNOWN_S: Final = 1.0
 _MAYBE_S: Final = 10.0
@@ -151,95 +90,6 @@ def _text(value: Any) -> str:  # noqa: ANN401
     )
 
 
-def meant(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with units in one spelling, without titles, and without `seconds` where only the plan goes by it."""
-    told: dict[str, Any] = {
-        name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()
-    }
-    told["command"] = list(words(str(options["command"])))
-    told["env"] = {name: str(value) for name, value in (options.get("env") or {}).items()}
-    told["metrics"] = {
-        name: {
-            **{key: item for key, item in spec.items() if key != "text"},
-            "unit": to_base(spec.get("unit", "")),
-            "better": spec.get("better", "neither"),
-        }
-        for name, spec in options["metrics"].items()
-    }
-    if "{seconds}" not in f"{options['command']} {told['env']}":
-        told.pop("seconds", None)
-    return told
-
-
-def problems(options: Mapping[str, Any]) -> list[Problem]:
-    found: list[Problem] = []
-    text = options.get("command")
-    if isinstance(text, str):
-        try:
-            parts = words(text)
-            if not parts:
-                found.append(("command", "is empty"))
-            for word in parts:
-                fill(word, {**options, "place": ""})
-            if operator := _operator(text):
-                found.append(
-                    ("command", f"no shell reads it: {parts[0]} would get {operator!r} as a word", _SHELL)
-                )
-        except BadPlaceholder as error:
-            found.append(("command", error.what, error.hint))
-        except ValueError as error:
-            found.append(("command", f"cannot be split into words: {error}"))
-    metrics = options.get("metrics")
-    if isinstance(metrics, Mapping):
-        found += [(".".join(filter(None, ("metrics", *at))), what) for *at, what in mistakes(metrics)]
-    for name, value in (options.get("env") or {}).items():
-        if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
-            found.append((f"env.{name}", "is not a name of a variable"))
-        if not isinstance(value, str | int | float):
-            found.append((f"env.{name}", "is not a text"))
-        try:
-            fill(str(value), {**options, "place": ""})
-        except BadPlaceholder as error:
-            found.append((f"env.{name}", error.what, error.hint))
-    return found
-
-
-def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
-    return options.get("threads"), 1
-
-
-def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
-    return None
-
-
-def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:  # noqa: ARG001
-    """Fill the placeholders. Raises Refused where the program is not found."""
-    values = {**cell.options, "place": cell.place.name if cell.place else ""}
-    argv = [fill(word, values) for word in words(str(cell.options["command"]))]
-    if not argv[0]:
-        raise Refused("the command's first word is empty")
-    env = {str(name): fill(str(value), values) for name, value in (cell.options.get("env") or {}).items()}
-    if "threads" in cell.options:
-        env.setdefault("OMP_NUM_THREADS", str(cell.options["threads"]))
-    path = site.find(argv[0], env.get("PATH"))
-    if not path and "PATH" not in env:  # with a PATH of its own, only starting it will tell
-        of = (
-            ", seen from the folder that pinsweep is called in"
-            if "/" in argv[0] and argv[0][0] != "/"
-            else ""
-        )
-        raise Refused(f"{argv[0]}: no program of that name can be started here{of}")
-    prefix = numactl(placement.groups[0], site.numactl) if placement else ()
-    return Command(
-        argv=(*prefix, *argv),
-        env=env,
-        files={**({argv[0]: path} if path else {}), **_scripts(argv[1:], site)},
-        estimate_s=float(cell.options.get("seconds", _UNKNOWN_S)),
-        at_most_s=0.0 if "seconds" in cell.options else _MAYBE_S,
-        guessed="seconds" not in cell.options,
-    )
-
-
 _SCRIPTS: Final = frozenset(
     {".py", ".sh", ".bash", ".pl", ".rb", ".lua", ".js", ".mjs", ".r", ".jl", ".awk", ".tcl", ".php", ".jar", ".m"}
 )  # fmt: skip
@@ -255,13 +105,133 @@ def _scripts(words: Iterable[str], site: Site) -> dict[str, str]:
     }
 
 
-def version_argv(path: str) -> tuple[str, ...]:  # noqa: ARG001 (a stranger's program: starting it with a guess could do anything)
-    return ()
+class AnyProgram(Tool):
+    """Any program."""
+
+    INSTALL = "the program is the first word of `command`"
+    STARTER = """\
+fixed:
+  command: dd if=/dev/zero of=/dev/null bs={bs} count={count}
+  count: 10000
+  seconds: 1               # how long a run takes, for the plan
+  place: core 0            # with the memory of its NUMA node; also all, numa_node 0, near eth0 …
+  metrics:                 # the time: its unit is always s, and that of dd's rate changes by itself (MB/s, GB/s)
+    time: {regex: "copied, ([0-9.e-]+) s", unit: s, better: lower}
+matrix:
+  bs: [4k, 64k]
+"""
+    OPEN = True
+    OPTIONS: ClassVar = {
+        "command": Option(
+            "text",
+            "the command line; {name} is the value of the axis or option of that name",
+            required=True,
+            examples=("openssl speed -seconds 1 -evp aes-{bits}-gcm",),
+        ),
+        "metrics": Option(
+            "mapping",
+            "name: {regex: …} or {json: …}, with unit and better: higher|lower",
+            required=True,
+            examples=({"rate": {"regex": "rate ([0-9.]+) MB/s", "unit": "MB/s", "better": "higher"}},),
+            fields={
+                key: Option("word", text, choices=DIRECTIONS) if key == "better" else Option("text", text)
+                for key, text in KEYS.items()
+            },
+        ),
+        "threads": Option("int", "PUs the placement holds; also OMP_NUM_THREADS", low=1),
+        "seconds": Option(
+            "seconds",
+            "how long one run takes, for the plan, which else reckons 1 s until it has run",
+            low=0,
+            high=LONGEST_S,
+        ),
+        "env": Option(
+            "mapping",
+            "environment variables: name: value, with placeholders",
+            examples=({"OMP_PROC_BIND": "close"},),
+        ),
+    }
+
+    def canonical(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options with units in one spelling, without titles, and without `seconds` where only the plan goes by it."""
+        env = {name: str(value) for name, value in (options.get("env") or {}).items()}
+        out: dict[str, Any] = {
+            name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()
+        }
+        out |= {"command": list(words(str(options["command"]))), "env": env}
+        out["metrics"] = {
+            name: {key: item for key, item in spec.items() if key != "text"}
+            | {"unit": to_base(spec.get("unit", "")), "better": spec.get("better", "neither")}
+            for name, spec in options["metrics"].items()
+        }
+        if "{seconds}" not in f"{options['command']} {env}":
+            out.pop("seconds", None)
+        return out
+
+    def problems(self, options: Mapping[str, Any]) -> list[Problem]:
+        found: list[Problem] = []
+        text = options.get("command")
+        if isinstance(text, str):
+            try:
+                parts = words(text)
+                if not parts:
+                    found.append(("command", "is empty"))
+                for word in parts:
+                    fill(word, {**options, "place": ""})
+                if operator := _operator(text):
+                    found.append(
+                        ("command", f"no shell reads it: {parts[0]} would get {operator!r} as a word", _SHELL)
+                    )
+            except BadPlaceholder as error:
+                found.append(("command", error.what, error.hint))
+            except ValueError as error:
+                found.append(("command", f"cannot be split into words: {error}"))
+        metrics = options.get("metrics")
+        if isinstance(metrics, Mapping):
+            found += [(".".join(filter(None, ("metrics", *at))), what) for *at, what in mistakes(metrics)]
+        for name, value in (options.get("env") or {}).items():
+            if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
+                found.append((f"env.{name}", "is not a name of a variable"))
+            if not isinstance(value, str | int | float):
+                found.append((f"env.{name}", "is not a text"))
+            try:
+                fill(str(value), {**options, "place": ""})
+            except BadPlaceholder as error:
+                found.append((f"env.{name}", error.what, error.hint))
+        return found
+
+    def shape(self, options: Mapping[str, Any]) -> tuple[int | None, int]:
+        return options.get("threads"), 1
+
+    def default_place(self, options: Mapping[str, Any]) -> Place | None:  # noqa: ARG002
+        return None
+
+    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:  # noqa: ARG002
+        """Fill the placeholders. Raises Refused where the program is not found."""
+        values = {**cell.options, "place": cell.place.name if cell.place else ""}
+        argv = [fill(word, values) for word in words(str(cell.options["command"]))]
+        if not argv[0]:
+            raise Refused("the command's first word is empty")
+        env = {str(name): fill(str(value), values) for name, value in (cell.options.get("env") or {}).items()}
+        if "threads" in cell.options:
+            env.setdefault("OMP_NUM_THREADS", str(cell.options["threads"]))
+        path = site.find(argv[0], env.get("PATH"))
+        if not path and "PATH" not in env:  # with a PATH of its own, only starting it will tell
+            relative = "/" in argv[0] and argv[0][0] != "/"
+            where = ", seen from the folder that pinsweep is called in" * relative
+            raise Refused(f"{argv[0]}: no program of that name can be started here{where}")
+        prefix = numactl(placement.groups[0], site.numactl) if placement else ()
+        return Command(
+            argv=(*prefix, *argv),
+            env=env,
+            files={**({argv[0]: path} if path else {}), **_scripts(argv[1:], site)},
+            estimate_s=float(cell.options.get("seconds", _UNKNOWN_S)),
+            at_most_s=0.0 if "seconds" in cell.options else _MAYBE_S,
+            guessed="seconds" not in cell.options,
+        )
+
+    def version_argv(self, path: str) -> tuple[str, ...]:  # noqa: ARG002 (a stranger's program: starting it with a guess could do anything)
+        return ()
 
 
-def version(text: str) -> str:  # noqa: ARG001
-    return ""
-
-
-def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001 (what is missing is a flag)
-    return ""
+TOOL = AnyProgram()

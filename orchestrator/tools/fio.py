@@ -15,35 +15,17 @@ import functools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import PurePath
 from typing import Any, Final
 
-from orchestrator.model import LONGEST_S, Cell, Place, Placement, ScratchFile, Write
+from orchestrator.model import LONGEST_S, Cell, Placement, ScratchFile, Write
 from orchestrator.placement.place import numactl
-from orchestrator.tools import Ask, Command, Option, Probed, Problem, Program, Refused, Site
+from orchestrator.tools import Ask, Command, Option, Probed, Problem, Program, Refused, Site, Tool
 from parsers.errors import UserError, list_hint
 from parsers.measurement import Parsed, Scalar, whole
 from parsers.units import number_value, size_bytes, size_value
-
-PROGRAMS = ("fio",)
-KERNEL = ""
-FATAL = ("validation_failed", "job_error", "no_io")
-SIGNATURE = b"fio-"
-INSTALL = "apt-get install fio, or dnf install fio"
-STARTER: Final = """\
-fixed:
-  ioengine: libaio
-  direct: true             # past the page cache; libaio is asynchronous only so
-  size: 256M               # a scratch file that pinsweep makes and removes (--scratch says where)
-  runtime: 10
-  place: numa_node 0       # on its CPUs, with its own memory
-matrix:                    # every combination is a cell
-  rw: [randread, randwrite]
-  iodepth: [1, 8, 32]
-"""
-"""What `init` writes below the head of an experiment."""
 
 READS = frozenset({"read", "randread"})
 """The only values of `rw` that write nothing. Everything else, mixes and trims included, counts as a write."""
@@ -185,40 +167,6 @@ _BY_KIND: Final[Mapping[str, tuple[str | float, ...]]] = {
 }
 
 
-@functools.cache
-def options() -> Mapping[str, Option]:
-    """Return what an experiment may set: fio's own options and their aliases, but for those with a `_reason`."""
-    found: dict[str, Option] = {}
-    for name, entry in _catalogue().items():
-        if _reason(name):
-            continue
-        choices = {"rw": tuple(entry.get("choices", ())), "ioengine": ENGINES, "mem": MEMORY}.get(name)
-        if name == "numjobs":
-            option = Option(kind="int", low=1, high=65536, help=entry["help"])
-        elif name in LOGS:
-            option = Option(kind="flag", help=f"{entry['help']}: true or false, pinsweep names and keeps it")
-        elif choices:
-            option = Option(
-                kind="word",
-                help=entry["help"],
-                choices=choices,
-                examples=_EXAMPLES.get(name, ()),
-                suffix=r":-?[0-9]+[kKmMgGtTpP]?" if name == "rw" else "",
-            )
-        else:
-            option = Option(
-                kind="flag" if entry["kind"] == "flag" else "text",
-                help=entry["help"],
-                examples=_EXAMPLES.get(name)
-                or tuple(entry.get("choices", ())[:2])
-                or _BY_KIND.get(entry["kind"], ()),
-            )
-        for key in (name, entry.get("alias")):
-            if key:
-                found[key] = option
-    return found
-
-
 def _reason(name: str) -> str:
     """Return why an option of fio is not for experiments, or ""."""
     engines = _catalogue().get(name, {}).get("engines", ENGINES)
@@ -227,42 +175,58 @@ def _reason(name: str) -> str:
     return OURS.get(name, "")
 
 
-def problems(options: Mapping[str, Any]) -> list[Problem]:
-    """Check numbers, times and what only the options together show. `options` are those of one cell."""
-    found: list[Problem] = []
+@functools.cache
+def _options() -> Mapping[str, Option]:
+    found: dict[str, Option] = {}
+    for name, entry in _catalogue().items():
+        if _reason(name):
+            continue
+        text, kind, examples = entry["help"], entry["kind"], _EXAMPLES.get(name, ())
+        choices = {"rw": tuple(entry.get("choices", ())), "ioengine": ENGINES, "mem": MEMORY}.get(name)
+        if name == "numjobs":
+            option = Option("int", text, low=1, high=65536)
+        elif name in LOGS:
+            option = Option("flag", f"{text}: true or false, pinsweep names and keeps it")
+        elif choices:
+            suffix = r":-?[0-9]+[kKmMgGtTpP]?" if name == "rw" else ""
+            option = Option("word", text, choices=choices, examples=examples, suffix=suffix)
+        else:
+            examples = examples or tuple(entry.get("choices", ())[:2]) or _BY_KIND.get(kind, ())
+            option = Option("flag" if kind == "flag" else "text", text, examples=examples)
+        found |= dict.fromkeys(filter(None, (name, entry.get("alias"))), option)
+    return found
+
+
+def _problems(options: Mapping[str, Any]) -> Iterator[Problem]:
+    wrong = set()
     for name, value in options.items():
         entry = _catalogue().get(_canonical(name))
         if reason := OURS.get(name) or (_reason(_canonical(name)) if entry else ""):
-            found.append((name, reason))
+            yield name, reason
         elif entry and (problem := _misread(_canonical(name), entry, str(value))):
-            found.append((name, *problem))
-    scratch = "filename" not in options
-    if scratch and not any(name == "size" for name, *_ in found):
+            wrong.add(name)
+            yield name, *problem
+    if "filename" not in options:
         try:
             size_bytes(str(options.get("size", DEFAULT_SIZE)))
         except ValueError:
-            found.append(("size", f"{options['size']!r} is not a size of a scratch file (256M, 1G)"))
-    found += [
-        (name, "lies outside the scratch file; it needs a filename")
-        for name in ("offset", "fileoffset", "offset_increment")
-        if scratch and name in options
-    ]
-    found += [
-        (alias, f"is another name of {name}, which is given too")
-        for alias, name in ((name, _canonical(name)) for name in options)
-        if alias != name and name in options
-    ]
+            if "size" not in wrong:
+                yield "size", f"{options['size']!r} is not a size of a scratch file (256M, 1G)"
+        for name in ("offset", "fileoffset", "offset_increment"):
+            if name in options:
+                yield name, "lies outside the scratch file; it needs a filename"
+    for alias in options:
+        if (name := _canonical(alias)) != alias and name in options:
+            yield alias, f"is another name of {name}, which is given too"
     mode, _, every = str(options.get("rw", options.get("readwrite", "read"))).partition(":")
     if "rand" in mode and every and not re.fullmatch("[1-9][0-9]*", every):
-        found.append(
-            ("rw" if "rw" in options else "readwrite", f"{every!r} is not a number of I/Os: fio would cut it")
-        )
-    found += _unaligned(options)
-    mix = [name for name in ("rwmixread", "rwmixwrite") if name in options]
+        name = "rw" if "rw" in options else "readwrite"
+        yield name, f"{every!r} is not a number of I/Os: fio would cut it"
+    yield from _unaligned(options)
+    mix = next((name for name in ("rwmixread", "rwmixwrite") if name in options), "")
     if mix and writes(options) and mode not in ("rw", "readwrite", "randrw"):
-        hint = f"give it to the mixes alone: include: [{{rw: randrw, {mix[0]}: {options[mix[0]]}}}]"
-        found.append((mix[0], f"has no effect on rw={mode}", hint))
-    return found
+        hint = f"give it to the mixes alone: include: [{{rw: randrw, {mix}: {options[mix]}}}]"
+        yield mix, f"has no effect on rw={mode}", hint
 
 
 def _unaligned(options: Mapping[str, Any]) -> list[Problem]:
@@ -342,41 +306,14 @@ def _without_fraction(value: float) -> str:
     return f"write {round(count)}{unit}" if round(count) else "the shortest time is 1us"
 
 
-def meant(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options under fio's first name of each, times in seconds, sizes in bytes: 4k, 4K and 4096 are one."""
-    return {_canonical(name): _meant(_canonical(name), value) for name, value in options.items()}
-
-
-def command_meant(words: Sequence[str]) -> Sequence[str]:
-    """Return the words of a command line with the options of each section (`--name` begins one) sorted by their names, of those
-    that are repeated the last. Of a single section those before its name hold for it, too."""
-    program = next((i for i, word in enumerate(words) if PurePath(word).name == "fio"), len(words))
-    options = [word for word in words[program + 1 :] if re.match(r"--\w[\w-]*(?:=|$)", word)]
-    if len(options) < len(words[program + 1 :]):  # a job file, or an option whose value is a word of its own
-        return words
-    sections: list[dict[str, str]] = [{}]
-    several = sum(word.startswith("--name=") for word in options) > 1
-    for word in options:
-        if several and word.startswith("--name="):
-            sections.append({})
-        name, given, value = word.removeprefix("--").partition("=")
-        sections[-1][_canonical(name.replace("-", "_"))] = value if given else "1"
-    return (
-        *words[: program + 1],
-        *(f"--{name}={value}" for own in sections for name, value in sorted(own.items())),
-    )
-
-
-def _meant(name: str, value: Any) -> Any:  # noqa: ANN401
+def _plain(name: str, value: Any) -> Any:  # noqa: ANN401
     kind, text = _catalogue().get(name, {}).get("kind"), _text(value)
     if kind in ("seconds", "microseconds"):
         return seconds(text, kind) or text
     if kind in ("int", "size") or name in ("bsrange", "bssplit"):
         powers = " kmgtp"
         return re.sub(
-            r"\b(\d+)([kmgtp])\b",
-            lambda one: str(int(one[1]) * 1024 ** powers.index(one[2])),
-            text.lower(),
+            r"\b(\d+)([kmgtp])\b", lambda one: str(int(one[1]) * 1024 ** powers.index(one[2])), text.lower()
         )
     return text
 
@@ -388,88 +325,6 @@ def direction(options: Mapping[str, Any]) -> str:
 def writes(options: Mapping[str, Any]) -> bool:
     """Tell whether a job writes or trims. randrw, rw and trims do."""
     return direction(options) not in READS
-
-
-def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:  # noqa: ARG001 (jobs wait for I/O: they share their PUs)
-    return None, 1
-
-
-def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
-    return Place(name="all", cpus="all", memory="any")
-
-
-def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-    """Build one fio job.
-
-    Raises UserError where it would write to what is not ours and nobody allowed it; Refused where what it would
-    read is not here, or this fio lacks an option.
-    """
-    given = dict(cell.options)
-    known = program.notes.get("cmdhelp", "").split()
-    if missing := sorted(
-        name
-        for name in given
-        if known
-        and not {name, _canonical(name)} & {*known, *_UNLISTED}
-        and "engines" not in _catalogue()[_canonical(name)]
-    ):
-        raise Refused(f"fio {program.version} here does not know {', '.join(missing)}")
-    filename = str(given.pop("filename", ""))
-    writing = writes(given)
-    size = str(given.setdefault("size", DEFAULT_SIZE)) if not filename else str(given.get("size", ""))
-    runtime_s = seconds(str(given.get("runtime", given.get("timeout", ""))))
-    if (
-        runtime_s is None
-        and not ({"io_size", "number_ios", "loops", "time_based"} & given.keys())
-        and "size" not in cell.options
-    ):
-        runtime_s = DEFAULT_RUNTIME_S
-        given["runtime"] = int(DEFAULT_RUNTIME_S)
-    if runtime_s is not None:
-        given.setdefault("time_based", True)
-    for name, value in _defaults(given, writing).items():
-        given.setdefault(name, value)
-
-    target, scratch, planned_writes, notes = _target(filename, size, given, writing, site)
-    wanted = [log for log in LOGS if given.pop(log, False)]
-    if wanted:
-        folder = f"{site.scratch}/{_LOG_FOLDER}"
-        scratch += (ScratchFile(path=folder, size_bytes=_LOGS_BYTES, folder=True),)
-        planned_writes += (
-            Write(path=folder, kind="scratch", size_bytes=_LOGS_BYTES, unit_bytes=_BLOCK_BYTES),
-        )
-        given |= dict.fromkeys(wanted, f"{_LOG_FOLDER}/fio")
-    if "write_hist_log" in wanted:
-        given.setdefault("log_hist_msec", 1000)
-    jobs = int(given.get("numjobs", 1))
-    pins: tuple[str, ...] = ()
-    prefix: tuple[str, ...] = ()
-    if placement is not None:
-        group = placement.groups[0]
-        prefix = numactl(group, site.numactl)
-        if 1 < jobs <= len(group.cpus):
-            cpus = ",".join(map(str, group.cpus))
-            pins = (f"--cpus_allowed={cpus}", "--cpus_allowed_policy=split")
-    argv = (
-        *prefix,
-        program.path,
-        f"--name={re.sub(r'[^A-Za-z0-9_.-]+', '-', cell.sweep)}",
-        "--output-format=json+",
-        *target,
-        *(f"--{name}={_text(value)}" for name, value in given.items()),
-        *pins,
-    )
-    ramp_s = seconds(str(given.get("ramp_time", 0))) or 0.0
-    return Command(
-        argv=argv,
-        cwd=site.scratch,
-        estimate_s=(runtime_s if runtime_s is not None else DEFAULT_RUNTIME_S) + ramp_s + 0.5,
-        scratch=scratch,
-        writes=planned_writes,
-        reads=(site.real_path(filename),) if "--readonly" in target else (),
-        notes=notes,
-        logs=tuple(f"{site.scratch}/{_LOG_FOLDER}/fio_{_log_file(log, given)}.*log" for log in wanted),
-    )
 
 
 def _log_file(log: str, given: Mapping[str, Any]) -> str:
@@ -564,25 +419,6 @@ def _text(value: Any) -> str:  # noqa: ANN401
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def version_argv(path: str) -> tuple[str, ...]:
-    return (path, "--version")
-
-
-def version(text: str) -> str:
-    found = re.search(r"^fio-(\S+)", text, re.MULTILINE)  # a wrapper script may print more
-    return found[1] if found else ""
-
-
-def probe(path: str, ask: Ask) -> Probed:
-    """Ask for the options that this fio knows."""
-    names = re.findall(r"^ *([\w-]+) *:", ask.run((path, "--cmdhelp=all")), re.MULTILINE)
-    return Probed(notes={"cmdhelp": " ".join(names)})
-
-
-def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
-    return ""
-
-
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "timeout": "runtime"}
 _NOT_THE_CELL: Final = frozenset(
     {"name", "description", "directory", "filename_format", "opendir", "exec_prerun", "exec_postrun", "group_reporting",
@@ -592,24 +428,161 @@ _NOT_THE_CELL: Final = frozenset(
 """Options that name files, or say how fio reports: they do not tell one cell from another."""
 
 
-def told(given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
-    """Return the options of a captured run as an experiment writes them."""
-    out: dict[str, Any] = {}
-    for name, value in given.items():
-        name = _ALIASES.get(name, name)
-        if name not in _NOT_THE_CELL:
-            out[name] = _size(str(value)) if name in ("bs", "size", "io_size") else number_value(str(value))
-    if parsed.facts.get("format") == "normal" and "numjobs" not in out:
-        jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
-        processes = sum(whole(job.get("processes")) or 1 for job in jobs)
-        if processes > 1:
-            out["numjobs"] = processes
-    return out
-
-
 def _size(text: str) -> int | str:
     """Return a size as pinsweep's own cells have it: `4096B`, `4K`, `4kB` and `4KiB` are "4k". A list or a range stays as it is."""
     try:
         return size_value(size_bytes(re.sub("(?<=[kmgtpKMGTP])[bB]$", "", text)))  # fio's kB is 1024 bytes
     except ValueError:
         return text
+
+
+class Fio(Tool):
+    """fio."""
+
+    PROGRAMS = ("fio",)
+    FATAL = ("validation_failed", "job_error", "no_io")
+    SIGNATURE = b"fio-"
+    INSTALL = "apt-get install fio, or dnf install fio"
+    STARTER = """\
+fixed:
+  ioengine: libaio
+  direct: true             # past the page cache; libaio is asynchronous only so
+  size: 256M               # a scratch file that pinsweep makes and removes (--scratch says where)
+  runtime: 10
+  place: numa_node 0       # on its CPUs, with its own memory
+matrix:                    # every combination is a cell
+  rw: [randread, randwrite]
+  iodepth: [1, 8, 32]
+"""
+
+    def options(self) -> Mapping[str, Option]:
+        """Return fio's own options and their aliases, except those with a `_reason`."""
+        return _options()
+
+    def problems(self, options: Mapping[str, Any]) -> list[Problem]:
+        """Check numbers, times and what only the options together show. `options` are those of one cell."""
+        return list(_problems(options))
+
+    def canonical(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options under fio's first name of each, times in seconds, sizes in bytes: 4k, 4K and 4096 are one."""
+        return {_canonical(name): _plain(_canonical(name), value) for name, value in options.items()}
+
+    def canonical_command(self, words: Sequence[str]) -> Sequence[str]:
+        """Return the words with the options of each section (`--name` begins one) sorted; of those that are repeated the last.
+
+        Of a single section those before its name hold for it, too.
+        """
+        program = next((i for i, word in enumerate(words) if PurePath(word).name == "fio"), len(words))
+        options = words[program + 1 :]
+        if not all(re.match(r"--\w[\w-]*(?:=|$)", word) for word in options):
+            return words  # a job file, or an option whose value is a word of its own
+        sections: list[dict[str, str]] = [{}]
+        several = sum(word.startswith("--name=") for word in options) > 1
+        for word in options:
+            if several and word.startswith("--name="):
+                sections.append({})
+            name, given, value = word.removeprefix("--").partition("=")
+            sections[-1][_canonical(name.replace("-", "_"))] = value if given else "1"
+        ordered = (f"--{name}={value}" for section in sections for name, value in sorted(section.items()))
+        return (*words[: program + 1], *ordered)
+
+    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
+        """Build one fio job.
+
+        Raises UserError where it would write to what is not ours and nobody allowed it; Refused where what it would
+        read is not here, or this fio lacks an option.
+        """
+        given = dict(cell.options)
+        known = program.notes.get("cmdhelp", "").split()
+        if missing := sorted(
+            name
+            for name in given
+            if known
+            and not {name, _canonical(name)} & {*known, *_UNLISTED}
+            and "engines" not in _catalogue()[_canonical(name)]
+        ):
+            raise Refused(f"fio {program.version} here does not know {', '.join(missing)}")
+        filename = str(given.pop("filename", ""))
+        writing = writes(given)
+        size = str(given.setdefault("size", DEFAULT_SIZE)) if not filename else str(given.get("size", ""))
+        runtime_s = seconds(str(given.get("runtime", given.get("timeout", ""))))
+        if (
+            runtime_s is None
+            and not ({"io_size", "number_ios", "loops", "time_based"} & given.keys())
+            and "size" not in cell.options
+        ):
+            runtime_s = DEFAULT_RUNTIME_S
+            given["runtime"] = int(DEFAULT_RUNTIME_S)
+        if runtime_s is not None:
+            given.setdefault("time_based", True)
+        for name, value in _defaults(given, writing).items():
+            given.setdefault(name, value)
+
+        target, scratch, planned_writes, notes = _target(filename, size, given, writing, site)
+        wanted = [log for log in LOGS if given.pop(log, False)]
+        if wanted:
+            folder = f"{site.scratch}/{_LOG_FOLDER}"
+            scratch += (ScratchFile(path=folder, size_bytes=_LOGS_BYTES, folder=True),)
+            planned_writes += (
+                Write(path=folder, kind="scratch", size_bytes=_LOGS_BYTES, unit_bytes=_BLOCK_BYTES),
+            )
+            given |= dict.fromkeys(wanted, f"{_LOG_FOLDER}/fio")
+        if "write_hist_log" in wanted:
+            given.setdefault("log_hist_msec", 1000)
+        jobs = int(given.get("numjobs", 1))
+        pins: tuple[str, ...] = ()
+        prefix: tuple[str, ...] = ()
+        if placement is not None:
+            group = placement.groups[0]
+            prefix = numactl(group, site.numactl)
+            if 1 < jobs <= len(group.cpus):
+                cpus = ",".join(map(str, group.cpus))
+                pins = (f"--cpus_allowed={cpus}", "--cpus_allowed_policy=split")
+        argv = (
+            *prefix,
+            program.path,
+            f"--name={re.sub(r'[^A-Za-z0-9_.-]+', '-', cell.sweep)}",
+            "--output-format=json+",
+            *target,
+            *(f"--{name}={_text(value)}" for name, value in given.items()),
+            *pins,
+        )
+        ramp_s = seconds(str(given.get("ramp_time", 0))) or 0.0
+        return Command(
+            argv=argv,
+            cwd=site.scratch,
+            estimate_s=(runtime_s if runtime_s is not None else DEFAULT_RUNTIME_S) + ramp_s + 0.5,
+            scratch=scratch,
+            writes=planned_writes,
+            reads=(site.real_path(filename),) if "--readonly" in target else (),
+            notes=notes,
+            logs=tuple(f"{site.scratch}/{_LOG_FOLDER}/fio_{_log_file(log, given)}.*log" for log in wanted),
+        )
+
+    def version(self, text: str) -> str:
+        found = re.search(r"^fio-(\S+)", text, re.MULTILINE)  # a wrapper script may print more
+        return found[1] if found else ""
+
+    def probe(self, path: str, ask: Ask) -> Probed:
+        """Ask for the options that this fio knows."""
+        names = re.findall(r"^ *([\w-]+) *:", ask.run((path, "--cmdhelp=all")), re.MULTILINE)
+        return Probed(notes={"cmdhelp": " ".join(names)})
+
+    def captured_options(self, given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
+        """Return the options of a captured run as an experiment writes them."""
+        out: dict[str, Any] = {}
+        for name, value in given.items():
+            name = _ALIASES.get(name, name)
+            if name not in _NOT_THE_CELL:
+                out[name] = (
+                    _size(str(value)) if name in ("bs", "size", "io_size") else number_value(str(value))
+                )
+        if parsed.facts.get("format") == "normal" and "numjobs" not in out:
+            jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
+            processes = sum(whole(job.get("processes")) or 1 for job in jobs)
+            if processes > 1:
+                out["numjobs"] = processes
+        return out
+
+
+TOOL = Fio()

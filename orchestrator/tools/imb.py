@@ -8,37 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from orchestrator.model import LONGEST_S, Cell, Place, Placement, ScratchFile
 from orchestrator.placement.place import numactl
-from orchestrator.tools import Ask, Command, Option, Probed, Program, Site, _mpi
+from orchestrator.tools import Ask, Command, Option, Probed, Problem, Program, Site, Tool, _mpi
 from parsers.units import size_bytes
 
 if TYPE_CHECKING:
     from parsers.measurement import Parsed
 
-PROGRAMS = ("IMB-MPI1",)
-KERNEL = ""
-FATAL = (
-    "invalid_benchmark_name",
-    "invalid_nprocs",
-    "out_of_mem",
-    "time_out",
-    "int_overflow",
-    "truncated",
-    "empty_table",
-)
-SIGNATURE = b"MPI Benchmarks"
-INSTALL = "pip install 'pinsweep[mpi]' on x86-64, or build Intel MPI Benchmarks with your MPI and set PINSWEEP_IMB=/path/to/IMB-MPI1"
-STARTER: Final = """\
-fixed:
-  benchmark: PingPong
-  msglog: "0:22"           # in quotes: YAML reads 0:22 as a time
-matrix:
-  place: [smt siblings, same cache, same package, other package]
-"""
-"""What `init` writes below the head of an experiment."""
 
 BENCHMARKS = (
     "PingPong", "PingPing", "Sendrecv", "Exchange", "Uniband", "Biband", "Bcast", "Allgather", "Allgatherv", "Gather",
@@ -51,91 +30,14 @@ BENCHMARKS = (
 _OPEN_MPI_BATCH = "slurm,tm,pbs,lsf,gridengine,loadleveler,alps"
 """Parts of Open MPI that ask a batch system for nodes; names that a version does not have are ignored."""
 
+_FORMS: Final = {
+    "msglog": (r"[0-9]{1,2}(:[0-9]{1,2})?", "MAX or MIN:MAX, powers of two"),
+    "iter": (r"[0-9]{1,10}(,[0-9]{1,10}){0,2}", "N, N,MB or N,MB,N"),
+    "off_cache": (r"-1|[0-9]{1,9}(\.[0-9]{1,9})?(,[0-9]{1,9})?", "-1 or MB[,line]"),
+}
+"""Option of text → how it is written."""
+
 _ROW_S = 0.05  # what one message size takes, roughly, at IMB's own number of repetitions
-
-
-def options() -> Mapping[str, Option]:
-    return {
-        "benchmark": Option(kind="word", choices=BENCHMARKS, help="what to measure; PingPong if not given"),
-        "np": Option(kind="int", low=2, high=65536, help="MPI processes; 2 if not given"),
-        "msglog": Option(
-            kind="text",
-            help='message sizes as powers of two, "0:22" (in quotes: YAML reads 0:22 as a time)',
-            examples=("0:22",),
-        ),
-        "message_sizes": Option(
-            kind="size", inner=True, low=0, help="message sizes in bytes, measured by one process (-msglen)"
-        ),
-        "iter": Option(
-            kind="text",
-            help='repetitions per size, e.g. 1000, or "1000,40" with the MB per size',
-            examples=(1000, "1000,40"),
-        ),
-        "iter_policy": Option(
-            kind="word",
-            choices=("dynamic", "multiple_np", "auto", "off"),
-            help="how IMB lowers the repetitions",
-        ),
-        "time": Option(kind="seconds", low=0.01, high=LONGEST_S, help="seconds per message size at most"),
-        "mem": Option(kind="float", low=0.01, help="GB of buffers per process"),
-        "off_cache": Option(kind="text", help="-1 or MB: keep the buffers out of the caches", examples=(-1,)),
-        "sync": Option(kind="flag", help="synchronise the processes before each measurement"),
-    }
-
-
-def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = []
-    if "msglog" in options and not re.fullmatch(r"[0-9]{1,2}(:[0-9]{1,2})?", str(options["msglog"])):
-        found.append(("msglog", f"{options['msglog']!r} is not MAX or MIN:MAX, powers of two"))
-    if "iter" in options and not re.fullmatch(r"[0-9]{1,10}(,[0-9]{1,10}){0,2}", str(options["iter"])):
-        found.append(("iter", f"{options['iter']!r} is not N, N,MB or N,MB,N"))
-    if "off_cache" in options and not re.fullmatch(
-        r"-1|[0-9]{1,9}(\.[0-9]{1,9})?(,[0-9]{1,9})?", str(options["off_cache"])
-    ):
-        found.append(("off_cache", f"{options['off_cache']!r} is neither -1 nor MB[,line]"))
-    if "msglog" in options and "message_sizes" in options:
-        found.append(("msglog", "and message_sizes both choose the sizes; give one"))
-    return found
-
-
-def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
-    return 1, int(options.get("np", 2))
-
-
-def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
-    return Place(name="all", cpus="all", memory="local")
-
-
-def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-    """Build one `mpirun`, with `-np 1 numactl … IMB-MPI1 …` for each rank."""
-    given = cell.options
-    ranks = (
-        [numactl(group, site.numactl) for group in placement.groups] if placement else [()] * shape(given)[1]
-    )
-    mpirun = program.helpers.get("mpirun", "mpirun")
-    flavour = program.notes.get("mpi", "")
-    arguments = [str(given.get("benchmark", "PingPong"))]
-    if len(ranks) > 2:
-        arguments += ["-npmin", str(len(ranks))]
-    scratch: tuple[ScratchFile, ...] = ()
-    if sizes := given.get("message_sizes"):
-        path = f"{site.scratch}/sizes-{cell.point_id}.txt"
-        scratch = (ScratchFile(path=path, text="".join(f"{size_bytes(str(size))}\n" for size in sizes)),)
-        arguments += ["-msglen", path]
-    for name in ("msglog", "iter", "iter_policy", "time", "mem", "off_cache"):
-        if name in given:
-            arguments += [f"-{name}", str(given[name])]
-    if given.get("sync"):
-        arguments += ["-sync", "on"]
-    head, env = _launcher(flavour, len(ranks), root=site.root)
-    first, *others = (["-np", "1", *pinned, program.path, *arguments] for pinned in ranks)
-    argv = [mpirun, *head, *first]
-    for rank in others:
-        argv += [":", *rank]
-    rows = len(sizes) if sizes else _rows(str(given.get("msglog", "22")))
-    return Command(
-        argv=tuple(argv), env={**program.env, **env}, estimate_s=1.0 + rows * _ROW_S, scratch=scratch
-    )
 
 
 def _launcher(flavour: str, processes: int, *, root: bool) -> tuple[list[str], dict[str, str]]:
@@ -162,47 +64,133 @@ def _launcher(flavour: str, processes: int, *, root: bool) -> tuple[list[str], d
     return ["-bootstrap", "fork", "-hosts", "localhost"], env
 
 
-def _rows(msglog: str) -> int:
-    low, _, high = msglog.rpartition(":")
-    return int(high) - int(low or 0) + 2
+class Imb(Tool):
+    """IMB-MPI1."""
 
+    PROGRAMS = ("IMB-MPI1",)
+    FATAL = (
+        "invalid_benchmark_name",
+        "invalid_nprocs",
+        "out_of_mem",
+        "time_out",
+        "int_overflow",
+        "truncated",
+        "empty_table",
+    )
+    SIGNATURE = b"MPI Benchmarks"
+    INSTALL = "pip install 'pinsweep[mpi]' on x86-64, or build Intel MPI Benchmarks with your MPI and set PINSWEEP_IMB=/path/to/IMB-MPI1"
+    STARTER = """\
+fixed:
+  benchmark: PingPong
+  msglog: "0:22"           # in quotes: YAML reads 0:22 as a time
+matrix:
+  place: [smt siblings, same cache, same package, other package]
+"""
+    OPTIONS: ClassVar = {
+        "benchmark": Option("word", "what to measure; PingPong if not given", choices=BENCHMARKS),
+        "np": Option("int", "MPI processes; 2 if not given", low=2, high=65536),
+        "msglog": Option(
+            "text",
+            'message sizes as powers of two, "0:22" (in quotes: YAML reads 0:22 as a time)',
+            examples=("0:22",),
+        ),
+        "message_sizes": Option(
+            "size", "message sizes in bytes, measured by one process (-msglen)", inner=True, low=0
+        ),
+        "iter": Option(
+            "text",
+            'repetitions per size, e.g. 1000, or "1000,40" with the MB per size',
+            examples=(1000, "1000,40"),
+        ),
+        "iter_policy": Option(
+            "word", "how IMB lowers the repetitions", choices=("dynamic", "multiple_np", "auto", "off")
+        ),
+        "time": Option("seconds", "seconds per message size at most", low=0.01, high=LONGEST_S),
+        "mem": Option("float", "GB of buffers per process", low=0.01),
+        "off_cache": Option("text", "-1 or MB: keep the buffers out of the caches", examples=(-1,)),
+        "sync": Option("flag", "synchronise the processes before each measurement"),
+    }
 
-def version_argv(path: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Nothing to start: even for -help IMB joins its MPI, up to a second; Open MPI 5 leaves 16 MiB in /dev/shm."""
-    return ()
-
-
-def version(text: str) -> str:
-    match = re.search(r"Benchmarks?(?: Suite)? V?(\d[\w.]*(?: Update \d+)?)", text)
-    return match[1] if match else ""
-
-
-def probe(path: str, ask: Ask) -> Probed | str:
-    """Find the launcher that belongs to the program's MPI library, and what they need to start."""
-    found = _mpi.find_mpi(path, ask.setting("mpirun"))
-    if isinstance(found, str):
+    def problems(self, options: Mapping[str, Any]) -> list[Problem]:
+        found: list[Problem] = [
+            (name, f"{options[name]!r} is not {what}")
+            for name, (pattern, what) in _FORMS.items()
+            if name in options and not re.fullmatch(pattern, str(options[name]))
+        ]
+        if "msglog" in options and "message_sizes" in options:
+            found.append(("msglog", "and message_sizes both choose the sizes; give one"))
         return found
-    library = {found.library.name: found.library.path} if found.library else {}
-    return Probed(env=found.env, helpers={"mpirun": found.launcher, **library}, notes={"mpi": found.name})
 
+    def shape(self, options: Mapping[str, Any]) -> tuple[int | None, int]:
+        return 1, int(options.get("np", 2))
 
-def own_library(path: str) -> dict[str, str]:
-    """Return what a program needs to find the MPI library that was installed with it."""
-    return _mpi.own_library(path)
+    def default_place(self, options: Mapping[str, Any]) -> Place | None:  # noqa: ARG002
+        return Place(name="all", cpus="all", memory="local")
 
-
-def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
-    """IMB exits with 0 after a misspelt name, having run everything, and when nothing joins its processes."""
-    runs = parsed.facts.get("runs", 1)
-    if runs != 1:
-        return (
-            f"the processes did not find each other: {runs} separate runs, as under the mpirun of another MPI"
+    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
+        """Build one `mpirun`, with `-np 1 numactl … IMB-MPI1 …` for each rank."""
+        given = cell.options
+        ranks = (
+            [numactl(group, site.numactl) for group in placement.groups]
+            if placement
+            else [()] * int(given.get("np", 2))
         )
-    if parsed.facts.get("complete") is False:
-        return "IMB did not come to its end"
-    wanted = str(cell.options.get("benchmark", "PingPong"))
-    index = parsed.measurements.columns.index("benchmark")
-    seen = sorted({str(row[index]) for row in parsed.measurements.rows})
-    if seen != [wanted]:
-        return f"asked for {wanted}, got {', '.join(seen) or 'nothing'}"
-    return ""
+        mpirun = program.helpers.get("mpirun", "mpirun")
+        flavour = program.notes.get("mpi", "")
+        arguments = [str(given.get("benchmark", "PingPong"))]
+        if len(ranks) > 2:
+            arguments += ["-npmin", str(len(ranks))]
+        scratch: tuple[ScratchFile, ...] = ()
+        if sizes := given.get("message_sizes"):
+            path = f"{site.scratch}/sizes-{cell.point_id}.txt"
+            scratch = (ScratchFile(path=path, text="".join(f"{size_bytes(str(size))}\n" for size in sizes)),)
+            arguments += ["-msglen", path]
+        for name in ("msglog", "iter", "iter_policy", "time", "mem", "off_cache"):
+            if name in given:
+                arguments += [f"-{name}", str(given[name])]
+        if given.get("sync"):
+            arguments += ["-sync", "on"]
+        head, env = _launcher(flavour, len(ranks), root=site.root)
+        first, *others = (["-np", "1", *pinned, program.path, *arguments] for pinned in ranks)
+        argv = [mpirun, *head, *first]
+        for rank in others:
+            argv += [":", *rank]
+        low, _, high = str(given.get("msglog", "22")).rpartition(":")
+        rows = len(sizes) if sizes else int(high) - int(low or 0) + 2
+        return Command(
+            argv=tuple(argv), env={**program.env, **env}, estimate_s=1.0 + rows * _ROW_S, scratch=scratch
+        )
+
+    def version_argv(self, path: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Nothing to start: even for -help IMB joins its MPI, up to a second; Open MPI 5 leaves 16 MiB in /dev/shm."""
+        return ()
+
+    def version(self, text: str) -> str:
+        match = re.search(r"Benchmarks?(?: Suite)? V?(\d[\w.]*(?: Update \d+)?)", text)
+        return match[1] if match else ""
+
+    def probe(self, path: str, ask: Ask) -> Probed | str:
+        """Find the launcher that belongs to the program's MPI library, and what they need to start."""
+        found = _mpi.find_mpi(path, ask.setting("mpirun"))
+        if isinstance(found, str):
+            return found
+        library = {found.library.name: found.library.path} if found.library else {}
+        return Probed(env=found.env, helpers={"mpirun": found.launcher, **library}, notes={"mpi": found.name})
+
+    def library_env(self, path: str) -> dict[str, str]:
+        """Return what a program needs to find the MPI library that was installed with it."""
+        return _mpi.own_library(path)
+
+    def complaint(self, parsed: Parsed, cell: Cell) -> str:
+        """IMB exits with 0 after a misspelt name, having run everything, and when nothing joins its processes."""
+        runs = parsed.facts.get("runs", 1)
+        if runs != 1:
+            return f"the processes did not find each other: {runs} separate runs, as under the mpirun of another MPI"
+        if parsed.facts.get("complete") is False:
+            return "IMB did not come to its end"
+        wanted = str(cell.options.get("benchmark", "PingPong"))
+        measured = sorted({str(row.get("benchmark")) for row in parsed.measured()})
+        return "" if measured == [wanted] else f"asked for {wanted}, got {', '.join(measured) or 'nothing'}"
+
+
+TOOL = Imb()

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, ClassVar
 
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Cell, Place, Placement
+from orchestrator.model import Cell, Placement
 from orchestrator.placement.place import Threads, numactl
-from orchestrator.tools import Command, Option, Problem, Program, Refused, Site
+from orchestrator.tools import Command, Option, Problem, Program, Refused, Site, Tool
 from parsers.errors import list_hint
 from parsers.units import size_bytes
-
-if TYPE_CHECKING:
-    from parsers.measurement import Parsed
-
-PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
-KERNEL = "stream"
-FATAL = ("validation_failed", "no_figures", "kernels_missing", "truncated", "non_finite", "threads_differ")
-MEMORY_BOUND = True
-SIGNATURE = b"STREAM version"
-INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
-STARTER: Final = """\
-matrix:
-  threads: 1..cores_per_numa_node     # also [1, 2, 25%, all]
-  place:
-    - {name: local, cpus: numa_node 0, memory: local}
-    - {name: remote, cpus: numa_node 0, memory: remote}   # skipped where there is one node
-"""
-"""What `init` writes below the head of an experiment."""
 
 ARRAYS = 3
 BYTES_PER_ELEMENT = {"double": 8, "float": 4}
@@ -39,111 +22,6 @@ _COMPILED_IN = {"array_size": "auto", "stores": "auto", "pages": "default", "pre
 """What a binary of the user's has compiled in, and the value that asks for nothing else."""
 
 _RATE_B_S = 5e9  # a cautious guess of what one pass moves, for the estimate only
-
-
-def options() -> Mapping[str, Option]:
-    return {
-        "threads": Option(
-            kind="int",
-            low=1,
-            help="OpenMP threads, each bound to a PU of its own; if not given, one on each core of the place",
-        ),
-        "array_size": Option(
-            kind="text",
-            help="elements of one array, or a size (4 x LLC, 512M); auto, also if not given: 4 × the last-level caches in use, as memory allows",
-            examples=("auto", "4 x LLC", 80_000_000),
-        ),
-        "ntimes": Option(
-            kind="int", low=2, high=100, help="passes, of which the first is not counted; 10 if not given"
-        ),
-        "stores": Option(
-            kind="word", choices=("auto", "cached", "nt"), help="store instructions of our kernel"
-        ),
-        "pages": Option(kind="word", choices=("default", "4k", "thp", "hugetlb"), help="pages of our kernel"),
-        "precision": Option(kind="word", choices=("double", "float"), help="element type of our kernel"),
-    }
-
-
-def problems(options: Mapping[str, Any]) -> list[Problem]:
-    value = options.get("array_size", "auto")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return [] if value > 0 else [("array_size", f"{value} elements are too few")]
-    if isinstance(value, float):
-        return [("array_size", f"{value} is not a whole number of elements: write it out")]
-    if value == "auto":
-        return []
-    try:
-        size_bytes(str(value))
-    except ValueError:
-        return [
-            (
-                "array_size",
-                f"{value!r} is neither a number of elements nor a size nor auto",
-                list_hint(str(value)),
-            )
-        ]
-    return []
-
-
-def meant(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with the array in whole elements or, where it was written as a size, in whole bytes."""
-    size = options.get("array_size")
-    if isinstance(size, str) and size[:1].isdigit():
-        size = f"{size_bytes(size)}B"
-    return {**options, **({"array_size": size} if size is not None else {})}
-
-
-def shape(options: Mapping[str, Any]) -> tuple[Threads, int]:
-    return options.get("threads", "cores"), 1
-
-
-def computing(options: Mapping[str, Any]) -> int:  # noqa: ARG001
-    """Return 1: its threads wait for each other, but never all of them."""
-    return 1
-
-
-def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
-    return Place(name="all", cpus="all", memory="any")
-
-
-def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-    """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an option."""
-    given = cell.options
-    ntimes = int(given.get("ntimes", 10))
-    argv: list[str] = []
-    if placement is None:
-        threads = given.get("threads", site.topology.numbers().get("cores", 1))
-        env = {"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "false"}
-    else:
-        group = placement.groups[0]
-        env = {
-            "OMP_NUM_THREADS": str(len(group.cpus)),
-            "OMP_PROC_BIND": "true",
-            "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in group.cpus),
-        }
-        argv += numactl(group, site.numactl)
-    env["OMP_DYNAMIC"] = "false"
-    argv.append(program.path)
-    notes: tuple[str, ...] = ()
-    width = BYTES_PER_ELEMENT[str(given.get("precision", "double"))]
-    elements, note = _array_size(given.get("array_size", "auto"), placement, width, site)
-    if program.stand_in:
-        argv += [f"--array-size={elements}", f"--ntimes={ntimes}"]
-        argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
-        notes = (*note, "pinsweep's kernel stands in for STREAM")
-    else:
-        fixed = [name for name, usual in _COMPILED_IN.items() if given.get(name, usual) != usual]
-        if "ntimes" in cell.axes:  # a single value is no more than a wish for the length of the run
-            fixed.append("ntimes")
-        if fixed:
-            raise Refused(
-                f"{program.path} has {', '.join(fixed)} compiled in; leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
-            )
-        notes = ("array size and passes are what the binary was compiled with",)
-    moved = (
-        10 * elements * width * ntimes + 6 * elements * width
-    )  # Copy 2, Scale 2, Add 3, Triad 3 arrays a pass; first touch and check
-    return Command(argv=tuple(argv), env=env, estimate_s=1.0 + moved / _RATE_B_S, notes=notes)
 
 
 def _array_size(
@@ -166,14 +44,10 @@ def _array_size(
         return ruled, ()
     elements = asked if isinstance(asked, int) else size_bytes(str(asked)) // width
     if memory and ARRAYS * elements * width > memory:
-        raise Refused(
-            f"three arrays of {elements} elements need {ARRAYS * elements * width >> 20} MiB, there are {memory >> 20} MiB"
-        )
-    if elements * width < 4 * caches:
-        return elements, (
-            f"array of {elements} elements is less than 4 × the caches in use: not a memory bandwidth by STREAM's rules",
-        )
-    return elements, ()
+        needed = f"{ARRAYS * elements * width >> 20} MiB, there are {memory >> 20} MiB"
+        raise Refused(f"three arrays of {elements} elements need {needed}")
+    small = f"array of {elements} elements is less than 4 × the caches in use: not a memory bandwidth by STREAM's rules"
+    return elements, (small,) if elements * width < 4 * caches else ()
 
 
 def last_level_bytes(topology: Topology, cpus: tuple[int, ...]) -> int:
@@ -188,18 +62,114 @@ def last_level_bytes(topology: Topology, cpus: tuple[int, ...]) -> int:
     )
 
 
-def version_argv(path: str) -> tuple[str, ...]:
-    return (path, "--version")
+class Stream(Tool):
+    """STREAM, or our kernel."""
+
+    PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
+    KERNEL = "stream"
+    FATAL = (
+        "validation_failed",
+        "no_figures",
+        "kernels_missing",
+        "truncated",
+        "non_finite",
+        "threads_differ",
+    )
+    MEMORY_BOUND = True
+    SIGNATURE = b"STREAM version"
+    INSTALL = (
+        "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
+    )
+    STARTER = """\
+matrix:
+  threads: 1..cores_per_numa_node     # also [1, 2, 25%, all]
+  place:
+    - {name: local, cpus: numa_node 0, memory: local}
+    - {name: remote, cpus: numa_node 0, memory: remote}   # skipped where there is one node
+"""
+    OPTIONS: ClassVar = {
+        "threads": Option(
+            "int",
+            "OpenMP threads, each bound to a PU of its own; if not given, one on each core of the place",
+            low=1,
+        ),
+        "array_size": Option(
+            "text",
+            "elements of one array, or a size (4 x LLC, 512M); auto, also if not given: 4 × the last-level caches in use, as memory allows",
+            examples=("auto", "4 x LLC", 80_000_000),
+        ),
+        "ntimes": Option(
+            "int", "passes, of which the first is not counted; 10 if not given", low=2, high=100
+        ),
+        "stores": Option("word", "store instructions of our kernel", choices=("auto", "cached", "nt")),
+        "pages": Option("word", "pages of our kernel", choices=("default", "4k", "thp", "hugetlb")),
+        "precision": Option("word", "element type of our kernel", choices=("double", "float")),
+    }
+
+    def problems(self, options: Mapping[str, Any]) -> list[Problem]:
+        value = options.get("array_size", "auto")
+        if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+            return []
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return [("array_size", f"{value} is not a whole number of elements, 1 at least: write it out")]
+        try:
+            size_bytes(str(value))
+        except ValueError:
+            what = f"{value!r} is neither a number of elements nor a size nor auto"
+            return [("array_size", what, list_hint(str(value)))]
+        return []
+
+    def canonical(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options with the array in whole elements or, where it was written as a size, in whole bytes."""
+        size = options.get("array_size")
+        if isinstance(size, str) and size[:1].isdigit():
+            size = f"{size_bytes(size)}B"
+        return options if size is None else {**options, "array_size": size}
+
+    def shape(self, options: Mapping[str, Any]) -> tuple[Threads, int]:
+        return options.get("threads", "cores"), 1
+
+    def busy_threads(self, options: Mapping[str, Any]) -> int:  # noqa: ARG002
+        """Return 1: its threads wait for each other, but never all of them."""
+        return 1
+
+    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
+        """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an option."""
+        given = cell.options
+        ntimes = int(given.get("ntimes", 10))
+        argv: list[str] = []
+        if placement is None:
+            threads = given.get("threads", site.topology.numbers().get("cores", 1))
+            env = {"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "false"}
+        else:
+            group = placement.groups[0]
+            places = ",".join(f"{{{cpu}}}" for cpu in group.cpus)
+            env = {"OMP_NUM_THREADS": str(len(group.cpus)), "OMP_PROC_BIND": "true", "OMP_PLACES": places}
+            argv += numactl(group, site.numactl)
+        env["OMP_DYNAMIC"] = "false"
+        argv.append(program.path)
+        notes: tuple[str, ...] = ()
+        width = BYTES_PER_ELEMENT[str(given.get("precision", "double"))]
+        elements, note = _array_size(given.get("array_size", "auto"), placement, width, site)
+        if program.stand_in:
+            argv += [f"--array-size={elements}", f"--ntimes={ntimes}"]
+            argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
+            notes = (*note, "pinsweep's kernel stands in for STREAM")
+        else:
+            fixed = [name for name, usual in _COMPILED_IN.items() if given.get(name, usual) != usual]
+            if "ntimes" in cell.axes:  # a single value is no more than a wish for the length of the run
+                fixed.append("ntimes")
+            if fixed:
+                hint = "leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
+                raise Refused(f"{program.path} has {', '.join(fixed)} compiled in; {hint}")
+            notes = ("array size and passes are what the binary was compiled with",)
+        # Copy 2, Scale 2, Add 3, Triad 3 arrays a pass; first touch and check
+        moved = 10 * elements * width * ntimes + 6 * elements * width
+        return Command(argv=tuple(argv), env=env, estimate_s=1.0 + moved / _RATE_B_S, notes=notes)
+
+    def version(self, text: str) -> str:
+        match = re.search(r"\$Revision:([^\n]*)|^pinsweep stream (\S+)", text, re.MULTILINE)
+        return (match[1] or match[2]).strip(" $") if match else ""
 
 
-def version(text: str) -> str:
-    for line in text.splitlines():
-        if "$Revision:" in line:
-            return line.split("$Revision:")[1].strip(" $")
-        if line.startswith("pinsweep stream"):
-            return line.split()[2]
-    return ""
-
-
-def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
-    return ""
+TOOL = Stream()

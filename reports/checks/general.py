@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.capture import cut
-from orchestrator.experiment.expand import is_open
 from orchestrator.machine.facts import changed, short
 from orchestrator.model import UNPINNED
 from orchestrator.placement.place import where
@@ -481,7 +480,7 @@ def another_build(results: Results) -> Iterator[Fault]:
 def _programs(run: Run) -> Iterator[tuple[str, str]]:
     """Give path and checksum of each program that a run started, as far as they are recorded."""
     files = run.program.get("files") or {}
-    own = (one for word, one in files.items() if word in run.record.argv or not is_open(get_tool(run.tool)))
+    own = (one for word, one in files.items() if word in run.record.argv or not get_tool(run.tool).OPEN)
     for one in (run.program, *own):
         if one.get("path") and one.get("sha256"):
             yield str(one["path"]), str(one["sha256"])

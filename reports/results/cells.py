@@ -57,8 +57,7 @@ def _values(told: Collection[Mapping[str, Any]]) -> dict[str, set[str | None]]:
 
 
 def _chosen(cell: Cell) -> Mapping[str, Any]:
-    module = get_tool(cell.tool) if cell.tool in tool_names() else None
-    return dict(module.chosen(cell.options)) if hasattr(module, "chosen") and module else {}
+    return get_tool(cell.tool).implied_options(cell.options) if cell.tool in tool_names() else {}
 
 
 def flat(cell: Cell) -> Iterable[tuple[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import canonical_json
-from orchestrator.tools import command_meant, meant
+from orchestrator.tools import get_tool, tool_names
 from parsers.errors import UserError
 from reports.results.model import Run
 
@@ -25,7 +25,7 @@ def parameters(run: Run) -> str:
     """Return the options of a run as JSON, in one spelling: 4k and 4096 are the same. `metrics` are left out: they only say how to read."""
     options = run.cell.options
     try:
-        values = meant(run.tool, options)
+        values = get_tool(run.tool).canonical(options)
     except (KeyError, ValueError, UserError):  # a tool that is only read
         values = options
     return canonical_json({name: value for name, value in values.items() if name != "metrics"})
@@ -79,7 +79,7 @@ def command(run: Run) -> str:
 @functools.lru_cache(maxsize=1024)  # the repeats of a cell have one command
 def _command(tool: str, argv: tuple[str, ...], programs: frozenset[str], captured: bool) -> str:
     words = tuple(_words(argv, programs, captured))
-    return shlex.join(command_meant(tool, words)) if words else ""
+    return shlex.join(get_tool(tool).canonical_command(words) if tool in tool_names() else words)
 
 
 def _words(argv: tuple[str, ...], programs: frozenset[str], captured: bool) -> Iterator[str]:

@@ -156,17 +156,16 @@ def recognise(text): return text.startswith("foo")
 def parse(text, context=None): return 1 / 0
 """
 TOOL = """\
-from orchestrator.tools._plain import FATAL, KERNEL, complaint, default_place, problems, version_argv
-PROGRAMS, SIGNATURE, INSTALL = ("foo",), b"foo", "make foo"
-def options(): return {}
-def shape(options): return 1, 1
-def command(cell, placement, site, program): return None
-def version(text): return text
+from orchestrator.tools import Tool
+class Foo(Tool):
+    PROGRAMS, SIGNATURE, INSTALL = ("foo",), b"foo", "make foo"
+    def command(self, cell, placement, site, program): return None
+TOOL = Foo()
 """
 SAYS = {
     "module": (f"import nosuch\n{PARSER}", TOOL, "parsers/foo.py, line 1: ModuleNotFoundError: No module named 'nosuch'"),
-    "syntax": (PARSER, f"{TOOL}x = (", "orchestrator/tools/foo.py, line 7: SyntaxError: '(' was never closed"),
-    "lacks": (PARSER, TOOL.replace("def shape", "def shapes"), "orchestrator/tools/foo.py has no shape"),
+    "syntax": (PARSER, f"{TOOL}x = (", "orchestrator/tools/foo.py, line 6: SyntaxError: '(' was never closed"),
+    "lacks": (PARSER, TOOL.replace("TOOL", "FOO"), "orchestrator/tools/foo.py has no TOOL"),
     "knows": (
         PARSER.replace("text.startswith", "text.begins"), TOOL,
         "the parser of pinsweep-foo 1.0 broke down: parsers/foo.py, line 2: AttributeError: 'str' object has no attribute 'begins'",

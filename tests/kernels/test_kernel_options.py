@@ -42,7 +42,7 @@ def test_memlat_refuses_what_does_not_load(mode: str) -> None:
         )
 
         refused = f"-{word[1]} has no effect" in done.stderr
-        assert refused == bool(mlc.problems({"mode": mode, name: value})), (name, done.stderr)
+        assert refused == bool(mlc.TOOL.problems({"mode": mode, name: value})), (name, done.stderr)
 
 
 POKE: dict[str, tuple[Any, ...]] = {
@@ -91,7 +91,9 @@ def test_whatever_loads_for_poke_runs(target: str, tmp_path: Path) -> None:
             assert "has no effect on" in done.stderr, name
             assert done.returncode == 2
             continue
-        command = poke.command(Cell(sweep="s", tool="poke", options=options, place=None), None, site, program)
+        command = poke.TOOL.command(
+            Cell(sweep="s", tool="poke", options=options, place=None), None, site, program
+        )
         for file in command.scratch:
             path = Path(file.path)
             if file.folder:
@@ -121,7 +123,7 @@ def test_whatever_loads_for_poke_runs(target: str, tmp_path: Path) -> None:
 def test_a_cell_of_poke_that_cannot_run_is_told_by_the_option_that_is_wrong(
     options: dict[str, Any], wrong: str
 ) -> None:
-    assert [name for name, _ in poke.problems(options)] == [wrong]
+    assert [name for name, _ in poke.TOOL.problems(options)] == [wrong]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_a_cell_of_poke_that_cannot_run_is_told_by_the_option_that_is_wrong(
     ],
 )
 def test_what_can_run_is_no_problem(options: dict[str, Any]) -> None:
-    assert poke.problems(options) == []
+    assert poke.TOOL.problems(options) == []
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_what_can_run_is_no_problem(options: dict[str, Any]) -> None:
     ],
 )
 def test_buffers_and_strides_of_mlc(options: dict[str, Any], wrong: list[str]) -> None:
-    assert [name for name, *_ in mlc.problems({"mode": "loaded_latency", **options})] == wrong
+    assert [name for name, *_ in mlc.TOOL.problems({"mode": "loaded_latency", **options})] == wrong
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_a_buffer_is_told_in_kib(written: Any, given: str) -> None:
     site = Site(topology=topology_from_synthetic("core:2 pu:1"), numactl="numactl", scratch="")
     cell = Cell(sweep="s", tool="mlc", options={"mode": "idle_latency", "b": written}, place=None)
 
-    assert given in mlc.command(cell, None, site, Program(name="mlc", path="mlc")).argv
+    assert given in mlc.TOOL.command(cell, None, site, Program(name="mlc", path="mlc")).argv
 
 
 @pytest.mark.parametrize("tool", ["poke", "stream"])

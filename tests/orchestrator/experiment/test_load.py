@@ -202,11 +202,9 @@ matrix:
 )  # fmt: skip
 def test_an_operator_of_a_shell_is_refused_where_no_shell_reads_it(command: str, operator: str) -> None:
     """`echo 5 | wc -c` measured what echo printed of a bar and of "wc"."""
-    from orchestrator.tools.command import problems
-
     found = [
         what
-        for option, what, *_ in problems({"command": command, "metrics": {}, "n": 1})
+        for option, what, *_ in get_tool("command").problems({"command": command, "metrics": {}, "n": 1})
         if option == "command"
     ]
     first = command.split()[0]
@@ -410,7 +408,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         ("schema: 1\ntool: mlc", "1:1: fixed.mode: is missing: the tool needs it | mode: what to measure; MLC's option without its dashes"),
         (
             "schema: 1\ntool: mlc\nmatrix: {mode: [loaded_latency, idle_latency], W: [R, 2]}",
-            ("3:48: matrix.W: has no effect on idle_latency: it measures reads (in the cell mode=idle_latency W=R and 1 more) | "
+            ("3:48: matrix.W: has no effect on idle_latency, only on loaded_latency, bandwidth_matrix (in the cell mode=idle_latency W=R and 1 more) | "
             "W: traffic type: R read only (if not given); with ordinary stores 2-5, 11, 12, with non-temporal ones 6-10; 19, 21, 23, 27 with Intel MLC only"),
         ),
         (

@@ -26,7 +26,7 @@ def test_a_written_starter_loads(tool: str) -> None:
 def test_a_tool_that_needs_no_option_gets_an_experiment_that_loads(
     tool: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(get_tool(tool), "STARTER", raising=False)
+    monkeypatch.setattr(get_tool(tool), "STARTER", "")
 
     (sweep,) = parse_experiment(starter.starter(tool), "mine.yaml").sweeps
 
@@ -36,7 +36,7 @@ def test_a_tool_that_needs_no_option_gets_an_experiment_that_loads(
 def test_options_that_are_needed_stand_there_with_a_value_to_begin_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delattr(get_tool("poke"), "STARTER")
+    monkeypatch.setattr(get_tool("poke"), "STARTER", "")
 
     (sweep,) = parse_experiment(starter.starter("poke"), "mine.yaml").sweeps
 

@@ -2,58 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from orchestrator.model import Cell, Place, Placement
+from orchestrator.model import Cell, Placement
 from orchestrator.placement.place import numactl
-from orchestrator.tools import Command, Option, Program, Site
-from parsers.measurement import Parsed
+from orchestrator.tools import Command, Option, Program, Site, Tool
 
-PROGRAMS = ("foo",)
-KERNEL = ""
-SIGNATURE = b"Foo Network Test"
-FATAL: tuple[str, ...] = ()
-INSTALL = "put foo on PATH"
-STARTER = """\
+
+class Foo(Tool):
+    """foo."""
+
+    PROGRAMS = ("foo",)
+    SIGNATURE = b"Foo Network Test"
+    INSTALL = "put foo on PATH"
+    STARTER = """\
 fixed: {count: 100}
 matrix:
   lanes: [1, 2]              # cells
 """
-
-
-def options() -> Mapping[str, Option]:
-    return {
-        "count": Option(kind="int", low=1, help="messages of each size"),
-        "lanes": Option(kind="int", low=1, help="how many at once"),
+    OPTIONS = {
+        "count": Option("int", "messages of each size", low=1),
+        "lanes": Option("int", "how many at once", low=1),
     }
 
+    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
+        given = [f"--{name}={value}" for name, value in cell.options.items()]
+        pinned = numactl(placement.groups[0], site.numactl) if placement else ()
+        return Command(argv=(*pinned, program.path, *given), estimate_s=0.1)
 
-def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return []
-
-
-def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
-    return None, 1
-
-
-def default_place(options: Mapping[str, Any]) -> Place | None:
-    return Place(name="all", cpus="all", memory="local")
+    def version(self, text: str) -> str:
+        return text.removeprefix("foo ").strip()
 
 
-def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-    given = [f"--{name}={value}" for name, value in cell.options.items()]
-    pinned = numactl(placement.groups[0], site.numactl) if placement else ()
-    return Command(argv=(*pinned, program.path, *given), estimate_s=0.1)
-
-
-def version_argv(path: str) -> tuple[str, ...]:
-    return (path, "--version")
-
-
-def version(text: str) -> str:
-    return text.removeprefix("foo ").strip()
-
-
-def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:
-    return ""
+TOOL = Foo()
