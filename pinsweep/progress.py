@@ -68,7 +68,7 @@ class SweepProgress:
                     say(f"{event.run.sweep}  {event.run.cell.describe()}  {flag.text}", fg="yellow", err=True)
 
     def _print(self, event: Ended) -> None:
-        from reports.numbers import headline
+        from reports.numbers import fresh
 
         record = event.record
         head = _head(event)
@@ -76,7 +76,10 @@ class SweepProgress:
             say(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
         elif record.status == "ok" or (record.warm_up and record.status == "disturbed"):
             by_whom = f", disturbed: {record.reason}" if record.status == "disturbed" else ""
-            say(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s{by_whom}", err=True)
+            say(
+                f"{head}  {fresh(event.run.cell, [event.parsed]).headline if event.parsed else 'no numbers'}  {record.wall_s:.1f} s{by_whom}",
+                err=True,
+            )
             for flag in event.parsed.flags if event.parsed else ():
                 once = (event.run.sweep, flag.text)
                 if flag.id.startswith("missing:") or (

@@ -12,7 +12,6 @@ that the program prints, NaN where nobody knows it. `flags` are the ids of the c
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -25,7 +24,7 @@ from orchestrator.store.result_file import Session
 from parsers import get_parser
 from reports import numbers
 from reports.checks.audit import Finding, audit, convicted
-from reports.numbers import Name, Number
+from reports.numbers import Name
 from reports.numbers.conditions import way
 from reports.numbers.last_digit import step_of
 from reports.numbers.possible import memory_peak
@@ -213,26 +212,19 @@ def _values(
     undirected: bool,
     disturbed: bool,
 ) -> Iterable[tuple[int, int, float, float, str]]:
-    cells: dict[Hashable, list[Run]] = {}
-    for tool in results.told if disturbed else results.tools:
-        for run in results.shown(tool) if disturbed else results.good(tool):
-            if not run.void:
-                key = run.file, tool, naming.program_kind(run), run.cell.sweep, run.record.point_id
-                cells.setdefault(key, []).append(run)
-    for repeats in cells.values():
-        tool, cell = repeats[0].tool, (repeats[0].file, repeats[0].record.point_id)
-        by_name: dict[Name, list[tuple[Run, Number]]] = {}
-        for run in repeats:
-            more = numbers.undirected(run) if undirected else ()
-            for number in itertools.chain(numbers.each_number(run), more):
-                by_name.setdefault(number.name, []).append((run, number))
-        for name, own in by_name.items():
-            if len(own) < len(repeats) or (name.better == "neither" and not undirected):
+    shown = (cell for tool in results.told for cell in numbers.shown(results, tool))
+    for cell in shown if disturbed else numbers.all_cells(results):
+        if cell.first.void:
+            continue
+        rows = [place[_identity(run)] for run in cell.runs]
+        key = cell.first.file, cell.first.record.point_id
+        for name, column in cell.columns.items():
+            if name.better == "neither" and not undirected:
                 continue
-            index = series.setdefault((tool, name), len(series))
-            flags = doubting(guilty, cell, name.tells_of)
-            for run, number in own:
-                yield place[_identity(run)], index, number.value, number.step or math.nan, flags
+            index = series.setdefault((cell.tool, name), len(series))
+            flags = doubting(guilty, key, name.tells_of)
+            for row, value, step in zip(rows, column.values, column.steps, strict=True):
+                yield row, index, value, step or math.nan, flags
 
 
 def _with_steps(

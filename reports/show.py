@@ -18,11 +18,10 @@ from reports.checks import audit
 from reports.checks.doubts import doubting_all
 from reports.checks.missing import missing
 from reports.document import Block, Column, Document, Interval, Quantity, Table, Text, Value
-from reports.numbers import Leader, Name
+from reports.numbers import Leader, Name, Repeats
 from reports.results import convicted, naming
 from reports.results.command_lines import without
 from reports.results.grouping import group_by
-from reports.results.levels import Levels
 from reports.results.load import load, printed
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -39,14 +38,11 @@ def show_result(path: Path) -> Document:
     findings = audit.audit(results)
     of_cells = audit.convicted(findings)
     guilty = convicted.without(of_cells, doubting_all(results, of_cells))
-    shown = results.by_sweep(run for tool in results.told for run in results.shown(tool))
+    shown = [cell for tool in results.told for cell in numbers.shown(results, tool)]
     titles = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or path.name
     file = shlex.quote(str(path))
     blocks: list[Block] = [Text(_head(results), "quiet")]
-    for runs in shown.values():
-        blocks += [
-            _sweep(same, results.levels, guilty) for same in group_by(runs, naming.program_kind).values()
-        ]
+    blocks += [_sweep(cells, guilty) for cells in _by_sweep(results, shown)]
     if flags := audit.flag_counts(findings):
         blocks += [Text(flags, "warning"), Text(f"  pinsweep audit {file} explains them", "next")]
     if (without := missing(results)).rows:
@@ -70,18 +66,17 @@ def _head(results: Results) -> str:
     )
 
 
-def _sweep(runs: Sequence[Run], levels: Levels, guilty: Guilty) -> Table:
+def _sweep(cells: Sequence[Repeats], guilty: Guilty) -> Table:
     """Return one sweep of one program: axes, leading number, range of its repeats, further number."""
-    cells = _ordered(runs, levels)
-    first = cells[0][0]
-    labels = [_labels(cell) for cell in cells]
+    first = cells[0].first
+    labels = [_labels(cell.runs) for cell in cells]
     axes = list(dict.fromkeys(axis for own in labels for axis in own))
-    leaders = [numbers.leader(cell) for cell in cells]
-    further = [_further(cell, leader) for cell, leader in zip(cells, leaders, strict=True)]
-    further_title = _title([name for name, _ in filter(None, further)]) if any(further) else ""
+    leaders = [cell.leader for cell in cells]
+    further = [_further(cell) for cell in cells]
+    further_title = _title(filter(None, further)) if any(further) else ""
     if not further_title:  # numbers of several kinds in a column cannot be read
         further = [None] * len(cells)
-    counts = {len(cell) for cell in cells}
+    counts = {len(cell.runs) for cell in cells}
     each = f"range of {fmt.plural(max(counts), 'run')}" if len(counts) == 1 else "range of the runs"
     several = len({leader.words for leader in leaders}) > 1
     columns = [
@@ -94,25 +89,34 @@ def _sweep(runs: Sequence[Run], levels: Levels, guilty: Guilty) -> Table:
     ]
     rows, flags = [], []
     for cell, own, leader, other in zip(cells, labels, leaders, further, strict=True):
-        values = _values(cell)
-        unit, median = leader.unit, statistics.median(values) if values else None
-        range_ = Interval(min(values), max(values), unit) if len(values) > 1 else None
+        values, unit = cell.values, leader.unit
+        second = cell.columns[other] if other else None
         rows.append(
             (
                 *(own.get(axis, "") for axis in axes),
                 *([leader.words] if several else []),
-                Quantity(median, unit, leader.step) if values else _count(cell),
-                *([range_] if max(counts) > 1 else []),
-                *([len(cell)] if len(counts) > 1 else []),
-                *([other[1] if other else None] if any(further) else []),
+                Quantity(statistics.median(values), unit, leader.step) if values else _count(cell.first),
+                *(
+                    [Interval(min(values), max(values), unit) if len(values) > 1 else None]
+                    if max(counts) > 1
+                    else []
+                ),
+                *([len(cell.runs)] if len(counts) > 1 else []),
+                *(
+                    [Quantity(second.median, other.unit) if second and other else None]
+                    if any(further)
+                    else []
+                ),
             )
         )
-        metrics = [leader.metric, *([other[0].tells_of] if other else [])]
-        flags.append(audit.joined(audit.doubts(guilty, cell, metric) for metric in metrics))
+        metrics = [leader.metric, *([other.tells_of] if other else [])]
+        flags.append(audit.joined(audit.doubts(guilty, cell.runs, metric) for metric in metrics))
     title = [first.cell.sweep, first.sweep_title if first.sweep_title != first.cell.sweep else ""]
     names = fmt.words(
         dict.fromkeys(
-            "built-in kernel" if naming.stands_in(run) else naming.program_name(run) for run in runs
+            "built-in kernel" if naming.stands_in(run) else naming.program_name(run)
+            for cell in cells
+            for run in cell.runs
         )
     )
     return Table(
@@ -121,13 +125,21 @@ def _sweep(runs: Sequence[Run], levels: Levels, guilty: Guilty) -> Table:
     )  # fmt: skip
 
 
-def _ordered(runs: Sequence[Run], levels: Levels) -> list[list[Run]]:
-    """Return the repeats of each cell, the cells in the order of their axes."""
-    axes = list(dict.fromkeys(axis for run in runs for axis in run.cell.labels()))
-    cells = group_by(runs, lambda run: (run.host, run.record.point_id)).values()
-    return sorted(
-        cells, key=lambda cell: [levels.key(axis, cell[0].cell.labels().get(axis), cell[0].cell.sweep) for axis in axes]
-    )  # fmt: skip
+def _by_sweep(results: Results, cells: Sequence[Repeats]) -> list[list[Repeats]]:
+    """Return the cells of each sweep and program, in the order of their axes."""
+    sweeps = [*results.by_sweep(cell.first for cell in cells)]
+    tables = group_by(
+        cells, lambda cell: (sweeps.index(cell.first.cell.sweep), naming.program_kind(cell.first))
+    )
+    for same in tables.values():
+        axes = list(dict.fromkeys(axis for cell in same for axis in cell.first.cell.labels()))
+
+        def key(cell: Repeats, axes: Sequence[str] = axes) -> list[object]:
+            labels, sweep = cell.first.cell.labels(), cell.first.cell.sweep
+            return [results.levels.key(axis, labels.get(axis), sweep) for axis in axes]
+
+        same.sort(key=key)
+    return [tables[at] for at in sorted(tables, key=lambda at: at[0])]
 
 
 def _labels(cell: Sequence[Run]) -> dict[str, Value]:
@@ -141,14 +153,9 @@ def _labels(cell: Sequence[Run]) -> dict[str, Value]:
     return labels
 
 
-def _values(cell: Sequence[Run]) -> list[float]:
-    return [value for _, value in numbers.leaders(cell[0].tool, *(run.parsed for run in cell))]
-
-
-def _count(cell: Sequence[Run]) -> str:
+def _count(run: Run) -> str:
     """Return what stands for a cell without a leading number: "12 numbers"."""
-    rows = next((len(run.parsed.measurements.rows) for run in cell if run.parsed), 0)
-    return fmt.plural(rows, "number")
+    return fmt.plural(len(run.parsed.measurements.rows) if run.parsed else 0, "number")
 
 
 def _heading(leaders: Sequence[Leader]) -> str:
@@ -172,13 +179,10 @@ def _title(names: Iterable[Name]) -> str:
 _TAIL: Final = "p99.9"
 
 
-def _further(cell: Sequence[Run], leader: Leader) -> tuple[Name, Quantity] | None:
-    """Return a second number of a cell, as a median: the first time of what its rate counts, or the tail of its time."""
-    if leader.name is None:
-        return None
-    name = next((n.name for n in numbers.each_number(cell[0]) if _goes_with(n.name, leader.name)), None)
-    values = [n.value for run in cell for n in numbers.each_number(run) if n.name == name]
-    return (name, Quantity(statistics.median(values), name.unit)) if name and values else None
+def _further(cell: Repeats) -> Name | None:
+    """Return a second number of a cell: the first time of what its rate counts, or the tail of its time."""
+    lead = cell.lead
+    return next((name for name in cell.columns if lead and _goes_with(name, lead)), None)
 
 
 def _goes_with(name: Name, leading: Name) -> bool:
@@ -210,25 +214,25 @@ def ending(results: Results, findings: Sequence[audit.Finding]) -> Document:
     guilty = audit.convicted(findings)
     rows: list[tuple[Value, ...]] = []
     flags = []
-    for sweep, runs in results.by_sweep(r for tool in results.tools for r in results.good(tool)).items():
-        for same in group_by(runs, naming.program_kind).values():
-            cells = _ordered([run for run in same if not run.void] or same, results.levels)
-            cell, leader, value = _best(cells)
-            rows.append(
-                (sweep, leader.words, Quantity(value, leader.unit, leader.step), cell[0].cell.describe())
-            )
-            flags.append(audit.doubts(guilty, cell, leader.metric))
+    for cells in _by_sweep(results, [*numbers.all_cells(results)]):
+        valid = [cell for cell in cells if not cell.first.void] or cells
+        cell, leader, value = _best(valid)
+        run = cell.first
+        rows.append(
+            (run.cell.sweep, leader.words, Quantity(value, leader.unit, leader.step), run.cell.describe())
+        )
+        flags.append(audit.doubts(guilty, cell.runs, leader.metric))
     columns = tuple(Column(name=name) for name in ("sweep", "number", "value", "cell"))
     table = Table(id="best", columns=columns, rows=tuple(rows), flags=tuple(flags) if any(flags) else ())
     counts = audit.flag_counts(findings)
     return Document(title="", blocks=(table, *([Text(counts, "warning")] if counts else [])))
 
 
-def _best(cells: Sequence[Sequence[Run]]) -> tuple[Sequence[Run], Leader, float | None]:
+def _best(cells: Sequence[Repeats]) -> tuple[Repeats, Leader, float | None]:
     """Return the best cell by the median of its repeats, or the first, with that number."""
     leaders, values = zip(*numbers.leaders_of(cells), strict=True)
-    medians = [statistics.median(v for _, v in own) if own else math.nan for own in values]
-    ranked = [i for i, cell in enumerate(cells) if numbers.ranked(cell[0]) and not math.isnan(medians[i])]
+    medians = [statistics.median(own) if own else math.nan for own in values]
+    ranked = [i for i, cell in enumerate(cells) if numbers.ranked(cell.first) and not math.isnan(medians[i])]
     if len({leader.words for leader in leaders}) > 1 or not numbers.have_best(cells, leaders):
         ranked = ranked[:1]
     best = (min if leaders[0].better == "lower" else max)(ranked, key=medians.__getitem__) if ranked else 0
@@ -272,7 +276,7 @@ def show_run(path: Path, number: int) -> Document:
     facts = {
         "status": f"{run.state}{f': {why}' if (why := record.reason or run.unreadable) else ''}",
         "disturbed": run.disturbance or ("not known: too short to judge" if run.is_too_short else ""),
-        "result": numbers.headline(run.tool, run.parsed) if run.parsed else "",
+        "result": Repeats((run,)).headline if run.parsed else "",
         "program": naming.program_name(run),
         "imported" if run.captured else "started": record.started_utc if run.captured else f"{record.started_utc}, took {fmt.seconds(record.wall_s)}, {ended}",
         "command": (" ".join(record.argv) if run.captured else shlex.join(record.argv)) or "not recorded",

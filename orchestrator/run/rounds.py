@@ -35,7 +35,7 @@ def further(
         if record.status == "ok" and not record.warm_up and record.point_id in cells:
             with contextlib.suppress(ParseError):
                 good.setdefault(record.point_id, []).append(result.parsed(record, cells[record.point_id]))
-    values = {cell: leading(cells[cell].tool, own) for cell, own in good.items()}
+    values = {cell: leading(cells[cell], own) for cell, own in good.items()}
     return next_round(plan, result.attempts(), values, sweeps, rules)
 
 

@@ -14,10 +14,11 @@ from orchestrator.model import Plan, PlannedRun, Sweep
 from orchestrator.run.outcome import NEVER, Attempts, Rules, is_pending
 
 if TYPE_CHECKING:
+    from orchestrator.model import Cell
     from parsers.measurement import Parsed
 
-Leading: TypeAlias = "Callable[[str, Sequence[Parsed]], Sequence[float]]"
-"""(tool, what the runs of a cell say) → the number that stands for each of them."""
+Leading: TypeAlias = "Callable[[Cell, Sequence[Parsed]], Sequence[float]]"
+"""(cell, what its runs say) → the number that stands for each of them."""
 
 
 def with_begun(plan: Plan, attempts: Attempts) -> Plan:
@@ -87,6 +88,6 @@ def _last_repeats(keys: Iterable[tuple[str, int]]) -> dict[str, int]:
     return found
 
 
-def unknown(tool: str, _: Sequence[Parsed]) -> Sequence[float]:
+def unknown(cell: Cell, _: Sequence[Parsed]) -> Sequence[float]:
     """The `Leading` of callers whose sweeps have a number of repeats."""
-    raise ValueError(f"nobody says by which number of {tool} a cell settles")
+    raise ValueError(f"nobody says by which number of {cell.tool} a cell settles")

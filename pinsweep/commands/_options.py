@@ -14,7 +14,7 @@ from pinsweep import complete
 from pinsweep.terminal import say, say_prose
 
 if TYPE_CHECKING:
-    from orchestrator.model import Plan
+    from orchestrator.model import Cell, Plan
     from parsers.measurement import Parsed
 
 
@@ -236,11 +236,12 @@ def typed(call: click.Context, **now: Any) -> list[str]:  # noqa: ANN401 (of any
     return words
 
 
-def standing(tool: str, repeats: Sequence[Parsed]) -> Sequence[float]:
+def standing(cell: Cell, repeats: Sequence[Parsed]) -> Sequence[float]:
     """Return the number that stands for each repeat of a cell: by it a cell with `repeats: auto` settles."""
-    from reports import numbers
+    from reports.numbers import fresh
 
-    return numbers.standing(tool, repeats)
+    valid = [parsed for parsed in repeats if not parsed.has("validation_failed")]
+    return fresh(cell, valid).values if valid else ()
 
 
 def left_out(plan: Plan) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from reports.checks import ANY_TOOL, Fault, Level, check
-from reports.numbers import headline
+from reports.numbers import Repeats
 from reports.results.grouping import group_by
 from reports.results.model import UNREPEATED, Results, Run
 
@@ -31,7 +32,7 @@ def disturbed(results: Results) -> Iterator[Fault]:
     for run in results.disturbed:
         if run.slot[:2] not in counted:
             text = _cause(run, run in waiting)
-            text += f"; it found {headline(run.tool, run.aside)}" if run.aside else ""
+            text += f"; it found {Repeats((replace(run, parsed=run.aside),)).headline}" if run.aside else ""
             yield _fault("warn", run, text, _STOPPED if run in waiting else "", attempts=attempts[run.slot])
     for run in (run for tool in results.tools for run in results.good(tool)):
         if run.disturbance:

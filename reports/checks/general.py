@@ -6,7 +6,6 @@ import itertools
 import re
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from orchestrator.capture import cut
 from orchestrator.machine.facts import changed, short
@@ -17,7 +16,6 @@ from parsers.measurement import Measurement, whole
 from reports.checks import ANY_TOOL, Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
     QUOTE_THE_TAIL,
-    by_cell,
     command_text,
     in_bytes,
     own_command,
@@ -25,8 +23,7 @@ from reports.checks._cells import (
     typed_options,
     wide,
 )
-from reports.numbers import each_number
-from reports.numbers.model import Number
+from reports.numbers import Name, Repeats, all_cells, cells
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -50,11 +47,11 @@ def no_effect(results: Results) -> Iterator[Fault]:
 
 def _whole_axes(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
-        cells = list(by_cell(results.good(tool)).values())
-        yield from _copies(cells)
-        for name in dict.fromkeys(axis for runs in cells for axis in runs[0].cell.swept):
+        every = [cell.runs for cell in cells(results, tool)]
+        yield from _copies(every)
+        for name in dict.fromkeys(axis for runs in every for axis in runs[0].cell.swept):
             unprinted = [
-                runs for runs in cells if name in runs[0].cell.options and not _printed(runs[0], name)
+                runs for runs in every if name in runs[0].cell.options and not _printed(runs[0], name)
             ]
             keys = [(siblings_key(runs[0], (name,)), runs) for runs in unprinted]
             siblings = group_by(keys, lambda pair: pair[0]).values()
@@ -68,10 +65,10 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
                 )  # fmt: skip
 
 
-def _copies(cells: Sequence[list[Run]]) -> Iterator[Fault]:
+def _copies(every: Sequence[Sequence[Run]]) -> Iterator[Fault]:
     """Yield cells with other options than another's and all its figures: a file under two names, an axis that was lost."""
     seen: dict[tuple[object, ...], Run] = {}
-    for run in (runs[0] for runs in cells if len(cells) > 1):
+    for run in (runs[0] for runs in every if len(every) > 1):
         figures = tuple(row.value for row in run.measured())
         if len(set(figures)) < 10:
             continue
@@ -103,10 +100,10 @@ _COUNTS = ("run", "document", "table")
 """Labels that are no part of a figure's name."""
 
 
-def _agree(cells: Sequence[list[Run]]) -> bool:
+def _agree(every: Sequence[Sequence[Run]]) -> bool:
     """Do all figures of the cells agree within the noise of three or more repeats, below 5 %?"""
     tables = []
-    for runs in cells:
+    for runs in every:
         figures = group_by((row for run in runs for row in run.measured()), _figure)
         if len(runs) < 3 or not figures:
             return False
@@ -138,7 +135,7 @@ def command_and_result(results: Results) -> Iterator[Fault]:
 
     Do: copy the command from the shell's history, and report what ran.
     """
-    firsts = [runs[0] for tool in results.tools for runs in by_cell(results.good(tool)).values()]
+    firsts = [cell.first for cell in all_cells(results)]
     for run in firsts:
         for name, asked, printed in () if run.captured else _contradictions(run):
             text = f"{name}={asked} was asked for, {run.tool} says {name}={printed}"
@@ -244,8 +241,8 @@ def clock(results: Results) -> Iterator[Fault]:
     """
     yield from parts("clock", results)
     for tool in results.tools:
-        for runs in by_cell(results.good(tool)).values():
-            yield from _coarse(runs)
+        for cell in cells(results, tool):
+            yield from _coarse(cell)
         for run in () if has_part(tool, "clock") else results.good(tool):
             for name, mean, deviation in wide(run):
                 text = f"{name}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}"
@@ -256,28 +253,28 @@ _COARSE = 0.1
 """The last printed digit as a share of a time, from which on the timer is too coarse."""
 
 
-def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
-    """Yield the times of a cell whose median is printed in steps of a tenth of it or more."""
-    finer = set(part(runs[0].tool, "kinds_judged_finer")())
-    times = (n for run in runs for n in each_number(run) if n.name.unit == "ns" and n.step)
-    values = group_by((n for n in times if n.name.kind not in finer and not n.name.derived), lambda n: n.name)
-    coarse: dict[tuple[str, bool], list[tuple[float, Number]]] = {}
-    for same in values.values():
-        median, step = statistics.median(n.value for n in same), same[0].step or 0.0
-        if len(same) >= len(runs) and median and step / abs(median) >= _COARSE:
-            span = max(n.value for n in same) - min(n.value for n in same)
-            hidden = len(runs) == 1 or span <= step * (1 + 1e-9)
-            found = coarse.setdefault((same[0].name.family.tells_of, hidden), [])
-            found.append((step / abs(median), replace(same[0], value=median)))
-    for (_, hidden), found in coarse.items():
-        metric, *also = dict.fromkeys(number.name.tells_of for _, number in found)
-        _, worst = max(found, key=lambda one: one[0])
-        value, step_text = (fmt.quantity(v, "ns", step=0.0) for v in (worst.value, worst.step))
-        more = f", and {fmt.plural(len(found) - 1, 'other row')}" if len(found) > 1 else ""
-        text = f"{worst.name.words}: {value} in steps of {step_text}{more}"
-        yield Fault(
-            level="warn" if hidden else "info", run=runs[0], metric=metric, also=tuple(also), text=text
-        )
+def _coarse(cell: Repeats) -> Iterator[Fault]:
+    """Give the times of a cell whose median is printed in steps of a tenth of it or more."""
+    finer = set(part(cell.tool, "kinds_judged_finer")())
+    coarse: dict[tuple[str, bool], list[tuple[float, Name, float, float]]] = {}
+    for name, column in cell.columns.items():
+        step = next(filter(None, column.steps), 0.0)
+        if name.unit != "ns" or name.kind in finer or name.derived or not step:
+            continue
+        median = column.median
+        if median and step / abs(median) >= _COARSE:
+            span = max(column.values) - min(column.values)
+            hidden = len(cell.runs) == 1 or span <= step * (1 + 1e-9)
+            same = coarse.setdefault((name.family.tells_of, hidden), [])
+            same.append((step / abs(median), name, median, step))
+    for (_, hidden), same in coarse.items():
+        metric, *also = dict.fromkeys(name.tells_of for _, name, *_ in same)
+        _, worst, *values = max(same, key=lambda row: row[0])
+        value, step_text = (fmt.quantity(v, "ns", step=0.0) for v in values)
+        more = f", and {fmt.plural(len(same) - 1, 'other row')}" if len(same) > 1 else ""
+        text = f"{worst.words}: {value} in steps of {step_text}{more}"
+        level: Level = "warn" if hidden else "info"
+        yield Fault(level=level, run=cell.first, metric=metric, also=tuple(also), text=text)
 
 
 @check("G7", "error")
@@ -391,24 +388,23 @@ def another_machine(results: Results) -> Iterator[Fault]:
 
     Do: take the topology from the machine that ran, or leave it out.
     """
-    for tool in results.tools:
-        for runs in by_cell(results.good(tool)).values():
-            run = runs[0]
-            machine = run.session.topology
-            if machine is None:
-                continue
-            pus = len(machine.pus)
-            threads = whole((run.parsed.facts if run.parsed else {}).get("threads"))
-            if run.captured and threads and threads > pus:
-                text = f"{threads} threads ran, the recorded machine has {pus} PUs"
-                yield Fault(level="warn", run=run, text=text)
-            if run.parsed is None or "section" not in run.parsed.measurements.columns:
-                continue
-            rows = (r for r in run.measured() if r.get("section") in ("latency_matrix", "bandwidth_matrix"))
-            nodes = {node for row in rows if (node := whole(row.get("to"))) is not None}
-            there = {node.os_index for node in machine.numa_nodes}
-            if nodes - there:
-                yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(there)))}")  # fmt: skip
+    for cell in all_cells(results):
+        run = cell.first
+        machine = run.session.topology
+        if machine is None:
+            continue
+        pus = len(machine.pus)
+        threads = whole((run.parsed.facts if run.parsed else {}).get("threads"))
+        if run.captured and threads and threads > pus:
+            text = f"{threads} threads ran, the recorded machine has {pus} PUs"
+            yield Fault(level="warn", run=run, text=text)
+        if run.parsed is None or "section" not in run.parsed.measurements.columns:
+            continue
+        rows = (r for r in run.measured() if r.get("section") in ("latency_matrix", "bandwidth_matrix"))
+        nodes = {node for row in rows if (node := whole(row.get("to"))) is not None}
+        there = {node.os_index for node in machine.numa_nodes}
+        if nodes - there:
+            yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(there)))}")  # fmt: skip
 
 
 @check("G18", "warn")
@@ -420,10 +416,9 @@ def unpinned(results: Results) -> Iterator[Fault]:
 
     Do: install numactl and measure again without `--unpinned`; compare with no pinned number.
     """
-    for tool in results.tools:
-        for runs in by_cell(results.good(tool)).values():
-            if runs[0].cell.place == UNPINNED:
-                yield Fault(level="warn", run=runs[0], text="it ran wherever the kernel put it")
+    for cell in all_cells(results):
+        if cell.first.cell.place == UNPINNED:
+            yield Fault(level="warn", run=cell.first, text="it ran wherever the kernel put it")
 
 
 @check("G9", "warn")
@@ -435,7 +430,8 @@ def another_place(results: Results) -> Iterator[Fault]:
 
     Do: measure again into another file, or with `run --as-new`.
     """
-    for runs in (runs for tool in results.tools for runs in by_cell(results.good(tool)).values()):
+    for cell in all_cells(results):
+        runs = cell.runs
         placed = group_by(runs, lambda run: run.placed)
         if len(placed) > 1:
             texts = [

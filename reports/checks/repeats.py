@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -11,11 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from orchestrator.experiment.repeats import BASE, FEWEST, WITHIN, is_settled, uncertainty
-from reports.checks import ANY_TOOL, Fault, check, part
+from reports.checks import ANY_TOOL, Fault, Level, check, part
 from reports.checks._cells import by_cell
-from reports.numbers import each_number, formulas, leader, leaders, scatter, standing
-from reports.numbers._quantiles import QUANTILES
-from reports.numbers.model import Name, Number
+from reports.numbers import QUANTILES, Name, Repeats, all_cells, formulas, scatter
 from reports.results.convicted import whole_of, wholes
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -34,20 +31,9 @@ OFF: Final = 1.96 * math.sqrt(math.pi / 2)
 """Error of a median with 95 %, in standard deviations of its values through the root of their number."""
 
 
-def _cells(results: Results) -> Iterator[list[Run]]:
-    """Give the good repeats of each cell."""
-    for tool in results.tools:
-        yield from by_cell(results.good(tool)).values()
-
-
-def _standing(runs: Sequence[Run]) -> list[float]:
-    """Return the leading number of each repeat of a cell."""
-    return standing(runs[0].tool, [run.parsed for run in runs if run.parsed])
-
-
-def _tells_shares(runs: Sequence[Run], values: Sequence[float]) -> bool:
-    """May the leading number of some repeats be judged by shares of it?"""
-    return scatter.tells_shares(values, leaders(runs[0].tool, *(run.parsed for run in runs))[0][0])
+def _tells_shares(cell: Repeats) -> bool:
+    """May the leading number of a cell be judged by shares of it?"""
+    return cell.lead is not None and scatter.tells_shares(cell.standing, cell.lead.unit)
 
 
 @check("G11", "warn", "info")
@@ -62,75 +48,68 @@ def far_apart(results: Results) -> Iterator[Fault]:
 
     Do: run more repeats (`repeats: auto`) on a quiet machine (`pinsweep doctor`), and quote the number with its range.
     """
-    for runs in _cells(results):
-        own = list(_leading_apart(runs))
-        yield from own
-        yield from _others_apart(runs, {of for fault in own for of in (fault.metric, *fault.also)})
+    for cell in all_cells(results):
+        faults = list(_leading_apart(cell))
+        yield from faults
+        yield from _others_apart(cell, {metric for fault in faults for metric in (fault.metric, *fault.also)})
 
 
-def _leading_apart(runs: Sequence[Run]) -> Iterator[Fault]:
+def _leading_apart(cell: Repeats) -> Iterator[Fault]:
     """Judge the leading number of a cell."""
-    values = _standing(runs)
-    if len(values) < 2 or min(values) == max(values) or not _tells_shares(runs, values):
+    values, run = cell.standing, cell.first
+    if len(values) < 2 or min(values) == max(values) or not _tells_shares(cell):
         return
-    noise = next(part(runs[0].tool, "noise")(), NOISE)
-    led = leader(runs)
+    noise, leader = next(part(cell.tool, "noise")(), NOISE), cell.leader
     much = max(noise / 2, LEAST_CHANGE)
-    text = f"{fmt.plural(len(values), 'repeat')}, {fmt.span(values, led.unit, led.step)}"
+    text = f"{fmt.plural(len(values), 'repeat')}, {fmt.span(values, leader.unit, leader.step)}"
     groups = scatter.groups(values, much)
     if groups:
-        text += ", in two groups: " + fmt.words(fmt.span(group, led.unit, led.step) for group in groups)
+        text += ", in two groups: " + fmt.words(fmt.span(group, leader.unit, leader.step) for group in groups)
     # Not the interval alone: of eight values it is their range.
-    vague = not runs[0].most_repeats and len(values) >= FEWEST and scatter.scatters(values, much) and uncertainty(values) > LEAST_CHANGE  # fmt: skip
+    vague = not run.most_repeats and len(values) >= FEWEST and scatter.scatters(values, much) and uncertainty(values) > LEAST_CHANGE  # fmt: skip
     if groups or scatter.scatters(values, noise) or vague:
-        scattered = (led.metric, *_parts_apart(runs, led.metric, noise, much))
-        also = tuple(_with(runs[0], scattered))[1:]
-        yield Fault(level="warn", run=runs[0], metric=led.metric, also=also, text=text)
+        scattered = (leader.metric, *_parts_apart(cell, leader.metric, noise, much))
+        also = tuple(_with(run, scattered))[1:]
+        yield Fault(level="warn", run=run, metric=leader.metric, also=also, text=text)
     elif formulas.spread(values).unsteady:
-        yield Fault(level="info", run=runs[0], metric=led.metric, text=text)
+        yield Fault(level="info", run=run, metric=leader.metric, text=text)
 
 
-def _parts_apart(runs: Sequence[Run], metric: str, noise: float, much: float) -> tuple[str, ...]:
+def _parts_apart(cell: Repeats, metric: str, noise: float, much: float) -> tuple[str, ...]:
     """Return the other parts of a metric, as STREAM's kernels, whose repeats differ widely, too."""
     whole = metric.rpartition("/")[0]
-    parts: dict[str, list[float]] = {}
-    for number in itertools.chain(*map(each_number, runs if whole else ())):
-        if number.name.metric == whole and number.name.tells_of not in (whole, metric):
-            parts.setdefault(number.name.tells_of, []).append(number.value)
     return tuple(
-        of
-        for of, values in parts.items()
-        if len(values) == len(runs) and (scatter.scatters(values, noise) or scatter.groups(values, much))
+        name.tells_of
+        for name, column in (cell.columns.items() if whole else ())
+        if name.metric == whole
+        and name.tells_of not in (whole, metric)
+        and (scatter.scatters(column.values, noise) or scatter.groups(column.values, much))
     )
 
 
-def _others_apart(runs: Sequence[Run], flagged: AbstractSet[str]) -> Iterator[Fault]:
-    """Yield the other numbers whose repeats differ widely, as one fault per level with the widest of them."""
-    found = [own for own in _beyond_reason(runs) if flagged.isdisjoint(wholes(own[0].name.tells_of))]
-    by_level = group_by(found, lambda own: scatter.scatters([n.value for n in own], NOISE))
+def _others_apart(cell: Repeats, flagged: AbstractSet[str]) -> Iterator[Fault]:
+    """Give the other numbers whose repeats differ widely, as one fault per level with the widest of them."""
+    wide = [name for name in _beyond_reason(cell) if flagged.isdisjoint(wholes(name.tells_of))]
+    by_level = group_by(wide, lambda name: scatter.scatters(cell.columns[name].values, NOISE))
     for scattered, same in sorted(by_level.items(), reverse=True):
-        widest = max(same, key=lambda own: own[-1].value / own[0].value)
-        name, others = widest[0].name, len(same) - 1
-        text = f"{name.words}: {fmt.span((n.value for n in widest), name.said_unit or name.unit, widest[0].step)}"  # fmt: skip
-        text += f", and {fmt.plural(others, 'other number')}" if others else ""
-        metric, *also = _with(runs[0], [own[0].name.tells_of for own in same])
-        level = "warn" if scattered else "info"
-        yield Fault(level=level, run=runs[0], metric=metric, also=tuple(also), text=text)  # type: ignore[arg-type]
+        name = max(same, key=lambda name: max(cell.columns[name].values) / min(cell.columns[name].values))
+        values, step = cell.columns[name].values, cell.columns[name].step
+        text = f"{name.words}: {fmt.span(values, name.said_unit or name.unit, step)}"
+        text += f", and {fmt.plural(len(same) - 1, 'other number')}" if len(same) > 1 else ""
+        metric, *also = _with(cell.first, [name.tells_of for name in same])
+        level: Level = "warn" if scattered else "info"
+        yield Fault(level=level, run=cell.first, metric=metric, also=tuple(also), text=text)
 
 
-def _beyond_reason(runs: Sequence[Run]) -> list[list[Number]]:
-    """Return the repeats of each number of a cell that differ so widely, the lowest first."""
-    numbers: dict[Name, list[Number]] = {}
-    for number in itertools.chain(*map(each_number, runs)) if len(runs) > 1 else ():
-        if not number.name.derived and number.name.better != "neither":
-            numbers.setdefault(number.name, []).append(number)
-    ordered = (sorted(own, key=lambda n: n.value) for own in numbers.values() if len(own) == len(runs))
-    return [
-        own
-        for own in ordered
-        if 0 < (_FAR_TAIL if own[0].name.statistic in _TAILS else _FAR) * own[0].value <= own[-1].value
-        and scatter.tells_shares([n.value for n in own], own[0].name.unit)
-    ]
+def _beyond_reason(cell: Repeats) -> Iterator[Name]:
+    """Give the numbers of a cell whose repeats differ so widely."""
+    for name, column in cell.columns.items() if len(cell.runs) > 1 else ():
+        if name.derived or name.better == "neither":
+            continue
+        low, high = min(column.values), max(column.values)
+        far = _FAR_TAIL if name.statistic in _TAILS else _FAR
+        if 0 < far * low <= high and scatter.tells_shares(column.values, name.unit):
+            yield name
 
 
 def _with(run: Run, metrics: Sequence[str]) -> dict[str, None]:
@@ -150,20 +129,22 @@ def not_settled(results: Results) -> Iterator[Fault]:
     Do: quote the number with its range; measure longer runs on a quiet machine, or start a stopped sweep again.
     """
     auto = [
-        runs
-        for runs in _cells(results)
-        if runs[0].most_repeats and (values := _standing(runs)) and _tells_shares(runs, values)
+        cell
+        for cell in all_cells(results)
+        if cell.first.most_repeats and cell.standing and _tells_shares(cell)
     ]
-    for cells in group_by(auto, lambda runs: (runs[0].file, runs[0].cell.sweep)).values():
-        by_state = group_by(cells, lambda runs: bool(is_settled(_standing(runs))))
+    for same in group_by(auto, lambda cell: (cell.first.file, cell.first.cell.sweep)).values():
+        by_state = group_by(same, lambda cell: bool(is_settled(cell.standing)))
         settled, unknown = by_state.get(True, []), by_state.get(False, [])
-        for runs in unknown:
-            text = _unsettled(_standing(runs), max(run.record.repeat for run in runs), runs[0].most_repeats)
-            yield Fault(level="warn", run=runs[0], text=text, metric=leader(runs).metric)
-        texts = by_chance([_standing(runs) for runs in settled], [_standing(runs) for runs in unknown])
-        for runs, text in zip(settled, texts, strict=True):
+        for cell in unknown:
+            text = _unsettled(
+                cell.standing, max(run.record.repeat for run in cell.runs), cell.first.most_repeats
+            )
+            yield Fault(level="warn", run=cell.first, text=text, metric=cell.leader.metric)
+        texts = by_chance([cell.standing for cell in settled], [cell.standing for cell in unknown])
+        for cell, text in zip(settled, texts, strict=True):
             if text:
-                yield Fault(level="warn", run=runs[0], text=text, metric=leader(runs).metric)
+                yield Fault(level="warn", run=cell.first, text=text, metric=cell.leader.metric)
     quiet = {(run.file, run.record.point_id) for tool in results.tools for run in results.good(tool)}
     disturbed = (run for run in results.disturbed if (run.file, run.record.point_id) not in quiet)
     for runs in by_cell(disturbed).values():
@@ -206,43 +187,53 @@ def drifts(results: Results) -> Iterator[Fault]:
 
     Do: let the machine warm up, look for what changes with time (heat, clocks, a disk that fills), and compare sessions of the same length.
     """
-    own = [run for tool in results.tools for run in results.good(tool) if not run.captured and not run.void]
-    sessions = group_by(own, lambda run: (run.file, run.session.session, run.cell.sweep, run.tool))
-    for (_, _, sweep, _), runs in sessions.items():
-        cells = [list(same) for same in by_cell(runs).values()]
-        found = scatter.drift([timed for same in cells if len(same) > 1 and (timed := _timed(same))])
+    sessions = group_by(
+        _in_sessions(results),
+        lambda cell: (cell.first.file, cell.first.session.session, cell.first.cell.sweep, cell.tool),
+    )
+    for (_, _, sweep, _), cells in sessions.items():
+        runs = sum(len(cell.runs) for cell in cells)
+        found = scatter.drift([timed for cell in cells if len(cell.runs) > 1 and (timed := _timed(cell))])
         if found is None or found.p >= 0.01:
             continue
         change = math.expm1(found.per_hour * found.hours)
         word = "worse" if change < 0 else "better"
         yield Fault(
-            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=runs[0],
-            metric=whole_of(leader(same).metric for same in cells), runs=tuple(same[0] for same in cells),
-            cell=f"{fmt.plural(len(runs), 'run')} of {fmt.plural(len(cells), 'cell')} of {sweep}",
+            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=cells[0].first,
+            metric=whole_of(cell.leader.metric for cell in cells), runs=tuple(cell.first for cell in cells),
+            cell=f"{fmt.plural(runs, 'run')} of {fmt.plural(len(cells), 'cell')} of {sweep}",
             text=f"{fmt.percent(abs(change))} {word} within {fmt.seconds(found.hours * 3600)}",
         )  # fmt: skip
 
 
-def _timed(runs: Sequence[Run]) -> list[scatter.Timed]:
+def _in_sessions(results: Results) -> Iterator[Repeats]:
+    """Give the repeats of each cell that ran in one session."""
+    for cell in all_cells(results):
+        if cell.first.captured or cell.first.void:
+            continue
+        sessions = group_by(cell.runs, lambda run: run.session.session)
+        yield from (cell,) if len(sessions) == 1 else (Repeats(tuple(runs)) for runs in sessions.values())
+
+
+def _timed(cell: Repeats) -> list[scatter.Timed]:
     """Return when each repeat of a cell ran, and its result, higher being better; [] if that is not known."""
-    values = _turned(runs)
+    values = _turned(cell)
     try:
-        at = [datetime.fromisoformat(run.record.started_utc).timestamp() / 3600 for run in runs]
+        at = [datetime.fromisoformat(run.record.started_utc).timestamp() / 3600 for run in cell.runs]
     except ValueError:
         return []
     return [
         scatter.Timed(run.record.order_index, hours, math.log(value))
-        for run, hours, value in zip(runs, at, values, strict=False)
+        for run, hours, value in zip(cell.runs, at, values, strict=False)
     ]
 
 
-def _turned(runs: Sequence[Run]) -> list[float]:
+def _turned(cell: Repeats) -> list[float]:
     """Return the leading number of each repeat, a time as its inverse: higher is better. [] if changes of it are no shares."""
-    values, better = _standing(runs), leader(runs).better
-    known = len(values) == len(runs) and min(values, default=0.0) > 0 and better != "neither"
-    if not known or not _tells_shares(runs, values):
+    values, better = cell.standing, cell.leader.better
+    if min(values, default=0.0) <= 0 or better == "neither" or not _tells_shares(cell):
         return []
-    return [1 / value for value in values] if better == "lower" else values
+    return [1 / value for value in values] if better == "lower" else [*values]
 
 
 @check("G15", "info")
@@ -255,12 +246,13 @@ def slow_first(results: Results) -> Iterator[Fault]:
 
     Do: quote the median; make the runs longer, or warm the machine first.
     """
-    for cell in _cells(results):
-        own = [run for run in cell if not run.captured and not run.void]
-        for runs in group_by(own, lambda run: run.session.session).values():
-            runs.sort(key=lambda run: run.record.order_index)
-            if len(runs) >= scatter.LEAST_FOR_FIRST and scatter.is_slow_first(_turned(runs), LEAST_CHANGE):
-                unit = leader(runs).unit
-                first, *others = _standing(runs)
-                text = f"first {fmt.quantity(first, unit)}, others {fmt.span(others, unit)}"
-                yield Fault(level="info", run=runs[0], text=text)
+    for cell in _in_sessions(results):
+        if len(cell.runs) < scatter.LEAST_FOR_FIRST:
+            continue
+        order = sorted(range(len(cell.runs)), key=lambda i: cell.runs[i].record.order_index)
+        turned = _turned(cell)
+        if turned and scatter.is_slow_first([turned[i] for i in order], LEAST_CHANGE):
+            unit = cell.leader.unit
+            first, *others = (cell.values[i] for i in order)
+            text = f"first {fmt.quantity(first, unit)}, others {fmt.span(others, unit)}"
+            yield Fault(level="info", run=cell.runs[order[0]], text=text)

@@ -364,7 +364,12 @@ def _undirected(pairs: Mapping[int, Mapping[str, Any]], a: Side, b: Side) -> tup
     for pair in pairs.values():
         sides = ((a, pair["runs_a"][0]), (b, pair["runs_b"][0]))
         left, right = (
-            {n.name.metric for n in numbers.undirected(one.run_objects[run])} for one, run in sides
+            {
+                n.name.metric
+                for n in numbers.each_number(one.run_objects[run])
+                if n.name.better == "neither" and not n.name.derived
+            }
+            for one, run in sides
         )
         found |= dict.fromkeys(sorted(left & right))
     return tuple(found)

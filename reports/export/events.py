@@ -12,8 +12,8 @@ from orchestrator.machine.noise import Finding
 from orchestrator.model import Plan
 from orchestrator.plan.duration import duration
 from orchestrator.plan.plan import aliases_as_json, skipped_as_json
-from reports import numbers
 from reports.export.record import counted, disturbances_of, named
+from reports.numbers import fresh
 
 if TYPE_CHECKING:
     from orchestrator.run.exclusive import Holder
@@ -78,12 +78,12 @@ def _started(happened: Started) -> dict[str, Any]:
 
 def _ended(happened: Ended) -> dict[str, Any]:
     run, record, parsed = happened.run, happened.record, happened.parsed
-    told = numbers.leading(run.tool, parsed) if parsed else None
+    cell = fresh(run.cell, [parsed]) if parsed else None
     return event(
         "ended", number=happened.number, total=happened.total, **named(run.cell), repeat=run.repeat, warm_up=run.warm_up, run=record.run_id,
         status=record.status, reason=record.reason or None, wall_s=record.wall_s,
-        headline=numbers.headline(run.tool, parsed) if parsed else None,
-        leading={"unit": told[0], "value": told[1]} if told else None, will_be_repeated=happened.repeated,
+        headline=cell.headline if cell else None,
+        leading={"unit": cell.lead.unit, "value": cell.values[0]} if cell and cell.lead else None, will_be_repeated=happened.repeated,
     )  # fmt: skip
 
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.model import Cell, Plan, RunRecord
 from orchestrator.plan.plan import aliases_as_json, skipped_as_json
-from reports import numbers
 from reports.checks import audit
 from reports.checks.audit import Finding
-from reports.numbers import Name
+from reports.numbers import Name, Repeats, each_number
 from reports.results import naming
 from reports.results.convicted import Guilty, checks_of
 from reports.results.grouping import group_by
@@ -127,25 +126,27 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
         "program": run.program_started, "program_version": run.version or None, "stand_in": run.stand_in,
         "runs": [one.record.run_id for one in runs], "disturbed": run.record.status == "disturbed",
         "doubtful": checks_of(audit.doubts(guilty, runs)), "flags": _flags(runs),
-        "headline": numbers.headline(run.tool, *(one.parsed for one in runs)),
+        "headline": Repeats(tuple(runs)).headline,
         "leading": _leading(runs), "numbers": _numbers(runs, guilty),
     }  # fmt: skip
 
 
 def _leading(runs: Sequence[Run]) -> dict[str, Any] | None:
     """Return the number that stands for a cell; None where it has none."""
-    told, leader = numbers.leaders(runs[0].tool, *(run.parsed for run in runs)), numbers.leader(runs)
-    values = [value for _, value in told]
+    cell = Repeats(tuple(runs))
+    if cell.lead is None:
+        return None
+    column = cell.columns[cell.lead]
     return {
-        "what": leader.words, "number": leader.name.words if leader.name else None, "better": leader.better, "unit": told[0][0],
-        "median": statistics.median(values), "low": min(values), "high": max(values),
-    } if told else None  # fmt: skip
+        "what": cell.leader.words, "number": cell.lead.words, "better": cell.leader.better, "unit": cell.lead.unit,
+        "median": column.median, "low": min(column.values), "high": max(column.values),
+    }  # fmt: skip
 
 
 def _numbers(runs: Sequence[Run], guilty: Guilty) -> list[dict[str, Any]]:
     values: dict[Name, list[tuple[int, float]]] = {}
     for run in runs:
-        for number in numbers.each_number(run):
+        for number in each_number(run):
             values.setdefault(number.name, []).append((run.record.run_id, number.value))
     return [
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from parsers.measurement import Direction, Measurement, Metric, Scalar
 from reports.numbers.formulas import Bucket
@@ -19,10 +19,6 @@ Part = tuple[tuple[str, Scalar], ...]
 """What tells a number from the others of its run: (("kernel", "triad"),), (("traffic", "read"), ("delay", 100))."""
 
 Buckets = tuple[Bucket, ...]
-
-Resolved = Literal["yes", "at most", "no"]
-"""Does a time tell of what was timed? "at most": more than half of it is the timer, whose cost is in the times of other cells alike, so
-that a longer one is at least as many times as long as it seems; "no": it is more than half the timer, and in others less of it."""
 
 
 class Bins(Sequence[Bucket]):

@@ -150,7 +150,7 @@ def _each(results: Results) -> Iterable[tuple[Key, Sequence[tuple[Run, Number]]]
     for repeats in group_by(runs, cell).values():
         first = repeats[0]
         program, sweep, point_id = naming.program_kind(first), first.cell.sweep, first.record.point_id
-        every = ((run, number) for run in repeats for number in numbers.numbers(run))
+        every = ((run, number) for run in repeats for number in numbers.each_number(run))
         for name, own in group_by(every, lambda one: one[1].name).items():
             if len(own) >= len(repeats):
                 yield Key(tool=first.tool, program=program, sweep=sweep, point_id=point_id, name=name), own

@@ -10,7 +10,7 @@ from typing import Final
 
 from reports import numbers
 from reports.document import Column, Interval, Quantity, Table, Value
-from reports.numbers import formulas
+from reports.numbers import Repeats, formulas
 from reports.numbers.formulas import Spread
 from reports.results import naming
 from reports.results.grouping import group_by
@@ -53,42 +53,38 @@ def _sweeps(results: Results, tool: str) -> Iterator[Sweep]:
     for runs in group_by(usable, lambda run: (run.where, run.cell.sweep, naming.program_kind(run))).values():
         mixed = {run for run in runs if numbers.mixed(run)}
         runs = [run for run in runs if run not in mixed] or runs
-        cells = [c for c in group_by(runs, lambda run: run.record.point_id).values() if numbers.ranked(c[0])]
+        cells = [cell for cell in numbers.group(runs) if numbers.ranked(cell.first)]
         if len(cells) > 1 and (sweep := _sweep(tool, cells)):
             yield sweep
 
 
-def _sweep(tool: str, cells: Sequence[Sequence[Run]]) -> Sweep | None:
+def _sweep(tool: str, cells: Sequence[Repeats]) -> Sweep | None:
     """Return the sweep of some cells; None if their numbers have several units, or a direction is not known or not the same."""
-    leaders, values = zip(*numbers.leaders_of(cells), strict=True)
-    if (
-        len({unit for of in values for unit, _ in of}) != 1
-        or not numbers.have_best(cells, leaders)
-        or leaders[0].better == "neither"
-    ):
+    led = numbers.leaders_of(cells)
+    leaders, repeats = [leader for leader, _ in led], [values for _, values in led]
+    unlike = len({leader.unit for leader in leaders}) != 1 or not all(repeats)
+    if unlike or not numbers.have_best(cells, leaders) or leaders[0].better == "neither":
         return None
-    repeats, name = (
-        [[value for _, value in of] for of in values],
-        f"{leaders[0].kind} {leaders[0].words}".strip(),
-    )
+    name = f"{leaders[0].kind} {leaders[0].words}".strip()
     if any(leader.size is not None for leader in leaders):
-        found = numbers.at_one_size(cells, leaders)
-        if found is None:
+        same = numbers.at_one_size(cells)
+        if same is None:
             return None
-        repeats, name = found[1][found[0]], f"{name} at {fmt.size(found[0])}"
+        repeats, name = same[1], f"{name} at {fmt.size(same[0])}"
     without = numbers.no_better(tool)
+    firsts = [cell.first for cell in cells]
     axes = tuple(
         axis
-        for axis in dict.fromkeys(("place", *(a for c in cells for a in c[0].cell.axes)))
-        if len({_level(c[0], axis) for c in cells}) > 1
+        for axis in dict.fromkeys(("place", *(axis for run in firsts for axis in run.cell.axes)))
+        if len({_level(run, axis) for run in firsts}) > 1
     )
-    levels = [tuple(_level(cell[0], axis) for axis in axes) for cell in cells]
+    levels = [tuple(_level(run, axis) for axis in axes) for run in firsts]
     if len({*levels}) < len(levels):
         return None
     return Sweep(
-        title=cells[0][0].sweep_title or cells[0][0].cell.sweep, number=name, better=leaders[0].better, unit=leaders[0].unit,
+        title=firsts[0].sweep_title or firsts[0].cell.sweep, number=name, better=leaders[0].better, unit=leaders[0].unit,
         axes=tuple(axis if axis not in without else "" for axis in axes), names={key: " ".join(f"{axis}={level}" for axis, level in zip(axes, key, strict=True)) for key in levels},
-        cells={key: formulas.spread(of) for key, of in zip(levels, repeats, strict=True) if of},
+        cells={key: formulas.spread(values) for key, values in zip(levels, repeats, strict=True)},
     )  # fmt: skip
 
 

@@ -313,6 +313,7 @@ class Results:
     levels: Levels = field(default_factory=Levels)  # the order of those of each axis
     _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)  # what is worked out of them once
 
     @property
     def started(self) -> tuple[Run, ...]:

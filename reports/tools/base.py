@@ -16,7 +16,8 @@ from parsers import get_parser
 from parsers.measurement import Parsed
 from reports.chart import Chart
 from reports.document import Figure
-from reports.numbers.model import Buckets, Name, Number, Resolved
+from reports.numbers.model import Buckets, Name, Number
+from reports.numbers.repeats import Repeats
 from reports.render import grid, points, vega
 from reports.results.model import Run
 from reports.text import format as fmt
@@ -78,25 +79,22 @@ class Tool:
     PEAK: ClassVar[str | None] = None
     """The quantity whose highest cell over CURVE_AXIS is the peak."""
 
-    LEADS: ClassVar[str] = ""
-    """The metric of `leaders` where another number of the run has the same value."""
-
     WORKING_SET: ClassVar[tuple[str, ...]] = ()
     ACCESSED: ClassVar[tuple[str, ...]] = ()
     LIMITS: ClassVar[tuple[str, ...]] = ()
     """Options none of whose levels is better: how much is accessed, what is accessed, what holds the number down."""
 
     def numbers(self, run: Run) -> Iterator[Number]:
-        """Give what a good run is compared by, in the order of its tables."""
+        """Give what a run says, in the order of its tables. What has no direction is shown and not compared."""
         return _generic.numbers(run)
 
-    def headline(self, repeats: Sequence[Parsed]) -> str:
-        """Return what the repeats of a cell gave, in 50 characters."""
-        return _generic.headline(repeats)
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the number that stands for a cell, one of `cell.columns`."""
+        return _generic.lead(cell)
 
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-        """Return the number that stands for a cell, in each repeat that has it: base unit, value."""
-        return _generic.leaders(repeats)
+    def headline(self, cell: Repeats) -> str:
+        """Return what the repeats of a cell gave, in 50 characters."""
+        return _generic.headline(cell)
 
     def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
         """Return the latency distributions of a run, by the names of their quantiles without the statistic."""
@@ -112,11 +110,7 @@ class Tool:
         """Return the best cells whose latency (ns) stays within a limit: name of the peak → where it is, and its name there."""
         return {}
 
-    def undirected(self, run: Run) -> Iterator[Number]:
-        """Give the numbers that are not compared because the experiment does not say which direction is better."""
-        return _generic.undirected(run)
-
-    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
+    def moved(self, cell: Repeats) -> list[tuple[float, float]]:
         """Return the bandwidth (B/s) of each repeat behind its leading number, and the size (B) of what that counts."""
         return []
 
@@ -127,10 +121,6 @@ class Tool:
     def ranked(self, parsed: Parsed) -> bool:
         """May a run be the best of its sweep?"""
         return True
-
-    def resolved(self, parsed: Parsed) -> Resolved:
-        """Return whether the leading number is of what was timed, and not mostly of the timer."""
-        return "yes"
 
     def samples(self, run: Run) -> Iterable[Mapping[str, Any]]:
         """Give rows for charts that are no numbers to compare: the steps of a distribution, the seconds of a log. Columns as in the frame."""

@@ -24,7 +24,6 @@ from reports.chart import Chart, Point, Rule, Title
 from reports.checks import Fault, Level, check
 from reports.checks._cells import (
     QUOTE_THE_TAIL,
-    by_cell,
     from_table,
     in_bytes,
     is_set,
@@ -38,6 +37,7 @@ from reports.numbers import formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number, Part
+from reports.numbers.repeats import Repeats, cells
 from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
@@ -105,7 +105,7 @@ _Entry = tuple[int | None, int]
 
 def jobs(source: Run | Parsed) -> tuple[Job, ...]:
     """Return the entries that the report has numbers of, in the order of the text."""
-    parsed = source.parsed if isinstance(source, Run) else source
+    parsed = source if isinstance(source, Parsed) else source.parsed
     return parsed.once(_jobs) if parsed else ()
 
 
@@ -188,7 +188,7 @@ class Summary(NamedTuple):
 
 def summaries(source: Run | Parsed) -> tuple[Summary, ...]:
     """Return the directions of a run, in the order of the text."""
-    parsed = source.parsed if isinstance(source, Run) else source
+    parsed = source if isinstance(source, Parsed) else source.parsed
     return parsed.once(_summaries) if parsed else ()
 
 
@@ -251,41 +251,13 @@ def _part(run: Run, direction: str) -> Part:
     return (("direction", f"verify {direction}" if is_verify(run, direction) else direction),)
 
 
-_JSON: Final = 1e-6
-"""The last digit of the averages of fio's JSON, in ns and in IOPS."""
-
-
-def _printed(runs: Iterable[Parsed]) -> float:
-    """Return the last digit of some runs' averages; 0 of texts, and of JSON before fio 3, whose times are whole microseconds."""
-    for parsed in runs:
-        facts = {} if parsed.has("from_table") else parsed.facts
-        if not str(facts.get("format", "")).startswith("json") or str(facts.get("tool_version", "")).startswith(("1.", "2.")):  # fmt: skip
-            return 0.0
-    return _JSON
-
-
-def _requested(parsed: Parsed) -> dict[str, list[Job]]:
-    """Return direction → entries that did I/O, without the reads that verify a write."""
-    return {
-        direction: group
-        for direction, group in directions(parsed).items()
-        if direction != "read" or not all(_only_writes(job.options) for job in group)
-    }
-
-
-class _Rate(NamedTuple):
-    iops: float  # 1/s
-    bandwidth: float  # B/s; 0 if unknown
-    size: float  # of an I/O, B; 0 if unknown
-
-
-def _rates(parsed: Parsed) -> dict[str, _Rate]:
-    rates = {}
-    for direction, group in _requested(parsed).items():
-        iops = _total(job.iops for job in group) or 0.0
-        bandwidth = _total(job.bandwidth for job in group) or 0.0
-        rates[direction] = _Rate(iops, bandwidth, _block(group, bandwidth / iops) if bandwidth else 0.0)
-    return rates
+def _rates(cell: Repeats) -> list[Name]:
+    """Return the IOPS of each direction, without the reads that verify a write."""
+    return [
+        n
+        for n in cell.columns
+        if n.metric == "IOPS" and not str(dict(n.part)["direction"]).startswith("verify")
+    ]
 
 
 def _block(group: Sequence[Job], moved: float) -> float:
@@ -296,16 +268,6 @@ def _block(group: Sequence[Job], moved: float) -> float:
     printed = {job.options.get("bs", "") for job in group}
     size = in_bytes(printed.pop()) if len(printed) == 1 else None  # "4k,64k" is of each direction its own
     return size if size and abs(moved - size) < 0.05 * moved else moved
-
-
-def _busiest(repeats: Sequence[Parsed]) -> list[_Rate]:
-    """Return the direction of each repeat that moves most by the medians over all; the first of equals."""
-    every = [parsed.once(_rates) for parsed in repeats]
-    moved = {
-        d: statistics.median(r[d].bandwidth for r in every) for d in every[0] if all(d in r for r in every)
-    }
-    busiest = max(moved, key=moved.__getitem__, default=None)
-    return [rates[busiest] for rates in every] if busiest else []
 
 
 # --- what a run asked for ----------------------------------------------------------------------------------
@@ -791,30 +753,51 @@ class Fio(Tool):
                     peaks[replace(rate, metric=metric, derived=True, made_of="")] = (within.depth, rate)
         return peaks
 
-    def headline(self, repeats: Sequence[Parsed]) -> str:
+    def headline(self, cell: Repeats) -> str:
         """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs"."""
-        every = [_requested(parsed) for parsed in repeats]
-        shared = [direction for direction in every[0] if all(direction in groups for groups in every)]
-        if not shared:
-            return ""
-        kinds = {_which(jobs(parsed)) for parsed in repeats}
-        which = kinds.pop() if len(kinds) == 1 else ""
-        step = _printed(repeats)
-        iops = [_median(_total(job.iops for job in groups[d]) for groups in every) for d in shared]
-        means = [_median(_mean(groups[d], which) for groups in every) for d in shared] if which else []
-        name = shared[0] if len(shared) == 1 else "/".join(direction[0] for direction in shared)
-        mean = f", mean {which} {_quantities(means, 'ns', step)}" if any(means) else ""
-        return f"{name} {_quantities(iops, 'IOPS', step)}{mean}"
+        rates = _rates(cell)
+        if not rates:
+            return _generic.headline(cell)
+        means = [
+            name
+            for rate in rates
+            for name in cell.columns
+            if name.part == rate.part and name.statistic == "mean"
+        ]
+        ways = [str(dict(name.part)["direction"]) for name in rates]
+        text = f"{ways[0] if len(ways) == 1 else '/'.join(way[0] for way in ways)} {_medians(cell, rates, 'IOPS')}"
+        which = {key for key, word in WORDS.items() for name in means if name.metric == word}
+        return (
+            text
+            if len(which) != 1 or len(means) != len(rates)
+            else f"{text}, mean {which.pop()} {_medians(cell, means, 'ns')}"
+        )
 
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-        """Return the IOPS of the direction that moves most; without IOPS the first number with a unit."""
-        iops = [("1/s", rate.iops) for rate in _busiest(repeats)]
-        return iops or [pair for pair in _generic.leaders(repeats) if pair[0] != "1"]
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the IOPS of the direction that moves most; without IOPS the first number."""
+        rates = _rates(cell)
+        if len(rates) < 2:
+            return next(iter(rates), None) or _generic.lead(cell)
+        moved = [{s.direction: s.bandwidth or 0.0 for s in summaries(run)} for run in cell.runs]
+        return max(
+            rates,
+            key=lambda name: statistics.median(
+                of.get(str(dict(name.part)["direction"]), 0.0) for of in moved
+            ),
+        )
 
-    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
-        size = in_bytes(cell[0].options.get("bs", "")) or 0
-        rates = _busiest([run.parsed for run in cell if run.parsed])
-        pairs = ((rate.bandwidth or rate.iops * size, rate.size or size) for rate in rates)
+    def moved(self, cell: Repeats) -> list[tuple[float, float]]:
+        if cell.lead is None or cell.lead.metric != "IOPS":
+            return []
+        size, direction = (
+            in_bytes(cell.first.options.get("bs", "")) or 0,
+            str(dict(cell.lead.part)["direction"]),
+        )
+        pairs = []
+        for run, iops in zip(cell.runs, cell.values, strict=True):
+            group = directions(run).get(direction, [])
+            bandwidth = _total(job.bandwidth for job in group) or 0.0
+            pairs.append((bandwidth or iops * size, _block(group, bandwidth / iops) if bandwidth else size))
         return [pair for pair in pairs if all(pair)]
 
     def mixed(self, parsed: Parsed) -> bool:
@@ -830,19 +813,13 @@ class Fio(Tool):
 TOOL: Final = Fio()
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    """Return the median; None if a value is missing."""
-    values = list(values)
-    present = [value for value in values if value is not None]
-    return statistics.median(present) if present and len(present) == len(values) else None
-
-
-def _quantities(values: Sequence[float | None], unit: str, step: float) -> str:
+def _medians(cell: Repeats, names: Sequence[Name], unit: str) -> str:
     """Return "12.9/5.50 kIOPS"."""
-    if len(values) == 1:
-        return fmt.quantity(values[0], unit, step=step)
-    scale = fmt.scale_for(values, unit)
-    return f"{'/'.join(scale.number(v, step=step) for v in values)} {scale.unit}"
+    medians = [cell.columns[name].median for name in names]
+    if len(medians) == 1:
+        return fmt.quantity(medians[0], unit)
+    scale = fmt.scale_for(medians, unit)
+    return f"{'/'.join(map(scale.number, medians))} {scale.unit}"
 
 
 # --- checks ------------------------------------------------------------------------------------------------
@@ -1319,7 +1296,8 @@ def shown_with(metric: str, run: Run) -> Iterator[str]:
 
 def clock(results: Results) -> Iterator[Fault]:
     """G6: a standard deviation above the mean latency."""
-    for runs in by_cell(results.good("fio")).values():
+    for cell in cells(results, "fio"):
+        runs = cell.runs
         for direction in ("read", "write"):
             widest = []
             for run in runs:

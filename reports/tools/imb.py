@@ -13,11 +13,11 @@ from parsers import imb
 from parsers.measurement import Parsed, Scalar, whole
 from reports.chart import Chart, Point, Title
 from reports.checks import Fault, Level, check
-from reports.checks._cells import by_cell, command_text
+from reports.checks._cells import command_text
 from reports.document import Column, Quantity, Table
 from reports.numbers import formulas
-from reports.numbers._repeats import median
-from reports.numbers.model import Name, Number, Part
+from reports.numbers.model import SIZE, Name, Number, Part
+from reports.numbers.repeats import Repeats, cells
 from reports.results.grouping import group_by
 from reports.results.machines import source
 from reports.results.model import Results, Run
@@ -77,7 +77,7 @@ class Pin(NamedTuple):
 
 def timings(of: Run | Parsed) -> tuple[Timing, ...]:
     """Return the lines of a run's tables, in the order of the text; none of one without a number."""
-    parsed = of.parsed if isinstance(of, Run) else of
+    parsed = of if isinstance(of, Parsed) else of.parsed
     return parsed.once(_timings) if parsed else ()
 
 
@@ -340,43 +340,43 @@ class Imb(Tool):
         for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
             yield from _derived(part, curve)
 
-    def headline(self, repeats: Sequence[Parsed]) -> str:
-        """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)", without PingPong "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
-        curves = [_curve(parsed) for parsed in repeats]
-        times = {
-            n: statistics.median(of[n] for of in curves) for n in curves[0] if all(n in of for of in curves)
-        }
-        short, peak = _shortest(times) if 0 in times else None, median(_highest, repeats)
-        if short or peak:
-            parts = [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}"] if short else []
-            parts += (
-                [f"peak {fmt.quantity(peak, 'B/s')} ({peak_at(map(formulas.pingpong, curves))})"]
-                if peak
-                else []
-            )
-            several = len({row.benchmark for row in timings(repeats[0])}) > 1
-            return f"{'PingPong ' if several else ''}{', '.join(parts)}"
-        rows, first = _first(repeats)
-        if first is None:
-            return ""
-        name = metric_of(first)
-        unit, value = imb.METRICS[name].unit, statistics.median(_values(first, repeats))
-        size = "" if first.message_size is None else f" {fmt.size(first.message_size)}"
-        ranks = f" ({_RANKS[name]})" if _RANKS.get(name) else ""
-        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        return f"{first.benchmark}{size} {'in' if unit == 'ns' else 'at'} {fmt.quantity(value, unit)}{ranks}{more}"
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the highest bandwidth of PingPong, else the number of the first line with bytes, past a cold start (`formulas.cold`)."""
+        peak = next((name for name in cell.columns if name.metric == "peak bandwidth"), None)
+        sized = [name for name in cell.columns if dict(name.part).get(SIZE)]
+        first = next(iter(sized), next(iter(cell.columns), None))
+        if peak or not sized or first is None or first.unit != "ns":
+            return peak or first
+        line = {int(size): name for size, name in cell.line(first).items() if size}
+        cold = formulas.cold({size: cell.columns[name].median for size, name in line.items()})
+        size = min((size for size in line if size not in cold), default=None) if cold else None
+        return first if size is None else line[size]
 
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-        """Return the highest bandwidth of PingPong, else the metric of the first line with bytes, past a cold start."""
-        peaks = [peak for parsed in repeats if (peak := _highest(parsed))]
-        if len(peaks) == len(repeats):
-            return [("B/s", peak) for peak in peaks]
-        _, first = _first(repeats)
-        return (
-            [(imb.METRICS[metric_of(first)].unit, value) for value in _values(first, repeats)]
-            if first
-            else []
-        )
+    def headline(self, cell: Repeats) -> str:
+        """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)", without PingPong "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
+        name = cell.lead
+        if name is None:
+            return ""
+        if name.metric == "peak bandwidth":
+            time = next(n for n in cell.columns if n.kind == "PingPong" and n.metric == "time")
+            columns = {int(size): cell.columns[name] for size, name in cell.line(time).items()}
+            curves = [
+                {size: column.values[i] for size, column in columns.items()} for i in range(len(cell.runs))
+            ]
+            times = {size: column.median for size, column in columns.items()}
+            short = _shortest(times) if 0 in times else None
+            parts = [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}"] if short else []
+            peak = fmt.quantity(cell.columns[name].median, "B/s")
+            parts.append(f"peak {peak} ({peak_at(map(formulas.pingpong, curves))})")
+            several = len({n.kind for n in cell.columns if not n.derived}) > 1
+            return f"{'PingPong ' if several else ''}{', '.join(parts)}"
+        size = dict(name.part).get(SIZE)
+        at = f" {fmt.size(float(size))}" if isinstance(size, int | float) else ""
+        ranks = f" ({_RANKS[name.metric]})" if _RANKS.get(name.metric) else ""
+        lines = sum(not n.derived for n in cell.columns)
+        more = f" and {lines - 1} more" if lines > 1 else ""
+        value = fmt.quantity(cell.columns[name].median, name.unit)
+        return f"{name.kind}{at} {'in' if name.unit == 'ns' else 'at'} {value}{ranks}{more}"
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the time of the shortest message of each pair."""
@@ -430,46 +430,6 @@ def _derived(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
         yield Number.derived(
             "n½", "B", "neither", found.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth"
         )
-
-
-def _first(repeats: Sequence[Parsed]) -> tuple[list[Timing], Timing | None]:
-    """Return the lines that all repeats have, and the first with bytes, past a cold start (`formulas.cold`)."""
-    others = [set(map(_key, timings(parsed))) for parsed in repeats[1:]]
-    rows = [
-        row for row in timings(repeats[0]) if metric_of(row) and all(_key(row) in keys for keys in others)
-    ]
-    first = next((row for row in rows if row.message_size), next(iter(rows), None))
-    if first is None or imb.METRICS[metric_of(first)].unit != "ns":
-        return rows, first
-    same = [
-        r
-        for r in rows
-        if (r.benchmark, _part(r), metric_of(r)) == (first.benchmark, _part(first), metric_of(first))
-    ]
-    sized = {row.message_size: row for row in same if row.message_size}
-    started = formulas.cold({size: statistics.median(_values(row, repeats)) for size, row in sized.items()})
-    return rows, next(
-        (row for size, row in sorted(sized.items()) if size not in started), first
-    ) if started else first
-
-
-def _values(row: Timing, repeats: Sequence[Parsed]) -> list[float]:
-    """Return the metric of a line in each of the repeats, which all have it."""
-    name, key = metric_of(row), _key(row)
-    found = (next((getattr(r, name) for r in timings(parsed) if _key(r) == key), None) for parsed in repeats)
-    return [value for value in found if value is not None]
-
-
-def _curve(parsed: Parsed) -> dict[int, float]:
-    """Return message size (B) → time (ns) of the first PingPong curve of a text; empty without one."""
-    rows = [row for row in timings(parsed) if row.benchmark == "PingPong" and row.time]
-    same = [row for row in rows if _part(row) == _part(rows[0])]
-    return _by_size(reversed(same))  # of a size that comes twice the first
-
-
-def _highest(parsed: Parsed) -> float | None:
-    """Return the largest bandwidth (B/s), from bytes and time."""
-    return max(formulas.bandwidths(_curve(parsed)).values(), default=None)
 
 
 def peak_at(curves: Iterable[formulas.MessageCurve]) -> str:
@@ -554,7 +514,8 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
     Do: give every rank a mask of its own (`place:` does), and look at /proc/PID/status.
     """
     commands = _commands(results.good("imb"))
-    for runs in by_cell(results.good("imb")).values():
+    for cell in cells(results, "imb"):
+        runs = cell.runs
         run = runs[0]
         for match in {m[0]: m for m in map(_UNION.search, commands[run]) if m}.values():
             places = match[1].split()
@@ -615,7 +576,8 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
 
     Do: quote bandwidth in GB/s of 10^9 bytes, from bytes and time.
     """
-    for runs in by_cell(results.good("imb")).values():
+    for cell in cells(results, "imb"):
+        runs = cell.runs
         run = runs[0]
         if run.parsed is None:
             continue
@@ -646,7 +608,8 @@ def resolution(results: Results) -> Iterator[Fault]:
 
     Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
-    for runs in by_cell(results.good("imb")).values():
+    for cell in cells(results, "imb"):
+        runs = cell.runs
         once = len(runs) == 1
         known = {size: one for size, one in pingpong(runs).items() if one.coarse > _COARSE}
         for shown, own in group_by(known.items(), lambda of: of[1].shows).items():
@@ -755,7 +718,8 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
 
     Do: quote the peak with its size, not the last row; measure again where the time shrinks.
     """
-    for runs in by_cell(results.good("imb")).values():
+    for cell in cells(results, "imb"):
+        runs = cell.runs
         tables, each = _tables(runs), [_tables([run]) for run in runs]
         for key, known in tables.items():
             if said := "; ".join(_shrinks(known, [own.get(key, {}) for own in each])):

@@ -23,10 +23,11 @@ from parsers.mlc import TRAFFIC_TEXT
 from parsers.units import size_bytes
 from reports.chart import Band, Chart, Point, Rule, Title
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, cell_key, siblings_key, sweeps
+from reports.checks._cells import cell_key, siblings_key, sweeps
 from reports.document import Column, Quantity, Table
 from reports.numbers.model import Name, Number, Part
 from reports.numbers.possible import module_peak
+from reports.numbers.repeats import Repeats, cells
 from reports.results import naming
 from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
@@ -60,7 +61,7 @@ class Entry(NamedTuple):
 
 def entries(of: Run | Parsed) -> tuple[Entry, ...]:
     """Return every latency and bandwidth, in the order of the text. Clocks are left out: they are the latency again."""
-    parsed = of.parsed if isinstance(of, Run) else of
+    parsed = of if isinstance(of, Parsed) else of.parsed
     return parsed.once(_entries) if parsed else ()
 
 
@@ -143,14 +144,13 @@ def _offered(part: Part, offers: Offers) -> Iterator[Number]:
         yield Number.derived(name, "B/s", "higher", offers.at_double, part, rate)
 
 
-def _headline(repeats: Sequence[Parsed]) -> str:
+def _headline(cell: Repeats) -> str:
     """Return "unloaded latency 81.0 ns, peak bandwidth 25.9 GB/s", "local memory 81.0 ns, remote memory 139 ns": two kinds of numbers, each
     from lowest to highest."""
-    medians = _medians([parsed.once(_by_name) for parsed in repeats])
-    leader = _leader(medians)
+    leader = cell.lead
     if leader is None:
         return ""
-    kinds = group_by(medians, lambda name: (_kind(name), name.unit))
+    kinds = group_by(cell.columns, lambda name: (_kind(name), name.unit))
     main = _kind(leader), leader.unit
     others = [kind for kind in kinds if kind[0] and kind != main]
     latencies = [kind for kind in others if kind[1] == "ns"]
@@ -158,8 +158,8 @@ def _headline(repeats: Sequence[Parsed]) -> str:
 
     def text(kind: tuple[str, str]) -> str:
         names = kinds[kind] if kind[0] else [leader]
-        step = None if any(parsed.has("from_table") for parsed in repeats) else mlc.PRINTED["latency" if kind[1] == "ns" else "bandwidth"]  # fmt: skip
-        value = fmt.span([medians[name] for name in names], kind[1], step=step)
+        step = cell.columns[names[0]].steps[0] and mlc.PRINTED["latency" if kind[1] == "ns" else "bandwidth"]
+        value = fmt.span([cell.columns[name].median for name in names], kind[1], step=step)
         return f"{kind[0] or leader.words} {value}"
 
     return ", ".join(map(text, order))
@@ -173,23 +173,6 @@ def _kind(name: Name) -> str:
         labels = dict(name.part)
         return "local memory" if labels.get("from") == labels.get("to") else "remote memory"
     return "" if name.kind == "loaded latency" else name.kind
-
-
-def _by_name(parsed: Parsed) -> dict[Name, float]:
-    return {number.name: number.value for number in _numbers(parsed)}
-
-
-def _medians(tables: Sequence[Mapping[Name, float]]) -> dict[Name, float]:
-    """Return the median over the repeats of each number that all have."""
-    common = (name for name in tables[0] if all(name in table for table in tables))
-    return {name: statistics.median(table[name] for table in tables) for name in common}
-
-
-def _leader(medians: Mapping[Name, float]) -> Name | None:
-    rates = [name for name in medians if name.unit == "B/s"]
-    if rates:
-        return max(rates, key=lambda name: (medians[name], name.derived))
-    return min(medians, key=medians.__getitem__, default=None)
 
 
 # --- what a curve offers -----------------------------------------------------------------------------------
@@ -633,15 +616,17 @@ class Mlc(Tool):
         """Yield the latency and bandwidth of each row of each table, and what each loaded-latency curve offers."""
         return _numbers(run)
 
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    def lead(self, cell: Repeats) -> Name | None:
         """Return the largest bandwidth, of a loaded-latency curve its peak; without one the lowest latency."""
-        tables = [parsed.once(_by_name) for parsed in repeats]
-        leader = _leader(_medians(tables))
-        return [(leader.unit, table[leader]) for table in tables] if leader else []
+        medians = {name: column.median for name, column in cell.columns.items()}
+        rates = [name for name in medians if name.unit == "B/s"]
+        if rates:
+            return max(rates, key=lambda name: (medians[name], name.derived))
+        return min(medians, key=medians.__getitem__, default=None)
 
-    def headline(self, repeats: Sequence[Parsed]) -> str:
+    def headline(self, cell: Repeats) -> str:
         """Return "unloaded latency 81.0 ns, peak bandwidth 25.9 GB/s", "local memory 81.0 ns, remote memory 139 ns"."""
-        return _headline(repeats)
+        return _headline(cell)
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return idle latencies, peaks, and the bandwidth between nodes."""
@@ -840,7 +825,8 @@ def prefetchers_on(results: Results) -> Iterator[Fault]:
 
     Do: load the msr module and run as root, or compare only with runs that had the prefetchers on, too.
     """
-    for runs in by_cell(results.good("mlc")).values():
+    for cell in cells(results, "mlc"):
+        runs = cell.runs
         timed = (run for run in runs if any(entry.metric == "latency" for entry in entries(run)))
         flagged = [run for run in timed if run.parsed and run.parsed.has("no_msr")]
         if flagged:

@@ -7,7 +7,6 @@ The time per turn is the median sample through its turns.
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -20,7 +19,8 @@ from reports.checks._cells import QUOTE_THE_TAIL, braced, from_table, wide
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.clock import step as values_apart
 from reports.numbers.formulas import Bucket
-from reports.numbers.model import Buckets, Name, Number, Part, Resolved
+from reports.numbers.model import Buckets, Name, Number, Part
+from reports.numbers.repeats import Repeats
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 from reports.tools import _distributions
@@ -47,7 +47,7 @@ class Time(NamedTuple):
 
 def times(source: Run | Parsed) -> tuple[Time, ...]:
     """Return every time, in the order of the text."""
-    parsed = source.parsed if isinstance(source, Run) else source
+    parsed = source if isinstance(source, Parsed) else source.parsed
     return parsed.once(_times) if parsed else ()
 
 
@@ -68,7 +68,7 @@ def first(source: Run | Parsed, metric: str) -> float | None:
 
 def latencies(source: Run | Parsed) -> Mapping[Part, Mapping[str, float]]:
     """Return what poke prints of the latency of each operation: "p50", "p99.9", "mean", "sd", "max" (ns). Fewer than 20 samples have no median."""
-    parsed = source.parsed if isinstance(source, Run) else source
+    parsed = source if isinstance(source, Parsed) else source.parsed
     return parsed.once(_latencies) if parsed else {}
 
 
@@ -270,7 +270,6 @@ class Poke(Tool):
         "needs ten samples beyond it. The time per turn of a loop is the median sample through its turns. A peak reaches from valley to valley "
         "and has 2 % of the samples or more."
     )
-    LEADS = "time_per_iteration"
     WORKING_SET = ("bytes", "window", "block", "file_size")
     ACCESSED = ("target", "direct", "loop")
     CHARTS = _CHARTS
@@ -320,45 +319,41 @@ class Poke(Tool):
             )
         return super().keys(rows)
 
-    def headline(self, repeats: Sequence[Parsed]) -> str:
+    def headline(self, cell: Repeats) -> str:
         """Return "median 184 ns, p99.9 883 ns"; of files "all together: write 8.30 ms, read 2.36 ms"; of a loop "median 6.05 µs, 6.05 ns a turn"."""
-        totals = _medians(
-            [{t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats]
-        )
+        medians = {name: column.median for name, column in cell.columns.items()}
+        totals = {
+            dict(name.part).get("op"): value for name, value in medians.items() if name.metric == "total_time"
+        }
         if totals:
-            texts = (f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
-            return f"all together: {', '.join(texts)}"
-        values = _medians([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
-        turns = [value for parsed in repeats if (value := _per_turn(parsed)) is not None]
-        words = [f"median {fmt.quantity(values['p50'], 'ns')}"] if "p50" in values else []
-        words += [f"{_TAIL} {fmt.quantity(values[_TAIL], 'ns')}"] if _TAIL in values else []
-        words += [f"{fmt.quantity(statistics.median(turns), 'ns')} a turn"] if turns else []
-        return ", ".join(words)
+            return "all together: " + ", ".join(
+                f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items()
+            )
+        first = next((name.part for name in medians if name.metric == "latency"), ())
+        values = {
+            name.statistic: value
+            for name, value in medians.items()
+            if (name.metric, name.part) == ("latency", first)
+        }
+        names = {"median": "p50", _TAIL: _TAIL}
+        words = [f"{word} {fmt.quantity(values[key], 'ns')}" for word, key in names.items() if key in values]
+        turn = next((value for name, value in medians.items() if name.metric == "time_per_iteration"), None)
+        return ", ".join([*words, *([f"{fmt.quantity(turn, 'ns')} a turn"] if turn else [])])
 
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-        """Return the first of these that all repeats have: the time of all files together, of a turn of a loop, the median of an operation."""
-        every = [parsed.once(_candidates) for parsed in repeats]
-        leader = next((key for key in every[0] if all(key in values for values in every)), None)
-        return [("ns", values[leader]) for values in every] if leader else []
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the time of all files together, else of a turn of a loop, else the median of an operation."""
+        kinds = (("total_time", ""), ("time_per_iteration", "p50"), ("latency", "p50"))
+        return next(
+            (name for kind in kinds for name in cell.columns if (name.metric, name.statistic) == kind), None
+        )
 
-    def moved(self, cell: Sequence[Run]) -> list[tuple[float, float]]:
+    def moved(self, cell: Repeats) -> list[tuple[float, float]]:
         """Return the bandwidth (B/s) of all files of each repeat, and their bytes."""
-        repeats = [run.parsed for run in cell if run.parsed]
-        if not any(first(parsed, "total_time") for parsed in repeats):
+        if cell.lead is None or cell.lead.metric != "total_time":
             return []
-        sizes = (parsed.facts.get("bytes") for parsed in repeats)
-        pairs = zip(self.leaders(repeats), sizes, strict=False)
-        return [(size / (ns * 1e-9), size) for (_, ns), size in pairs if isinstance(size, int) and size]
-
-    def resolved(self, parsed: Parsed) -> Resolved:
-        """Return "at most" of a median that is mostly the timer, "no" of the turns of such a loop."""
-        if not parsed.has("timer_limited") or first(parsed, "total_time"):
-            return "yes"
-        loop = next(iter(turns_of(parsed)), None)
-        values = latencies(parsed)[loop] if loop else next(iter(latencies(parsed).values()), {})
-        if 2 * (first(parsed, "timer_overhead") or 0.0) <= values.get("p50", 0.0):
-            return "yes"
-        return "no" if loop else "at most"
+        sizes = (run.parsed.facts.get("bytes") if run.parsed else None for run in cell.runs)
+        pairs = zip(cell.values, sizes, strict=True)
+        return [(size / (ns * 1e-9), size) for ns, size in pairs if isinstance(size, int) and size]
 
     def ranked(self, parsed: Parsed) -> bool:
         """Was anything accessed? An empty access is the timer alone."""
@@ -378,32 +373,6 @@ def _named(metric: str, part: Part, statistic: str = "", made_of: str = "") -> N
         part=part,
         made_of=made_of,
     )
-
-
-def _medians(repeats: Sequence[Mapping[K, float]]) -> dict[K, float]:
-    """Return the median of each key that all repeats have."""
-    return {
-        key: statistics.median(values[key] for values in repeats)
-        for key in repeats[0]
-        if all(key in values for values in repeats)
-    }
-
-
-def _candidates(parsed: Parsed) -> dict[tuple[object, ...], float]:
-    out: dict[tuple[object, ...], float] = {}
-    for time in times(parsed):
-        if time.metric == "total_time":
-            out.setdefault(("total", time.target, time.op), time.value)
-    medians = {part: values["p50"] for part, values in latencies(parsed).items() if values.get("p50")}
-    out |= {("turn", part): medians[part] / n for part, n in turns_of(parsed).items() if part in medians}
-    return out | {("median", part): median for part, median in medians.items()}
-
-
-def _per_turn(parsed: Parsed) -> float | None:
-    """Return the time per turn of the first loop (ns), of its median sample; None if there is no loop."""
-    part, turns = next(iter(turns_of(parsed).items()), (None, 0))
-    median = latencies(parsed)[part].get("p50") if part else None
-    return median / turns if median else None
 
 
 # --- checks ------------------------------------------------------------------------------------------------

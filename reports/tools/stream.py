@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,9 +18,9 @@ from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, from_table, siblings, siblings_key, sweeps
 from reports.document import Quantity
 from reports.numbers import formulas
-from reports.numbers._repeats import median
 from reports.numbers.model import Name, Number, Part
 from reports.numbers.possible import module_peak
+from reports.numbers.repeats import Repeats, cells
 from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
@@ -50,7 +49,7 @@ class Rate(NamedTuple):
 
 def rates(of: Run | Parsed) -> tuple[Rate, ...]:
     """Return the rows of a run; none of one without a number."""
-    parsed = of.parsed if isinstance(of, Run) else of
+    parsed = of if isinstance(of, Parsed) else of.parsed
     return parsed.once(_rates) if parsed else ()
 
 
@@ -206,17 +205,15 @@ class Stream(Tool):
             if full is not None:
                 yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
 
-    def headline(self, repeats: Sequence[Parsed]) -> str:
-        """Return "triad 26.1 GB/s"; if not all have it, the last kernel that all have."""
-        for kernel in reversed(stream.KERNELS):
-            if rate := median(functools.partial(_rate, kernel=kernel), repeats):
-                return f"{kernel} {fmt.quantity(rate, 'B/s')}"
-        return ""
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the rate of the triad; if not all have it, of the last kernel that all have."""
+        rates = {dict(name.part)["kernel"]: name for name in reversed([*cell.columns])}
+        return next((rates[kernel] for kernel in reversed(stream.KERNELS) if kernel in rates), None)
 
-    def leaders(self, repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
-        """Return the rate of the triad in each repeat, if all have it."""
-        found = [rate for parsed in repeats if (rate := _rate(parsed)) is not None]
-        return [("B/s", rate) for rate in found] if len(found) == len(repeats) else []
+    def headline(self, cell: Repeats) -> str:
+        """Return "triad 26.1 GB/s"."""
+        name = cell.lead
+        return f"{dict(name.part)['kernel']} {fmt.quantity(cell.columns[name].median, 'B/s')}" if name else ""
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the triad of each cell; of several sizes of arrays that of the largest, because smaller ones may be in the caches."""
@@ -295,16 +292,16 @@ def array_too_small(results: Results) -> Iterator[Fault]:
     """
     unknown = [run for run in results.good("stream") if from_table(run) and "array_size" not in run.options]
     if unknown:
-        cells = fmt.plural(len(by_cell(unknown)), "cell")
         yield Fault(
             level="info",
             run=unknown[0],
-            cell=cells,
+            cell=fmt.plural(len(by_cell(unknown)), "cell"),
             runs=tuple(unknown),
             text="the table gives no size of the arrays",
         )
     largest = _largest_swept(results)
-    for runs in by_cell(results.good("stream")).values():
+    for cell in cells(results, "stream"):
+        runs = cell.runs
         run, swept = runs[0], sweeps(runs[0], "array_size")
         size, machine = array_bytes(run), run.session.topology
         most = largest.get((run.file, run.cell.sweep), 0.0)
@@ -361,8 +358,8 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
             quoted = ((most, "B/s"), (peak, "B/s"))
             yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=quoted)
     known = [r for r in results.good("stream") if array_bytes(r) and not sweeps(r, "array_size")]
-    for cells in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
-        by_size = group_by(cells, lambda r: array_bytes(r) or 0.0)
+    for alike in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
+        by_size = group_by(alike, lambda r: array_bytes(r) or 0.0)
         for size, same_size in by_size.items():
             larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
             for runs in by_cell(same_size).values():
@@ -383,7 +380,8 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
     Do: give every thread a core of its own, and bind it.
     """
     unbound = []
-    for runs in by_cell(results.good("stream")).values():
+    for cell in cells(results, "stream"):
+        runs = cell.runs
         run = runs[0]
         counted, requested = _facts(run, "threads", "threads_requested")
         option = whole(run.options.get("threads"))
@@ -404,9 +402,9 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
         if run.captured and "OMP_NUM_THREADS" in command and not _BINDS.search(command):
             unbound.append(run)
     for members in group_by(unbound, lambda r: (r.file, command_text(r))).values():
-        cell = fmt.plural(len(members), "cell") if len(members) > 1 else ""
+        cell_words = fmt.plural(len(members), "cell") if len(members) > 1 else ""
         text = "the command sets OMP_NUM_THREADS and binds no thread"
-        yield Fault(level="warn", run=members[0], cell=cell, runs=tuple(members), text=text)
+        yield Fault(level="warn", run=members[0], cell=cell_words, runs=tuple(members), text=text)
 
 
 def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[int, int] | None:
@@ -480,8 +478,8 @@ def _curve_key(run: Run) -> tuple[object, ...]:
 
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """G5: the triad at n threads, medians, against that of one. The next number of threads shows which of both is wrong."""
-    for cells in siblings(results.good("stream"), _curve_key):
-        by_threads = group_by(cells, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
+    for alike in siblings(results.good("stream"), _curve_key):
+        by_threads = group_by(alike, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
         triads = {n: [row.bandwidth for r in runs for row in rates(r) if row.kernel == "triad"] for n, runs in by_threads.items() if n}  # fmt: skip
         medians = {n: statistics.median(found) for n, found in triads.items() if found}
         single = medians.pop(1, None)
@@ -495,7 +493,8 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 
 def units(results: Results) -> Iterator[Fault]:
     """G7: rate · least time against the bytes that the kernel moves, of each run of a text."""
-    for runs in by_cell(results.good("stream")).values():
+    for cell in cells(results, "stream"):
+        runs = cell.runs
         run, sizes = runs[0], _sizes(runs[0])
         by_turn = group_by(run.measured(), lambda row: (str(row.get("kernel")), whole(row.get("run"))))
         rows = {key: {row.metric: row.value for row in found} for key, found in by_turn.items()}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.model import Cell
 from parsers.measurement import Counted, Parsed, Table
-from reports.numbers import headline, leaders
+from reports.numbers import fresh
 
 COLUMNS = ("index", "metric", "unit", "value")
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=4)
+SPECS = {name: {"regex": name, "unit": "1/s", "better": "higher"} for name in ("iops", "bandwidth", "n", "m")}
+CELL = Cell(sweep="s", tool="command", options={"command": "x", "metrics": SPECS})
 TEXT = st.dictionaries(st.sampled_from(["iops", "bandwidth", "n", "m"]), VALUES, min_size=1)
 
 
@@ -27,18 +29,22 @@ def one_by_one(parsed: Parsed) -> Parsed:
     )
 
 
+def lead(texts: list[Parsed]) -> object:
+    cell = fresh(CELL, texts)
+    return cell.lead and (cell.lead.metric, cell.values)
+
+
 @given(st.lists(TEXT, min_size=1, max_size=4))
 def test_counted_numbers_say_what_their_rows_do(texts: list[dict[str, list[float]]]) -> None:
     short = [counted(text) for text in texts]
     long = [one_by_one(parsed) for parsed in short]
 
-    assert leaders("command", *short) == leaders("command", *long)
+    assert lead(short) == lead(long)
 
 
-def test_what_leads_is_said_without_a_row_of_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_number_leads_and_the_others_are_counted() -> None:
     repeats = [counted({"n": [float(i + k) for i in range(1000)]}) for k in range(3)]
-    monkeypatch.setattr(Parsed, "measured", None)
-    monkeypatch.setattr(Counted, "__iter__", None)
+    cell = fresh(CELL, repeats)
 
-    assert headline("command", *repeats) == "n 1/s and 999 more"
-    assert [value for _, value in leaders("command", *repeats)] == [0.0, 1.0, 2.0]
+    assert cell.headline == "n 1/s and 999 more"
+    assert cell.values == (0.0, 1.0, 2.0)

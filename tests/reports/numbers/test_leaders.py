@@ -16,6 +16,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Parsed, Table
 from reports import numbers
 from reports.export import record
+from reports.numbers import Repeats
 from reports.results.model import Run
 from reports.tools import fio
 from reports.tools.fio import Job
@@ -93,11 +94,11 @@ def test_cells_that_do_different_work_have_no_best(text: str, option: str, level
     """An empty loop was "the best cell" beside a sine, and a limit of 2000 IOPS beside one of 1000."""
     tool = text.partition("/")[0]
     parsed = get_parser(tool).parse((FIXTURES / text).read_text())
-    cells = [[repeat_of(tool, parsed, 1)] for _ in levels]
-    leaders = [numbers.leader(own) for own in cells]
+    cells = [Repeats((repeat_of(tool, parsed, 1),)) for _ in levels]
+    leaders = [cell.leader for cell in cells]
     assert numbers.have_best(cells, leaders)
 
-    for (run,), level in zip(cells, levels, strict=True):
-        object.__setattr__(run, "cell", Cell(sweep="s", tool=tool, options={option: level}))
+    for cell, level in zip(cells, levels, strict=True):
+        object.__setattr__(cell.first, "cell", Cell(sweep="s", tool=tool, options={option: level}))
 
     assert not numbers.have_best(cells, leaders)

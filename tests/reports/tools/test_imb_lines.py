@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parsers import imb
-from reports.numbers import numbers
+from reports.numbers import each_number
 from reports.results.load import load
 from reports.tools.imb import pingpong, timings
 
@@ -44,7 +44,7 @@ def test_a_table_that_lost_its_head_is_pingpong_everywhere(make: Any, tmp_path: 
     (run,) = load([maker.write()]).good("imb")
 
     assert len(pingpong([run])) == 5
-    assert {n.name.quantity for n in numbers(run)} == {"time", "α", "peak bandwidth", "n½"}
+    assert {n.name.quantity for n in each_number(run)} == {"time", "α", "peak bandwidth", "n½"}
 
 
 def test_export_gives_times_as_they_were_printed(make: Any, tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.model import Cell
 from parsers import mlc as parser
 from reports.measurements import measure
-from reports.numbers import headline, leading
+from reports.numbers import fresh
 from reports.render import points, vega
 from reports.render.points import select
 from reports.results.load import load
@@ -96,8 +97,11 @@ def test_a_cell_is_represented_by_its_highest_rate_or_its_lowest_latency(
     }  # fmt: skip
     parsed = parser.parse(texts[text])
 
-    assert leading("mlc", parsed) == (unit, value)
-    assert all(kind in headline("mlc", parsed) for kind in kinds)
+    cell = fresh(Cell(sweep="s", tool="mlc", options={}), [parsed])
+
+    assert cell.lead
+    assert (cell.lead.unit, cell.values) == (unit, (value,))
+    assert all(kind in cell.headline for kind in kinds)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,263 @@
+"""The repeats of one cell: each number with a value per repeat, and the number that stands for the cell. Pure."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import statistics
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
+
+from orchestrator.model import Cell
+from parsers.measurement import Direction, Measurement, Parsed
+from reports.numbers.model import SIZE, Name, Number
+from reports.numbers.tool import find
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+
+
+class Column(NamedTuple):
+    """One number over the repeats of a cell, in its base unit."""
+
+    values: tuple[float, ...]
+    steps: tuple[float | None, ...]  # the last printed digit of each; None: not known
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def step(self) -> float:
+        """The last digit of the first repeat; 0: not known."""
+        return self.steps[0] or 0.0
+
+
+class Leader(NamedTuple):
+    """What the number is that stands for a cell."""
+
+    words: str  # "bandwidth", "read IOPS", "write total time"
+    better: Direction
+    unit: str = ""  # as people say it: "IOPS"
+    metric: str = ""  # as `Name.tells_of`, at all sizes; "" without a number
+    step: float = 0.0  # the last digit that is printed, in the base unit; 0: not known
+    kind: str = ""  # as `Name.kind`: "Allreduce"
+    size: float | None = None  # the message size (B), if its run has a curve over sizes
+    whose: str = ""  # "read" of several directions or operations of a run
+    name: Name | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Runs of one cell and one program, at least one; the numbers that all of them have."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def first(self) -> Run:
+        return self.runs[0]
+
+    @property
+    def tool(self) -> str:
+        return self.runs[0].tool
+
+    @functools.cached_property
+    def columns(self) -> Mapping[Name, Column]:
+        """Name → its column, in the order of the first run."""
+        found: dict[Name, tuple[list[float], list[float | None]]] = {}
+        for number in itertools.chain(*map(each_number, self.runs)):
+            values, steps = found.setdefault(number.name, ([], []))
+            values.append(number.value)
+            steps.append(number.step)
+        count = len(self.runs)
+        return {
+            name: Column(tuple(values), tuple(steps))
+            for name, (values, steps) in found.items()
+            if len(values) == count
+        }
+
+    @functools.cached_property
+    def lead(self) -> Name | None:
+        """The number that stands for the cell."""
+        return find(self.tool).lead(self) if self.columns else None
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The leading number of each repeat; () without one."""
+        return self.columns[self.lead].values if self.lead else ()
+
+    @property
+    def standing(self) -> tuple[float, ...]:
+        """The same; () of results that their own program calls wrong."""
+        return () if self.first.void else self.values
+
+    @functools.cached_property
+    def leader(self) -> Leader:
+        """What the leading number is, in words, and which way is better."""
+        name = self.lead
+        if name is None:
+            return Leader("number", "neither")
+        index, words, whose = dict(name.part).get("index"), name.quantity.replace("_", " "), self._whose(name)
+        size = dict(name.part).get(SIZE)
+        return Leader(
+            words=f"{words} (index {index})" if index is not None else f"{whose} {words}".strip(),
+            better=name.better,
+            unit=name.said_unit or name.unit,
+            metric=name.family.tells_of,
+            step=self.columns[name].step,
+            kind=name.kind,
+            size=float(size) if isinstance(size, int | float) else None,
+            whose=whose,
+            name=name,
+        )
+
+    def _whose(self, name: Name) -> str:
+        """Return the direction or operation of a number, if the quantity of another is among the numbers, too; else ""."""
+        labels = dict(name.part)
+        whose = next((str(labels[key]) for key in ("direction", "op") if key in labels), "")
+        several = whose and any(n.quantity == name.quantity and n != name for n in self.columns)
+        return whose if several else ""
+
+    @property
+    def headline(self) -> str:
+        """The numbers in a few words: "triad 26.1 GB/s". Never empty."""
+        from reports.text import format as fmt
+
+        if not any(run.parsed for run in self.runs):
+            return "no numbers"
+        text = find(self.tool).headline(self) if self.columns else ""
+        rows = next((len(run.parsed.measurements.rows) for run in self.runs if run.parsed), 0)
+        return text or fmt.plural(rows, "number")
+
+    def line(self, name: Name) -> dict[float, Name]:
+        """Return message size (B) → the same number at that size."""
+        rest = _without_size(name)
+        sizes = {other: dict(other.part).get(SIZE) for other in self.columns}
+        line: dict[float, Name] = {}
+        for other, size in sizes.items():
+            if isinstance(size, int | float) and _without_size(other) == rest:
+                line.setdefault(float(size), other)
+        return line
+
+
+def _without_size(name: Name) -> Name:
+    return replace(name, part=tuple(label for label in name.part if label[0] != SIZE))
+
+
+def each_number(run: Run) -> Iterator[Number]:
+    """Give what a run is compared by, in the order of its tables: a run may have a million. Those of which neither direction is better are shown only."""
+    if run.parsed is None:
+        return iter(())
+    found = find(run.tool).numbers(run)
+    if run.parsed.has("from_table"):  # nothing tells to what digit it was printed
+        return (number.printed_to(None) for number in found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    """What tools ask of a run before it is stored."""
+
+    cell: Cell
+    parsed: Parsed
+    captured: bool = False
+
+    @property
+    def tool(self) -> str:
+        return self.cell.tool
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return self.cell.options
+
+    @property
+    def void(self) -> bool:
+        return self.parsed.has("validation_failed")
+
+    def measured(self) -> Iterator[Measurement]:
+        return self.parsed.measured()
+
+
+def fresh(cell: Cell, texts: Iterable[Parsed]) -> Repeats:
+    """Return the repeats of a cell as they were read, before they are stored; at least one."""
+    return Repeats(tuple(cast("Run", _Fresh(cell, parsed)) for parsed in texts))
+
+
+def group(runs: Iterable[Run]) -> tuple[Repeats, ...]:
+    """Return the repeats of each cell and program of each file, in order of first appearance."""
+
+    def cell(run: Run) -> Hashable:
+        return run.file, run.tool, naming.program_kind(run), run.cell.sweep, run.record.point_id
+
+    return tuple(Repeats(tuple(repeats)) for repeats in group_by(runs, cell).values())
+
+
+def cells(results: Results, tool: str) -> tuple[Repeats, ...]:
+    """Return the repeats of each cell of a tool that count. Worked out once."""
+    known = results.memory
+    if tool not in known:
+        known[tool] = group(results.good(tool))
+    found: tuple[Repeats, ...] = known[tool]
+    return found
+
+
+def shown(results: Results, tool: str) -> tuple[Repeats, ...]:
+    """Return the same, with the disturbed runs of cells that have no other."""
+    runs = results.shown(tool)
+    return cells(results, tool) if runs is results.good(tool) else group(runs)
+
+
+def all_cells(results: Results) -> Iterator[Repeats]:
+    """Give the same of all tools."""
+    for tool in results.tools:
+        yield from cells(results, tool)
+
+
+# --- cells side by side ------------------------------------------------------------------------------------
+
+
+def leaders_of(repeats: Sequence[Repeats]) -> list[tuple[Leader, tuple[float, ...]]]:
+    """Return the leader of each cell and its values; the bandwidths if the I/Os or files of the cells have different sizes.
+
+    Of small blocks the IOPS are always more, and less is always written sooner.
+    """
+    led = [(cell.leader, cell.values) for cell in repeats]
+    moved = [find(cell.tool).moved(cell) for cell in repeats]
+    sizes = [size for own in moved for _, size in own]
+    if not sizes or not all(moved) or max(sizes) <= 1.02 * min(sizes):
+        return led
+    return [
+        (leader._replace(words=f"{leader.whose} bandwidth".strip(), better="higher", unit="B/s", name=None), tuple(rate for rate, _ in own))
+        for (leader, _), own in zip(led, moved, strict=True)
+    ]  # fmt: skip
+
+
+def at_one_size(repeats: Sequence[Repeats]) -> tuple[float, list[tuple[float, ...]]] | None:
+    """Return the message size (B) at which cells that each hold a curve are set against one another, and the values of each cell there.
+
+    None without such a size. It is the first that all have from the largest on that stands for one of them.
+    """
+    lines = [cell.line(cell.lead) if cell.lead else {} for cell in repeats]
+    sizes = [cell.leader.size for cell in repeats]
+    shared = set.intersection(*map(set, lines)) - {0.0}
+    if not shared or None in sizes:
+        return None
+    least = max(size or 0.0 for size in sizes)
+    size = min((s for s in shared if s >= least), default=max(shared))
+    return size, [cell.columns[line[size]].values for cell, line in zip(repeats, lines, strict=True)]
+
+
+def have_best(repeats: Sequence[Repeats], leaders: Sequence[Leader]) -> bool:
+    """May one of the cells of a sweep be its best? None if they differ in an option of `no_better`, in the benchmark, or in which way is better.
+
+    leaders: of each cell.
+    """
+    from reports.numbers import no_better, ranked
+
+    unlike = {
+        str([cell.first.options.get(name) for name in sorted(no_better(cell.tool))])
+        for cell in repeats
+        if ranked(cell.first)
+    }
+    return len(unlike) < 2 and len({(leader.better, leader.kind) for leader in leaders}) < 2

@@ -1,0 +1,40 @@
+"""The part of a tool (`reports.tools.base.Tool`, where it is described) that has its numbers, found by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from parsers.measurement import Parsed
+from reports.numbers.model import Buckets, Name, Number
+from reports.results.model import Run
+
+if TYPE_CHECKING:
+    from reports.numbers.repeats import Repeats
+
+
+class NumbersModule(Protocol):
+    CURVE_AXIS: str | None
+    DRAWN: tuple[str, ...]
+    PEAK: str | None
+    WORKING_SET: tuple[str, ...]
+    ACCESSED: tuple[str, ...]
+    LIMITS: tuple[str, ...]
+
+    def numbers(self, run: Run) -> Iterator[Number]: ...
+    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]: ...
+    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]: ...
+    def peaks_within(
+        self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float
+    ) -> dict[Name, tuple[int, Name]]: ...
+    def lead(self, cell: Repeats) -> Name | None: ...
+    def headline(self, cell: Repeats) -> str: ...
+    def moved(self, cell: Repeats) -> list[tuple[float, float]]: ...
+    def mixed(self, parsed: Parsed) -> bool: ...
+    def ranked(self, parsed: Parsed) -> bool: ...
+
+
+def find(tool: str) -> NumbersModule:
+    """Return a tool by its name."""
+    return cast("NumbersModule", importlib.import_module("reports.tools").find(tool))
