@@ -1,10 +1,9 @@
-"""A sweep of many hosts that is asked for: what it is, and whether a folder holds that one. I/O."""
+"""What a user asks for: a new sweep of many hosts, or the one that a folder holds."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
-import hashlib
 import itertools
 import os
 import pwd
@@ -15,9 +14,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from orchestrator.cluster import folder, limits, nodeset, submit
+from orchestrator.cluster import folder, limits, nodeset
 from orchestrator.cluster.engine import Engine
 from orchestrator.cluster.folder import Sweep, Via
 from orchestrator.cluster.script import job_script
@@ -25,13 +23,10 @@ from orchestrator.experiment import shipped
 from orchestrator.plan.prepare import PlanOptions
 from parsers.errors import UserError
 
-_OF_MANY: Final = ("-a", "--ar")
-"""How the words of a job array begin, shortened, too; no other option of sbatch begins so."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is asked for. None, 0 and "" of --local: nothing is said of it."""
+class Request:
+    """The arguments of `run` and `plan`. None, 0, False and "" of --local: not given."""
 
     version: str  # of this pinsweep
     experiments: tuple[Path, ...] = ()
@@ -47,155 +42,131 @@ class Wanted:
     plan: PlanOptions = dataclasses.field(default_factory=PlanOptions)
 
 
-def described(
-    wanted: Wanted, engine_of: Callable[[Sweep], Engine] = submit.engine_of
-) -> tuple[Sweep, dict[str, str]]:
-    """Return the sweep that is asked for and the experiments' copies. Nothing is written. `engine_of`: who is asked about the hosts.
+def new_sweep(request: Request, engine_of: Callable[[Sweep], Engine]) -> tuple[Sweep, dict[str, str]]:
+    """Return the sweep that a request describes, and the texts of its experiments. Writes nothing.
 
-    Raises UserError for every mistake, Away where nobody answers who could start jobs.
+    Raises UserError for every mistake, Unavailable if `engine_of` cannot be asked about the hosts.
     """
-    if not wanted.experiments:
-        raise UserError("EXPERIMENT", "which one?", "pinsweep run EXPERIMENT --nodes NODESET -o DIR/")
-    output = wanted.output or Path("DIR")
+    if not request.experiments:
+        raise UserError("EXPERIMENT", "missing", "pinsweep run EXPERIMENT --nodes NODESET -o DIR/")
+    output = request.output or Path("DIR")
     try:
-        taken = output.exists() and (not output.is_dir() or any(output.iterdir()))
+        is_used = output.exists() and (not output.is_dir() or any(output.iterdir()))
     except OSError as error:
-        raise UserError(str(output), error.strerror or "cannot be read", "-o names another folder") from None
-    if taken:
         raise UserError(
-            str(output), "is there already, and not the folder of a sweep of many hosts", "-o names a new folder"
-        )  # fmt: skip
-    texts = copies(wanted.experiments)
+            str(output), error.strerror or "cannot be read", "name another folder with -o"
+        ) from None
+    if is_used:
+        raise UserError(str(output), "exists, and holds no sweep of many hosts", "name a new folder with -o")
+    texts = read_experiments(request.experiments)
     sweep = Sweep(
         id=secrets.token_hex(4),
-        folder=folder.safe(output, "-o"),
-        via=wanted.via or ("slurm" if shutil.which("sbatch") else "ssh"),
-        hosts=nodeset.expand(wanted.nodes or ""),
+        folder=folder.safe_path(output, "-o"),
+        via=request.via or ("slurm" if shutil.which("sbatch") else "ssh"),
+        hosts=nodeset.expand(request.nodes or ""),
         experiments={name: folder.digest(text) for name, text in texts.items()},
-        words=wanted.words,
-        sbatch=sbatch_words(wanted.sbatch or ""),
-        setup=wanted.setup or "",
-        local=folder.safe(Path(wanted.local), "--local") if wanted.local else "",
-        work=folder.safe(Path.cwd(), "the working folder"),
-        at_once=wanted.at_once,
-        canary=wanted.canary,
+        words=request.words,
+        sbatch=split_sbatch(request.sbatch or ""),
+        setup=request.setup or "",
+        local=folder.safe_path(Path(request.local), "--local") if request.local else "",
+        work=folder.safe_path(Path.cwd(), "the working folder"),
+        at_once=request.at_once,
+        canary=request.canary,
         user=_user(),
-        python=folder.safe(Path(sys.executable), "Python"),
-        version=wanted.version,
+        python=folder.safe_path(Path(sys.executable), "Python"),
+        version=request.version,
         created_utc=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
-    nodes = engine_of(sweep).hosts(sweep.hosts)
-    kinds = dict.fromkeys(host.kind for host in nodes.values() if host.kind)
-    takes = {kind: limits.takes(kind, wanted.experiments, wanted.plan) for kind in kinds}
-    if not any(takes.values()):
-        limits.takes("1:1:1", wanted.experiments, wanted.plan)  # its mistakes are told now
-    sweep = dataclasses.replace(
-        sweep,
-        limits_min={kind: of.limit_min for kind, of in takes.items() if of},
-        estimates_min={kind: of.estimate_min for kind, of in takes.items() if of},
+    kinds = {host.kind for host in engine_of(sweep).hosts(sweep.hosts).values()}
+    limits_min = {kind: limits.limit_min(kind, request.experiments, request.plan) for kind in sorted(kinds)}
+    if not any(limits_min.values()):
+        limits.limit_min("1:1:1", request.experiments, request.plan)  # raises for mistakes in the experiments
+    return dataclasses.replace(sweep, limits_min={kind: n for kind, n in limits_min.items() if n}), texts
+
+
+def refuse_other(sweep: Sweep, request: Request) -> None:
+    """Raise UserError if a request is for another sweep than that of the folder, or the folder is not to be trusted."""
+    names = (f"{sweep.folder.rstrip('/')}-{number}" for number in itertools.count(2))
+    other = f"-o {next(name for name in names if not os.path.lexists(name))}/ begins another sweep"
+    hint = f"{other}, pinsweep run -o {sweep.folder} continues this one"
+
+    def refuse(is_mistake: bool, cause: str, hint: str = hint) -> None:
+        if is_mistake:
+            raise UserError(sweep.folder, cause, hint)
+
+    is_foreign = sweep.user not in ("", _user())
+    refuse(is_foreign, f"only {sweep.user} can start jobs of it", f"pinsweep status {sweep.folder}")
+    results = (f"{host}.db" for host in sweep.hosts)
+    folder.refuse_foreign(Path(sweep.folder), "log", folder.JOB, folder.NAME, *sweep.experiments, *results)
+    refuse(folder.is_copy(sweep), f"is a copy of {sweep.was}", f"pinsweep run -o {sweep.was}, or: {other}")
+    refuse(
+        sweep.version != request.version,
+        f"began with pinsweep {sweep.version}, this is {request.version}",
+        other,
     )
-    return sweep, texts
+    for name, sha256 in {**sweep.experiments, folder.JOB: sweep.script}.items():
+        refuse(
+            sha256 not in ("", _digest(sweep.path(name))), f"{name} was changed", f"put it back, or: {other}"
+        )
+    if request.nodes is not None:
+        refuse(set(nodeset.expand(request.nodes)) != set(sweep.hosts), "is a sweep of other hosts")
+    if request.experiments:
+        texts = read_experiments(request.experiments)
+        digests = {name: folder.digest(text) for name, text in texts.items()}
+        refuse(digests != dict(sweep.experiments), "is a sweep of another experiment")
+        refuse(request.nodes is not None and request.words != sweep.words, "is a sweep with other options")
+    refuse(request.local not in ("", sweep.local), "began with another --local")
+    refuse(request.at_once not in (0, sweep.at_once), "began with another --at-once")
+    has_results = any(sweep.result(host).exists() for host in sweep.hosts)
+    refuse(request.setup not in (None, sweep.setup) and has_results, "has results of another --setup")
 
 
 def _user() -> str:
     return pwd.getpwuid(os.getuid()).pw_name
 
 
-def refuse_other(sweep: Sweep, wanted: Wanted) -> None:
-    """Raise UserError if what is asked for is another sweep than that of the folder, or another's."""
-    other = _other(sweep)
-    hint = f"-o {other} begins another one; pinsweep run -o {sweep.folder} goes on with this"
-    if sweep.user and sweep.user != _user():
-        raise UserError(
-            sweep.folder, f"is a sweep of {sweep.user}, whose jobs nobody else can start", f"pinsweep status {sweep.folder} shows it"
-        )  # fmt: skip
-    results = (f"{host}.db" for host in sweep.hosts)
-    folder.refuse_foreign(Path(sweep.folder), "log", folder.JOB, folder.NAME, *sweep.experiments, *results)
-    if folder.is_copy(sweep):
-        raise UserError(
-            sweep.folder,
-            f"is a copy: the sweep, and what its jobs bring, is in {sweep.was}",
-            f"pinsweep run -o {sweep.was} goes on there, and here once that is moved away; -o {other} begins another one",
-        )
-    if sweep.version != wanted.version:
-        raise UserError(
-            sweep.folder,
-            f"was begun by pinsweep {sweep.version}, this is {wanted.version}",
-            f"-o {other} begins another one",
-        )
-    if wanted.nodes is not None and set(nodeset.expand(wanted.nodes)) != set(sweep.hosts):
-        raise UserError(sweep.folder, "is a sweep of other hosts", hint)
-    for name, digest in {**sweep.experiments, folder.JOB: sweep.script}.items():
-        copy = sweep.path(name)
-        if digest and not _has(copy, digest):
-            raise UserError(str(copy), "is not what the sweep began with", f"put it back, or: -o {other}")
-    if wanted.experiments:
-        texts = copies(wanted.experiments)
-        if {name: folder.digest(text) for name, text in texts.items()} != dict(sweep.experiments):
-            raise UserError(sweep.folder, "is a sweep of another experiment, or it was edited since", hint)
-        if wanted.nodes is not None and wanted.words != sweep.words:
-            raise UserError(sweep.folder, "is a sweep with other options", hint)
-    given = {"local": wanted.local, "at_once": wanted.at_once}
-    for name, value in given.items():
-        if value and value != getattr(sweep, name):
-            raise UserError(sweep.folder, f"was begun with another --{name.replace('_', '-')}", hint)
-    if wanted.setup not in (None, sweep.setup) and any(sweep.result(host).exists() for host in sweep.hosts):
-        raise UserError(sweep.folder, "was begun with another --setup, and has results of it", hint)
-
-
-def _has(path: Path, digest: str) -> bool:
+def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(folder.contents(path)).hexdigest() == digest
+        return folder.digest(folder.contents(path))
     except OSError:
-        return False
+        return "missing"
 
 
-def _other(sweep: Sweep) -> str:
-    """Return a name for another sweep's folder that nobody has yet."""
-    names = (f"{sweep.folder.rstrip('/')}-{number}" for number in itertools.count(2))
-    return f"{next(name for name in names if not os.path.lexists(name))}/"
-
-
-def going_on(sweep: Sweep, wanted: Wanted) -> Sweep:
-    """Return the sweep of a folder as it goes on: in the place where the folder is now, with the --sbatch and --setup that are asked for."""
+def continued(sweep: Sweep, request: Request) -> Sweep:
+    """Return the sweep of a folder with its present place, and the --sbatch and --setup of a request."""
     return dataclasses.replace(
         sweep,
-        folder=folder.safe(Path(sweep.folder), "-o"),
         was="",
-        sbatch=sweep.sbatch if wanted.sbatch is None else sbatch_words(wanted.sbatch),
-        setup=sweep.setup if wanted.setup is None else wanted.setup,
+        sbatch=sweep.sbatch if request.sbatch is None else split_sbatch(request.sbatch),
+        setup=sweep.setup if request.setup is None else request.setup,
+        folder=folder.safe_path(Path(sweep.folder), "-o"),
     )
 
 
 def change(before: Sweep, sweep: Sweep, engine: Engine) -> str:
-    """Write the folder of a sweep that goes on in another way than before, and return what changes; "": nothing.
+    """Write a folder whose sweep continues differently; return what changed, or "".
 
-    Raises UserError as long as jobs go by what was before, where that matters for what they measure and where they bring it.
+    Raises UserError while jobs run that would measure otherwise, or write into another folder.
     """
-    news = {
+    changes = {
         f"in {sweep.folder}": before.was != "",
         "with this --setup": sweep.setup != before.setup,
         "with this --sbatch": sweep.sbatch != before.sbatch,
     }
-    told = [text for text, is_new in news.items() if is_new]
-    if not told:
+    if not any(changes.values()):
         return ""
     if before.was or sweep.setup != before.setup:
-        live = [job for job in engine.jobs().values() if job.phase != "over"]
+        live = sum(job.phase != "over" for job in engine.jobs().values())
         if live:
-            how = f"for {before.was}" if before.was else "with the earlier --setup"
-            sooner = f"; scancel -n {','.join(sweep.job_names)} ends them" if sweep.via == "slurm" else ""
-            raise UserError(
-                sweep.folder,
-                f"has jobs that wait or run {how} ({len(live)})",
-                f"the same command again, when they have ended{sooner}",
-            )
+            old = f"that write to {before.was}" if before.was else "with the earlier --setup"
+            cancel = f", or end them: scancel -n {','.join(sweep.job_names)}" if sweep.via == "slurm" else ""
+            raise UserError(sweep.folder, f"has jobs {old} ({live})", f"wait until they have ended{cancel}")
     folder.change(sweep, job_script(sweep))
-    return ", ".join(told)
+    return ", ".join(text for text, is_new in changes.items() if is_new)
 
 
-def copies(experiments: Sequence[Path]) -> dict[str, str]:
-    """Return the copies of experiments by the names that they get in the folder. Raises UserError."""
+def read_experiments(experiments: Sequence[Path]) -> dict[str, str]:
+    """Return the texts of experiments by the names of their copies. Raises UserError."""
     texts: dict[str, str] = {}
     for path in (Path(shipped.resolved(name)) for name in experiments):
         try:
@@ -205,38 +176,34 @@ def copies(experiments: Sequence[Path]) -> dict[str, str]:
         except OSError as error:
             raise UserError(str(path), error.strerror or "cannot be read", shipped.hint(path)) from None
         if texts.setdefault(path.name, text) != text:
-            raise UserError(str(path), "two experiments of one name", "rename one")
+            raise UserError(str(path), "two experiments have this name", "rename one")
     return texts
 
 
-def sbatch_words(text: str) -> tuple[str, ...]:
-    """Return the options for sbatch. Raises UserError for signs that a line of #SBATCH cannot hold."""
+def split_sbatch(text: str) -> tuple[str, ...]:
+    """Return the options for sbatch. Raises UserError for characters that a line of #SBATCH cannot hold, and for arrays."""
     try:
-        found = tuple(shlex.split(text))
+        words = tuple(shlex.split(text))
     except ValueError as error:
         raise UserError("--sbatch", f"{text!r}: {error}") from None
-    for word in found:
-        if any(sign in "\"'\\#\n" or not sign.isprintable() for sign in word):
+    for word in words:
+        if any(character in "\"'\\#\n" or not character.isprintable() for character in word):
             raise UserError(
-                "--sbatch",
-                f"{word!r} has signs that a line of #SBATCH cannot hold",
-                "quotes, \\, # and line ends",
+                "--sbatch", f"{word!r} has characters that #SBATCH cannot take", "quotes, \\, # and line ends"
             )
-        if word.startswith(_OF_MANY):
-            raise UserError(
-                "--sbatch", f"{word!r}: each host has one job", "--repeats says how often each cell runs"
-            )
-    return found
+        if word.startswith(("-a", "--ar")):  # sbatch takes --array shortened, too
+            raise UserError("--sbatch", f"{word!r}: each host has one job", "repeat cells with --repeats")
+    return words
 
 
 def engine_words(sweep: Sweep, via: Via | None = None) -> tuple[str, ...]:
-    """Return the options of `run --nodes` that reach the hosts of a sweep as it did. Pure."""
-    by = via or sweep.via
-    given: dict[str, str] = {
-        "--via": by,
-        "--sbatch": shlex.join(sweep.sbatch) if by == "slurm" else "",
+    """Return the options of `run --nodes` that reach the hosts of a sweep as it did."""
+    via = via or sweep.via
+    options = {
+        "--via": via,
+        "--sbatch": shlex.join(sweep.sbatch) if via == "slurm" else "",
         "--setup": sweep.setup,
         "--local": sweep.local,
         "--at-once": str(sweep.at_once or ""),
     }
-    return tuple(f"{name}={value}" for name, value in given.items() if value)
+    return tuple(f"{name}={value}" for name, value in options.items() if value)

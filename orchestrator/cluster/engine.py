@@ -1,31 +1,35 @@
-"""Who starts jobs on hosts: the little that `slurm` and `ssh` have in common; a third is one more such module."""
+"""What starts jobs on hosts: the base class of `slurm` and `ssh`, and its few types."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
+from orchestrator.cluster.folder import Sweep
 from parsers.errors import PinsweepError
 
-AT_ONCE: Final = "--at-once: the same command again, when there is room"
-CANARY: Final = "behind the canary: the same command again, when it is done"
+AT_ONCE: Final = "waits for --at-once: run the same command again later"
+CANARY: Final = "waits for the canary: run the same command again later"
 IN_TURN: Final = frozenset({AT_ONCE, CANARY})
-"""Why a host got no job where nobody keeps a queue, and all is as it was asked for."""
+"""Why a host got no job although nothing is wrong: no queue keeps it."""
+
+
+class Unavailable(PinsweepError):
+    """What starts the jobs does not answer now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What is known of a host without starting anything there."""
+    """What is known of a host before anything starts there."""
 
     name: str
-    problem: str = ""  # why it can have no job now: 'drained "bad DIMM"'; "": it can
-    silent: bool = False  # it does not answer, so that its job may run
-    kind: str = (
-        ""  # sockets:cores:threads and what the site calls its processor; hosts of one kind take as long
-    )
+    problem: str = ""  # why it can get no job now: 'drained "bad DIMM"'
+    silent: bool = False  # it does not answer, and its job may run
+    kind: str = ""  # sockets:cores:threads and features of the CPU: hosts of one kind take equally long
     idle: bool = True
-    allowed_min: int = 0  # minutes that a job of the sweep may last there; 0: no bound, or not known
+    allowed_min: int = 0  # minutes that the partition allows a job; 0: no bound, or not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,49 +39,46 @@ class Job:
     host: str
     id: str
     phase: Literal["waits", "runs", "over"]
-    state: str  # the engine's own word: "CANCELLED"
-    reason: str = ""  # why it waits, or ended
-    hopeless: bool = False  # it waits for what will not come by itself
+    state: str  # Slurm's word: "CANCELLED"
+    reason: str = ""  # why it waits or ended
+    hopeless: bool = False  # it waits for something that a person has to mend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A job that is to be started."""
+    """A job to start."""
 
     host: str
     words: tuple[str, ...] = ()  # further options of `pinsweep run`
-    lane: int = 0  # of each lane one job runs at a time; 0: no lane
-    after: str = ""  # the job that has to end well before
+    lane: int = 0  # the jobs of a lane run one after the other; 0: no lane
+    after: str = ""  # a job that has to end well before
     limit_min: int = 0
 
 
-class Away(PinsweepError):
-    """Who starts the jobs does not answer now."""
+class Engine(ABC):
+    """What starts the jobs of a sweep."""
 
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep = sweep
 
-class Engine(Protocol):
-    """`slurm.Slurm` or `ssh.Ssh`."""
-
+    @abstractmethod
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
-        """Return what is known of each host. Raises Away."""
-        ...
+        """Return what is known of each host. Raises Unavailable."""
 
+    @abstractmethod
     def jobs(self) -> Mapping[str, Job]:
-        """Return the newest job of each host that has one, as far as they are remembered. Raises Away."""
-        ...
+        """Return the newest known job of each host that has one. Raises Unavailable."""
 
-    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:
-        """Return how jobs (host → id) ended that `jobs` forgot, as far as that is recorded."""
-        ...
+    @abstractmethod
+    def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
+        """Start jobs in this order, never two per host: (host → its job, host → why it got none)."""
 
-    def submit(self, wanted: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        """Start jobs, in this order: (host → its job, host → why it got none). Never two for one host."""
-        ...
+    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:  # noqa: ARG002
+        """Return how those jobs (host → id) ended that `jobs` does not list any more, if there are records."""
+        return {}
 
-    def cancel(self, jobs: Iterable[Job]) -> None:
-        """End jobs."""
-        ...
+    def cancel(self, jobs: Iterable[Job]) -> None:  # noqa: B027
+        """End jobs. By default no job waits."""
 
-    def fetch(self, hosts: Sequence[str]) -> None:
-        """Have what the hosts hold of results and logs in the folder, where they cannot put it there themselves."""
-        ...
+    def fetch(self, hosts: Sequence[str]) -> None:  # noqa: B027
+        """Copy results and logs from hosts that cannot write into the folder. By default all hosts can."""

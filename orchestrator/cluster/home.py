@@ -1,14 +1,12 @@
-"""On one host of a sweep: its results lie on a disk of its own, and are sent home to the shared folder between runs. I/O.
+"""On one host of a sweep: its results are on a local disk, and are sent to the shared folder between runs.
 
-SQLite never works on the shared file system. Home is whole at any moment: a copy is made here (SQLite's backup), written beside it,
-synced, and renamed, before the host's own is removed. One process of a host at a time sends to one file: it has a name that the kernel lends to one (an abstract socket),
-and that is gone with it.
+SQLite never works on the shared file system. The file there is complete at any moment: a copy is made here by SQLite,
+written next to it, synced and renamed. One process per host sends to one file, because it binds an abstract socket.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import socket
@@ -20,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from orchestrator.cluster.folder import digest
 from orchestrator.machine.file_system import ELSEWHERE, file_system_of
 from orchestrator.machine.safe_files import create, open_file
 from orchestrator.run.execute import Ended, Event, Started
@@ -28,195 +27,182 @@ from orchestrator.store.result_file import open_begun
 from parsers.errors import PinsweepError, UserError
 
 EVERY: Final = "PINSWEEP_HOME_EVERY_S"
-EVERY_S: Final = 30.0
 IS_HOME: Final = "is-home"
-"""The file beside the results that says that all of them are home, so that the job may remove them here."""
-_SHARE: Final = 20  # sending takes at most a twentieth of the time
+"""The file that lets the job remove its results here, because all of them were sent."""
+_EVERY_S: Final = 30.0
+_SHARE: Final = 20  # sending takes at most one twentieth of the time
 _PATIENCE_S: Final = 60.0  # for a job that is being ended
 
 
 class NotHome(PinsweepError):
-    """The results are on the host, and could not be sent home."""
+    """The results are on the host, and could not be sent."""
 
     exit_status = 4
 
 
 class Home:
-    """Where the results of `local` belong. Use as a context manager around the sweep, and give it each event."""
+    """Where the results of `local` belong. Use it as a context manager around a sweep, and call it with each event."""
 
     def __init__(self, local: Path, home: Path, on_problem: Callable[[str], None] = lambda _: None) -> None:
-        self.local = local
-        self.home = home
+        """`on_problem` gets a message if results cannot be sent now."""
+        self.local, self.home = local, home
         self._on_problem = on_problem
-        self._due = 0.0
-        self._told = ""
-        self._every_s = _seconds(os.environ.get(EVERY, ""))
-        self._name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._problem = ""  # the last one that was reported
+        self._due_s = 0.0  # by the monotonic clock
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        # results that could not be read here and may hold more than the shared file: then the job removes nothing
+        self._unreadable = local.with_name(f"{local.name}.unreadable")
 
     def __enter__(self) -> Self:
+        """Continue with the shared results. Raises UserError if they cannot be read, or if another process sends there."""
         try:
-            _refuse_remote(self.local)
+            file_system = file_system_of(self.local.absolute().parent)
+            if file_system is not None and file_system.kind in ELSEWHERE:
+                cause = (
+                    f"is on {file_system.kind}, but results must be on a disk of the host while it measures"
+                )
+                raise UserError(str(self.local), cause, "name a folder with --local")
             self._claim()
             self._fetch()
         except BaseException as error:
-            self._name.close()
-            if isinstance(error, PinsweepError):
-                self._say_why(error)
+            self._socket.close()
+            self._store_reason(error)
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Send everything. Raises NotHome."""
         try:
-            if isinstance(error, PinsweepError):
-                self._say_why(error)
+            self._store_reason(error)
             if self.local.exists() and self.local.stat().st_size:
-                self._last()
-            if not self._aside.exists():
+                try:
+                    self.send()
+                except (OSError, sqlite3.Error) as problem:
+                    cause = f"cannot be written: {_describe(problem)}"
+                    hint = f"the results are in {self.local}; the next job sends them"
+                    not_home = NotHome(str(self.home), cause, hint)
+                    self._store_reason(not_home)
+                    raise not_home from problem
+            if not self._unreadable.exists():
                 with suppress(OSError):
                     self.local.with_name(IS_HOME).touch()
         finally:
-            self._name.close()
+            self._socket.close()
 
     def __call__(self, event: Event) -> None:
-        """Send what there is, if it is time: when the first run starts, and after a run."""
-        if isinstance(event, (Started, Ended)) and time.monotonic() >= self._due:
-            begun = time.monotonic()
-            try:
-                self.send()
-                self._told = ""
-            except (OSError, sqlite3.Error) as problem:
-                self._tell(f"results stay on this host for now: {self.home}: {_words(problem)}")
-            ended = time.monotonic()
-            self._due = ended + (max(self._every_s, _SHARE * (ended - begun)) if self._every_s else 0.0)
+        """Send results, if it is time: when the first run starts, and after a run."""
+        if not isinstance(event, (Started, Ended)) or time.monotonic() < self._due_s:
+            return
+        start_s, problem = time.monotonic(), ""
+        try:
+            self.send()
+        except (OSError, sqlite3.Error) as error:
+            problem = f"results stay on this host for now: {self.home}: {_describe(error)}"
+        if problem and problem != self._problem:
+            self._on_problem(problem)
+        self._problem = problem
+        end_s = time.monotonic()
+        self._due_s = end_s + (max(every_s, _SHARE * (end_s - start_s)) if (every_s := _every_s()) else 0.0)
 
     def send(self) -> None:
-        """Put a copy of all that is committed in the place of what is home. Raises OSError, sqlite3.Error."""
+        """Replace the shared results by a copy of all that is committed. Raises OSError, sqlite3.Error."""
         copy = self.local.with_name(f".{self.local.name}.copy")
         part = self.home.with_name(f".{self.home.name}.part")
         try:
             copy.unlink(missing_ok=True)
             with (
-                closing(sqlite3.connect(f"{self.local.absolute().as_uri()}?mode=ro", uri=True)) as here,
-                closing(sqlite3.connect(copy)) as new,
+                closing(sqlite3.connect(f"{self.local.absolute().as_uri()}?mode=ro", uri=True)) as source,
+                closing(sqlite3.connect(copy)) as target,
             ):
-                new.execute("PRAGMA synchronous = OFF")
-                new.execute("PRAGMA journal_mode = OFF")
-                here.backup(new)
-            with copy.open("rb") as source, create(part) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-                target.flush()
-                os.fsync(target.fileno())
+                target.execute("PRAGMA synchronous = OFF")
+                target.execute("PRAGMA journal_mode = OFF")
+                source.backup(target)
+            _copy(copy, part, synced=True)
             part.replace(self.home)
-            with suppress(OSError):  # file systems of a network need not be able to
+            with suppress(OSError):  # network file systems may lack it
                 folders.sync(self.home.parent)
-        except BaseException:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            raise
         finally:
-            with suppress(OSError):
-                copy.unlink(missing_ok=True)
-
-    def _last(self) -> None:
-        try:
-            self.send()
-        except (OSError, sqlite3.Error) as problem:
-            error = NotHome(
-                str(self.home), f"cannot be written: {_words(problem)}", f"the results are in {self.local}; the next job takes them"
-            )  # fmt: skip
-            self._say_why(error)
-            raise error from problem
+            for path in (copy, part):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
 
     def _claim(self) -> None:
-        where = self.home.parent.resolve() / self.home.name
-        digest = hashlib.sha256(os.fsencode(where)).hexdigest()
+        """Bind a name that the kernel gives to one process, and that ends with it."""
+        name = digest(os.fsencode(self.home.parent.resolve() / self.home.name))
         ends = time.monotonic() + _PATIENCE_S
         while True:
             try:
-                self._name.bind(f"\0pinsweep-home/{digest}")
+                return self._socket.bind(f"\0pinsweep-home/{name}")
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise
-                if time.monotonic() >= ends:
-                    raise UserError(
-                        str(self.home), "another pinsweep on this host sends its results there", "wait for it"
-                    ) from None
-                time.sleep(0.5)
-            else:
-                return
+            if time.monotonic() >= ends:
+                raise UserError(
+                    str(self.home), "another pinsweep on this host sends its results there", "wait for it"
+                )
+            time.sleep(0.5)
 
     def _fetch(self) -> None:
-        """Go on with what is home, unless more is here."""
+        """Continue with the shared results, unless there are more runs here."""
         if not self.home.exists():
             return
         copy = self.local.with_name(f".{self.local.name}.fetched")
         try:
-            with open_file(self.home) as source, create(copy) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
+            _copy(self.home, copy)
         except OSError as error:
             raise UserError(str(self.home), f"cannot be read: {error.strerror}", "move it away") from None
         try:
-            there = _runs(copy)
+            shared = _run_count(copy)
         except PinsweepError as error:
             copy.unlink()
-            raise UserError(str(self.home), error.cause, "move it away; the host then begins anew") from None
+            raise UserError(str(self.home), error.cause, "move it away; then the host starts again") from None
         try:
-            here = _runs(self.local) if self.local.exists() else -1
+            here = _run_count(self.local) if self.local.exists() else -1
         except PinsweepError as error:
-            self._put_aside(error)
+            for end in ("", "-journal"):
+                with suppress(FileNotFoundError):
+                    Path(f"{self.local}{end}").replace(f"{self._unreadable}{end}")
+            self._on_problem(f"{error}; stored as {self._unreadable}; continuing with {self.home}")
             here = -1
-        if there >= here:
+        if shared >= here:
             self.local.with_name(f"{self.local.name}-journal").unlink(missing_ok=True)
             copy.replace(self.local)
         else:
             copy.unlink()
 
-    @property
-    def _aside(self) -> Path:
-        """What could not be read here, and may hold more than what is home: as long as it is there, the job removes nothing."""
-        return self.local.with_name(f"{self.local.name}.unreadable")
-
-    def _put_aside(self, error: PinsweepError) -> None:
-        for end in ("", "-journal"):
-            with suppress(FileNotFoundError):
-                Path(f"{self.local}{end}").replace(f"{self._aside}{end}")
-        self._on_problem(f"{error}; it is kept as {self._aside}, and {self.home} is gone on with")
-
-    def _say_why(self, error: PinsweepError) -> None:
-        with suppress(OSError):
-            self.local.with_name("reason").write_text(" ".join(str(error).split()) + "\n", "utf-8")
-
-    def _tell(self, text: str) -> None:
-        if text != self._told:
-            self._told = text
-            self._on_problem(text)
+    def _store_reason(self, error: BaseException | None) -> None:
+        """Write the last line's reason for the job."""
+        if isinstance(error, PinsweepError):
+            with suppress(OSError):
+                self.local.with_name("reason").write_text(" ".join(str(error).split()) + "\n", "utf-8")
 
 
-def _refuse_remote(local: Path) -> None:
-    found = file_system_of(local.absolute().parent)
-    if found is not None and found.kind in ELSEWHERE:
-        raise UserError(
-            str(local), f"is on {found.kind}, and results belong on a disk of the host while it measures", "--local names a folder"
-        )  # fmt: skip
+def _copy(source: Path, target: Path, *, synced: bool = False) -> None:
+    """Copy a file; nothing is read or written through a link. Raises OSError."""
+    with open_file(source) as reader, create(target) as writer:
+        shutil.copyfileobj(reader, writer, 1 << 20)
+        writer.flush()
+        if synced:
+            os.fsync(writer.fileno())
 
 
-def _runs(path: Path) -> int:
-    """Return how many runs a result file holds. Raises PinsweepError if it is none, or damaged."""
-    found = open_begun(path)
-    if found is None:
+def _run_count(path: Path) -> int:
+    """Return how many runs a result file holds. Raises PinsweepError if it is damaged or something else."""
+    file = open_begun(path)
+    if file is None:
         return 0
-    with found:
-        return found.runs_there()
+    with file:
+        return file.runs_there()
 
 
-def _seconds(text: str) -> float:
+def _every_s() -> float:
     try:
-        return max(0.0, float(text))
+        return max(0.0, float(os.environ.get(EVERY, "")))
     except ValueError:
-        return EVERY_S
+        return _EVERY_S
 
 
-def _words(problem: Exception) -> str:
+def _describe(problem: Exception) -> str:
     return problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)

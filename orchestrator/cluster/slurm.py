@@ -1,8 +1,9 @@
-"""Slurm: one exclusive job a host, pinned to it. Its own commands are asked, and nothing is remembered here. I/O."""
+"""Slurm: one exclusive job per host, pinned to it. Slurm's own commands are asked each time, and nothing is stored."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,42 +11,28 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from orchestrator.cluster import slurm_text
-from orchestrator.cluster.engine import Away, Host, Job, Submission
+from orchestrator.cluster.engine import Engine, Host, Job, Submission, Unavailable
 from orchestrator.cluster.folder import Sweep
 from orchestrator.machine import planted
 
-PATIENCE_S: Final = 60.0  # for a controller that is restarted
-GLANCE_S: Final = 10.0
-"""For who only looks: a question is asked once. It is the MessageTimeout that Slurm has by default."""
+PATIENCE_S: Final = 60.0  # for a controller that restarts
+GLANCE_S: Final = 10.0  # Slurm's default MessageTimeout
 _TIMEOUT_S: Final = 30.0
-_SETTLES_S: Final = 3.0  # in which a job that was taken without an answer is seen
-_LONGEST_WORD: Final = 100_000  # of a command line; Linux takes none of 128 KiB
-_SAME: Final = 3
-"""So many refusals in the same words, and the other hosts are not tried: it is not about the host."""
+_SETTLES_S: Final = 3.0  # until a job that was accepted without an answer is listed
+_MAX_WORD: Final = 100_000  # Linux takes no argument of 128 KiB
 _IN_FLIGHT: Final = 4
-"""So many sbatch wait for Slurm at a time: of the 28 ms that one took on a busy machine, 4 were its own and 1.5 slurmctld's."""
+"""How many sbatch run at a time. If all of them are refused for one reason, the remaining hosts are not tried."""
 
-_KEPT: Final = frozenset(
-    f"SBATCH_{name}"
-    for name in (
-        "ACCOUNT",
-        "CONSTRAINT",
-        "EXPORT",
-        "GET_USER_ENV",
-        "PARTITION",
-        "QOS",
-        "RESERVATION",
-        "TIMELIMIT",
-        "WCKEY",
-    )
+_SITE_VARIABLE: Final = re.compile(
+    "SBATCH_(ACCOUNT|CONSTRAINT|EXPORT|GET_USER_ENV|PARTITION|QOS|RESERVATION|TIMELIMIT|WCKEY)"
 )
-"""What a site or user sets for every job, and counts for these, too."""
+"""What a site or user sets for every job. Other variables change what is listed, and how many jobs run where."""
 
-_UNKNOWN: Final = "Slurm did not answer, and may have taken the job all the same: the same command again sees"
+_UNKNOWN: Final = "Slurm did not answer and may have accepted the job: run the same command again"
 
 
-class Slurm:
-    """An Engine."""
+class Slurm(Engine):
+    """Slurm as the engine of a sweep."""
 
     def __init__(
         self,
@@ -54,158 +41,158 @@ class Slurm:
         on_wait: Callable[[str], None] = lambda _: None,
         answer_s: float = _TIMEOUT_S,
     ) -> None:
-        self._sweep = sweep
-        self._patience_s = patience_s  # for so long a question is asked again
-        self._answer_s = answer_s  # for so long its answer is waited for
-        self._on_wait = on_wait
+        """`patience_s`: how long a question is repeated; `answer_s`: how long one answer may take."""
+        super().__init__(sweep)
+        self._patience_s, self._on_wait, self._answer_s = patience_s, on_wait, answer_s
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
-        # --all: else hosts of hidden partitions are unknown, to those who may use them, too
-        these = ["-n", text] if len(text := ",".join(names)) < _LONGEST_WORD else []  # else all are listed
-        asked = ["sinfo", "-h", "-a", "-N", *these, "-o", slurm_text.SINFO]
+        """Return what sinfo says of each host."""
+        # -a: without it, hosts of hidden partitions are not listed
+        these = ["-n", text] if len(text := ",".join(names)) < _MAX_WORD else []
+        text = self._ask(["sinfo", "-h", "-a", "-N", *these, "-o", slurm_text.SINFO])
         partitions = os.environ.get("SBATCH_PARTITION") or slurm_text.option(
-            self._sweep.sbatch, "-p", "--partition"
+            self.sweep.sbatch, "-p", "--partition"
+        )
+        is_reserved = "SBATCH_RESERVATION" in os.environ or any(
+            w.startswith("--res") for w in self.sweep.sbatch
         )
         return slurm_text.hosts(
-            self._asked(asked), names,
-            reserved=_has_reservation(self._sweep), partitions=partitions.split(",") if partitions else (),
-        )  # fmt: skip
+            text, names, reserved=is_reserved, partitions=list(filter(None, partitions.split(",")))
+        )
 
     def jobs(self) -> Mapping[str, Job]:
-        # --all: else jobs in hidden partitions are not listed, and submitted again; --local: no question about federations
-        asked = ["squeue", "-h", "-a", "--local", "-t", "all", "-u", self._sweep.user, "-n", ",".join(self._sweep.job_names)]  # fmt: skip
-        return slurm_text.jobs(self._asked([*asked, "-o", slurm_text.SQUEUE]))
+        """Return the newest job of each host that squeue lists."""
+        # -a: without it, jobs in hidden partitions are not listed, and would be submitted again
+        who = ["-u", self.sweep.user, "-n", ",".join(self.sweep.job_names)]
+        text = self._ask(["squeue", "-h", "-a", "--local", "-t", "all", *who, "-o", slurm_text.SQUEUE])
+        return slurm_text.jobs(text)
 
     def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:
-        """See Engine. Where sacct is not there or has no records, nothing is known."""
-        if not jobs or len(numbers := ",".join(jobs.values())) > _LONGEST_WORD:
+        """Return what sacct has on jobs that squeue does not list any more; many sites have no such records."""
+        if not jobs or len(numbers := ",".join(jobs.values())) > _MAX_WORD:
             return {}
-        names = ",".join(self._sweep.job_names)
-        asked = ["sacct", "-n", "-P", "-X", "-j", numbers, f"--name={names}", "-o", "JobID,State"]
-        return slurm_text.ended(_run(asked, self._answer_s).stdout, jobs)
+        names = ",".join(self.sweep.job_names)
+        argv = ["sacct", "-n", "-P", "-X", "-j", numbers, f"--name={names}", "-o", "JobID,State"]
+        return slurm_text.ended(_run(argv, self._answer_s).stdout, jobs)
 
-    def submit(self, wanted: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        """See Engine. Some at a time, the first alone: what is wrong with all of them is told by one."""
-        taken: dict[str, str] = {}
+    def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
+        """Start jobs, some at a time."""
+        accepted: dict[str, str] = {}
         refused: dict[str, str] = {}
-        same: list[str] = []
-        left = list(wanted)
-        room = 1
+        pending = list(submissions)
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
-            while left:
-                some, left = left[:room], left[room:]
-                room = _IN_FLIGHT
-                answers = dict(zip(some, pool.map(self._tried, some), strict=True))
-                answers |= self._tried_again([one for one, (_, why) in answers.items() if why == _UNKNOWN])
-                for one, (job, why) in answers.items():
-                    if job:
-                        taken[one.host] = job
-                        same.clear()
-                    else:
-                        refused[one.host] = why
-                        same = [*same, why] if same[-1:] == [why] else [why]
-                if _UNKNOWN in same or len(same) >= _SAME:
-                    refused |= dict.fromkeys((other.host for other in left), same[-1])
+            while pending:
+                batch, pending = pending[:_IN_FLIGHT], pending[_IN_FLIGHT:]
+                answers = dict(zip(batch, pool.map(self._submit, batch), strict=True))
+                answers |= self._submit_again([job for job, (_, why) in answers.items() if why == _UNKNOWN])
+                accepted |= {job.host: number for job, (number, _) in answers.items() if number}
+                refused |= {job.host: why for job, (number, why) in answers.items() if not number}
+                reasons = {why for _, why in answers.values()}
+                if _UNKNOWN in reasons or (len(reasons) == 1 and "" not in reasons):
+                    reason = _UNKNOWN if _UNKNOWN in reasons else reasons.pop()
+                    refused |= {job.host: reason for job in pending}
                     break
-        return taken, refused
+        return accepted, refused
 
-    def _tried(self, one: Submission) -> tuple[str, str]:
-        """Return (the job, why there is none)."""
-        done = _run(submission(self._sweep, one))
+    def _submit(self, job: Submission) -> tuple[str, str]:
+        """Return (the number of the job, why there is none)."""
+        done = _run(submission(self.sweep, job))
         if done.returncode == 0 and done.stdout.strip():
             return done.stdout.strip().split(";")[0], ""
-        return "", _UNKNOWN if slurm_text.is_away(done.stderr) else slurm_text.refusal(done.stderr)
+        return "", _UNKNOWN if slurm_text.is_unavailable(done.stderr) else slurm_text.refusal(done.stderr)
 
-    def _tried_again(self, silent: Sequence[Submission]) -> dict[Submission, tuple[str, str]]:
-        """As `_tried`, where sbatch got no answer, and the job may have been taken all the same: it is looked up, in an answer that is later
-        than what was asked for before, and only then submitted once more."""
-        if not silent:
+    def _submit_again(self, jobs: Sequence[Submission]) -> dict[Submission, tuple[str, str]]:
+        """Submit jobs for which sbatch got no answer, unless Slurm has accepted them all the same."""
+        if not jobs:
             return {}
         try:
-            self.jobs()
+            self.jobs()  # waits until Slurm answers
             time.sleep(_SETTLES_S)
-            jobs = self.jobs()
-        except Away:
+            ids = {host: job.id for host, job in self.jobs().items() if job.phase != "over"}
+        except Unavailable:
             return {}
-        taken = {host: job.id for host, job in jobs.items() if job.phase != "over"}
-        return {one: (taken[one.host], "") if one.host in taken else self._tried(one) for one in silent}
+        return {job: (ids[job.host], "") if job.host in ids else self._submit(job) for job in jobs}
 
     def cancel(self, jobs: Iterable[Job]) -> None:
+        """End jobs."""
         if numbers := [job.id for job in jobs]:
             _run(["scancel", *numbers])
 
-    def fetch(self, hosts: Sequence[str]) -> None:
-        """Nothing: jobs write into the folder."""
-
-    def _asked(self, argv: Sequence[str]) -> str:
+    def _ask(self, argv: Sequence[str]) -> str:
         ends = time.monotonic() + self._patience_s
-        told = False
+        is_reported = False
         while True:
             done = _run(argv, self._answer_s)
             if done.returncode == 0:
                 return done.stdout
-            words = (
+            why = (
                 " ".join(done.stderr.split()).removeprefix(f"{argv[0]}: ") or f"exit status {done.returncode}"
             )
-            if not slurm_text.is_away(done.stderr) or time.monotonic() >= ends:
-                raise Away(argv[0], words, "see that Slurm answers here, then run the same command again")
-            if not told:
-                self._on_wait(
-                    f"Slurm does not answer, and is asked again for {self._patience_s:.0f} s: {argv[0]}: {words}"
+            if not slurm_text.is_unavailable(done.stderr) or time.monotonic() >= ends:
+                raise Unavailable(
+                    argv[0], why, "check that Slurm answers here, then run the same command again"
                 )
-                told = True
+            if not is_reported:
+                self._on_wait(
+                    f"Slurm does not answer, waiting up to {self._patience_s:.0f} s: {argv[0]}: {why}"
+                )
+                is_reported = True
             time.sleep(1.0)
 
 
-def submission(sweep: Sweep, one: Submission) -> list[str]:
-    """Return the command that submits one job. Pure.
-
-    What must be so stands behind the site's own options, and in front of what SBATCH_* says.
-    """
-    name = f"{sweep.job_name}-{one.lane}" if one.lane else sweep.job_name
-    conditions = (["singleton"] if one.lane else []) + ([f"afterok:{one.after}"] if one.after else [])
-    limit = (
-        [f"--time={one.limit_min}"]
-        if one.limit_min not in (0, sweep.limit_min) and not _own_limit(sweep)
-        else []
-    )
+def submission(sweep: Sweep, job: Submission) -> list[str]:
+    """Return the command that submits a job. Its options win over those of SBATCH_* and of job.sh."""
+    name = f"{sweep.job_name}-{job.lane}" if job.lane else sweep.job_name
+    conditions = [*(["singleton"] if job.lane else []), *([f"afterok:{job.after}"] if job.after else [])]
+    needs_limit = job.limit_min not in (0, sweep.limit_min) and not time_limit(sweep)
     return [
-        "sbatch", "--parsable", *limit, "-N1", "--no-requeue", "-w", one.host, "-J", name, "-D", "/",
-        "-o", f"{sweep.folder}/log/{one.host}.%j",
+        *("sbatch", "--parsable", *([f"--time={job.limit_min}"] if needs_limit else [])),
+        *(
+            "-N1",
+            "--no-requeue",
+            "-w",
+            job.host,
+            "-J",
+            name,
+            "-D",
+            "/",
+            "-o",
+            f"{sweep.folder}/log/{job.host}.%j",
+        ),
         *([f"--dependency={','.join(conditions)}", "--kill-on-invalid-dep=yes"] if conditions else []),
-        f"{sweep.folder}/job.sh", *one.words,
-    ]  # fmt: skip
+        *(f"{sweep.folder}/job.sh", *job.words),
+    ]
 
 
-def asked_min(sweep: Sweep, one: Submission) -> int:
-    """Return for how many minutes a job asks; 0: for no bound, or what nobody can read."""
-    own = _own_limit(sweep)
-    return slurm_text.minutes(own) or 0 if own else one.limit_min or sweep.limit_min
+def requested_min(sweep: Sweep, job: Submission) -> int:
+    """Return for how many minutes a job asks; 0: no bound, or not readable."""
+    limit = time_limit(sweep)
+    return slurm_text.minutes(limit) if limit else job.limit_min or sweep.limit_min
 
 
-def _own_limit(sweep: Sweep) -> str:
-    """Return the time limit that the user has given, which wins; "": none."""
+def time_limit(sweep: Sweep) -> str:
+    """Return the time limit that the user gives all jobs; "": none."""
     return os.environ.get("SBATCH_TIMELIMIT") or slurm_text.option(sweep.sbatch, "-t", "--time")
 
 
-def _has_reservation(sweep: Sweep) -> bool:
-    return "SBATCH_RESERVATION" in os.environ or any(word.startswith("--res") for word in sweep.sbatch)
-
-
 def _run(argv: Sequence[str], timeout_s: float = _TIMEOUT_S) -> subprocess.CompletedProcess[str]:
-    # other variables change what is listed, how many jobs there are, or where and how they run
-    env = {
-        k: v
-        for k, v in os.environ.items()
-        if k in _KEPT or not k.startswith(("SQUEUE_", "SINFO_", "SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT"))
-    }
-    if argv[0] != "sbatch":  # which gives its environment to the job
+    prefixes = ("SQUEUE_", "SINFO_", "SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT")
+    env = {k: v for k, v in os.environ.items() if _SITE_VARIABLE.fullmatch(k) or not k.startswith(prefixes)}
+    if argv[0] != "sbatch":  # sbatch gives its environment to the job
         env["LC_ALL"] = "C"
+    argv = [planted.which(argv[0]) or argv[0], *argv[1:]]
     try:
         return subprocess.run(
-            [planted.which(argv[0]) or argv[0], *argv[1:]], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
-        )  # fmt: skip
+            argv,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess([*argv], 1, "", f"{argv[0]}: timed out after {timeout_s:.0f} s")
+        return subprocess.CompletedProcess(argv, 1, "", f"timed out after {timeout_s:.0f} s")
     except OSError as error:
-        return subprocess.CompletedProcess([*argv], 127, "", f"{argv[0]}: {error.strerror}")
+        return subprocess.CompletedProcess(argv, 127, "", str(error.strerror))

@@ -1,4 +1,4 @@
-"""What sinfo, squeue and sbatch print, and what it means. Pure."""
+"""What sinfo, squeue, sacct and sbatch print, and what it means. Pure."""
 
 from __future__ import annotations
 
@@ -12,183 +12,150 @@ from orchestrator.cluster.engine import Host, Job
 
 SINFO: Final = "%n|%T|%z|%f|%P|%l|%E"
 SQUEUE: Final = "%n|%A|%T|%r"
-"""Columns that have been the same since long before `--json`, whose layout changes with releases."""
+"""Columns that all releases have; the layout of `--json` changes with releases."""
 
-_USABLE: Final = frozenset(
-    {
-        "idle", "allocated", "mixed", "completing", "reserved", "planned", "blocked", "reboot", "reboot_issued", "reboot_requested",
-        "powered_down", "power_down", "powering_down", "powering_up", "power_up",
-    }
-)  # fmt: skip
-"""States of a host that will have its turn: one that is powered down is powered up for a job."""
-_RUNS: Final = frozenset(
-    {"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING"}
+_USABLE: Final = re.compile(
+    "idle|allocated|mixed|completing|reserved|planned|blocked|reboot(_issued|_requested)?"
+    "|powered_down|power(ing)?_(down|up)"
 )
-_WAITS: Final = frozenset(
-    {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
+"""States of a host that will take a job: one that is powered down is powered up for it."""
+_RUNS: Final = re.compile("RUNNING|COMPLETING|CONFIGURING|SUSPENDED|SIGNALING|STAGE_OUT|STOPPED|RESIZING")
+_HELD: Final = re.compile("REQUEUE_HOLD|RESV_DEL_HOLD|SPECIAL_EXIT")
+_LIVE: Final = re.compile(f"{_RUNS.pattern}|{_HELD.pattern}|PENDING|REQUEUED|REQUEUE_FED")
+_HOPELESS: Final = re.compile(
+    "Partition(TimeLimit|Config|NodeLimit|Down|Inactive)|AccountNotAllowed|InvalidAccount|InvalidQOS"
+    "|DependencyNeverSatisfied|launch failed|JobHeld|BadConstraints|QOSMaxWall|AssocMaxWall"
 )
-_HELD: Final = frozenset({"REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
-"""States of jobs that wait until somebody releases them."""
-_HOPELESS: Final = (
-    "PartitionTimeLimit", "PartitionConfig", "PartitionNodeLimit", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
-    "InvalidAccount", "InvalidQOS", "DependencyNeverSatisfied", "launch failed", "JobHeld", "BadConstraints", "QOSMaxWall",
-    "AssocMaxWall",
-)  # fmt: skip
-"""Beginnings or parts of reasons that do not go away while nobody does anything about them. Hosts that are out (ReqNodeNotAvail) are told by
-sinfo."""
-_MEANS: Final = {
-    "PartitionConfig": "the partition takes no such job: it asks for too long, or for a host that is not of it",
-    "PartitionTimeLimit": "it asks for longer than the partition allows",
-    "launch failed requeued held": "the prolog, or its start, failed on the host, whose slurmd has it in its log",
+"""Reasons that need a person. ReqNodeNotAvail is not one: sinfo says more about the host."""
+_EXPLANATIONS: Final = {
+    "PartitionConfig": "the job asks for too long, or for a host outside the partition",
+    "PartitionTimeLimit": "the job asks for longer than the partition allows",
+    "launch failed requeued held": "the prolog failed on the host (see the log of slurmd)",
 }
-"""What Slurm's word for a reason does not tell."""
+_NOT_LISTED: Final = "not known to Slurm, or hidden while powered down (PrivateData=cloud)"
 
 _CPU: Final = re.compile(
-    r"haswell|broadwell|skylake|cascade|cooper|ice-?lake|sapphire|emerald|granite|sierra|knl|naples|rome|milan|genoa|bergamo|turin"
-    r"|zen\d|epyc|xeon|opteron|power\d|a64fx|grace|altra|neoverse|graviton|(gold|platinum|silver|bronze)[-_]?\d{4}|^(amd|intel|arm)$"
-    r"|^(hsw|bdw|skx|clx|icx|spr|emr|gnr)$|^avx|x86-64-v\d",
+    r"haswell|broadwell|skylake|cascade|cooper|ice-?lake|sapphire|emerald|granite|sierra|knl|naples|rome|milan|genoa"
+    r"|bergamo|turin|zen\d|epyc|xeon|opteron|power\d|a64fx|grace|altra|neoverse|graviton"
+    r"|(gold|platinum|silver|bronze)[-_]?\d{4}|^(amd|intel|arm)$|^(hsw|bdw|skx|clx|icx|spr|emr|gnr)$|^avx|x86-64-v\d",
     re.IGNORECASE,
 )
-"""Features that tell processors apart. Racks, networks and licences do not: a site has one of these for each host."""
+"""Features that name a CPU. Racks, networks and licences do not make a kind of host."""
 
-_AWAY: Final = re.compile(
+_UNAVAILABLE: Final = re.compile(
     r"Unable to contact|timed out|Connection refused|Zero Bytes|Socket|communication|backup controller",
     re.IGNORECASE,
 )
-
-
-def hosts(
-    text: str, asked: Iterable[str], *, reserved: bool = False, partitions: Collection[str] = ()
-) -> dict[str, Host]:
-    """Return what sinfo says of each host: a line per node and partition. Hosts that it does not name are unknown to Slurm.
-
-    `reserved`: the jobs name a reservation, and so may run on hosts that one of maintenance holds. `partitions`: those that the jobs name; none: they
-    go into the default one.
-    """
-    found: dict[str, Host] = {}
-    allowed: dict[str, list[int | None]] = {}
-    for line in text.splitlines():
-        parts = line.split("|", 6)
-        if len(parts) == 7:
-            name, state, cores, features, partition, limit, reason = parts
-            found[name] = _host(name, state, cores, features, reason, reserved=reserved)
-            if partition.removesuffix("*") in partitions or (not partitions and partition.endswith("*")):
-                allowed.setdefault(name, []).append(minutes(limit))
-    for name, bounds in allowed.items():  # a job that may go into several partitions takes the one that fits
-        known = [bound for bound in bounds if bound]
-        found[name] = replace(found[name], allowed_min=max(known) if len(known) == len(bounds) else 0)
-    return {name: found.get(name) or Host(name=name, problem=_NOT_SHOWN) for name in asked}
-
-
 _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
-def minutes(text: str) -> int | None:
-    """Return a time as Slurm writes and takes it: "30", "1:30" (minutes), "2:00:00", "1-12" (days and hours); 0: no bound, None: it is no time."""
-    if text.lower() in ("infinite", "unlimited", "-1"):
+def hosts(
+    text: str, names: Iterable[str], *, reserved: bool = False, partitions: Collection[str] = ()
+) -> dict[str, Host]:
+    """Return what sinfo says of each host, with a line per host and partition.
+
+    `reserved`: the jobs name a reservation, and may run on hosts in maintenance. `partitions`: those of the jobs; none:
+    the default one.
+    """
+    known: dict[str, Host] = {}
+    limits: dict[str, list[int]] = {}
+    for line in text.splitlines():
+        fields = line.split("|", 6)
+        if len(fields) == 7:
+            name, state, cores, features, partition, limit, reason = fields
+            known[name] = _host(name, state, cores, features, reason, reserved=reserved)
+            if partition.removesuffix("*") in partitions or (not partitions and partition.endswith("*")):
+                limits.setdefault(name, []).append(minutes(limit))
+    for name, bounds in limits.items():  # a job for several partitions takes the one that fits
+        known[name] = replace(known[name], allowed_min=max(bounds) if all(bounds) else 0)
+    return {name: known.get(name) or Host(name=name, problem=_NOT_LISTED) for name in names}
+
+
+def _host(name: str, state: str, cores: str, features: str, reason: str, *, reserved: bool) -> Host:
+    word, silent = state.rstrip("*~#!%$@^-+"), "*" in state
+    problem = ""
+    if silent or not (_USABLE.fullmatch(word) or (word == "maint" and reserved)):
+        quoted = "" if reason in ("none", "(null)", "") else f' "{reason}"'
+        problem = f"{word}{' and not responding' if silent else ''}{quoted}"
+    if problem == "maint":
+        problem = "maint (a reservation: --sbatch --reservation=NAME)"
+    cpu = sorted(feature for feature in features.split(",") if _CPU.search(feature))
+    return Host(name=name, problem=problem, kind=" ".join([cores, *cpu]), idle=state == "idle")
+
+
+def minutes(text: str) -> int:
+    """Return the minutes of a time as Slurm writes it: "30", "1:30", "2:00:00", "1-12"; 0: no bound, or not a time."""
+    match = _TIME.fullmatch(text)
+    if match is None:
         return 0
-    found = _TIME.fullmatch(text)
-    if found is None:
-        return None
-    days, first, second, third = (int(part) if part else None for part in found.groups())
-    if days is not None:
-        seconds = ((days * 24 + (first or 0)) * 60 + (second or 0)) * 60 + (third or 0)
-    elif third is not None:
-        seconds = ((first or 0) * 60 + (second or 0)) * 60 + third
+    days, first, second, third = (int(part or 0) for part in match.groups())
+    if match[1] is not None:  # days-hours:minutes:seconds
+        seconds = ((days * 24 + first) * 60 + second) * 60 + third
+    elif match[4] is not None:
+        seconds = (first * 60 + second) * 60 + third
     else:
-        seconds = (first or 0) * 60 + (second or 0)
+        seconds = first * 60 + second
     return -(-seconds // 60)
 
 
 def option(words: Sequence[str], short: str, long: str) -> str:
-    """Return what sbatch takes for an option of these words, the last that there is: `-p a`, `-pa`, `--partition=a`, `--partition a`; "": none."""
-    found = ""
-    for word, after in itertools.zip_longest(words, words[1:], fillvalue=""):
-        name, sign, value = word.partition("=")
+    """Return the last value of an option of sbatch: `-p a`, `-pa`, `--partition=a`, `--partition a`; "": none."""
+    value = ""
+    for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
+        name, sign, text = word.partition("=")
         if word == short or (name == long and not sign):
-            found = after
+            value = following
         elif name == long:
-            found = value
+            value = text
         elif word.startswith(short) and not word.startswith("--"):
-            found = word.removeprefix(short)
-    return found
-
-
-_NOT_SHOWN: Final = (
-    "Slurm does not know it, or hides it while it is powered down (PrivateData=cloud shows such hosts)"
-)
-
-
-def _host(name: str, state: str, cores: str, features: str, reason: str, *, reserved: bool) -> Host:
-    word = state.rstrip("*~#!%$@^-+")
-    silent = "*" in state
-    problem = ""
-    if (word not in _USABLE and not (word == "maint" and reserved)) or silent:
-        why = "" if reason in ("none", "(null)", "") else f' "{reason}"'
-        problem = f"{word}{' and not responding' if silent else ''}{why}"
-    if problem == "maint":
-        problem = "maint (a reservation: --sbatch --reservation=NAME)"
-    cpu = sorted(one for one in features.split(",") if _CPU.search(one))
-    return Host(name=name, problem=problem, kind=" ".join([cores, *cpu]), idle=state == "idle")
+            value = word.removeprefix(short)
+    return value
 
 
 def jobs(text: str) -> dict[str, Job]:
-    """Return the newest job of each host, of those that squeue lists; one that is not over counts before those that are."""
-    found: dict[str, Job] = {}
+    """Return the newest job of each host that squeue lists; one that is not over comes first."""
+    newest: dict[str, Job] = {}
     for line in text.splitlines():
-        parts = line.split("|", 3)
-        if len(parts) == 4 and parts[0] and parts[1].isdigit():
-            job = _job(*parts)
-            before = found.get(job.host)
-            if before is None or (job.phase != "over", int(job.id)) > (
-                before.phase != "over",
-                int(before.id),
-            ):
-                found[job.host] = job
-    return found
+        fields = line.split("|", 3)
+        if len(fields) == 4 and fields[0] and fields[1].isdigit():
+            job = _job(*fields)
+            newest[job.host] = max(
+                job, newest.get(job.host, job), key=lambda j: (j.phase != "over", int(j.id))
+            )
+    return newest
 
 
 def _job(host: str, number: str, state: str, reason: str) -> Job:
-    if state in _WAITS:
-        hopeless = state in _HELD or any(word in reason for word in _HOPELESS)
-        reason = f"{reason}: {_MEANS[reason]}" if reason in _MEANS else reason
-        return Job(host=host, id=number, phase="waits", state=state, reason=reason, hopeless=hopeless)
-    if state in _RUNS:
+    if _RUNS.fullmatch(state):
         return Job(host=host, id=number, phase="runs", state=state)
-    known = reason if reason not in ("None", "") else ""
-    return Job(host=host, id=number, phase="over", state=state, reason=known)
+    if not _LIVE.fullmatch(state):
+        return Job(host=host, id=number, phase="over", state=state, reason="" if reason == "None" else reason)
+    hopeless = bool(_HELD.fullmatch(state) or _HOPELESS.search(reason))
+    reason = f"{reason}: {_EXPLANATIONS[reason]}" if reason in _EXPLANATIONS else reason
+    return Job(host=host, id=number, phase="waits", state=state, reason=reason, hopeless=hopeless)
 
 
 def ended(text: str, jobs: Mapping[str, str]) -> dict[str, Job]:
-    """Return the jobs (host → id) that have ended by what sacct prints: "7|CANCELLED by 0"."""
+    """Return the jobs (host → id) that have ended by the lines of sacct: "7|CANCELLED by 0"."""
     states = dict(line.split("|", 1) for line in text.splitlines() if "|" in line)
-    found = ((host, number, states.get(number, "").partition(" ")[0]) for host, number in jobs.items())
+    rows = ((host, number, states.get(number, "").partition(" ")[0]) for host, number in jobs.items())
     return {
         host: Job(host=host, id=number, phase="over", state=state)
-        for host, number, state in found
-        if state and state not in _RUNS | _WAITS
+        for host, number, state in rows
+        if state and not _LIVE.fullmatch(state)
     }
 
 
-def is_away(stderr: str) -> bool:
-    """Tell whether Slurm did not answer, so that nothing is known of what was asked."""
-    return bool(_AWAY.search(stderr))
+def is_unavailable(stderr: str) -> bool:
+    """Return whether Slurm did not answer, so that the outcome is not known."""
+    return bool(_UNAVAILABLE.search(stderr))
 
 
 def refusal(stderr: str) -> str:
-    """Return why sbatch took no job: "QOSMaxSubmitJobPerUserLimit", else its last words."""
+    """Return why sbatch took no job: the name of a limit, else its last words."""
     lines = [re.sub(r"^sbatch: (error: )?", "", line).strip() for line in stderr.splitlines()]
-    lines = [line for line in lines if line and not line.startswith('Try "sbatch')]
-    limit = next((line for line in lines if re.fullmatch(r"\w*(Max|Grp|Limit)\w*", line)), "")
-    said = next(
-        (line for line in reversed(lines) if "failed" in line), lines[-1] if lines else "sbatch said nothing"
-    )
-    return limit or said.removeprefix("Batch job submission failed: ")
-
-
-def folded_lines(lines: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return what each line stands for, once: line → its hosts, in their order."""
-    found: dict[str, list[str]] = {}
-    for host, line in lines.items():
-        found.setdefault(line, []).append(host)
-    return found
+    lines = [line for line in lines if line and not line.startswith('Try "sbatch')] or [
+        "sbatch gave no reason"
+    ]
+    reasons = (line for line in lines if "failed" in line or re.fullmatch(r"\w*(Max|Grp|Limit)\w*", line))
+    return next(reasons, lines[-1]).removeprefix("Batch job submission failed: ")

@@ -1,8 +1,8 @@
-"""Hosts without a scheduler: ssh starts the job on each, detached and behind a lock on a disk of the host. I/O.
+"""Hosts without a scheduler: ssh starts the job on each, detached, behind a lock on a disk of the host.
 
-The job itself holds the lock, and what it forks: it outlives the connection, and the lock is gone with the job. Hosts that see the sweep's
-folder work in it, as under Slurm; to the others the job and the experiments are sent, and `fetch` brings what they have measured. Users,
-keys and host keys are ssh_config's; PINSWEEP_SSH_CONFIG names another one.
+The job holds the lock, outlives the connection, and the lock ends with it. Hosts that see the sweep's folder work in it.
+The others get the job and the experiments, and `fetch` copies what they have measured. Users and keys are those of
+ssh_config; PINSWEEP_SSH_CONFIG names another file.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import shlex
 import signal
 import subprocess
 import tarfile
@@ -21,179 +22,181 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from orchestrator.cluster import folder, logs, ssh_text
-from orchestrator.cluster.engine import AT_ONCE, CANARY, Away, Host, Job, Submission
+from orchestrator.cluster import folder, results, ssh_text
+from orchestrator.cluster.engine import AT_ONCE, CANARY, Engine, Host, Job, Submission, Unavailable
 from orchestrator.cluster.folder import Sweep
-from orchestrator.cluster.ssh_text import Seen
+from orchestrator.cluster.ssh_text import Looked
 from orchestrator.machine import planted, safe_files
 from parsers.errors import UserError
 
 CONFIG: Final = "PINSWEEP_SSH_CONFIG"
 _CONNECT_S: Final = 5
 _FETCH_S: Final = 60
-_ANSWER_BYTES: Final = 64 << 10
-_FETCH_BYTES: Final = 64 << 20
+_MAX_ANSWER_BYTES: Final = 64 << 10
+_MAX_FETCH_BYTES: Final = 64 << 20
 _FANOUT: Final = 64
-_FRESH_S: Final = 2.0  # in which an answer is not asked for again
+_FRESH_S: Final = 2.0  # how long an answer is used
 
 
-class Ssh:
-    """An Engine."""
+class Ssh(Engine):
+    """ssh as the engine of a sweep."""
 
     def __init__(self, sweep: Sweep) -> None:
-        self._sweep = sweep
-        self._seen: dict[str, Seen] = {}
-        self._at = 0.0
+        """Ask nothing yet."""
+        super().__init__(sweep)
+        self._looked: dict[str, Looked] = {}
+        self._looked_s = 0.0  # by the monotonic clock; 0: never
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
+        """Return what the hosts say of themselves."""
         self._look()
-        return {name: self._seen[name].host for name in names}
+        return {name: self._looked[name].host for name in names}
 
     def jobs(self) -> Mapping[str, Job]:
+        """Return the jobs that run."""
         self._look()
-        ends = logs.read(self._sweep.path("log"))
+        logs = results.read_logs(self.sweep.path("log"))
         return {
-            host: Job(host=host, id=ends[host].job if host in ends else "1", phase="runs", state="RUNNING")
-            for host, one in self._seen.items()
-            if one.runs
+            host: Job(host=host, id=logs[host].job if host in logs else "1", phase="runs", state="RUNNING")
+            for host, looked in self._looked.items()
+            if looked.runs
         }
 
-    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:  # noqa: ARG002 (of Engine)
-        """Nothing: nobody records it."""
-        return {}
-
-    def submit(self, wanted: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        """See Engine. Who is beyond --at-once, or behind a canary, gets no job now: nobody stays here to start it later."""
+    def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
+        """Start jobs. Those beyond --at-once or behind a canary are refused: nothing stays here to start them later."""
         self._look()
-        taken: dict[str, str] = {}
+        accepted: dict[str, str] = {}
         refused: dict[str, str] = {}
-        commands: dict[str, str] = {}
-        sent: dict[str, bytes] = {}
-        busy = sum(one.runs for one in self._seen.values())
-        room = self._sweep.at_once - busy if self._sweep.at_once else len(self._sweep.hosts)
-        before = logs.read(self._sweep.path("log"))
-        for one in wanted:
-            if one.after:
-                refused[one.host] = CANARY
-            elif len(commands) >= room:
-                refused[one.host] = AT_ONCE
-            else:
-                number = int(before[one.host].job) + 1 if one.host in before else 1
-                taken[one.host] = str(number)
-                apart = self._seen[one.host].apart
-                commands[one.host] = ssh_text.start_command(self._sweep, one, number, apart=apart)
-                if apart:
-                    sent[one.host] = _packed(self._sweep, one.host)
-        for host, (rc, text) in _ask(commands, sent=sent).items():
+        scripts: dict[str, bytes] = {}
+        busy = sum(looked.runs for looked in self._looked.values())
+        room = self.sweep.at_once - busy if self.sweep.at_once else len(self.sweep.hosts)
+        logs = results.read_logs(self.sweep.path("log"))
+        for job in submissions:
+            host = job.host
+            if job.after or len(scripts) >= room:
+                refused[host] = CANARY if job.after else AT_ONCE
+                continue
+            number = accepted[host] = str(int(logs[host].job) + 1 if host in logs else 1)
+            is_apart = self._looked[host].is_apart
+            call = shlex.join(["start", *job.words])
+            script = ssh_text.script(self.sweep, host, call, apart="1" if is_apart else "", number=number)
+            scripts[host] = script.encode() + (_pack(self.sweep, host) if is_apart else b"")
+        for host, (rc, text) in _ask(scripts).items():
             if rc != 0 or text.strip() not in ("started", "runs"):
-                refused[host] = ssh_text.problem_of(rc, text)
-                del taken[host]
-        self._at = 0.0
-        return taken, refused
-
-    def cancel(self, jobs: Iterable[Job]) -> None:
-        """Nothing: no job waits here."""
+                refused[host] = ssh_text.problem(rc, text)
+                del accepted[host]
+        self._looked_s = 0.0
+        return accepted, refused
 
     def fetch(self, hosts: Sequence[str]) -> None:
-        """See Engine. What is in the folder by now, and is no job's any more, is removed from the host."""
-        from_there = [host for host in hosts if host in self._seen and self._seen[host].kept]
-        known = {host: _digest(self._sweep, host) for host in from_there}
-        asked = {host: ssh_text.fetch_command(self._sweep, host, known[host]) for host in from_there}
-        done: dict[str, str] = {}
-        for host, (rc, text) in _ask(asked, within_s=_FETCH_S, most=_FETCH_BYTES).items():
-            found = ssh_text.fetched(rc, text)
+        """Copy new results and logs into the folder, and remove from the hosts what no job needs any more."""
+        sources = {host: _digest(self.sweep.result(host)) for host in hosts if self._has_results(host)}
+        scripts = {
+            host: ssh_text.script(self.sweep, host, "fetch", known=digest).encode()
+            for host, digest in sources.items()
+        }
+        fetched: dict[str, bytes] = {}
+        for host, (rc, text) in _ask(scripts, within_s=_FETCH_S, max_bytes=_MAX_FETCH_BYTES).items():
+            looked = self._looked[host]
             try:
-                if found is None:
-                    raise OSError(0, ssh_text.problem_of(rc, text if rc else "not whole", _FETCH_S))
-                for number, log in found.logs.items():
-                    folder.put(self._sweep.path("log", f"{host}.{number}"), log)
-                if found.results is not None:
-                    folder.put(self._sweep.result(host), found.results)
-            except OSError as error:  # it stays where it is
-                seen = self._seen[host]
-                why = f"its results are on the host, and could not be fetched: {error.strerror}"
-                self._seen[host] = replace(seen, host=replace(seen.host, problem=why))
+                if (answer := ssh_text.parse_fetch(rc, text)) is None:
+                    raise OSError(0, ssh_text.problem(rc, text if rc else "incomplete", _FETCH_S))
+                for number, log in answer.logs.items():
+                    folder.put(self.sweep.path("log", f"{host}.{number}"), log)
+                if answer.results is not None:
+                    folder.put(self.sweep.result(host), answer.results)
+            except OSError as error:
+                why = f"its results stay on the host, and cannot be fetched: {error.strerror}"
+                self._looked[host] = replace(looked, host=replace(looked.host, problem=why))
                 continue
-            if not self._seen[host].runs:
-                done[host] = ssh_text.clean_command(self._sweep, host, found.digest)
-        _ask(done)
-        if self._at:
-            self._at = time.monotonic()
+            if not looked.runs:
+                fetched[host] = ssh_text.script(self.sweep, host, "clean", known=answer.digest).encode()
+        _ask(fetched)
+        if self._looked_s:
+            self._looked_s = time.monotonic()
+
+    def _has_results(self, host: str) -> bool:
+        return host in self._looked and self._looked[host].has_results
 
     def _look(self) -> None:
-        if self._at and time.monotonic() - self._at < _FRESH_S:
+        if self._looked_s and time.monotonic() - self._looked_s < _FRESH_S:
             return
+        sweep = self.sweep
         try:
-            folder.refuse_foreign(Path(self._sweep.folder), "log", folder.JOB, folder.NAME)
+            folder.refuse_foreign(Path(sweep.folder), "log", folder.JOB, folder.NAME)
         except UserError as error:
-            raise Away(error.place, error.cause, error.hint) from None
-        answers = _ask({host: ssh_text.look_command(self._sweep, host) for host in self._sweep.hosts})
-        self._seen = {
-            host: ssh_text.seen(host, *answers.get(host, (None, "")), python=self._sweep.python)
-            for host in self._sweep.hosts
+            raise Unavailable(error.place, error.cause, error.hint) from None
+        python = "true" if sweep.setup else sweep.python or "true"
+        answers = _ask({h: ssh_text.script(sweep, h, "look", python=python).encode() for h in sweep.hosts})
+        self._looked = {
+            h: ssh_text.parse_look(h, *answer, python=sweep.python) for h, answer in answers.items()
         }
-        self._at = time.monotonic()
+        self._looked_s = time.monotonic()
 
 
-def _packed(sweep: Sweep, host: str) -> bytes:
-    """Return what a host that does not see the folder needs of it: the job, the experiments, its own results so far."""
-    names = [folder.NAME, "job.sh", *sweep.experiments]
-    if sweep.result(host).exists():
-        names.append(f"{host}.db")
+def _pack(sweep: Sweep, host: str) -> bytes:
+    """Return what a host needs that does not see the folder: the job, the experiments, its results so far."""
+    names = [folder.NAME, folder.JOB, *sweep.experiments]
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name in names:
+        for name in [*names, *([f"{host}.db"] if sweep.result(host).exists() else [])]:
             archive.add(sweep.path(name), arcname=name)
     return packed.getvalue()
 
 
-def _digest(sweep: Sweep, host: str) -> str:
+def _digest(path: Path) -> str:
     try:
-        with safe_files.open_file(sweep.result(host)) as stream:
+        with safe_files.open_file(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return "none"
 
 
 def _ask(
-    commands: Mapping[str, str],
-    *,
-    sent: Mapping[str, bytes] | None = None,
-    within_s: float = ssh_text.ANSWER_S,
-    most: int = _ANSWER_BYTES,
+    scripts: Mapping[str, bytes], *, within_s: float = ssh_text.ANSWER_S, max_bytes: int = _MAX_ANSWER_BYTES
 ) -> dict[str, tuple[int | None, str]]:
-    """Run a command on each host at once: host → (exit status, what it printed); None: no answer in time. ssh's own failure is 255.
+    """Run a script on each host: host → (exit status, what it printed). None: no answer in time; 255: ssh failed.
 
-    `sent`: what a host's command gets by stdin. A host that prints more than `most` bytes has its ssh ended.
+    What follows `exit` or the last line of a script is its standard input. A host that prints more than `max_bytes` has
+    its ssh ended.
     """
-    if not commands:
+    if not scripts:
         return {}
     limiter, ssh = planted.which("prlimit"), planted.which("ssh")
     if not (limiter and ssh):
         raise UserError("--via ssh", "needs ssh, and prlimit of util-linux", "install them, or --via slurm")
     config = os.environ.get(CONFIG)
-    # the kernel ends a process that writes a file beyond the limit; known_hosts may be larger than an answer
+    options = [
+        *("BatchMode=yes", f"ConnectTimeout={_CONNECT_S}", "ServerAliveInterval=5", "ServerAliveCountMax=2"),
+        *("ForwardAgent=no", "ForwardX11=no"),
+    ]
+    # the limit is on every file, so it cannot be below the size of known_hosts
     argv = [
-        limiter, f"--fsize={_FETCH_BYTES}", "--core=0", "--", ssh, *(["-F", config] if config else []),
-        "-oBatchMode=yes", f"-oConnectTimeout={_CONNECT_S}", "-oServerAliveInterval=5", "-oServerAliveCountMax=2",
-        "-oForwardAgent=no", "-oForwardX11=no",
-    ]  # fmt: skip
+        limiter,
+        f"--fsize={_MAX_FETCH_BYTES}",
+        "--core=0",
+        "--",
+        ssh,
+        *(["-F", config] if config else []),
+    ]
+    argv += [f"-o{option}" for option in options]
 
-    def answer(host: str) -> tuple[int | None, str]:
-        words = [*argv, host, ssh_text.wrapped(commands[host])]
-        with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+    def ask(host: str) -> tuple[int | None, str]:
+        with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+            # every login shell takes these words; bash reads its script from stdin, byte by byte
+            command = [*argv, host, "exec bash -s"]
             try:
                 done = subprocess.run(
-                    words, input=(sent or {}).get(host, b""), stdout=printed, stderr=errors, timeout=within_s, check=False
-                )  # fmt: skip
+                    command, input=scripts[host], stdout=stdout, stderr=stderr, timeout=within_s, check=False
+                )
             except subprocess.TimeoutExpired:
                 return None, ""
-            if done.returncode == -signal.SIGXFSZ or printed.tell() > most:
-                return 255, f"its answer is larger than {most >> 10} KiB"
-            printed.seek(0)
-            errors.seek(0)
-            text = ssh_text.answer(printed.read().decode("utf-8", "replace"))
-            return done.returncode, text or errors.read(_ANSWER_BYTES).decode("utf-8", "replace")
+            if done.returncode == -signal.SIGXFSZ or stdout.tell() > max_bytes:
+                return 255, f"its answer is larger than {max_bytes >> 10} KiB"
+            stdout.seek(0)
+            stderr.seek(0)
+            text = ssh_text.answer(stdout.read().decode("utf-8", "replace"))
+            return done.returncode, text or stderr.read(_MAX_ANSWER_BYTES).decode("utf-8", "replace")
 
     with ThreadPoolExecutor(_FANOUT) as pool:
-        return dict(zip(commands, pool.map(answer, commands), strict=True))
+        return dict(zip(scripts, pool.map(ask, scripts), strict=True))

@@ -1,74 +1,101 @@
-"""Sweeps of many hosts: what `run`, `plan` and `status` share of them."""
+"""Sweeps of many hosts: what `run`, `plan` and `status` share."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pinsweep import __version__
 from pinsweep.commands import _options
-from pinsweep.terminal import say, say_lines, say_prose
+from pinsweep.terminal import answer, data, say, say_lines, say_prose
 
 if TYPE_CHECKING:
-    from orchestrator.cluster.begin import Wanted
+    from orchestrator.cluster.begin import Request
+    from orchestrator.cluster.engine import Engine
+    from orchestrator.cluster.folder import Sweep
     from orchestrator.cluster.submit import View
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Options:
     """The options of a sweep of many hosts."""
 
-    nodes: str | None
-    via: str | None
-    sbatch: str | None
-    setup: str | None
-    local: str | None
-    at_once: int | None
-    canary: bool
-    wait: bool
+    nodes: str | None = None
+    via: Literal["slurm", "ssh"] | None = None
+    sbatch: str | None = None
+    setup: str | None = None
+    local: str | None = None
+    at_once: int | None = None
+    canary: bool = False
+    wait: bool = False
 
 
-_OF_SWEEP = (
-    click.option("--nodes", metavar="NODESET", help="Run on these hosts, each by a job of its own, into the folder -o DIR/ that they share."),
-    click.option("--via", type=click.Choice(["slurm", "ssh"]), help="Who starts the jobs of --nodes. [default: slurm where sbatch is]"),
-    click.option("--sbatch", metavar="WORDS", help="Options of sbatch for every job: '-p main -A acct -C icelake'."),
-    click.option("--setup", metavar="SHELL", help="Lines of bash before the sweep on each host: 'module load impi'."),
-    click.option("--local", metavar="DIR", help="A folder on a disk of each host, for results and scratch files. [default: $TMPDIR, /tmp]"),
-    click.option("--at-once", type=click.IntRange(1, 1000), metavar="K", help="At most so many hosts at a time."),
-    click.option("--canary", is_flag=True, help="One host of each CPU kind first; the others of it only if that ends well."),
-)  # fmt: skip
-_OF_RUN = (
-    click.option("--wait", is_flag=True, help="With --nodes or DIR/: stay until all jobs have ended."),
+_NAMES = tuple(Options.__dataclass_fields__)
+_OPTIONS = (
+    click.option(
+        "--nodes", metavar="NODESET", help="Run on these hosts, a job on each, into a shared folder -o DIR/."
+    ),
+    click.option(
+        "--via",
+        type=click.Choice(["slurm", "ssh"]),
+        help="Start the jobs so. [default: slurm if sbatch exists]",
+    ),
+    click.option(
+        "--sbatch",
+        metavar="WORDS",
+        help="Give every job these options of sbatch: '-p main -A acct -C icelake'.",
+    ),
+    click.option(
+        "--setup",
+        metavar="SHELL",
+        help="Run lines of bash on each host before its sweep: 'module load impi'.",
+    ),
+    click.option(
+        "--local",
+        metavar="DIR",
+        help="Store results and scratch files here on each host. [default: $TMPDIR, /tmp]",
+    ),
+    click.option(
+        "--at-once", type=click.IntRange(1, 1000), metavar="K", help="Run on at most K hosts at a time."
+    ),
+    click.option(
+        "--canary",
+        is_flag=True,
+        help="Run on one host of each CPU kind first, on the others if that ends well.",
+    ),
 )
-_NAMES = ("nodes", "via", "sbatch", "setup", "local", "at_once", "canary", "wait")
+_WAIT = click.option("--wait", is_flag=True, help="Wait until all jobs of the hosts have ended.")
 
 
 def options(begin: Callable[..., Any], *, run: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options of sweeps of many hosts to a command. `begin` is called in its place where one is asked for: with
-    (Asked, experiments, output, the command's other values)."""
+    """Add the options of sweeps of many hosts to a command.
+
+    `begin` replaces the command for such a sweep: begin(options, the other values of the command).
+    """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
-        def dispatched(**values: Any) -> Any:  # noqa: ANN401 (click's own)
-            asked = Asked(**{name: values.pop(name, None) for name in _NAMES[:6]}, canary=values.pop("canary"), wait=values.pop("wait", False))  # fmt: skip
-            if asked.nodes is not None or _is_sweep(values.get("output")):
-                return begin(asked, values)
-            for name in _NAMES[1:]:
-                if getattr(asked, name):
-                    raise click.UsageError(
-                        f"--{name.replace('_', '-')} goes with --nodes, or with the folder of such a sweep"
-                    )
+        def dispatch(**values: Any) -> Any:  # noqa: ANN401 (click's own)
+            chosen = {name: values.pop(name) for name in _NAMES if name in values}
+            if chosen["nodes"] is not None or _is_sweep(values.get("output")):
+                return begin(Options(**chosen), values)
+            for name, value in chosen.items():
+                if value:
+                    option = f"--{name.replace('_', '-')}"
+                    raise click.UsageError(f"{option} needs --nodes, or the folder of such a sweep")
             if not values["experiments"]:
-                call = click.get_current_context()
-                raise click.MissingParameter(ctx=call, param=call.command.params[0])
+                context = click.get_current_context()
+                raise click.MissingParameter(ctx=context, param=context.command.params[0])
             return command(**values)
 
-        for option in reversed(_OF_SWEEP + (_OF_RUN if run else ())):
-            dispatched = option(dispatched)
-        return dispatched
+        for option in reversed((*_OPTIONS, *([_WAIT] if run else []))):
+            dispatch = option(dispatch)
+        return dispatch
 
     return decorate
 
@@ -81,191 +108,171 @@ def _is_sweep(output: Path | None) -> bool:
     return is_sweep(output)
 
 
-# --- run -----------------------------------------------------------------------------------------------
-
-
-def run(asked: Asked, values: dict[str, Any]) -> int:
-    """Begin a sweep of many hosts, or go on with one: only what is missing, where it is missing."""
+def run(chosen: Options, values: dict[str, Any]) -> int:
+    """Begin a sweep of many hosts, or continue one; return the exit status."""
     from orchestrator.cluster import begin, folder, submit
     from orchestrator.cluster.script import job_script
     from parsers.errors import UserError
 
-    output = values["output"]
     if values["events"]:
-        raise UserError("--events", "are of a sweep on this host", "pinsweep status DIR --format json")
-    if output is None:
-        raise UserError("-o", "a sweep of many hosts needs a folder that they share", "-o DIR/")
-    wanted = _wanted(asked, values)
-    if folder.is_sweep(output):
-        before = folder.read(output)
-        begin.refuse_other(before, wanted)
-        sweep = begin.going_on(before, wanted)
-        engine = submit.engine_of(sweep, _waiting)
-        if told := begin.change(before, sweep, engine):
-            say(f"job.sh is written anew: goes on {told}", err=True)
-    else:
-        sweep, texts = begin.described(wanted, lambda new: submit.engine_of(new, _waiting))
+        raise UserError("--events", "needs a sweep of this host only", "pinsweep status DIR --format json")
+    if values["output"] is None:
+        raise UserError("-o", "missing: a sweep of many hosts needs a shared folder", "-o DIR/")
+    engine_of = functools.partial(submit.engine_of, on_wait=_warn)
+    before, sweep, texts = _sweep(_request(chosen, values), engine_of)
+    engine = engine_of(sweep)
+    if before is None:
         folder.make(sweep, texts, job_script(sweep))
-        engine = submit.engine_of(sweep, _waiting)
-    tried, taken, _ = submit.advance(sweep, engine, retry_failed=values.get("retry_failed", False))
-    if tried:
+    elif changes := begin.change(before, sweep, engine):
+        say(f"job.sh is written again: continues {changes}", err=True)
+    missing, hosts = submit.advance(sweep, engine, retry_failed=values.get("retry_failed", False))
+    if missing:
         say(
-            f"{_hosts(len(taken))} submitted to {sweep.via}: {_folded(taken)}"
-            if taken
-            else "no host got a job",
+            f"{_count(hosts)} submitted to {sweep.via}: {_fold(hosts)}" if hosts else "no host got a job",
             err=True,
         )
-    if asked.wait:
-        view = submit.waited(sweep, engine)
-        _answer(view, values["form"])
-        return view.exit_status
-    view = submit.look(sweep, engine)
-    _answer(view, values["form"])
-    say(f"see  pinsweep status {sweep.folder}", err=True)
-    return view.exit_status_of_run
+    view = submit.wait(sweep, engine) if chosen.wait else submit.look(sweep, engine)
+    _print(view, values["form"])
+    if not chosen.wait:
+        say(f"see  pinsweep status {sweep.folder}", err=True)
+    return view.exit_status if chosen.wait else view.exit_status_of_run
 
 
-def _waiting(text: str) -> None:
+def _sweep(
+    request: Request, engine_of: Callable[[Sweep], Engine]
+) -> tuple[Sweep | None, Sweep, dict[str, str]]:
+    """Return (the sweep in the folder, the sweep that the request continues or begins, texts of the experiments)."""
+    from orchestrator.cluster import begin, folder
+
+    if request.output is None or not folder.is_sweep(request.output):
+        return None, *begin.new_sweep(request, engine_of)
+    before = folder.read(request.output)
+    begin.refuse_other(before, request)
+    return before, begin.continued(before, request), {}
+
+
+def _warn(text: str) -> None:
     from reports.text.plain import printable
 
-    say(printable(text), fg="yellow", err=True)
+    say_prose(printable(text), fg="yellow", err=True)
 
 
-def _wanted(asked: Asked, values: dict[str, Any]) -> Wanted:
-    from orchestrator.cluster.begin import Wanted
+def _request(chosen: Options, values: dict[str, Any]) -> Request:
+    from orchestrator.cluster.begin import Request
     from orchestrator.plan.prepare import PlanOptions
 
-    options = PlanOptions(
-        only=values["only"], cells=values["cells"], repeats=values["repeats"], warm_up=not values["no_warm_up"], topology="pack:1 core:1 pu:1"
-    )  # fmt: skip
-    return Wanted(
-        version=__version__, experiments=values["experiments"], output=values["output"], nodes=asked.nodes,
-        via=asked.via,  # type: ignore[arg-type] # of click.Choice
-        sbatch=asked.sbatch, setup=asked.setup, local=asked.local or "", at_once=asked.at_once or 0, canary=asked.canary,
-        words=_words(), plan=options,
-    )  # fmt: skip
-
-
-def _words() -> tuple[str, ...]:
-    """Return the options for `pinsweep run` on each host: those that were given here, but for what is about the hosts."""
-    call = click.get_current_context()
-    here = dict.fromkeys(
-        ("experiments", "output", "home", "whole_node", "retry_failed", "form", "topology", *_NAMES)
+    context = click.get_current_context()
+    excluded = "experiments", "output", "home", "whole_node", "retry_failed", "form", "topology", *_NAMES
+    return Request(
+        version=__version__,
+        experiments=values["experiments"],
+        output=values["output"],
+        nodes=chosen.nodes,
+        via=chosen.via,
+        sbatch=chosen.sbatch,
+        setup=chosen.setup,
+        local=chosen.local or "",
+        at_once=chosen.at_once or 0,
+        canary=chosen.canary,
+        words=tuple(_options.typed(context, **dict.fromkeys(excluded))[1:]),
+        plan=PlanOptions(
+            only=values["only"],
+            cells=values["cells"],
+            repeats=values["repeats"],
+            warm_up=not values["no_warm_up"],
+            topology="pack:1 core:1 pu:1",
+        ),
     )
-    return tuple(_options.typed(call, **here)[1:])
 
 
-# --- plan ----------------------------------------------------------------------------------------------
-
-
-def plan(asked: Asked, values: dict[str, Any]) -> None:
-    """Print the job and the submissions; write nothing."""
-    from orchestrator.cluster import begin, folder, submit
+def plan(chosen: Options, values: dict[str, Any]) -> None:
+    """Print the job and the commands that submit it; write nothing."""
+    from orchestrator.cluster import submit
     from orchestrator.cluster.script import job_script
 
     engine_of = functools.partial(submit.engine_of, patient=False)
-    wanted = _wanted(asked, values)
-    if folder.is_sweep(values["output"]):
-        before = folder.read(values["output"])
-        begin.refuse_other(before, wanted)
-        sweep = begin.going_on(before, wanted)
-    else:
-        sweep, _ = begin.described(wanted, engine_of)
+    _, sweep, _ = _sweep(_request(chosen, values), engine_of)
     view = submit.look(sweep, engine_of(sweep), patient=True)
+    job, commands, warnings = job_script(sweep), _commands(view), _time_warnings(view)
     if values["form"] == "json":
-        from pinsweep.terminal import data
         from reports.text.json_text import json_text
 
-        told = {
-            "job": job_script(sweep), "submissions": _submissions(view), "limits_min": sweep.limits_min,
-            "warnings": _short_of_time(view),
-        }  # fmt: skip
-        data(json_text({**told, **_as_json(view)}))
+        members = {"job": job, "submissions": commands, "limits_min": sweep.limits_min, "warnings": warnings}
+        data(json_text({**members, **_as_json(view)}))
         return
-    if lines := _submissions(view):
-        say_lines((line, False) for line in ["# job.sh", *job_script(sweep).splitlines(), ""])
-        _say_submissions(lines)
+    if commands:
+        say_lines((line, False) for line in ["# job.sh", *job.splitlines(), ""])
+    for command in dict.fromkeys(commands.values()):
+        say(f"# HOST: {_fold(host for host, other in commands.items() if other == command)}")
+        say(command)
     for kind, minutes in sweep.limits_min.items():
-        number = sum(host.kind == kind for host in view.nodes.values())
-        say(f"-t  {minutes} min  {_hosts(number)} of {kind}", err=True)
-    for warning in _short_of_time(view):
-        say(f"warning  {warning}", fg="yellow", err=True)
-    _show(view, quiet=("not submitted",))
+        say(
+            f"-t  {minutes} min  {_count([h for h in view.nodes if view.kind(h) == kind])} of {kind}",
+            err=True,
+        )
+    for warning in warnings:
+        _warn(f"warning  {warning}")
+    _print(view, "table", quiet=("not submitted",))
 
 
-def _submissions(view: View) -> dict[str, str]:
-    """Return host → the command that submits its job, with HOST in the place of its name."""
+def _commands(view: View) -> dict[str, str]:
+    """Return host → the command that submits its job, with HOST for the host's name."""
     import dataclasses
     import shlex
 
-    from orchestrator.cluster import submit
-    from orchestrator.cluster.slurm import submission
+    from orchestrator.cluster import slurm, submit
 
-    todo = submit.wanted(view)
-    _, first = submit.canaries(view, todo) if view.sweep.canary else ({}, [])
-    lines: dict[str, str] = {}
-    for one in todo:
-        if view.sweep.via == "ssh":
-            lines[one.host] = f"ssh HOST bash {shlex.quote(view.sweep.folder)}/job.sh"
-            continue
-        later = "" if not view.sweep.canary or one.host in first else "CANARY"
-        words = submission(view.sweep, dataclasses.replace(one, after=later))
-        lines[one.host] = (
-            shlex.join(words).replace(f"-w {one.host} ", "-w HOST ").replace(f"/{one.host}.%j", "/HOST.%j")
-        )
-    return lines
+    jobs = submit.missing_jobs(view)
+    if view.sweep.via == "ssh":
+        return {job.host: f"ssh HOST bash {shlex.quote(view.sweep.folder)}/job.sh" for job in jobs}
+    leaders = submit.canaries(view, jobs)
+    commands = {}
+    for job in jobs:
+        is_first = leaders.get(view.kind(job.host), job.host) == job.host
+        job_of_any = dataclasses.replace(job, host="HOST", after="" if is_first else "CANARY")
+        commands[job.host] = shlex.join(slurm.submission(view.sweep, job_of_any))
+    return commands
 
 
-def _short_of_time(view: View) -> list[str]:
-    """Return a sentence for jobs of Slurm that are given less time than they may take, with their hosts."""
+def _time_warnings(view: View) -> list[str]:
+    """Return a warning for each kind of job that gets less time than it may take."""
     from orchestrator.cluster import limits, slurm, submit
 
     if view.sweep.via != "slurm":
         return []
-    short = limits.short(
-        submit.wanted(view), view.nodes, view.sweep, functools.partial(slurm.asked_min, view.sweep)
-    )
-    return [f"{_folded(hosts)}: {why.text}" for why, hosts in short.items()]
-
-
-def _say_submissions(lines: Mapping[str, str]) -> None:
-    """Print the commands that submit the jobs (host → its own), hosts of one command together."""
-    from orchestrator.cluster import slurm_text
-
-    for line, hosts in slurm_text.folded_lines(lines).items():
-        say(f"# HOST: {_folded(hosts)}")
-        say(line)
-
-
-# --- status --------------------------------------------------------------------------------------------
+    requested_min = functools.partial(slurm.requested_min, view.sweep)
+    warnings = limits.warnings(submit.missing_jobs(view), view.nodes, view.sweep, requested_min)
+    return [f"{_fold(hosts)}: {text}" for text, hosts in warnings.items()]
 
 
 def status(path: Path, form: str) -> int:
-    """Print what became of each host; return the exit status."""
+    """Print the state of each host; return the exit status."""
     from orchestrator.cluster import folder, submit
 
     sweep = folder.read(path)
     view = submit.look(sweep, submit.engine_of(sweep, patient=False))
-    _answer(view, form, tickets=True)
-    if sweep.was:
-        told = (
-            f"this is a copy of {sweep.was}, where the sweep is and its jobs bring their results"
-            if folder.is_copy(sweep)
-            else f"this was {sweep.was} when its jobs were submitted; pinsweep run -o {sweep.folder} goes on here"
-        )
-        say(told, fg="yellow", err=True)
+    _print(view, form, tickets=True)
+    if folder.is_copy(sweep):
+        _warn(f"this is a copy: the jobs write to {sweep.was}")
+    elif sweep.was:
+        _warn(f"this was {sweep.was}: continue here with pinsweep run -o {sweep.folder}")
     return view.exit_status
 
 
-def _answer(view: View, form: str, *, tickets: bool = False) -> None:
-    """Print a row per state, or all of it for programs."""
-    if form != "json":
-        _show(view, tickets=tickets)
-        return
-    from pinsweep.terminal import data
-    from reports.text.json_text import json_text
+def _print(view: View, form: str, *, quiet: tuple[str, ...] = (), tickets: bool = False) -> None:
+    """Print a row per state and reason, or JSON."""
+    if form == "json":
+        from reports.text.json_text import json_text
 
-    data(json_text(_as_json(view)))
+        data(json_text(_as_json(view)))
+        return
+    from reports.health.hosts import document
+
+    answer(document(view, quiet=quiet, tickets=tickets))
+    if any(one.retry for one in view.states):
+        say_prose(f"Run again what failed: pinsweep run -o {view.sweep.folder} --retry-failed", err=True)
+    if view.problem:
+        _warn(f"running jobs are not known: {view.problem}")
 
 
 def _as_json(view: View) -> dict[str, Any]:
@@ -280,7 +287,7 @@ def _as_json(view: View) -> dict[str, Any]:
                 "reason": one.reason,
                 "done": one.done,
                 "runs": one.total,
-                "disturbed": view.kept[one.host].disturbed if one.host in view.kept else 0,
+                "disturbed": view.results[one.host].disturbed if one.host in view.results else 0,
                 "job": one.job,
             }
             for one in view.states
@@ -292,26 +299,13 @@ def _as_json(view: View) -> dict[str, Any]:
     }
 
 
-def _show(view: View, quiet: Sequence[str] = (), *, tickets: bool = False) -> None:
-    """Print a row per state and reason, and what is not known."""
-    from pinsweep.terminal import answer
-    from reports.health.hosts import document
-    from reports.text.plain import printable
-
-    answer(document(view, quiet=quiet, tickets=tickets))
-    if any(one.retry for one in view.states):
-        say_prose(f"Run again what failed: pinsweep run -o {view.sweep.folder} --retry-failed", err=True)
-    if view.problem:
-        say_prose(f"What runs now is not known: {printable(view.problem)}", fg="yellow", err=True)
-
-
-def _hosts(number: int) -> str:
+def _count(hosts: list[str]) -> str:
     from reports.text.format import plural
 
-    return plural(number, "host")
+    return plural(len(hosts), "host")
 
 
-def _folded(hosts: Any) -> str:  # noqa: ANN401 (of names)
+def _fold(hosts: Iterable[str]) -> str:
     from reports.text.hostlist import folded
 
     return folded(hosts)

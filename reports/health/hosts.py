@@ -40,7 +40,7 @@ def _states(view: View, quiet: Collection[str]) -> Iterable[tuple[Any, ...]]:
             continue
         done, total = sum(state.done for state in group), sum(state.total for state in group)
         disturbed = (
-            sum(view.kept[state.host].disturbed for state in group if state.host in view.kept)
+            sum(view.results[state.host].disturbed for state in group if state.host in view.results)
             if counts
             else 0
         )

@@ -1,7 +1,8 @@
-"""Which jobs are given less time than they may take."""
+"""Which jobs get less time than they may take."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -11,62 +12,58 @@ from orchestrator.cluster.engine import Host, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.plan.prepare import PlanOptions
 
-TAKES = "reckoned to take 12 min, 40 with its margin"
-GOES_ON = "where it ends too early `run -o` goes on"
+KIND = "2:32:2"
+
+
+def sweep(*sbatch: str) -> Sweep:
+    one = Sweep(id="3f9a12bc", folder="/acc", via="slurm", hosts=("n1", "n2", "n3"), experiments={}, words=())
+    return dataclasses.replace(one, sbatch=sbatch, limits_min={KIND: 40})
 
 
 @pytest.mark.parametrize(
-    ("words", "allowed", "said"),
+    ("words", "allowed_min", "begin"),
     [
         ((), 0, ""),
         ((), 40, ""),
-        ((), 30, f"a job asks for 40 min, and the partition allows 30: Slurm starts none; it is {TAKES}: --time=30 in --sbatch has it begin, and {GOES_ON}"),
-        (("-t", "1:00:00"), 30, f"a job asks for 60 min, and the partition allows 30: Slurm starts none; it is {TAKES}: --time=30 in --sbatch has it begin, and {GOES_ON}"),
-        (("--time=30",), 30, f"a job is ended after 30 min (--sbatch), and is {TAKES}: {GOES_ON}"),
-        (("-t", "5"), 0, f"a job is ended after 5 min (--sbatch), and is {TAKES}: {GOES_ON}"),
+        ((), 30, "Slurm starts no job: it asks for 40 min"),
+        (("-t", "1:00:00"), 30, "Slurm starts no job: it asks for 60 min"),
+        (("--time=30",), 30, "jobs end after 30 min, and may need 40"),
+        (("-t", "5"), 0, "jobs end after 5 min"),
         (("-t", "60"), 0, ""),
         (("-t", "whenever"), 0, ""),
     ],
-)  # fmt: skip
-def test_a_job_that_may_be_ended_or_never_begun_is_told(
-    words: tuple[str, ...], allowed: int, said: str, monkeypatch: pytest.MonkeyPatch
+)
+def test_short_jobs(
+    words: tuple[str, ...], allowed_min: int, begin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SBATCH_TIMELIMIT", raising=False)
-    kind = "2:32:2"
-    sweep = Sweep(
-        id="3f9a12bc", folder="/acc", via="slurm", hosts=("n1", "n2", "n3"), experiments={}, words=(), sbatch=words,
-        limits_min={kind: 40}, estimates_min={kind: 12},
-    )  # fmt: skip
-    hosts = {name: Host(name=name, kind=kind, allowed_min=allowed) for name in ("n1", "n2")}
-    jobs = [Submission(host=name, limit_min=40) for name in sweep.hosts]
+    hosts = {name: Host(name=name, kind=KIND, allowed_min=allowed_min) for name in ("n1", "n2")}
+    jobs = [Submission(host=name, limit_min=40) for name in ("n1", "n2", "n3")]
 
-    found = limits.short(jobs, hosts, sweep, lambda job: slurm.asked_min(sweep, job))
+    warnings = limits.warnings(
+        jobs, hosts, sweep(*words), lambda job: slurm.requested_min(sweep(*words), job)
+    )
 
-    assert {why.text: names for why, names in found.items()} == ({said: ["n1", "n2"]} if said else {})
+    assert [(text[: len(begin)], names) for text, names in warnings.items() if names != ["n3"]] == (
+        [(begin, ["n1", "n2"])] if begin else []
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "known"),
-    [("1:2:1", True), ("2:32:2 icelake", True), ("0:0:0", False), ("0:16:1", False), ("", False)],
+    ("kind", "minutes"), [("1:2:1", 62), ("2:32:2 icelake", 62), ("0:0:0", 0), ("0:16:1", 0), ("", 0)]
 )
-def test_how_long_a_host_takes_is_known_where_its_shape_is(kind: str, known: bool, tmp_path: Path) -> None:
-    """A host without lscpu, or with one of Arm that knows no sockets, ended the sweep: "pack:0 numa:1 …: how many?"."""
+def test_the_limit_of_a_kind_is_known_if_its_shape_is(kind: str, minutes: int, tmp_path: Path) -> None:
+    """A host without lscpu reports no shape, and some of Arm report no sockets."""
     (tmp_path / "e.yaml").write_text(
-        "schema: 1\ntool: command\nfixed: {command: echo 1, metrics: {n: {regex: '([0-9]+)'}}, seconds: 600}\nrepeats: 2\n"
+        "schema: 1\ntool: command\nrepeats: 2\n"
+        "fixed: {command: echo 1, metrics: {n: {regex: '([0-9]+)'}}, seconds: 600}\n"
     )
 
-    takes = limits.takes(kind, [tmp_path / "e.yaml"], PlanOptions())
-
-    assert (takes is not None) == known
-    assert takes is None or (takes.estimate_min, takes.limit_min) == (20, 62)
+    assert limits.limit_min(kind, [tmp_path / "e.yaml"], PlanOptions()) == minutes
 
 
-def test_what_the_user_s_own_variable_says_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    sweep = Sweep(
-        id="3f9a12bc", folder="/acc", via="slurm", hosts=("n1",), experiments={}, words=(), sbatch=("-t", "9")
-    )
+def test_the_variable_of_the_user_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SBATCH_TIMELIMIT", "1-0")
-
-    assert slurm.asked_min(sweep, Submission(host="n1")) == 1440
+    assert slurm.requested_min(sweep("-t", "9"), Submission(host="n1")) == 1440
     monkeypatch.delenv("SBATCH_TIMELIMIT")
-    assert slurm.asked_min(sweep, Submission(host="n1")) == 9
+    assert slurm.requested_min(sweep("-t", "9"), Submission(host="n1")) == 9

@@ -45,7 +45,7 @@ def test_hosts_that_can_have_no_job_say_why() -> None:
         "n5": "idle and not responding",
         "n6": 'draining "Prolog error"',
         "n7": "",
-        "n8": "Slurm does not know it, or hides it while it is powered down (PrivateData=cloud shows such hosts)",
+        "n8": slurm_text._NOT_LISTED,
     }
     assert hosts["n1"].kind == "2:32:2 icelake"
     assert hosts["n4"].kind == "2:64:1"
@@ -68,10 +68,10 @@ def test_how_long_a_job_may_last_is_the_partition_s_word(
     ("text", "minutes"),
     [
         ("30", 30), ("1:00", 1), ("0:30", 1), ("2:00:00", 120), ("1-12", 2160), ("1-00:30", 1470), ("7-00:00:00", 10080),
-        ("infinite", 0), ("UNLIMITED", 0), ("n/a", None), ("", None),
+        ("infinite", 0), ("UNLIMITED", 0), ("n/a", 0), ("", 0),
     ],
 )  # fmt: skip
-def test_a_time_as_slurm_writes_it(text: str, minutes: int | None) -> None:
+def test_a_time_as_slurm_writes_it(text: str, minutes: int) -> None:
     assert slurm_text.minutes(text) == minutes
 
 
@@ -85,9 +85,9 @@ def test_an_option_of_sbatch_however_it_is_written(words: str, value: str) -> No
     assert slurm_text.option(words.split(), "-t", "--time") == value
 
 
-def test_hosts_that_will_have_their_turn_are_not_left_out() -> None:
-    """Powered down, powering up or down, planned to be, about to reboot, in a reservation of maintenance that the jobs name."""
-    states = (
+def test_hosts_that_will_take_a_job_are_not_skipped() -> None:
+    """Powered down or up, planned, about to reboot, or in a reservation for maintenance that the jobs name."""
+    usable = [
         "idle~",
         "idle#",
         "mixed#",
@@ -100,18 +100,15 @@ def test_hosts_that_will_have_their_turn_are_not_left_out() -> None:
         "idle$",
         "maint",
         "reserved",
-    )
-    gone = ("down~", "drained~", "reboot*", "maint*", "future~", "unknown*", "drained$", "fail", "inval")
-    text = "".join(f"{state}|{state}|2:32:1|(null)|main*|infinite|none\n" for state in states + gone)
+    ]
+    others = ["down~", "drained~", "reboot*", "maint*", "future~", "unknown*", "drained$", "fail", "inval"]
+    text = "".join(f"{state}|{state}|2:32:1|(null)|main*|infinite|none\n" for state in usable + others)
 
-    found = slurm_text.hosts(text, states + gone, reserved=True)
+    hosts = slurm_text.hosts(text, usable + others, reserved=True)
 
-    assert [name for name, host in found.items() if not host.problem] == list(states)
-    assert not found["idle~"].idle  # it comes behind those that are up
-    assert (
-        slurm_text.hosts(text, ["maint"])["maint"].problem
-        == "maint (a reservation: --sbatch --reservation=NAME)"
-    )
+    assert [name for name, host in hosts.items() if not host.problem] == usable
+    assert not hosts["idle~"].idle  # hosts that are up come first
+    assert "--reservation" in slurm_text.hosts(text, ["maint"])["maint"].problem
 
 
 def test_the_newest_job_of_a_host_counts_and_one_that_is_not_over_before_those_that_are() -> None:
@@ -132,26 +129,34 @@ def test_the_newest_job_of_a_host_counts_and_one_that_is_not_over_before_those_t
     assert jobs["n3"].state == "NODE_FAIL"
 
 
-def test_a_refusal_is_the_limit_by_name_or_the_last_words() -> None:
-    limit = (
-        "sbatch: error: QOSMaxSubmitJobPerUserLimit\n"
-        "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n"
-    )
-    account = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n"
+FAILED = "sbatch: error: Batch job submission failed: "
 
-    assert slurm_text.refusal(limit) == "QOSMaxSubmitJobPerUserLimit"
-    assert slurm_text.refusal(account) == "Invalid account or account/partition combination specified"
-    assert (
-        slurm_text.refusal(
-            "sbatch: option requires an argument -- 't'\nTry \"sbatch --help\" for more information\n"
-        )
-        == "option requires an argument -- 't'"
-    )
-    assert not slurm_text.is_away(limit)
-    assert slurm_text.is_away("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
-    assert slurm_text.is_away(
-        "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
-    )
+
+@pytest.mark.parametrize(
+    ("stderr", "reason"),
+    [
+        (
+            f"sbatch: error: QOSMaxSubmitJobPerUserLimit\n{FAILED}Job violates limits\n",
+            "QOSMaxSubmitJobPerUserLimit",
+        ),
+        (f"{FAILED}Invalid account\n", "Invalid account"),
+        (
+            "sbatch: option requires an argument -- 't'\nTry \"sbatch --help\"\n",
+            "option requires an argument -- 't'",
+        ),
+    ],
+)
+def test_a_refusal_is_the_limit_or_the_last_words(stderr: str, reason: str) -> None:
+    assert slurm_text.refusal(stderr) == reason
+    assert not slurm_text.is_unavailable(stderr)
+
+
+@pytest.mark.parametrize(
+    "stderr",
+    ["Unable to contact slurm controller (connect failure)", f"{FAILED}Socket timed out on send/recv"],
+)
+def test_without_an_answer_the_outcome_is_not_known(stderr: str) -> None:
+    assert slurm_text.is_unavailable(stderr)
 
 
 def test_how_jobs_ended_that_squeue_forgot() -> None:

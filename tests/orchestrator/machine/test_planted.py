@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cluster import nodeset
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.slurm import Slurm
 from orchestrator.cluster.ssh import Ssh
@@ -91,7 +90,6 @@ def test_what_another_user_owns_is_refused_wherever_it_is_on_the_way(folder: Pat
         ("cc", lambda: kernels.build("poke")),
         ("as", lambda: kernels._compile(Path("poke.c"), ["/usr/bin/cc"])),
         ("fio", lambda: find.find_programs(["fio"])),
-        ("scontrol", lambda: nodeset._by_slurm("n[1-2]")),
         ("squeue", lambda: Slurm(SWEEP, patience_s=0).jobs()),
         ("ssh", lambda: Ssh(dataclasses.replace(SWEEP, via="ssh")).hosts(["n1"])),
     ],
