@@ -181,7 +181,7 @@ def read_experiments(experiments: Sequence[Path]) -> dict[str, str]:
 
 
 def split_sbatch(text: str) -> tuple[str, ...]:
-    """Return the options for sbatch. Raises UserError for characters that a line of #SBATCH cannot hold, and for arrays."""
+    """Return the options for sbatch. Raises UserError for arrays, and for what a line of #SBATCH cannot hold."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:

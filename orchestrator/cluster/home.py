@@ -54,7 +54,7 @@ class Home:
         self._unreadable = local.with_name(f"{local.name}.unreadable")
 
     def __enter__(self) -> Self:
-        """Continue with the shared results. Raises UserError if they cannot be read, or if another process sends there."""
+        """Continue with the shared results. Raises UserError if they are damaged, or another process sends there."""
         try:
             file_system = file_system_of(self.local.absolute().parent)
             if file_system is not None and file_system.kind in ELSEWHERE:

@@ -22,12 +22,13 @@ def job_script(sweep: Sweep) -> str:
     sbatch = [f"#SBATCH {_quote(word)}" for word in _sbatch_words(sweep)]
     if sweep.sbatch:  # after the others, so that it wins
         sbatch.append(f"#SBATCH {' '.join(map(_quote, sweep.sbatch))}")
+    names = ", ".join(sweep.experiments)
     experiments = " ".join(f'"$dir"/{shlex.quote(name)}' for name in sweep.experiments)
     body = Path(__file__).with_name("job.sh").read_text("utf-8")
     lines = [
         "#!/bin/bash",
         *sbatch,
-        f"# One host's part of the sweep {sweep.id}: {', '.join(sweep.experiments)}; written by pinsweep {sweep.version}.",
+        f"# One host's part of the sweep {sweep.id}: {names}; written by pinsweep {sweep.version}.",
         "# By hand: sbatch -w n7 job.sh; with another scheduler, on the host itself: bash job.sh > log/n7.1 2>&1",
         "",
         f"dir=${{PINSWEEP_DIR:-{shlex.quote(sweep.folder)}}}",

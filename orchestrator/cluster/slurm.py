@@ -46,7 +46,6 @@ class Slurm(Engine):
         self._patience_s, self._on_wait, self._answer_s = patience_s, on_wait, answer_s
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
-        """Return what sinfo says of each host."""
         # -a: without it, hosts of hidden partitions are not listed
         these = ["-n", text] if len(text := ",".join(names)) < _MAX_WORD else []
         text = self._ask(["sinfo", "-h", "-a", "-N", *these, "-o", slurm_text.SINFO])
@@ -61,14 +60,12 @@ class Slurm(Engine):
         )
 
     def jobs(self) -> Mapping[str, Job]:
-        """Return the newest job of each host that squeue lists."""
         # -a: without it, jobs in hidden partitions are not listed, and would be submitted again
         who = ["-u", self.sweep.user, "-n", ",".join(self.sweep.job_names)]
         text = self._ask(["squeue", "-h", "-a", "--local", "-t", "all", *who, "-o", slurm_text.SQUEUE])
         return slurm_text.jobs(text)
 
     def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:
-        """Return what sacct has on jobs that squeue does not list any more; many sites have no such records."""
         if not jobs or len(numbers := ",".join(jobs.values())) > _MAX_WORD:
             return {}
         names = ",".join(self.sweep.job_names)
@@ -76,7 +73,6 @@ class Slurm(Engine):
         return slurm_text.ended(_run(argv, self._answer_s).stdout, jobs)
 
     def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        """Start jobs, some at a time."""
         accepted: dict[str, str] = {}
         refused: dict[str, str] = {}
         pending = list(submissions)
@@ -114,7 +110,6 @@ class Slurm(Engine):
         return {job: (ids[job.host], "") if job.host in ids else self._submit(job) for job in jobs}
 
     def cancel(self, jobs: Iterable[Job]) -> None:
-        """End jobs."""
         if numbers := [job.id for job in jobs]:
             _run(["scancel", *numbers])
 

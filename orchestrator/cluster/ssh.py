@@ -1,7 +1,7 @@
 """Hosts without a scheduler: ssh starts the job on each, detached, behind a lock on a disk of the host.
 
-The job holds the lock, outlives the connection, and the lock ends with it. Hosts that see the sweep's folder work in it.
-The others get the job and the experiments, and `fetch` copies what they have measured. Users and keys are those of
+The job holds the lock, outlives the connection, and the lock ends with it. Hosts that see the sweep's folder work in
+it. The others get the job and the experiments, and `fetch` copies what they have measured. Users and keys are those of
 ssh_config; PINSWEEP_SSH_CONFIG names another file.
 """
 
@@ -42,18 +42,15 @@ class Ssh(Engine):
     """ssh as the engine of a sweep."""
 
     def __init__(self, sweep: Sweep) -> None:
-        """Ask nothing yet."""
         super().__init__(sweep)
         self._looked: dict[str, Looked] = {}
         self._looked_s = 0.0  # by the monotonic clock; 0: never
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
-        """Return what the hosts say of themselves."""
         self._look()
         return {name: self._looked[name].host for name in names}
 
     def jobs(self) -> Mapping[str, Job]:
-        """Return the jobs that run."""
         self._look()
         logs = results.read_logs(self.sweep.path("log"))
         return {
@@ -63,7 +60,7 @@ class Ssh(Engine):
         }
 
     def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        """Start jobs. Those beyond --at-once or behind a canary are refused: nothing stays here to start them later."""
+        # nothing stays here that could start a job later
         self._look()
         accepted: dict[str, str] = {}
         refused: dict[str, str] = {}
@@ -89,7 +86,6 @@ class Ssh(Engine):
         return accepted, refused
 
     def fetch(self, hosts: Sequence[str]) -> None:
-        """Copy new results and logs into the folder, and remove from the hosts what no job needs any more."""
         sources = {host: _digest(self.sweep.result(host)) for host in hosts if self._has_results(host)}
         scripts = {
             host: ssh_text.script(self.sweep, host, "fetch", known=digest).encode()

@@ -37,7 +37,7 @@ def script(sweep: Sweep, host: str, call: str, **values: str) -> str:
 
 
 def answer(text: str) -> str:
-    """Return what a script printed, without the output of start-up files; all of the text if the script did not begin."""
+    """Return what a script printed, without the output of start-up files; all if it did not begin."""
     before, begin, after = text.partition(f"{_BEGIN}\n")
     return after if begin else before
 

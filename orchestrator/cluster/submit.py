@@ -148,7 +148,7 @@ def missing_jobs(view: View, words: Sequence[str] = (), *, retry_failed: bool = 
 
 
 def canaries(view: View, jobs: Iterable[Submission]) -> dict[str, str]:
-    """Return kind → the host whose job has to end well before others of the kind start; no kind with a host that is done."""
+    """Return kind → the host whose job has to end well before others of the kind start."""
     if not view.sweep.canary:
         return {}
     first = {view.kind(job.host): job.host for job in reversed(list(jobs))}
@@ -179,7 +179,7 @@ def start(view: View, engine: Engine, jobs: Sequence[Submission]) -> tuple[dict[
 
 
 def _cancel_hopeless(engine: Engine, accepted: Mapping[str, str]) -> dict[str, str]:
-    """Cancel new jobs (host → job) that would wait for ever, and return host → why. Slurm says so after a moment."""
+    """Cancel new jobs (host → job) that would wait for ever; return host → why. Slurm needs a moment for it."""
     ends = time.monotonic() + _SETTLES_S
     while accepted:
         try:

@@ -243,8 +243,7 @@ def sweep(running: Cluster) -> Iterator[Path]:
     """A folder for a sweep that is not there yet, on the shared file system."""
     folder = Path(tempfile.mkdtemp(dir=running.shared))
     yield folder / "acc"
-    if (folder / "acc" / "sweep.json").is_file():
-        running.forgets.append(running.name_of(folder / "acc"))
+    running.forgets += [running.name_of(path.parent) for path in folder.glob("*/sweep.json")]
     shutil.rmtree(folder)
 
 

@@ -481,15 +481,3 @@ def test_writes_nothing_before_it_is_asked_to(cluster: Cluster, sweep: Path, exp
     assert behind == {"node1": False, "node2": True, "node3": True}
     assert len(answer["limits_min"]) == 1
     assert not sweep.exists()
-
-
-def test_the_folder_is_another_sweep_s(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
-    path = experiment()
-    cluster.login("scontrol", "update", f"nodename={NODES}", "state=drain", "reason=later")
-    cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep)
-
-    path.write_text(path.read_text().replace("repeats: 2", "repeats: 3"))
-    edited = cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep)
-    others = cluster.pinsweep("run", "-o", sweep, "--nodes", "node1")
-
-    assert (edited.returncode, others.returncode) == (2, 2)

@@ -73,7 +73,6 @@ def test_of_two_sweeps_on_a_host_the_second_waits(
 
     hosts.until(sweep, "done")
     hosts.until(second, "done")
-    hosts.forgets.append(hosts.name_of(second))
     order = [line.split() for line in (sweep.parent / "order").read_text().splitlines()]
     for host in ("node1", "node2"):
         names = [folder for name, folder in order if name == host]

@@ -88,7 +88,7 @@ def test_without_an_answer_the_job_is_looked_up_before_it_is_submitted_again(
     monkeypatch.setattr(slurm, "_SETTLES_S", 0.0)
     program(
         "sbatch",
-        "if [[ $host == n[24] ]] && mkdir $here/$host.silent 2>/dev/null; then echo 'Socket timed out' >&2; exit 1; fi\n"
+        "[[ $host == n[24] ]] && mkdir $here/$host.silent 2>/dev/null && echo 'Socket timed out' >&2 && exit 1\n"
         "echo ${host#n}",
     )
     program("squeue", "echo 'n2|72|PENDING|None'")
