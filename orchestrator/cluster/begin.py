@@ -26,7 +26,7 @@ from parsers.errors import UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The arguments of `run` and `plan`. None, 0, False and "" of --local: not given."""
+    """The arguments of `run` and `plan`. None and False: not given."""
 
     version: str  # of this pinsweep
     experiments: tuple[Path, ...] = ()
@@ -35,8 +35,8 @@ class Request:
     via: Via | None = None
     sbatch: str | None = None
     setup: str | None = None
-    local: str = ""
-    at_once: int = 0
+    local: str | None = None
+    at_once: int | None = None
     canary: bool = False
     words: tuple[str, ...] = ()  # options of `pinsweep run` for each host
     plan: PlanOptions = dataclasses.field(default_factory=PlanOptions)
@@ -70,7 +70,7 @@ def new_sweep(request: Request, engine_of: Callable[[Sweep], Engine]) -> tuple[S
         setup=request.setup or "",
         local=folder.safe_path(Path(request.local), "--local") if request.local else "",
         work=folder.safe_path(Path.cwd(), "the working folder"),
-        at_once=request.at_once,
+        at_once=request.at_once or 0,
         canary=request.canary,
         user=_user(),
         python=folder.safe_path(Path(sys.executable), "Python"),
@@ -115,8 +115,8 @@ def refuse_other(sweep: Sweep, request: Request) -> None:
         digests = {name: folder.digest(text) for name, text in texts.items()}
         refuse(digests != dict(sweep.experiments), "is a sweep of another experiment")
         refuse(request.nodes is not None and request.words != sweep.words, "is a sweep with other options")
-    refuse(request.local not in ("", sweep.local), "began with another --local")
-    refuse(request.at_once not in (0, sweep.at_once), "began with another --at-once")
+    refuse(request.local not in (None, sweep.local), "began with another --local")
+    refuse(request.at_once not in (None, sweep.at_once), "began with another --at-once")
     has_results = any(sweep.result(host).exists() for host in sweep.hosts)
     refuse(request.setup not in (None, sweep.setup) and has_results, "has results of another --setup")
 

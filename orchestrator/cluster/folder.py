@@ -12,15 +12,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import json
 import os
 import re
 import shlex
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, BinaryIO, Final, Literal
 
 from orchestrator.cluster import nodeset
 from orchestrator.machine import lockfile, planted, safe_files
@@ -116,23 +118,13 @@ def read(folder: Path) -> Sweep:
         return _from_json(raw, folder)
     except UserError as error:  # of the hosts
         raise UserError(str(path), error.cause, error.hint) from None
-    except (FileNotFoundError, NotADirectoryError):
-        is_file = folder.is_file()
-        cause = (
-            "is a file"
-            if is_file
-            else "holds no sweep of many hosts"
-            if folder.is_dir()
-            else "does not exist"
-        )
-        hint = (
-            f"pinsweep show {shlex.quote(str(folder))}"
-            if is_file
-            else "name the DIR of `pinsweep run -o DIR/`"
+    except OSError as error:
+        show = f"pinsweep show {shlex.quote(str(folder))}, or " if folder.is_file() else ""
+        cause, hint = (
+            f"holds no sweep of many hosts: {NAME}: {error.strerror}",
+            f"{show}name the DIR of `pinsweep run -o DIR/`",
         )
         raise UserError(str(folder), cause, hint) from None
-    except OSError as error:
-        raise UserError(str(path), f"cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise UserError(str(path), f"was not written by pinsweep: {error!r:.200}") from None
 
@@ -140,12 +132,8 @@ def read(folder: Path) -> Sweep:
 def _from_json(raw: Mapping[str, Any], folder: Path) -> Sweep:
     """Return the sweep that a JSON object describes. Raises KeyError, TypeError, ValueError, UserError."""
     place = str(raw["folder"])
-    if not (
-        re.fullmatch(r"[0-9a-f]{8}", raw["id"])
-        and raw["via"] in ("slurm", "ssh")
-        and _SAFE_PATH.fullmatch(place)
-    ):
-        raise ValueError("id, via or folder")
+    if not re.fullmatch(r"[0-9a-f]{8}", raw["id"]) or not _SAFE_PATH.fullmatch(place):
+        raise ValueError("id or folder")
     try:  # the hosts may know the folder by that name only
         is_in_place = Path(place).samefile(folder)
     except OSError:
@@ -155,7 +143,7 @@ def _from_json(raw: Mapping[str, Any], folder: Path) -> Sweep:
         id=raw["id"],
         folder=place if is_in_place else str(folder.resolve()),
         was="" if is_in_place else place,
-        via=raw["via"],
+        via="ssh" if raw["via"] == "ssh" else "slurm",
         hosts=nodeset.check(raw["hosts"]),
         experiments={Path(name).name: str(sha256) for name, sha256 in raw["experiments"].items()},
         words=tuple(map(str, raw["words"])),
@@ -188,24 +176,24 @@ def refuse_foreign(folder: Path, *names: str) -> None:
 
     Files of root are trusted. For root, the folders above count too.
     """
-    hint = "begin a new sweep with -o"
+    trusted, name = safe_files.trusted_users(), shlex.quote(str(folder))
     for path in (folder, *(folder / name for name in names)):
         try:
             about = path.stat() if path == folder else path.lstat()
         except FileNotFoundError:
             continue
-        if about.st_uid not in safe_files.trusted_users():
-            chown = f"chown {os.geteuid()} {shlex.quote(str(path))}, if you trust its contents, or {hint}"
-            raise UserError(str(path), f"belongs to the user {safe_files.user_name(about.st_uid)}", chown)
-        if stat.S_ISLNK(about.st_mode):
-            raise UserError(str(path), "is a link", hint)
-        if writer := safe_files.other_writer(path, about):
-            chmod = f"look at its files, then: chmod -R go-w {shlex.quote(str(folder))}"
-            raise UserError(str(path), f"can be written by {writer}, and jobs start from it", chmod)
+        if about.st_uid not in trusted:
+            why = f"belongs to the user {safe_files.user_name(about.st_uid)}"
+        elif stat.S_ISLNK(about.st_mode):
+            why = "is a link"
+        elif writer := safe_files.other_writer(path, about):
+            why = f"can be written by {writer}"
+        else:
+            continue
+        hint = f"look at its files, then: chown -R {os.geteuid()} {name}; chmod -R go-w {name}; or a new sweep with -o"
+        raise UserError(str(path), f"{why}, and jobs start from it", hint)
     if os.geteuid() == 0 and (why := planted.reason(str(folder / JOB))):
-        raise UserError(
-            str(folder), f"is not safe for root: {why}", "name a folder that only root can change"
-        )
+        raise UserError(str(folder), f"is not safe for root: {why}", "name another folder with -o")
 
 
 @contextlib.contextmanager
@@ -249,7 +237,7 @@ def change(sweep: Sweep, script: str) -> None:
     about = {"schema": SCHEMA, **asdict(replace(sweep, script=digest(script)))}
     del about["was"]
     with _written(sweep):
-        put(sweep.path(JOB), script, mode=0o755)
+        put(sweep.path(JOB), script)
         put(sweep.path(NAME), json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -290,19 +278,22 @@ def contents(path: Path) -> bytes:
     return data
 
 
-def put(path: Path, data: str | bytes, *, mode: int = 0o644) -> None:
-    """Replace a file by a synced, complete one. Raises OSError."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+def put(path: Path, data: str | bytes | BinaryIO, *, tag: str = "") -> None:
+    """Replace a file by a synced, complete one. Raises OSError. `tag`: writers with one tag never write at a time."""
+    part = path.with_name(f".{path.name}.{tag or os.getpid()}.part")
+    source = (
+        data
+        if not isinstance(data, str | bytes)
+        else io.BytesIO(data.encode() if isinstance(data, str) else data)
+    )
     try:
         with safe_files.create(part) as stream:
-            stream.write(data.encode() if isinstance(data, str) else data)
+            shutil.copyfileobj(source, stream, 1 << 20)
             stream.flush()
             os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(mode & ~umask)
         part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # network file systems may lack it
         folders.sync(path.parent)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import socket
 import sqlite3
 import time
@@ -18,11 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from orchestrator.cluster.folder import digest
+from orchestrator.cluster.folder import digest, put
 from orchestrator.machine.file_system import ELSEWHERE, file_system_of
-from orchestrator.machine.safe_files import create, open_file
+from orchestrator.machine.safe_files import open_file
 from orchestrator.run.execute import Ended, Event, Started
-from orchestrator.store import folders
 from orchestrator.store.result_file import open_begun
 from parsers.errors import PinsweepError, UserError
 
@@ -109,24 +107,19 @@ class Home:
     def send(self) -> None:
         """Replace the shared results by a copy of all that is committed. Raises OSError, sqlite3.Error."""
         copy = self.local.with_name(f".{self.local.name}.copy")
-        part = self.home.with_name(f".{self.home.name}.part")
         try:
             copy.unlink(missing_ok=True)
             with (
                 closing(sqlite3.connect(f"{self.local.absolute().as_uri()}?mode=ro", uri=True)) as source,
                 closing(sqlite3.connect(copy)) as target,
             ):
-                target.execute("PRAGMA synchronous = OFF")
-                target.execute("PRAGMA journal_mode = OFF")
+                target.executescript("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF")
                 source.backup(target)
-            _copy(copy, part, synced=True)
-            part.replace(self.home)
-            with suppress(OSError):  # network file systems may lack it
-                folders.sync(self.home.parent)
+            with open_file(copy) as stream:
+                put(self.home, stream, tag="home")
         finally:
-            for path in (copy, part):
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)
+            with suppress(OSError):
+                copy.unlink(missing_ok=True)
 
     def _claim(self) -> None:
         """Bind a name that the kernel gives to one process, and that ends with it."""
@@ -150,7 +143,8 @@ class Home:
             return
         copy = self.local.with_name(f".{self.local.name}.fetched")
         try:
-            _copy(self.home, copy)
+            with open_file(self.home) as stream:
+                put(copy, stream)
         except OSError as error:
             raise UserError(str(self.home), f"cannot be read: {error.strerror}", "move it away") from None
         try:
@@ -177,15 +171,6 @@ class Home:
         if isinstance(error, PinsweepError):
             with suppress(OSError):
                 self.local.with_name("reason").write_text(" ".join(str(error).split()) + "\n", "utf-8")
-
-
-def _copy(source: Path, target: Path, *, synced: bool = False) -> None:
-    """Copy a file; nothing is read or written through a link. Raises OSError."""
-    with open_file(source) as reader, create(target) as writer:
-        shutil.copyfileobj(reader, writer, 1 << 20)
-        writer.flush()
-        if synced:
-            os.fsync(writer.fileno())
 
 
 def _run_count(path: Path) -> int:

@@ -49,15 +49,10 @@ class Slurm(Engine):
         # -a: without it, hosts of hidden partitions are not listed
         these = ["-n", text] if len(text := ",".join(names)) < _MAX_WORD else []
         text = self._ask(["sinfo", "-h", "-a", "-N", *these, "-o", slurm_text.SINFO])
-        partitions = os.environ.get("SBATCH_PARTITION") or slurm_text.option(
-            self.sweep.sbatch, "-p", "--partition"
-        )
-        is_reserved = "SBATCH_RESERVATION" in os.environ or any(
-            w.startswith("--res") for w in self.sweep.sbatch
-        )
-        return slurm_text.hosts(
-            text, names, reserved=is_reserved, partitions=list(filter(None, partitions.split(",")))
-        )
+        options, env = self.sweep.sbatch, os.environ
+        partitions = env.get("SBATCH_PARTITION") or slurm_text.option(options, "-p", "--partition")
+        reserved = "SBATCH_RESERVATION" in env or any(word.startswith("--res") for word in options)
+        return slurm_text.hosts(text, names, reserved=reserved, partitions=partitions)
 
     def jobs(self) -> Mapping[str, Job]:
         # -a: without it, jobs in hidden partitions are not listed, and would be submitted again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -50,24 +50,24 @@ _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
 def hosts(
-    text: str, names: Iterable[str], *, reserved: bool = False, partitions: Collection[str] = ()
+    text: str, names: Iterable[str], *, reserved: bool = False, partitions: str = ""
 ) -> dict[str, Host]:
     """Return what sinfo says of each host, with a line per host and partition.
 
-    `reserved`: the jobs name a reservation, and may run on hosts in maintenance. `partitions`: those of the jobs; none:
-    the default one.
+    `reserved`: the jobs name a reservation, and may run on hosts in maintenance. `partitions`: those of the jobs, with
+    commas; "": the default one.
     """
     known: dict[str, Host] = {}
-    limits: dict[str, list[int]] = {}
+    bounds: dict[str, list[int]] = {}
     for line in text.splitlines():
         fields = line.split("|", 6)
         if len(fields) == 7:
             name, state, cores, features, partition, limit, reason = fields
             known[name] = _host(name, state, cores, features, reason, reserved=reserved)
-            if partition.removesuffix("*") in partitions or (not partitions and partition.endswith("*")):
-                limits.setdefault(name, []).append(minutes(limit))
-    for name, bounds in limits.items():  # a job for several partitions takes the one that fits
-        known[name] = replace(known[name], allowed_min=max(bounds) if all(bounds) else 0)
+            if partition.rstrip("*") in partitions.split(",") or (not partitions and partition.endswith("*")):
+                bounds.setdefault(name, []).append(minutes(limit))
+    for name, limits in bounds.items():  # a job for several partitions takes the one that fits
+        known[name] = replace(known[name], allowed_min=max(limits) if all(limits) else 0)
     return {name: known.get(name) or Host(name=name, problem=_NOT_LISTED) for name in names}
 
 

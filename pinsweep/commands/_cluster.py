@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,21 +20,7 @@ if TYPE_CHECKING:
     from orchestrator.cluster.submit import View
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """The options of a sweep of many hosts."""
-
-    nodes: str | None = None
-    via: Literal["slurm", "ssh"] | None = None
-    sbatch: str | None = None
-    setup: str | None = None
-    local: str | None = None
-    at_once: int | None = None
-    canary: bool = False
-    wait: bool = False
-
-
-_NAMES = tuple(Options.__dataclass_fields__)
+_NAMES = "nodes", "via", "sbatch", "setup", "local", "at_once", "canary", "wait"
 _OPTIONS = (
     click.option(
         "--nodes", metavar="NODESET", help="Run on these hosts, a job on each, into a shared folder -o DIR/."
@@ -75,7 +60,7 @@ _WAIT = click.option("--wait", is_flag=True, help="Wait until all jobs of the ho
 def options(begin: Callable[..., Any], *, run: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the options of sweeps of many hosts to a command.
 
-    `begin` replaces the command for such a sweep: begin(options, the other values of the command).
+    `begin` replaces the command for such a sweep, with these options and the other values of the command.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,7 +68,7 @@ def options(begin: Callable[..., Any], *, run: bool) -> Callable[[Callable[..., 
         def dispatch(**values: Any) -> Any:  # noqa: ANN401 (click's own)
             chosen = {name: values.pop(name) for name in _NAMES if name in values}
             if chosen["nodes"] is not None or _is_sweep(values.get("output")):
-                return begin(Options(**chosen), values)
+                return begin(chosen, values)
             for name, value in chosen.items():
                 if value:
                     option = f"--{name.replace('_', '-')}"
@@ -108,7 +93,7 @@ def _is_sweep(output: Path | None) -> bool:
     return is_sweep(output)
 
 
-def run(chosen: Options, values: dict[str, Any]) -> int:
+def run(chosen: dict[str, Any], values: dict[str, Any]) -> int:
     """Begin a sweep of many hosts, or continue one; return the exit status."""
     from orchestrator.cluster import begin, folder, submit
     from orchestrator.cluster.script import job_script
@@ -131,11 +116,11 @@ def run(chosen: Options, values: dict[str, Any]) -> int:
             f"{_count(hosts)} submitted to {sweep.via}: {_fold(hosts)}" if hosts else "no host got a job",
             err=True,
         )
-    view = submit.wait(sweep, engine) if chosen.wait else submit.look(sweep, engine)
+    view = submit.wait(sweep, engine) if chosen["wait"] else submit.look(sweep, engine)
     _print(view, values["form"])
-    if not chosen.wait:
+    if not chosen["wait"]:
         say(f"see  pinsweep status {sweep.folder}", err=True)
-    return view.exit_status if chosen.wait else view.exit_status_of_run
+    return view.exit_status if chosen["wait"] else view.exit_status_of_run
 
 
 def _sweep(
@@ -157,7 +142,7 @@ def _warn(text: str) -> None:
     say_prose(printable(text), fg="yellow", err=True)
 
 
-def _request(chosen: Options, values: dict[str, Any]) -> Request:
+def _request(chosen: dict[str, Any], values: dict[str, Any]) -> Request:
     from orchestrator.cluster.begin import Request
     from orchestrator.plan.prepare import PlanOptions
 
@@ -167,13 +152,6 @@ def _request(chosen: Options, values: dict[str, Any]) -> Request:
         version=__version__,
         experiments=values["experiments"],
         output=values["output"],
-        nodes=chosen.nodes,
-        via=chosen.via,
-        sbatch=chosen.sbatch,
-        setup=chosen.setup,
-        local=chosen.local or "",
-        at_once=chosen.at_once or 0,
-        canary=chosen.canary,
         words=tuple(_options.typed(context, **dict.fromkeys(excluded))[1:]),
         plan=PlanOptions(
             only=values["only"],
@@ -182,10 +160,11 @@ def _request(chosen: Options, values: dict[str, Any]) -> Request:
             warm_up=not values["no_warm_up"],
             topology="pack:1 core:1 pu:1",
         ),
+        **{name: chosen[name] for name in _NAMES[:-1]},
     )
 
 
-def plan(chosen: Options, values: dict[str, Any]) -> None:
+def plan(chosen: dict[str, Any], values: dict[str, Any]) -> None:
     """Print the job and the commands that submit it; write nothing."""
     from orchestrator.cluster import submit
     from orchestrator.cluster.script import job_script

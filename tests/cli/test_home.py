@@ -85,7 +85,7 @@ def test_nothing_is_sent_through_what_others_have_put_there(tmp_path: Path, plan
     victim.write_text("precious")
     with sqlite3.connect(local) as db:
         db.execute("CREATE TABLE t (x)")
-    for path in (tmp_path / ".n1.db.part", shared):
+    for path in (tmp_path / ".n1.db.home.part", shared):
         path.symlink_to(victim) if plant == "link" else os.mkfifo(path)
     home = Home(local, shared)
 

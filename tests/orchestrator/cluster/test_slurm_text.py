@@ -54,11 +54,9 @@ def test_hosts_that_can_have_no_job_say_why() -> None:
 
 @pytest.mark.parametrize(
     ("partitions", "n1", "n2", "n4"),
-    [((), 1440, 1440, 0), (("short",), 30, 0, 0), (("main", "short"), 1440, 1440, 0), (("other",), 0, 0, 0)],
+    [("", 1440, 1440, 0), ("short", 30, 0, 0), ("main,short", 1440, 1440, 0), ("other", 0, 0, 0)],
 )
-def test_how_long_a_job_may_last_is_the_partition_s_word(
-    partitions: tuple[str, ...], n1: int, n2: int, n4: int
-) -> None:
+def test_how_long_a_job_may_last_is_the_partition_s_word(partitions: str, n1: int, n2: int, n4: int) -> None:
     hosts = slurm_text.hosts(SINFO, ["n1", "n2", "n4"], partitions=partitions)
 
     assert [host.allowed_min for host in hosts.values()] == [n1, n2, n4]
