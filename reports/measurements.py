@@ -121,12 +121,10 @@ def measure(
     findings: Sequence[Finding] | None = None,
     *,
     undirected: bool = False,
-    disturbed: bool = False,
 ) -> Measurements:
     """Return the frames of some results.
 
     findings: those of their audit, if it was made already. undirected: with the numbers of which neither direction is better.
-    disturbed: with the disturbed runs of cells that have no other.
     A number that only some repeats of a cell have stands for no cell, and is left out.
     """
     from parsers.frames import pd
@@ -134,17 +132,15 @@ def measure(
     findings = audit(results) if findings is None else tuple(findings)
     good = {run for tool in results.tools for run in results.good(tool)}
     order = [*results.runs, *results.warm_ups]
-    place = {_identity(run): index for index, run in enumerate(order)}
+    place = {run: index for index, run in enumerate(order)}
     sessions, keys = _sessions(results)
     placed: dict[Hashable, tuple[str, str, str, int]] = {}
     runs = pd.DataFrame.from_records(
-        [(place[_identity(run)], *_run(run, keys, placed), run in good) for run in order],
+        [(place[run], *_run(run, keys, placed, counts=run in good), run in good) for run in order],
         columns=list(RUN_COLUMNS),
     )
     series: dict[tuple[str, Name], int] = {}
-    rows = list(
-        _values(results, convicted(findings), place, series, undirected=undirected, disturbed=disturbed)
-    )
+    rows = list(_values(results, convicted(findings), place, series, undirected=undirected))
     values = pd.DataFrame.from_records(rows, columns=["run", "series", "value", "step", "flags"])
     names = {index: key for key, index in series.items()}
     named = [(index, tool, *_series(name)) for (tool, name), index in series.items()]
@@ -206,17 +202,15 @@ def _keys(objects: Iterable[str]) -> list[str]:
 def _values(
     results: Results,
     guilty: Mapping[tuple[object, ...], str],
-    place: Mapping[tuple[object, ...], int],
+    place: Mapping[Run, int],
     series: dict[tuple[str, Name], int],
     *,
     undirected: bool,
-    disturbed: bool,
 ) -> Iterable[tuple[int, int, float, float, str]]:
-    shown = (cell for tool in results.told for cell in numbers.shown(results, tool))
-    for cell in shown if disturbed else numbers.all_cells(results):
+    for cell in numbers.all_cells(results):
         if cell.first.void:
             continue
-        rows = [place[_identity(run)] for run in cell.runs]
+        rows = [place[run] for run in cell.runs]
         key = cell.first.file, cell.first.record.point_id
         for name, column in cell.columns.items():
             if name.better == "neither" and not undirected:
@@ -254,13 +248,12 @@ def _series(name: Name) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _identity(run: Run) -> tuple[object, ...]:
-    """Return a key of a run that a copy with its disturbed numbers shares."""
-    return run.file, run.session.session, run.record.run_id
-
-
 def _run(
-    run: Run, sessions: Mapping[tuple[str, int], int], placed: dict[Hashable, tuple[str, str, str, int]]
+    run: Run,
+    sessions: Mapping[tuple[str, int], int],
+    placed: dict[Hashable, tuple[str, str, str, int]],
+    *,
+    counts: bool,
 ) -> tuple[Any, ...]:
     record, where, peak = run.record, way(run), memory_peak(run)
     key = run.file, record.point_id, id(record.placement)
@@ -273,7 +266,8 @@ def _run(
         run.file, run.host, run.where, sessions[run.file, run.session.session], run.tool, naming.program_kind(run), naming.program_name(run),
         run.version, run.stand_in, run.captured, run.cell.sweep, run.sweep_title, record.point_id, run.cell.describe(),
         canonical_json(run.cell.labels()), canonical_json(dict(flat(run.cell))), run.place, run.relation,
-        where["PUs"], where["memory nodes"], where["threads"], record.run_id, record.repeat, record.attempt, record.warm_up, run.state,
+        where["PUs"], where["memory nodes"], where["threads"], record.run_id, record.repeat, record.attempt, record.warm_up,
+        "disturbed" if run.is_disturbed and not counts else run.state,
         record.reason or run.unreadable, run.disturbance, record.started_utc, record.wall_s, json.dumps(hardware.caches_above(run)),
         peak.rate if peak else math.nan,
         not run.void, _checksum(run), *placed[key], shares.command(run),

@@ -22,7 +22,7 @@ from reports.numbers import Leader, Name, Repeats
 from reports.results import convicted, naming
 from reports.results.command_lines import without
 from reports.results.grouping import group_by
-from reports.results.load import load, printed
+from reports.results.load import Include, load, printed
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -32,13 +32,13 @@ _MOST: Final = 40
 """Cells of a sweep that are shown."""
 
 
-def show_result(path: Path) -> Document:
+def show_result(path: Path, include: Include = "least") -> Document:
     """Return the main numbers of a result file: one table per sweep and program, then flags and missing runs."""
-    results = load([path])
+    results = load([path], include=include)
     findings = audit.audit(results)
     of_cells = audit.convicted(findings)
     guilty = convicted.without(of_cells, doubting_all(results, of_cells))
-    shown = [cell for tool in results.told for cell in numbers.shown(results, tool)]
+    shown = [*numbers.all_cells(results)]
     titles = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or path.name
     file = shlex.quote(str(path))
     blocks: list[Block] = [Text(_head(results), "quiet")]
@@ -52,13 +52,13 @@ def show_result(path: Path) -> Document:
 
 def _head(results: Results) -> str:
     """Return "vm · 2026-11-28 · 30 of 32 runs ok"."""
-    good = [run for tool in results.tools for run in results.good(tool) if not run.captured]
+    runs = {run.slot: run for run in results.runs if not run.captured}.values()
     planned = results.planned - sum(run.captured for run in results.runs)
     hosts = fmt.words(dict.fromkeys(machine.host for machine in results.measured))
     days = dict.fromkeys(machine.session.started_utc[:10] for machine in results.measured)
-    allowed = sum(bool(run.disturbance) for run in good)
-    ran = f"{fmt.count(len(good))} of {fmt.plural(planned, 'run')} ok" if planned or not results.texts else ""
-    ran += f", {fmt.count(allowed)} of them disturbed" if allowed else ""
+    ok, disturbed = sum(run.state == "ok" for run in runs), sum(run.is_disturbed for run in runs)
+    ran = f"{fmt.count(ok)} of {fmt.plural(planned, 'run')} ok" if planned or not results.texts else ""
+    ran += f", {fmt.count(disturbed)} disturbed" if disturbed else ""
     texts = f"{fmt.plural(results.texts, 'captured output')}, host not recorded" if results.texts else ""
     others = f"{results.unasked} of {results.cells} cells not requested" if results.unasked else ""
     return " · ".join(
@@ -305,11 +305,11 @@ def _run_of(results: Results, path: Path, number: int) -> Run:
     return known[number]
 
 
-def record(path: Path, number: int | None) -> dict[str, Any]:
+def record(path: Path, number: int | None, include: Include = "least") -> dict[str, Any]:
     """Return a result file, or one run of it, for programs. Raises UserError if the file has no run of that number."""
     from reports.export import record
 
-    results = load([path])
+    results = load([path], include=include)
     if number is None:
         return record.of_result(results, audit.audit(results))
     return record.of_run_in_detail(_run_of(results, path, number), audit.audit(results))

@@ -329,6 +329,28 @@ def kept(changes: Changes, run: Watched, found: tuple[Reason, ...]) -> dict[str,
     }
 
 
+# --- how much ---
+
+_TAKEN: Final = ("foreign_s", "steal_s", "quota_s", "stopped_s")
+"""Counters of the time that a run lost to others. Interrupts are the machine's own, and neighbours take bandwidth, not time."""
+
+_NEIGHBOURS: Final = 0.1
+"""What a second of the neighbours counts for."""
+
+
+def taken(counters: Mapping[str, Any]) -> float:
+    """Return the share of a run's time that others took; inf if no counter says how much.
+
+    By it the least disturbed runs of a cell are found, never by what they measured.
+    """
+    elapsed_s, seconds = (
+        float(counters.get("elapsed_s", 0.0)),
+        [float(counters[name]) for name in _TAKEN if name in counters],
+    )
+    seconds += [_NEIGHBOURS * float(counters["neighbours_s"])] if "neighbours_s" in counters else []
+    return sum(seconds) / elapsed_s if elapsed_s and seconds else math.inf
+
+
 # --- shared ---
 
 

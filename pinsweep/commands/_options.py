@@ -130,6 +130,17 @@ allow_disturbed: Decorator = click.option(
     "--allow-disturbed", is_flag=True, envvar="PINSWEEP_ALLOW_DISTURBED",
     help="On a machine that is shared on purpose: a run that something else disturbs counts, and is not repeated; audit and compare say what disturbed it (D1).",
 )  # fmt: skip
+
+
+def _include(default: str) -> Decorator:
+    return click.option(
+        "--include", type=click.Choice(["quiet", "least", "all"]), default=default,
+        help=f"Use the quiet runs of a cell, its least disturbed runs if none was quiet, or all runs. [default: {default}]",
+    )  # fmt: skip
+
+
+include = _include("least")
+only_quiet = _include("quiet")
 table_or_json: Decorator = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table",
     help="json: for programs, as `pinsweep schema` describes it. [default: table]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,19 +12,23 @@ from pinsweep import progress
 from pinsweep.commands import _options
 from pinsweep.terminal import answer, data, say, say_prose
 
+if TYPE_CHECKING:
+    from reports.results.load import Include
+
 
 @click.command(
     short_help="Say which numbers cannot be true, and why.",
     epilog="Example: pinsweep audit node07.db --format json",
 )
 @_options.results
+@_options.include
 @_options.table_or_json
 @click.option(
     "--level", type=click.Choice(["error", "warn", "info"]), default="info",
     help="Print only findings of this level and graver ones. [default: info]",
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="List all cells and runs of each finding.")
-def command(results: tuple[Path, ...], form: str, level: str, everything: bool) -> int:
+def command(results: tuple[Path, ...], include: Include, form: str, level: str, everything: bool) -> int:
     """Say which numbers of RESULT... (files, folders, globs) cannot be true, with the arithmetic, the cells and what to do.
 
     Exit status 1 if a finding is an error. docs/audit.md explains each check.
@@ -33,7 +38,7 @@ def command(results: tuple[Path, ...], form: str, level: str, everything: bool) 
     from reports.results.paths import result_files
 
     def judged(paths: Sequence[Path]) -> tuple[tuple[audit.Finding, ...], str]:
-        found = load(paths, watched=progress.files)
+        found = load(paths, include=include, watched=progress.files)
         return audit.audit(found), audit.counted(found)
 
     (findings, of), all_read = _options.of_readable(result_files(results), judged)

@@ -22,6 +22,7 @@ from pinsweep.terminal import answer, data, require_yes, say, say_prose
 if TYPE_CHECKING:
     from reports.compare.comparison import Comparison
     from reports.compare.sides import Sides
+    from reports.results.load import Include
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
 _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
@@ -117,13 +118,14 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 @_options.allow_disturbed
 @_options.tune
 @_options.no_warm_up
+@_options.include
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
     form: str, output: Path | None, fail_on: str | None, thresholds: tuple[str, ...], ignore: tuple[str, ...],
     across_programs: bool, slo: str | None, only_changed: bool, everything: bool, top: int | None, self_check: bool,
     again: bool, into: Path | None, yes: bool, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool,
-    tune: bool, no_warm_up: bool, static: bool,
+    tune: bool, no_warm_up: bool, include: Include, static: bool,
 ) -> int:  # fmt: skip
     """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
 
@@ -148,7 +150,7 @@ def command(
     )
     if output is not None:
         refuse_output(output)
-    given = _given(sides, more_a, more_b, by, only)
+    given = _given(sides, more_a, more_b, by, only, include)
     if output is not None:
         refuse_output(output, given.files)
     with progress.doing("comparing"):
@@ -244,19 +246,24 @@ def _append(path: Path, text: str) -> None:
 
 
 def _given(
-    sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
+    sides: Sequence[str],
+    more_a: Sequence[str],
+    more_b: Sequence[str],
+    by: str | None,
+    only: Sequence[str],
+    include: Include,
 ) -> Sides:
     """Return what is to be compared."""
     from reports.compare.sides import two_levels, two_sides
 
     if by is None:
         a, b = _two(sides, more_a, more_b)
-        return two_sides(a, b, only, watched=progress.files)
+        return two_sides(a, b, only, include=include, watched=progress.files)
     if more_a or more_b:
         raise UserError(
             "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"
         )
-    return two_levels(sides, by, only, watched=progress.files)
+    return two_levels(sides, by, only, include=include, watched=progress.files)
 
 
 def _two(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,6 +13,9 @@ from parsers.errors import UserError
 from pinsweep import progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
+
+if TYPE_CHECKING:
+    from reports.results.load import Include
 
 
 @click.command(
@@ -39,6 +42,7 @@ from pinsweep.terminal import data, say
     help="One row per number, or one per row of the tool's table. [default: long]",
 )
 @click.option("--tool", help="Only this tool's numbers.")
+@_options.include
 @click.option(
     "-o",
     "--output",
@@ -60,6 +64,7 @@ def command(
     form: str | None,
     shape: str,
     tool: str | None,
+    include: Include,
     output: Path | None,
     copy: Path | None,
 ) -> int:
@@ -81,7 +86,7 @@ def command(
         form = form or _form_of(output)
         table, all_read = _options.of_readable(
             paths,
-            lambda files: pieces(files, form=form, shape=shape, tool=tool, on_left_out=left_out.append, watched=watched),
+            lambda files: pieces(files, form=form, shape=shape, tool=tool, on_left_out=left_out.append, include=include, watched=watched),
         )  # fmt: skip
         if output is not None:
             write_whole(output, table)

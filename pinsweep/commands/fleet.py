@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from pinsweep import complete, progress
 from pinsweep.commands import _options
 from pinsweep.terminal import answer, data, say
+
+if TYPE_CHECKING:
+    from reports.results.load import Include
 
 _LEAST = 0.03
 
@@ -86,6 +89,7 @@ def _age(text: str) -> float:
     metavar="WORDS",
     help="Exit with status 1 if there is one of these, too: suspicious, not-judged; several with commas.",
 )
+@_options.only_quiet
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     results: tuple[Path, ...],
@@ -99,6 +103,7 @@ def command(
     switches: Path | None,
     metrics: Path | None,
     everything: bool,
+    include: Include,
     fail_on: str | None,
     static: bool,
 ) -> int:
@@ -138,7 +143,7 @@ def command(
         else tuple(dict.fromkeys(host for sweep in sweeps for host in sweep.hosts))
     )
     unreadable: list[tuple[str, str]] = []
-    loaded = load(paths, watched=progress.files, unreadable=unreadable)
+    loaded = load(paths, include=include, watched=progress.files, unreadable=unreadable)
     now = time.time()
     with progress.doing("judging the hosts"):
         fleet = judge(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pinsweep import complete, progress
 from pinsweep.commands import _options
 from pinsweep.terminal import answer, data, say
+
+if TYPE_CHECKING:
+    from reports.results.load import Include
 
 _FAILS = ("regressed", "failed", "gone", "suspicious")
 
@@ -41,6 +45,7 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
     help="Exit with status 1 if there is one of these, separated by commas: regressed (or failed), failed (its runs fail), gone (the last sessions lack it), suspicious (the last sessions are far off).",
 )
 @click.option("--all", "everything", is_flag=True, help="Give each number a row of its own.")
+@_options.only_quiet
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     results: tuple[Path, ...],
@@ -49,6 +54,7 @@ def command(
     threshold: float,
     fail_on: str | None,
     everything: bool,
+    include: Include,
     static: bool,
 ) -> int:
     """List when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
@@ -65,7 +71,9 @@ def command(
     paths = result_files(results)
     if output is not None:
         refuse_output(output, paths)
-    loaded, all_read = _options.of_readable(sorted(paths), lambda files: load(files, watched=progress.files))
+    loaded, all_read = _options.of_readable(
+        sorted(paths), lambda files: load(files, include=include, watched=progress.files)
+    )
     with progress.doing("looking for changes"):
         history = follow.build(loaded, threshold=threshold)
     if form == "json":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,6 +11,9 @@ from parsers.errors import UserError
 from pinsweep import progress
 from pinsweep.commands import _options
 from pinsweep.terminal import data, say
+
+if TYPE_CHECKING:
+    from reports.results.load import Include
 
 _OF_LAB: Final = (".pdf", ".md", ".tex", ".typ")
 """How the files of a lab report end that a page is mistaken for."""
@@ -43,6 +46,7 @@ _OF_LAB: Final = (".pdf", ".md", ".tex", ".typ")
 @click.option(
     "--static", is_flag=True, help="Leave out the script: no exact values under the pointer, no copying."
 )
+@_options.include
 @_options.table_or_json
 def command(
     results: tuple[Path, ...],
@@ -50,6 +54,7 @@ def command(
     lab: Path | None,
     template: Path | None,
     static: bool,
+    include: Include,
     form: str,
 ) -> int:
     """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
@@ -69,7 +74,9 @@ def command(
         with progress.doing("drawing the page", reading=True) as watched:
             _, page_of_all = _options.of_readable(
                 paths,
-                lambda files: render_report(files, page, static=static, template=template, watched=watched),
+                lambda files: render_report(
+                    files, page, static=static, template=template, include=include, watched=watched
+                ),
             )
         say(f"report  {page}", err=True)
     if lab:
@@ -77,7 +84,7 @@ def command(
 
         with progress.doing("writing the lab report"):
             written, lab_of_all = _options.of_readable(
-                paths, lambda files: render_lab(files, lab, template=template)
+                paths, lambda files: render_lab(files, lab, template=template, include=include)
             )
         for line in summary(written):
             say(line, err=True)

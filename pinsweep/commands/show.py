@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from pinsweep import complete, progress
 from pinsweep.commands import _options
 from pinsweep.terminal import answer, data
 from pinsweep.terminal import raw as raw_bytes
+
+if TYPE_CHECKING:
+    from reports.results.load import Include
 
 
 @click.command(
@@ -24,9 +28,17 @@ from pinsweep.terminal import raw as raw_bytes
     "--logs", is_flag=True, help="With --raw: the log files that it left (fio's write_lat_log) instead."
 )
 @click.option("--runs", is_flag=True, help="List every run with its number, status and duration.")
+@_options.include
 @_options.table_or_json
 def command(
-    result: Path, run: int | None, raw: bool, stderr: bool, logs: bool, runs: bool, form: str
+    result: Path,
+    run: int | None,
+    raw: bool,
+    stderr: bool,
+    logs: bool,
+    runs: bool,
+    include: Include,
+    form: str,
 ) -> None:
     """Show the numbers of RESULT that matter, or one RUN of it in detail."""
     from orchestrator.store.result_file import open_result
@@ -49,12 +61,12 @@ def command(
         from reports.text.json_text import json_text
 
         with progress.doing("reading"):
-            text = json_text(show.record(result, run))
+            text = json_text(show.record(result, run, include))
         data(text)
         return
     with progress.doing("reading"):
         if run is not None:
             document = show.show_run(result, run)
         else:
-            document = show.show_runs(result) if runs else show.show_result(result)
+            document = show.show_runs(result) if runs else show.show_result(result, include)
     answer(document)

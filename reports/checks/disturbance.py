@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Final
 
 from reports.checks import ANY_TOOL, Fault, Level, check
-from reports.numbers import Repeats
-from reports.results.grouping import group_by
-from reports.results.model import UNREPEATED, Results, Run
+from reports.results.model import Results, Run
 
 FAMILY = ANY_TOOL
 
-_ALLOWED: Final = "measure more repeats (`repeats: auto`) and quote the range, or measure without `--allow-disturbed` into a new file."
 _STOPPED: Final = "unless it still runs, start the same `pinsweep run` again: it repeats them."
 
 
@@ -22,55 +18,46 @@ def disturbed(results: Results) -> Iterator[Fault]:
     """disturbed runs
 
     Counters that are read right before and after a run show that other work used its CPUs, memory or disk, or kept it waiting
-    (docs/disturbance.md). Every attempt at each repeat of these cells was disturbed, or was not repeated yet. The cells are in no median, title
-    or verdict. With `--allow-disturbed` the numbers are used, and the cell is flagged.
+    (docs/disturbance.md). These cells have no quiet run. Their least disturbed runs stand for them, or none with `--include quiet`. No verdict
+    rests on them.
 
-    Do: find the cause (`ps`, a cron job, a neighbour of a virtual machine); run again into a new file on a quiet machine, or with
-    `--allow-disturbed`.
+    Do: quote the numbers with their range. For quiet numbers find the cause (`ps`, a cron job, a neighbour of a virtual machine) and measure
+    again.
     """
-    counted, waiting, attempts = _counted(results), set(results.unrepeated), _attempts(results)
-    for run in results.disturbed:
-        if run.slot[:2] not in counted:
-            text = _cause(run, run in waiting)
-            text += f"; it found {Repeats((replace(run, parsed=run.aside),)).headline}" if run.aside else ""
-            yield _fault("warn", run, text, _STOPPED if run in waiting else "", attempts=attempts[run.slot])
-    for run in (run for tool in results.tools for run in results.good(tool)):
-        if run.disturbance:
-            yield _fault("warn", run, f"allowed: {run.disturbance}", _ALLOWED)
+    waiting, good = {run.slot for run in results.unrepeated}, _good(results)
+    counted = {run.slot[:2] for run in good}
+    for run in (*good, *(run for run in results.disturbed if run.slot[:2] not in counted)):
+        if run.is_disturbed:
+            yield _fault("warn", run, _STOPPED if run.slot in waiting else "")
 
 
 @check("D2", "info", is_of_runs=True)
-def repeated(results: Results) -> Iterator[Fault]:
+def left_out(results: Results) -> Iterator[Fault]:
     """disturbed runs in no number
 
-    Other work disturbed these attempts (D1). A later attempt at the same repeat was quiet or failed, or other repeats of the cell count.
+    Other work disturbed these runs (D1). Their cells have quieter ones, which count.
 
     Do: if there are many, find the cause.
     """
-    counted, waiting, attempts = _counted(results), set(results.unrepeated), _attempts(results)
-    repeats = {run.slot for run in results.disturbed}
-    for run in results.disturbed:
-        if run.slot[:2] in counted:
-            yield _fault("info", run, _cause(run, run in waiting), attempts=attempts[run.slot])
-    for slot, runs in attempts.items():
-        for run in runs if slot not in repeats else ():
-            yield _fault("info", run, f"attempt {run.record.attempt}: {run.disturbance}")
+    good = _good(results)
+    counted = {run.slot[:2] for run in good}
+    for run in results.runs:
+        if run.is_disturbed and run not in good and run.slot[:2] in counted:
+            yield _fault("info", run)
 
 
-def _attempts(results: Results) -> dict[tuple[str, str, int], list[Run]]:
-    """Return the disturbed attempts at each repeat."""
-    return group_by((run for run in results.runs if run.record.status == "disturbed"), lambda run: run.slot)
+def _good(results: Results) -> dict[Run, None]:
+    return dict.fromkeys(run for tool in results.tools for run in results.good(tool))
 
 
-def _cause(run: Run, waiting: bool) -> str:
-    return f"{UNREPEATED if waiting else 'every attempt'}: {run.disturbance}"
-
-
-def _counted(results: Results) -> set[tuple[str, str]]:
-    """Return the cells that have a run that counts: file, cell."""
-    return {run.slot[:2] for tool in results.tools for run in results.good(tool)}
-
-
-def _fault(level: Level, run: Run, text: str, todo: str = "", *, attempts: Iterable[Run] = ()) -> Fault:
+def _fault(level: Level, run: Run, todo: str = "") -> Fault:
     cell = f"{run.cell.describe()}, " if run.cell.labels() else ""
-    return Fault(level=level, run=run, own=True, cell=f"{cell}repeat {run.record.repeat}", text=text, todo=todo, attempts=tuple(attempts))  # fmt: skip
+    attempt = f", attempt {run.record.attempt}" if run.record.attempt > 1 else ""
+    return Fault(
+        level=level,
+        run=run,
+        own=True,
+        cell=f"{cell}repeat {run.record.repeat}{attempt}",
+        text=run.disturbance,
+        todo=todo,
+    )

@@ -15,4 +15,4 @@ def of_results(results: Results) -> Guilty:
 
 def doubting_all(results: Results, guilty: Guilty) -> tuple[str, ...]:
     """Return the checks that flag all numbers of some results: they are named once and mark none."""
-    return of_all(guilty, {cell_key(run) for tool in results.told for run in results.shown(tool)})
+    return of_all(guilty, {cell_key(run) for tool in results.tools for run in results.good(tool)})

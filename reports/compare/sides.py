@@ -17,7 +17,7 @@ from parsers.errors import UserError, nearest
 from reports.measurements import Measurements, measure
 from reports.results.baselines import resolve_any
 from reports.results.levels import natural
-from reports.results.load import Watched, load
+from reports.results.load import Include, Watched, load
 from reports.results.model import LEFT_OUT, Results, Run, short_names
 
 if TYPE_CHECKING:
@@ -97,13 +97,18 @@ class Sides:
 
 
 def two_sides(
-    words_a: Sequence[str], words_b: Sequence[str], only: Collection[str], *, watched: Watched
+    words_a: Sequence[str],
+    words_b: Sequence[str],
+    only: Collection[str],
+    *,
+    include: Include,
+    watched: Watched,
 ) -> Sides:
     """Return a side per list of files, folders, globs or baselines. Raises UserError if both have a file or a session in common."""
     files_a, files_b = _files(words_a), _files(words_b)
     if both := {*map(os.path.realpath, files_a)} & {*map(os.path.realpath, files_b)}:
         raise UserError(min(both), "is on both sides", "name another file; --aa checks A against itself")
-    results_a, results_b = (load(files, watched=watched) for files in (files_a, files_b))
+    results_a, results_b = (load(files, include=include, watched=watched) for files in (files_a, files_b))
     _refuse_common_session(results_a, results_b)
     _refuse_sweeps(only, results_a, results_b)
     short = _short_names([*words_a, *words_b])
@@ -111,11 +116,13 @@ def two_sides(
     return Sides(a=side("A", a, results_a, only), b=side("B", b, results_b, only), files=(*files_a, *files_b))
 
 
-def two_levels(words: Iterable[str], by: str, only: Collection[str], *, watched: Watched) -> Sides:
+def two_levels(
+    words: Iterable[str], by: str, only: Collection[str], *, include: Include, watched: Watched
+) -> Sides:
     """Return two levels of an axis within some files; by: "place=local,remote". Raises UserError as `levels` does."""
     axis, _, wanted = (part.strip() for part in by.partition("="))
     files = _files(words)
-    results = load(files, watched=watched)
+    results = load(files, include=include, watched=watched)
     _refuse_sweeps(only, results)
     a, b = levels(results, axis, wanted, only)
     return Sides(a=a, b=b, files=files, by=axis)

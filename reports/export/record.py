@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
     """Return what a result file says. `findings`: by its audit."""
     guilty = audit.convicted(findings)
-    runs = (run for tool in results.told for run in results.shown(tool))
+    runs = (run for tool in results.tools for run in results.good(tool))
     same = group_by(runs, lambda run: (run.file, run.record.point_id, naming.program_kind(run)))
     return {
         "files": {name: str(path) for name, path in results.paths.items()},

@@ -14,7 +14,7 @@ from reports.export import openmetrics
 from reports.numbers.series import disturbed_text, void_text, what_helps
 from reports.results import model
 from reports.results.convicted import Guilty
-from reports.results.load import Watched, load
+from reports.results.load import Include, Watched, load
 from reports.text import format as fmt
 from reports.text.plain import csv_text
 
@@ -45,6 +45,7 @@ def pieces(
     shape: str = "long",
     tool: str | None = None,
     on_left_out: Callable[[str], None] = lambda _: None,
+    include: Include = "least",
     watched: Watched = iter,
 ) -> Iterator[str] | bytes:
     """Return all numbers of some result files: text in pieces, but bytes for parquet.
@@ -54,7 +55,7 @@ def pieces(
 
     Values are those that the tool printed; openmetrics gives the numbers of `compare`, in a shape of its own
     (`reports.export.tables.openmetrics`). `tool` leaves the others out. With several tools the columns of all stand side by side,
-    `tool` first. `on_left_out` is told what is not there, and why; `watched` is that of `load`.
+    `tool` first. `on_left_out` is told what is not there, and why; `include` and `watched` are those of `load`.
 
     Raises UserError for an unknown form, shape or tool, and for parquet without pyarrow.
     """
@@ -62,7 +63,7 @@ def pieces(
         raise UserError("--format", f"{form!r} is not an export format", f"formats: {', '.join(FORMS)}")
     if shape not in SHAPES:
         raise UserError("--shape", f"{shape!r} is not a table shape", f"shapes: {', '.join(SHAPES)}")
-    results = load(paths, watched=watched)
+    results = load(paths, include=include, watched=watched)
     if tool is not None and tool not in results.tools:
         why = _left_out(results, tool)
         raise UserError(

@@ -215,7 +215,7 @@ def _topology(topology: Topology) -> Iterable[tuple[str, str]]:
 
 def _sweeps(results: Results) -> Table:
     """Return a row per sweep. The runs with numbers include the disturbed ones that are drawn as open points."""
-    usable = results.by_sweep(run for tool in results.told for run in results.shown(tool))
+    usable = results.by_sweep(run for tool in results.tools for run in results.good(tool))
     rows = []
     for sweep, runs in results.by_sweep(results.runs).items():
         shown = usable.get(sweep, [])

@@ -23,7 +23,7 @@ from reports.page.templates import Templates
 from reports.render import escape, json, latex, markdown, typst
 from reports.report import build
 from reports.results.convicted import Guilty
-from reports.results.load import load
+from reports.results.load import Include, load
 from reports.results.model import Results
 from reports.text import format as fmt
 from reports.text.format import Shown
@@ -47,13 +47,15 @@ class Done:
         return (*done.new, *done.renewed, *done.same, *(b or name for name, b in done.kept.items()))
 
 
-def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None) -> Done:
+def render_lab(
+    paths: Iterable[Path], out: Path, *, template: Path | None = None, include: Include = "least"
+) -> Done:
     """Write the lab report of some result files into the folder `out`.
 
     What was edited there stays, see `reports.lab.folder`; report.pdf is made of the report.typ that is there. The same results give the
     same bytes. Raises UserError for files that are no results, a folder that cannot be written, and mistakes in the user's templates.
     """
-    results = load(paths)
+    results = load(paths, include=include)
     findings = audit(results)
     lab = document.build(results, build.build(results, findings))
     files = make(results, lab, convicted(findings), template)

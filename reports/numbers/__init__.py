@@ -26,7 +26,6 @@ from reports.numbers.repeats import (
     group,
     have_best,
     leaders_of,
-    shown,
 )
 from reports.numbers.tool import find
 from reports.results.model import Run
@@ -97,5 +96,5 @@ def ranked(run: Run) -> bool:
 
 __all__ = [
     "QUANTILES", "Buckets", "Column", "Leader", "Name", "Number", "Part", "Repeats", "all_cells", "at_one_size", "cells", "curve_axis",
-    "curve_numbers", "drawn", "each_number", "find", "fresh", "group", "have_best", "histograms", "leaders_of", "mixed", "no_better", "peaks", "ranked", "shown",
+    "curve_numbers", "drawn", "each_number", "find", "fresh", "group", "have_best", "histograms", "leaders_of", "mixed", "no_better", "peaks", "ranked",
 ]  # fmt: skip

@@ -202,12 +202,6 @@ def cells(results: Results, tool: str) -> tuple[Repeats, ...]:
     return found
 
 
-def shown(results: Results, tool: str) -> tuple[Repeats, ...]:
-    """Return the same, with the disturbed runs of cells that have no other."""
-    runs = results.shown(tool)
-    return cells(results, tool) if runs is results.good(tool) else group(runs)
-
-
 def all_cells(results: Results) -> Iterator[Repeats]:
     """Give the same of all tools."""
     for tool in results.tools:

@@ -41,8 +41,8 @@ _OVERVIEW: Final = Chart(
 def build(results: Results, findings: Sequence[Finding] | None = None) -> Page:
     """Return the page of some results. findings: of their audit, if it was made already."""
     findings = audit(results) if findings is None else findings
-    measured = measure(results, findings, undirected=True, disturbed=True)
-    found = [(tools.find(tool), tool, _rows(results, measured, tool)) for tool in results.told]
+    measured = measure(results, findings, undirected=True)
+    found = [(tools.find(tool), tool, _rows(results, measured, tool)) for tool in results.tools]
     cells = _key_cells(found, measured)
     titles = dict.fromkeys(e.title for e in results.experiments)
     provenance, not_recorded = head.provenance(results)

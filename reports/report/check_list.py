@@ -72,7 +72,7 @@ def _built_in(results: Results) -> Iterable[Check]:
 
 
 def stand_in_note(results: Results, tool: str) -> str:
-    names = {naming.program_name(run) for run in results.shown(tool) if naming.stands_in(run)}
+    names = {naming.program_name(run) for run in results.good(tool) if naming.stands_in(run)}
     return f"Numbers from {fmt.words(sorted(names))}." if names else ""
 
 

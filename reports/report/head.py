@@ -97,7 +97,7 @@ def key_number(row: Mapping[Any, Any], *, where: bool = False) -> KeyNumber:
 
 def built_in(results: Results) -> str:
     """Return which tools were replaced by built-in kernels, in a sentence; "" if none was."""
-    tools = [tool for tool in results.told if any(naming.stands_in(run) for run in results.shown(tool))]
+    tools = [tool for tool in results.tools if any(naming.stands_in(run) for run in results.good(tool))]
     return (
         f"Built-in kernels measured in place of {fmt.words(sorted(map(tool_name, tools)))}." if tools else ""
     )
@@ -120,7 +120,7 @@ def provenance(results: Results) -> tuple[tuple[tuple[str, str], ...], tuple[str
     ]
     if any(not m.session.topology_text for m in machines):
         missing.append("topology")
-    programs = dict.fromkeys(naming.program_name(run) for tool in results.told for run in results.shown(tool))
+    programs = dict.fromkeys(naming.program_name(run) for tool in results.tools for run in results.good(tool))
     times = sorted(f"{text[:10]} {text[11:16]} UTC" for m in machines if (text := m.session.started_utc))
     pairs += [
         ("Programs", _listed(programs)),

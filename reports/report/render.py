@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reports.page.html import html
 from reports.report import build
-from reports.results.load import Watched, load
+from reports.results.load import Include, Watched, load
 from reports.results.write import write_whole
 
 
@@ -17,9 +17,10 @@ def render_report(
     *,
     static: bool = False,
     template: Path | None = None,
+    include: Include = "least",
     watched: Watched = iter,
 ) -> Path:
-    """Write the report of some result files to `out` and return it. watched: as of `load`.
+    """Write the report of some result files to `out` and return it. include, watched: as of `load`.
 
     The same results give the same bytes. `static` leaves out the script: values at points, tables to copy, pictures to save, the theme
     switch. template: a folder of templates before ours, see `reports.page.templates`.
@@ -27,7 +28,7 @@ def render_report(
     Raises UserError for files that are no results, an `out` that cannot be written, mistakes in the user's templates, and if vl-convert is
     not installed.
     """
-    results = load(list(paths), watched=watched)
+    results = load(list(paths), include=include, watched=watched)
     page = build.build(results)
     write_whole(out, html(page, static=static, template=template))
     return out

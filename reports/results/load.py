@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
+from orchestrator.run.disturbance import taken
 from orchestrator.store.limits import memory_error
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -61,8 +62,17 @@ class _File:
     sweeps: list[str]  # in the order in which they were first planned
 
 
+Include = Literal["quiet", "least", "all"]
+"""Which runs stand for a cell. quiet: those that nothing disturbed, or that `--allow-disturbed` let count; least: of cells without one the
+least disturbed; all: every run. Each cell has its quiet runs first, but with "all"."""
+
+
 def load(
-    paths: Iterable[Path], *, watched: Watched = iter, unreadable: list[tuple[str, str]] | None = None
+    paths: Iterable[Path],
+    *,
+    include: Include = "least",
+    watched: Watched = iter,
+    unreadable: list[tuple[str, str]] | None = None,
 ) -> Results:
     """Read result files. Raises UserError for a file that is none, or if there is not a single file.
 
@@ -90,6 +100,12 @@ def load(
         for run in file.runs
     ]
     runs = _with_sources(_with_builds(runs))
+    chosen = _chosen(runs, include)
+    counting = {run for by_slot in chosen.values() for run in by_slot.values()}
+    runs = [
+        replace(run, parsed=None) if run.record.status == "disturbed" and run not in counting else run
+        for run in runs
+    ]
     levels = Levels(one.cell for file in files for one in file.cells if one.experiment in of_text)
     order = _order(names, dict.fromkeys(sweep for file in files for sweep in file.sweeps), levels)
     return Results(
@@ -110,7 +126,7 @@ def load(
         paths=dict(zip(names, listed, strict=True)),
         levels=levels,
         _order=order,
-        _good=_ordered(_chosen(runs), order),
+        _good=_ordered(chosen, order),
     )
 
 
@@ -214,21 +230,55 @@ def _run(
         _text(file, record, stream, CAPTURED) if record.capture else "" for stream in ("stdout", "stderr")
     )
     is_ok, parsed = record.status == "ok", reading if isinstance(reading, Parsed) else None
+    has_numbers = is_ok or (record.status == "disturbed" and not record.warm_up)
     return Run(
         file=name, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,
-        parsed=parsed if is_ok else None, aside=None if is_ok else parsed, stdout=stdout, stderr=stderr,
+        parsed=parsed if has_numbers else None, stdout=stdout, stderr=stderr,
         unreadable=reading.cause if is_ok and isinstance(reading, ParseError) else "", most_repeats=stored.most_repeats,
     )  # fmt: skip
 
 
-def _chosen(runs: Iterable[Run]) -> dict[str, dict[tuple[str, str, int], Run]]:
-    """Return tool → slot → its newest run with numbers. What is void has no part where its cell has anything else."""
+def _chosen(runs: Iterable[Run], include: Include) -> dict[str, dict[tuple[str, str, int], Run]]:
+    """Return tool → slot → the run that counts: the newest of its attempts, of disturbed ones the least disturbed.
+
+    What is void has no part if its cell has anything else.
+    """
     by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
-    sound = {_cell(run) for own in by_tool.values() for run in own if not run.void}
-    return {
-        tool: {run.slot: run for run in own if not run.void or _cell(run) not in sound}
-        for tool, own in by_tool.items()
-    }
+    found: dict[str, dict[tuple[str, str, int], Run]] = {}
+    for tool, same in by_tool.items():
+        for cell in group_by(same, _cell).values():
+            valid = [run for run in cell if not run.void] or cell
+            found.setdefault(tool, {}).update({run.slot: run for run in _counting(valid, include)})
+    return {tool: by_slot for tool, by_slot in found.items() if by_slot}
+
+
+_AS_QUIET: Final = 2.0
+"""Of a cell without a quiet run those count that lost at most so many times what the least disturbed lost …"""
+_AS_QUIET_SHARE: Final = 0.01
+"""… and so much of their time more."""
+
+
+def _counting(cell: Sequence[Run], include: Include) -> list[Run]:
+    """Return the runs that stand for a cell, one per repeat, in order."""
+    if not any(run.is_disturbed for run in cell):
+        return [*cell]
+    quiet = [run for run in cell if not run.is_disturbed]
+    if include == "quiet":
+        cell = quiet or [run for run in cell if run.record.status == "ok"]
+    elif include == "least":
+        cell = quiet or cell
+    slots = group_by(cell, lambda run: run.slot).values()
+    best = [
+        next((run for run in reversed(runs) if not run.is_disturbed), min(runs, key=_taken)) for runs in slots
+    ]
+    if include == "all" or not best or not best[0].is_disturbed:
+        return best
+    most = _AS_QUIET * min(map(_taken, best)) + _AS_QUIET_SHARE
+    return [run for run in best if _taken(run) <= most]
+
+
+def _taken(run: Run) -> float:
+    return taken(run.record.counters)
 
 
 def _order(files: Iterable[str], sweeps: Iterable[str], levels: Levels) -> Order:

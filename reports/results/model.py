@@ -27,7 +27,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self
 
@@ -81,9 +81,7 @@ class Run:
     sweep_title: str
     record: RunRecord
     where: str  # the host; with the file, where several files come from one host
-    parsed: Parsed | None  # None: not ok, or not readable
-    # what a disturbed run found: told with a mark where its cell has nothing else, part of no number
-    aside: Parsed | None = None
+    parsed: Parsed | None  # None: not ok, not readable, or disturbed and left out
     unreadable: str = ""  # why an output of a run that ended well cannot be read
     source: str = ""  # a captured text of a sweep whose texts are told apart by their names: its name
     # of a captured run, where the files hold several texts: the name of its own, and which part of it
@@ -183,9 +181,14 @@ class Run:
         return bool(self.parsed and self.parsed.has("validation_failed"))
 
     @property
+    def is_disturbed(self) -> bool:
+        """Did others have a part of its machine? Also of a run that counts all the same."""
+        return self.record.status == "disturbed" or bool(self.record.counters.get("reasons"))
+
+    @property
     def sound(self) -> bool:
-        """Can its figures be used? Not what its tool calls wrong, nor what was found while something else disturbed."""
-        return not self.void and self.record.status != "disturbed"
+        """Can its figures be used alone? Not what its tool calls wrong, nor what was measured while something else disturbed."""
+        return not self.void and not self.is_disturbed
 
     @property
     def disturbance(self) -> str:
@@ -326,13 +329,6 @@ class Results:
         """Tools with at least one good run, in the order of their first."""
         return tuple(self._good)
 
-    @property
-    def told(self) -> tuple[str, ...]:
-        """Tools of which something is shown, those of which disturbed runs alone gave numbers among them, in the order of their sweeps."""
-        good = (run for own in self._good.values() for run in own)
-        told = self.by_sweep(itertools.chain(good, (run for run in self.disturbed if run.aside)))
-        return tuple(dict.fromkeys(run.tool for own in told.values() for run in own))
-
     def by_sweep(self, runs: Iterable[Run]) -> dict[str, list[Run]]:
         """Return runs by their sweeps, these in the order in which they were first planned, whatever order they ran in."""
         found = group_by(runs, lambda run: run.cell.sweep)
@@ -371,9 +367,13 @@ class Results:
 
     @property
     def unrepeated(self) -> tuple[Run, ...]:
-        """Of the disturbed repeats those that the next `pinsweep run` starts again, as it was stopped before it came to that."""
-        attempts = Counter(run.slot for run in self.runs if run.record.status == "disturbed")
-        return tuple(run for run in self.disturbed if attempts[run.slot] <= MOST_REPEATS)
+        """The repeats that the next `pinsweep run` starts again: each attempt was disturbed, and the sweep was stopped before the last."""
+        slots = group_by((run for run in self.runs if not run.captured), lambda run: run.slot).values()
+        return tuple(
+            runs[-1]
+            for runs in slots
+            if len(runs) <= MOST_REPEATS and all(run.record.status == "disturbed" for run in runs)
+        )
 
     @property
     def numbers(self) -> str:
@@ -382,16 +382,6 @@ class Results:
         if not allowed:
             return "undisturbed numbers" if self.disturbed else "numbers"
         return f"numbers ({fmt.count(allowed)} disturbed, as was allowed)"
-
-    def shown(self, tool: str) -> tuple[Run, ...]:
-        """Return the runs of a tool that count; of cells that have none, those that were disturbed, to be shown with a mark."""
-        good = self.good(tool)
-        told = [run for run in self.disturbed if run.tool == tool and run.aside]
-        quiet = {(run.file, run.record.point_id) for run in good} if told else set()
-        aside = [
-            replace(run, parsed=run.aside) for run in told if (run.file, run.record.point_id) not in quiet
-        ]
-        return tuple(sorted((*good, *aside), key=self._order)) if aside else good
 
     @property
     def measured(self) -> tuple[Machine, ...]:

@@ -167,7 +167,7 @@ def test_what_was_not_measured(make: Any, tmp_path: Path) -> None:
         ("not started", "s", 1, "threads=16", ""),
         ("skipped", "s", 1, "threads=32", "no CPU 32"),
     )
-    assert texts(document)[0] == "node07 · 2026-11-21 · 1 of 5 runs ok"
+    assert texts(document)[0] == "node07 · 2026-11-21 · 1 of 5 runs ok, 1 disturbed"
 
 
 @pytest.mark.parametrize("better", ["lower", "higher", "neither"])
@@ -267,7 +267,7 @@ def test_what_disturbed_a_run_that_counts(make: Any, tmp_path: Path) -> None:
 
     assert "disturbed    other processes took 53 % of CPU 0" in disturbed
     assert not any(line.startswith("disturbed") for line in quiet)
-    assert "1 of them disturbed" in texts(show.show_result(path))[0]
+    assert "2 of 2 runs ok, 1 disturbed" in texts(show.show_result(path))[0]
 
 
 SEEN = {"pid": 7, "name": "walk", "rank": None, "cpus": "0", "mems_allowed": "0", "policy": "bind:0", "pages": {"0": 5}, "threads": {"0": 1}, "last_cpus": "0"}  # fmt: skip

@@ -23,7 +23,7 @@ def curve(alpha: float, rate: float) -> dict[int, float]:
 
 def drawn(path: Path) -> dict[str, Any]:
     results = load([path])
-    measured = measure(results, disturbed=True)
+    measured = measure(results)
     found = TOOL.figures(measured.tidy("imb"), measured.keys("imb"), measured.runs)
     return {figure.id: figure for figure in found}
 

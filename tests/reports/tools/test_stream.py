@@ -19,7 +19,7 @@ MACHINE = "pack:2 core:4 pu:2"
 
 def drawn(path: Path) -> list[Any]:
     results = load([path])
-    measured = measure(results, disturbed=True)
+    measured = measure(results)
     return list(TOOL.figures(measured.tidy("stream"), measured.keys("stream"), measured.runs))
 
 
