@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -292,15 +291,6 @@ def _again(path: Path, call: click.Context, home: Path | None) -> str:
     return shlex.join(_options.typed(call, output=path, form=form))
 
 
-def _free_beside(path: Path) -> Path:
-    """Return where a file of disturbed runs, that count, may be made beside one in which they do not."""
-    names = (
-        f"{path.stem}-shared{ending}"
-        for ending in itertools.chain([""], map("-{}".format, itertools.count(2)))
-    )
-    return next(free for name in names if not (free := path.with_name(f"{name}{path.suffix}")).exists())
-
-
 def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> None:
     """Say what was done and what to do next. `home`: where the file will lie."""
     import shlex
@@ -334,17 +324,14 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     were = "was" if summary.done_before == 1 else "were"
     before = f"; {summary.done_before} {were} done before" if summary.done_before else ""
     say(f"{counts}{before}", err=True)
-    if disturbed := summary.counts["disturbed"] + summary.disturbed_before:
-        these = f"{disturbed} of them {'was' if disturbed == 1 else 'were'}"
+    disturbed = 0 if summary.stopped else summary.counts["disturbed"] + summary.disturbed_before
+    if disturbed:
+        runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
         say(
-            f"{these} disturbed at every attempt, and no more is made in this file; measure them into a new one (-o), on a quiet machine"
-            " or with --allow-disturbed",
+            f"{runs} disturbed at every attempt. A cell without a quiet run uses its least disturbed runs (D1).",
             fg="yellow",
             err=True,
         )
-        if home is None:
-            anew = _options.typed(call, output=_free_beside(finished.path), form=None, allow_disturbed=True)
-            say(f"on a machine that is never quiet: {shlex.join(['pinsweep', *anew])}", fg="yellow", err=True)
     if summary.stopped:
         say(f"stopped; to go on: pinsweep {_again(finished.path, call, home)}", err=True)
         return

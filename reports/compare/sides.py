@@ -224,7 +224,7 @@ def refuse(a: Side, b: Side, ignore: Collection[str], *, across_programs: bool) 
         if one.usable.empty and not (failed and (len(a.usable) or len(b.usable))):
             disturbed = (one.runs["cause"] == "disturbed").any()
             what = f"has no {'undisturbed runs' if disturbed else 'runs'} with a result"
-            hint = "run again with --allow-disturbed, or on a quiet machine" if disturbed else "`pinsweep show FILE` shows how the runs ended"  # fmt: skip
+            hint = "--include least uses the least disturbed" if disturbed else "`pinsweep show FILE` shows how the runs ended"  # fmt: skip
             raise UserError(one.title, what, hint)
         _refuse_machines(one)
     _refuse_ignored(a, b, ignore)

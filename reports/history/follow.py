@@ -96,7 +96,7 @@ def build(results: Results, *, threshold: float = verdicts.MATTERS) -> History:
         raise UserError(
             ", ".join(files[:3]) + (", …" if len(files) > 3 else ""),
             f"no run gave a number that can be better or worse{': disturbed' if is_disturbed else ''}",
-            "measure again on a quiet machine or with --allow-disturbed"
+            "measure again on a quiet machine, or use --include least"
             if is_disturbed
             else "see how the runs ended: pinsweep show FILE --runs",
         )

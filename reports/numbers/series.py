@@ -112,7 +112,7 @@ def what_helps(results: Results) -> str:
 
 REPEAT: Final = "`pinsweep audit` says by what; unless it still runs, the same `pinsweep run` repeats them"
 """What helps where the sweep was stopped before that."""
-ANEW: Final = "`pinsweep audit` says by what; measure them anew, into a new file, on a quiet machine or with --allow-disturbed"
+ANEW: Final = "`pinsweep audit` says by what; --include least uses the least disturbed"
 """What helps where disturbed runs are left out."""
 
 
