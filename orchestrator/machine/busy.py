@@ -1,6 +1,6 @@
-"""Which processes use the CPUs at this moment, by name: /proc read twice, and what they used between. I/O but for `between`.
+"""The processes that use the CPUs at this moment: /proc read twice, and the CPU time between. I/O, except `between`.
 
-All of /proc is read (some 15 µs a process), so this is for before the first run, never while a tool is measured.
+All of /proc is read (some 15 µs per process), so this is for before the first run, never while a tool is measured.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from orchestrator.machine.kernel_files import list_numbers, parse_stat, read_bytes, read_stat
+
 PROC: Final = Path("/proc")
 TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
-WORTH_NAMING: Final = 0.1
-"""Share of a CPU."""
+MIN_SHARE: Final = 0.1
+"""The smallest share of a CPU that is reported."""
 
-FEWEST_TICKS: Final = 2
-"""The kernel counts in ticks of 10 ms: one of them says little."""
-
-_MOST_STAT_BYTES: Final = 4096
+MIN_TICKS: Final = 2
+"""The kernel counts in ticks of 10 ms: a single tick says little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,9 @@ class Busy:
     """A process that uses CPU time."""
 
     pid: int
-    name: str  # as the kernel has it: 15 bytes, and whatever signs the process put there
-    share: float  # of one CPU; of several threads their sum
-    cpus: frozenset[int]  # where its running threads were when it was seen last
+    name: str  # the kernel's: 15 bytes, and any characters that the process put there
+    share: float  # of one CPU; the sum of several threads
+    cpus: frozenset[int]  # where its running threads were last seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,104 +47,78 @@ class Seen:
 
 
 def busy_now(proc: Path = PROC, *, wait_s: float, spare: Collection[int] = ()) -> tuple[Busy, ...]:
-    """Return the processes that use CPUs, the busiest first: all are looked at, and again after `wait_s`."""
-    before, begun = snapshot(proc, _pids(proc)), time.monotonic()
-    time.sleep(wait_s)
-    return _named(before, snapshot(proc, before), time.monotonic() - begun, proc, spare)
+    """Return the processes that use CPUs, the busiest first: all processes, read twice in `wait_s`."""
+    return _measure(snapshot(proc, list_numbers(str(proc))), proc, wait_s, spare)
 
 
 def glance(proc: Path = PROC, *, wait_s: float, spare: Collection[int] = ()) -> tuple[Busy, ...]:
-    """Return the same at less cost, as far as a glance shows it: only those that run in the first look are looked at again, and
-    none at all if the kernel counts nobody but this process as running."""
+    """Return the same at less cost: only processes that run at the first look; at once () if this is the only one."""
     if running(proc) <= 1:
         return ()
-    before, begun = snapshot(proc, _pids(proc)), time.monotonic()
-    before = {pid: seen for pid, seen in before.items() if seen.state == "R" and pid not in spare}
-    if not before:
-        return ()
+    before = snapshot(proc, list_numbers(str(proc)))
+    active = {pid: seen for pid, seen in before.items() if seen.state == "R" and pid not in spare}
+    return _measure(active, proc, wait_s, spare) if active else ()
+
+
+def _measure(
+    before: Mapping[int, Seen], proc: Path, wait_s: float, spare: Collection[int]
+) -> tuple[Busy, ...]:
+    begin = time.monotonic()
     time.sleep(wait_s)
-    return _named(before, snapshot(proc, before), time.monotonic() - begun, proc, spare)
+    changes = between(before, snapshot(proc, before), time.monotonic() - begin)
+    return tuple(
+        Busy(pid=pid, name=seen.name, share=share, cpus=_cpus(proc, pid) or frozenset({seen.cpu}))
+        for pid, seen, share in changes
+        if pid not in spare
+    )
 
 
 def between(
     before: Mapping[int, Seen], after: Mapping[int, Seen], elapsed_s: float
 ) -> list[tuple[int, Seen, float]]:
-    """Return (pid, as it was last seen, share of a CPU) of those that are worth naming, the busiest first. Pure."""
-    found = []
+    """Return (pid, the later line, share of a CPU) of the processes to report, the busiest first. Pure."""
+    processes = []
     for pid, seen in after.items():
-        then = before.get(pid)
-        if then is None or then.started != seen.started or seen.ticks - then.ticks < FEWEST_TICKS:
+        earlier = before.get(pid)
+        if earlier is None or earlier.started != seen.started or seen.ticks - earlier.ticks < MIN_TICKS:
             continue
-        share = min((seen.ticks - then.ticks) / TICKS_PER_S / elapsed_s, float(seen.threads))
-        if share >= WORTH_NAMING:
-            found.append((pid, seen, share))
-    return sorted(found, key=lambda item: -item[2])
+        share = min((seen.ticks - earlier.ticks) / TICKS_PER_S / elapsed_s, float(seen.threads))
+        if share >= MIN_SHARE:
+            processes.append((pid, seen, share))
+    return sorted(processes, key=lambda item: -item[2])
 
 
 def snapshot(proc: Path, pids: Iterable[int]) -> dict[int, Seen]:
-    """Return what /proc says of some processes; those that have ended are left out."""
-    found = {pid: _stat(f"{proc}/{pid}/stat") for pid in pids}
-    return {pid: seen for pid, seen in found.items() if seen}
+    """Return the stat lines of some processes; processes that have ended are left out."""
+    lines = ((pid, _seen(*read_stat(pid, str(proc)))) for pid in pids)
+    return {pid: seen for pid, seen in lines if seen}
 
 
 def running(proc: Path = PROC) -> int:
-    """Return how many threads run or wait for a CPU at this moment, the caller included; 0 if the kernel does not say."""
-    try:
-        words = (proc / "loadavg").read_text("ascii").split()
-        return int(words[3].partition("/")[0])
-    except (OSError, ValueError, IndexError):
-        return 0
+    """Return how many threads run or wait for a CPU now, with the caller's; 0 if the kernel does not say."""
+    words = read_bytes(f"{proc}/loadavg").split()
+    count = words[3].partition(b"/")[0] if len(words) > 3 else b""
+    return int(count) if count.isdigit() else 0
 
 
 def is_running(name: str, proc: Path = PROC) -> bool:
-    """Tell whether there is a process of that name."""
-    return any(seen.name == name for seen in snapshot(proc, _pids(proc)).values())
-
-
-def _named(
-    before: Mapping[int, Seen],
-    after: Mapping[int, Seen],
-    elapsed_s: float,
-    proc: Path,
-    spare: Collection[int],
-) -> tuple[Busy, ...]:
-    return tuple(
-        Busy(pid=pid, name=seen.name, share=share, cpus=_cpus(proc, pid) or frozenset({seen.cpu}))
-        for pid, seen, share in between(before, after, elapsed_s)
-        if pid not in spare
-    )
+    """Return whether there is a process of that name."""
+    return any(read_stat(pid, str(proc))[0] == name for pid in list_numbers(str(proc)))
 
 
 def _cpus(proc: Path, pid: int) -> frozenset[int]:
     """Return where the running threads of a process are."""
-    try:
-        threads = os.listdir(f"{proc}/{pid}/task")  # noqa: PTH208 (numbers, not paths)
-    except OSError:
-        return frozenset()
-    seen = (_stat(f"{proc}/{pid}/task/{thread}/stat") for thread in threads)
-    return frozenset(thread.cpu for thread in seen if thread and thread.state == "R")
+    folder = f"{proc}/{pid}/task"
+    threads = (_seen(*parse_stat(read_bytes(f"{folder}/{thread}/stat"))) for thread in list_numbers(folder))
+    return frozenset(thread.cpu for thread in threads if thread and thread.state == "R")
 
 
-def _pids(proc: Path) -> list[int]:
-    return [int(name) for name in os.listdir(proc) if name.isdigit()]  # noqa: PTH208 (numbers, not paths)
-
-
-def _stat(path: str) -> Seen | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            text = os.read(descriptor, _MOST_STAT_BYTES)
-        finally:
-            os.close(descriptor)
-    except OSError:  # it has ended
-        return None
-    head, _, rest = text.rpartition(b")")  # the name may hold blanks and brackets
-    fields = rest.split()
+def _seen(name: str, fields: list[str]) -> Seen | None:
     if len(fields) < 37:
         return None
     return Seen(
-        name=head.partition(b"(")[2].decode(errors="replace"),
-        state=fields[0].decode(),
+        name=name,
+        state=fields[0],
         started=int(fields[19]),
         ticks=int(fields[11]) + int(fields[12]),
         threads=int(fields[17]),

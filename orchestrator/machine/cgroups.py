@@ -1,6 +1,6 @@
-"""The control groups of this process, and what they allow: memory and CPU time. I/O.
+"""The control groups of this process, and the memory and CPU time that they allow. I/O.
 
-A limit of a group holds for all groups below it. `sys` and `proc` are where /sys and /proc are.
+A limit of a group holds for all groups below it. `sys` and `proc` are the folders to read instead of /sys and /proc.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from orchestrator.machine.kernel_files import read_word
 from parsers.units import size_text
 
 SYS: Final = Path("/sys")
@@ -22,27 +23,24 @@ class Memory(NamedTuple):
     """What the cgroups allow, in bytes."""
 
     limit: int  # the smallest of all groups
-    left: int  # the least that a group can still give; page cache that was not used lately gives way
+    left: int  # the least that a group can still give; page cache that was not used lately counts as free
 
 
 def folders(controller: str, sys: Path = SYS, proc: Path = PROC) -> Iterator[Path]:
-    """Yield the folders of the groups of this process, its own first and then all above.
+    """Yield the folders of the groups of this process, the innermost first.
 
     Version 2, else the controller of version 1. In a container the path in /proc/self/cgroup may be the host's: then
-    what is mounted is the container's own.
+    the mounted folder is the container's.
     """
-    mounted = sys / "fs/cgroup"
-    for line in _text(proc / "self/cgroup").splitlines():
+    for line in read_word(proc / "self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            top = mounted
-        elif controller in controllers.split(","):
-            names = (name for name in (controllers, controller) if (mounted / name).is_dir())
-            top = mounted / next(names, "")
-        else:
+        if controllers and controller not in controllers.split(","):
             continue
-        own = top / path.lstrip("/")
-        for folder in (own, *own.parents) if own.is_dir() else (top,):
+        top = sys / "fs/cgroup"
+        if controllers:
+            top /= next((name for name in (controllers, controller) if (top / name).is_dir()), "")
+        group = top / path.lstrip("/")
+        for folder in (group, *group.parents) if group.is_dir() else (top,):
             yield folder
             if folder == top:
                 break
@@ -50,33 +48,34 @@ def folders(controller: str, sys: Path = SYS, proc: Path = PROC) -> Iterator[Pat
 
 def memory(sys: Path = SYS, proc: Path = PROC) -> Memory | None:
     """Return what the cgroups of this process allow; None if there is no limit."""
-    found = []
+    limits = []
     for folder in folders("memory", sys, proc):
         limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
         if limit is None or limit >= NO_LIMIT:
             continue
         usage = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes") or 0
-        stat = dict(line.split(" ", 1) for line in _text(folder / "memory.stat").splitlines() if " " in line)
-        cache = int(stat.get("total_inactive_file") or stat.get("inactive_file") or 0)
-        found.append(Memory(limit, max(0, limit - max(0, usage - cache))))
-    return Memory(*map(min, *found)) if len(found) > 1 else found[0] if found else None
+        lines = (line.split(" ", 1) for line in read_word(folder / "memory.stat").splitlines())
+        stat = {name: int(value) for name, value in lines}
+        cache = stat.get("total_inactive_file") or stat.get("inactive_file") or 0
+        limits.append(Memory(limit, max(0, limit - max(0, usage - cache))))
+    return Memory(min(m.limit for m in limits), min(m.left for m in limits)) if limits else None
 
 
 def cpus(sys: Path = SYS, proc: Path = PROC) -> float | None:
     """Return how many CPUs' time the cgroups of this process may use; None if there is no quota."""
-    found = []
+    quotas = []
     for folder in folders("cpu", sys, proc):
-        words = _text(folder / "cpu.max").split() or [
-            _text(folder / "cpu.cfs_quota_us"),
-            _text(folder / "cpu.cfs_period_us"),
+        words = read_word(folder / "cpu.max").split() or [
+            read_word(folder / "cpu.cfs_quota_us"),
+            read_word(folder / "cpu.cfs_period_us"),
         ]
         if all(word.isdigit() for word in words):  # else "max", or -1
-            found.append(int(words[0]) / int(words[1]))
-    return min(found, default=None)
+            quotas.append(int(words[0]) / int(words[1]))
+    return min(quotas, default=None)
 
 
 def limits(memory_bytes: int | None, count: int | None, sys: Path = SYS, proc: Path = PROC) -> str | None:
-    """Return "memory 200 MiB, CPU time of 0.5 CPUs" of a machine with so much memory and so many CPUs; None if nothing is limited."""
+    """Return "memory 200 MiB, CPU time of 0.5 CPUs" for a machine of that size; None if nothing is limited."""
     allowed, quota = memory(sys, proc), cpus(sys, proc)
     parts = []
     if allowed and allowed.limit < (memory_bytes or NO_LIMIT):
@@ -87,12 +86,5 @@ def limits(memory_bytes: int | None, count: int | None, sys: Path = SYS, proc: P
 
 
 def _number(path: Path) -> int | None:
-    text = _text(path)
+    text = read_word(path)
     return int(text) if text.isdigit() else None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace").strip()
-    except OSError:
-        return ""

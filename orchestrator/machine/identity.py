@@ -9,34 +9,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from orchestrator.machine.kernel_files import read_word
+
 _ADDRESS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 """Of Ethernet: the address of an InfiniBand interface has the number of a queue in it, which changes."""
 
 
 @functools.cache
 def machine(root: Path = Path("/")) -> str:
-    """Return some hex digits that are this machine's, also after it was started again: of the addresses of its network cards and
-    /etc/machine-id, which images may share. Where no card is to be seen (containers) they are those of this boot of its kernel.
+    """Return hex digits that identify this machine, the same after a reboot.
 
+    They are made of the addresses of its network cards and of /etc/machine-id, which images may share. If no card is
+    visible (containers), they identify this boot of its kernel.
     """
     cards = _addresses(root / "sys")
-    known = (
-        [*cards, _text(root / "etc/machine-id")]
-        if cards
-        else [_text(root / "proc/sys/kernel/random/boot_id")]
-    )
-    return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]
+    file = "etc/machine-id" if cards else "proc/sys/kernel/random/boot_id"
+    return hashlib.sha256("\n".join([*cards, read_word(root / file)]).encode()).hexdigest()[:16]
 
 
 def cards(sys: Path = Path("/sys")) -> str | None:
-    """Return a mark for each network card, as a session keeps them: six hex digits that tell cards of one name's machines apart, and not
-    their addresses. None where no card is to be seen."""
+    """Return six hex digits for each network card, which do not show its address; None if no card is visible."""
     marks = sorted(hashlib.sha256(address.encode()).hexdigest()[:6] for address in _addresses(sys))
     return " ".join(marks) or None
 
 
 def is_another(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Tell whether the facts of two sessions are of two machines, whatever these are called: no network card is the same. Pure."""
+    """Return whether the facts of two sessions are of two machines: they have no network card in common. Pure."""
     before, after = (set(str(facts.get("network_cards") or "").split()) for facts in (then, now))
     return bool(before and after) and not before & after
 
@@ -44,19 +42,12 @@ def is_another(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 def _addresses(sys: Path) -> list[str]:
     """Return the addresses of the network cards, sorted.
 
-    Those that a maker gave go before those that somebody made up (the second bit): what a management controller offers by USB may
-    have another at each boot; virtual machines have no others.
+    If there are any from a manufacturer, made-up ones (the second bit) are left out: the USB card of a management
+    controller may have another one at each boot. Virtual machines have no others.
     """
-    found = []
+    addresses = []
     for card in (sys / "class/net").glob("*"):
-        address = _text(card / "address")
+        address = read_word(card / "address")
         if (card / "device").exists() and _ADDRESS.fullmatch(address) and address.strip("0:"):
-            found.append(address)
-    return sorted([address for address in found if not int(address[:2], 16) & 2] or found)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("ascii").strip()
-    except (OSError, ValueError):
-        return ""
+            addresses.append(address)
+    return sorted([address for address in addresses if not int(address[:2], 16) & 2] or addresses)

@@ -1,7 +1,7 @@
 """The processes below this one: found, ended, and waited for. I/O.
 
-A process can clear its environment, leave its session and lose its parent, but not its ancestors: what is orphaned goes to
-the nearest living ancestor that adopts orphans (a *subreaper*, prctl(2)). Whoever is below that one belongs to it.
+A process can clear its environment, leave its session and lose its parent, but not its ancestors: an orphan goes to
+the nearest living ancestor that adopts orphans (a *subreaper*, prctl(2)) and then counts as a process below it.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ import os
 import resource
 import signal
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection
-from pathlib import Path
+
+from orchestrator.machine.kernel_files import list_numbers, read_bytes, read_stat
 
 GRACE_S = 2.0
-"""What a process gets between SIGTERM and SIGKILL: enough for fio to write its last report."""
+"""Time between SIGTERM and SIGKILL: enough for fio to write its last report."""
 
 KILL_S = 5.0
-"""How long SIGKILL is tried. It is not obeyed in an uninterruptible wait (a device that does not answer), and is not
-allowed against a process of another user."""
+"""How long SIGKILL is tried. A process in an uninterruptible wait does not obey it, and another user's cannot be sent it."""
 
 EXIT_S = 60.0
-"""What those get that obeyed and are exiting: to give back a terabyte in small pages takes the kernel a minute."""
+"""Time for processes that are exiting: the kernel needs a minute to free a terabyte in small pages."""
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 PACE_S = 0.005
 
 Exited = Callable[[int, int, resource.struct_rusage], None]
-"""Gets the process id, the wait status and what it used."""
+"""Gets the process id, the wait status and what the process used."""
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _PF_EXITING = 0x4
@@ -52,7 +53,7 @@ def ends_within(pid: int, timeout_s: float) -> bool:
 
 
 def adopt_orphans(adopt: bool) -> bool:
-    """Say whether orphans below this process become its children; return what was so before."""
+    """Set whether orphans below this process become its children; return the earlier setting."""
     import ctypes
 
     prctl = ctypes.CDLL(None).prctl
@@ -64,47 +65,33 @@ def adopt_orphans(adopt: bool) -> bool:
 
 def children(pid: int, proc: str = "/proc") -> list[int]:
     """Return the children of all threads of a process; [] if it has ended."""
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"{proc}/{pid}/task"):  # noqa: PTH208 (numbers, not paths)
-            with contextlib.suppress(OSError):  # this thread has ended; the others may have children, too
-                found += map(int, Path(f"{proc}/{pid}/task/{thread}/children").read_bytes().split())
-    return found
+    folder = f"{proc}/{pid}/task"
+    texts = (read_bytes(f"{folder}/{thread}/children") for thread in list_numbers(folder))
+    return [int(child) for text in texts for child in text.split()]
 
 
 def descendants(spare: Collection[int] = ()) -> list[int]:
-    """Return all processes below this one, parents before children, without those of `spare` and what is below them.
-
-    Where the kernel does not list the children of a process, as all but very small ones do, every process of the
-    machine is asked for its parent.
-    """
-    of = children if _lists_children() else _by_parent()
-    found: list[int] = []
+    """Return all processes below this one, parents first, without those of `spare` and the processes below them."""
+    children_of: Callable[[int], list[int]] = children
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # noqa: PTH110 (very small kernels)
+        by_parent: defaultdict[int, list[int]] = defaultdict(list)
+        for pid in list_numbers("/proc"):
+            if fields := read_stat(pid)[1]:
+                by_parent[int(fields[1])].append(pid)
+        children_of = by_parent.__getitem__
+    processes: list[int] = []
     waiting = [os.getpid()]
     while waiting:
-        below = [pid for pid in of(waiting.pop(0)) if pid not in spare]
-        found += below
+        below = [pid for pid in children_of(waiting.pop(0)) if pid not in spare]
+        processes += below
         waiting += below
-    return found
-
-
-def _lists_children() -> bool:
-    return Path(f"/proc/self/task/{os.getpid()}/children").exists()
-
-
-def _by_parent() -> Callable[[int], list[int]]:
-    """Read the parents of all processes once."""
-    below: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208 (numbers, not paths)
-        if name.isdigit() and (fields := _stat(int(name))[1]):
-            below.setdefault(int(fields[1]), []).append(int(name))
-    return lambda pid: below.get(pid, [])
+    return processes
 
 
 def reap(spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None) -> bool:
     """Wait for the children that have ended; True if others are left.
 
-    `spare` are children that are someone else's to wait for; None: there are none, and /proc need not be read.
+    `spare` are children that somebody else waits for; None: there are none, and /proc need not be read.
     """
     alive = False
     for wanted in [-1] if spare is None else [pid for pid in children(os.getpid()) if pid not in spare]:
@@ -123,24 +110,23 @@ def end_descendants(
 ) -> tuple[str, ...]:
     """End every process below this one: SIGTERM, a short grace, then SIGKILL until none is left; wait for them all.
 
-    Returns, in words, those that could not be ended in time: GRACE_S and KILL_S, or EXIT_S for what is exiting; the
-    first MOST_NAMED by name.
+    Returns, as text, the processes that could not be ended within KILL_S, or EXIT_S while they are exiting.
     """
-    for pid in descendants(spare or ()):  # once: what a tool starts in order to clean up is left to do so
+    for pid in descendants(spare or ()):  # once: what a tool starts in order to clean up may do so
         _kill(pid, signal.SIGTERM)
-        _kill(pid, signal.SIGCONT)  # who is stopped hears of it only then
+        _kill(pid, signal.SIGCONT)  # a stopped process gets SIGTERM only then
     patience = time.monotonic() + GRACE_S
     while (alive := reap(spare, on_exit)) and time.monotonic() < patience:
         time.sleep(PACE_S)
-    begun = time.monotonic()
+    begin = time.monotonic()
     while alive:
         left = descendants(spare or ())
         for pid in left:
             _kill(pid, signal.SIGKILL)
-        waited_s = time.monotonic() - begun
+        waited_s = time.monotonic() - begin
         if waited_s > EXIT_S or (waited_s > KILL_S and not all(map(_is_exiting, left))):
-            more = [f"{len(left) - MOST_NAMED} more"] if len(left) > MOST_NAMED else []
-            return (*map(_describe, left[:MOST_NAMED]), *more)
+            more = [f"{len(left) - MAX_NAMED} more"] if len(left) > MAX_NAMED else []
+            return (*map(_describe, left[:MAX_NAMED]), *more)
         time.sleep(PACE_S)
         alive = reap(spare, on_exit)
     return ()
@@ -152,28 +138,14 @@ def _kill(pid: int, number: signal.Signals) -> None:
 
 
 def _is_exiting(pid: int) -> bool:
-    fields = _stat(pid)[1]
+    fields = read_stat(pid)[1]
     return not fields or bool(int(fields[6]) & _PF_EXITING)
 
 
 def _describe(pid: int) -> str:
-    name, fields = _stat(pid)
-    state = fields[0] if fields else "ended"
-    return f"{name or '?'} (pid {pid}, state {state}, user {_owner(pid)})"
-
-
-def _owner(pid: int) -> str:
+    name, fields = read_stat(pid)
     try:
-        return str(Path(f"/proc/{pid}").stat().st_uid)
-    except OSError:
-        return "?"
-
-
-def _stat(pid: int) -> tuple[str, list[str]]:
-    """Return the name of a process, and the fields of /proc/PID/stat after it: state, parent …; none if it has ended."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_bytes().decode(errors="replace")
-    except OSError:
-        return "", []
-    name, _, rest = text.partition("(")[2].rpartition(")")  # the name may hold blanks and brackets
-    return name, rest.split()
+        owner = str(os.stat(f"/proc/{pid}").st_uid)  # noqa: PTH116
+    except FileNotFoundError:
+        owner = "?"
+    return f"{name or '?'} (pid {pid}, state {fields[0] if fields else 'ended'}, user {owner})"

@@ -65,7 +65,7 @@ def test_a_glance_at_a_machine_on_which_nothing_runs_reads_no_process(tmp_path: 
 
 def test_a_spinning_process_is_named_with_its_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked at for longer and longer: beside others it may not get more than a few ticks in a second."""
-    monkeypatch.setattr(busy, "WORTH_NAMING", 0.0)
+    monkeypatch.setattr(busy, "MIN_SHARE", 0.0)
     cpu = max(os.sched_getaffinity(0))
     spinner = subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "print(flush=True)\nwhile 1: pass"], stdout=subprocess.PIPE)  # fmt: skip
     found, glanced = {}, {}
