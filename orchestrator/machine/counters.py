@@ -1,8 +1,7 @@
-"""What the machine's own counters say of the time between two readings: one right before a run, one right after it.
+"""The machine's own counters, read right before and right after a run, and what changed between.
 
-`Counters` finds out once which files there are and keeps them open: a reading is one read() of each, and decides nothing.
-`between` is pure; `orchestrator.run.disturbance` judges what it returns. A file that a machine does not have is a key
-that is not there.
+`Counters` finds the files once and keeps them open: a reading is one read() of each, and decides nothing. `between` is
+pure; `orchestrator.run.disturbance` judges its result. A file that a machine does not have is a key that is missing.
 """
 
 from __future__ import annotations
@@ -12,27 +11,27 @@ import os
 import re
 import stat
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from orchestrator.machine import cgroups
+from orchestrator.machine.kernel_files import parse_stat, read_bytes, read_word
 
 TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 """Step of the times in /proc/stat and /proc/PID/stat."""
 
-MOST_CORES: Final = 16
-"""Of how many CPUs of a run the throttle counter of the core is read: each read costs 2 µs. Packages are read all."""
+MAX_CORES: Final = 16
+"""CPUs of a run whose core's throttle counter is read: each read costs 2 µs. Those of all packages are read."""
 
-_SECTOR_BYTES: Final = 512  # in /proc/diskstats, whatever the device has
+_SECTOR_BYTES: Final = 512  # in /proc/diskstats, for any device
 _CPU_SENSORS: Final = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
-_VMSTAT: Final = re.compile(rb"^(pgmajfault|pswpin|pswpout) (\d+)$", re.MULTILINE)
-_PRESSURES: Final = ("cpu", "memory", "io")
-_MOST_BYTES: Final = 1 << 20
+_VMSTAT: Final = frozenset({"pgmajfault", "pswpin", "pswpout"})
+_MAX_BYTES: Final = 1 << 20
 _MAX_PACKAGE_W: Final = 1000.0
-"""No package draws more: its energy counter has not wrapped twice before its range at this power is over."""
+"""No package draws more: its energy counter has wrapped at most once in the time that its range lasts at this power."""
 
 
 class Disk(NamedTuple):
@@ -48,15 +47,15 @@ class Reading:
 
     at_s: float  # monotonic clock
     own_s: float  # CPU time that pinsweep itself has used so far
-    texts: Mapping[str, bytes]  # by what they are: "stat", "pressure/cpu", "throttle/core/3"
+    texts: Mapping[str, bytes]  # by what they are: "stat", "pressure/cpu", "throttle_core/3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuTime:
     """What one CPU did, in seconds.
 
-    `busy_s` is all that was not idle, interrupts and stolen time included. The kernel counts idle time exactly where it
-    stops the tick on idle CPUs (NO_HZ); the other fields are samples, one a tick of the kernel.
+    `busy_s` is all time that was not idle, with interrupts and stolen time. The kernel counts idle time exactly if it
+    stops the tick on idle CPUs (NO_HZ); the other fields are samples, one per tick of the kernel.
     """
 
     busy_s: float
@@ -66,13 +65,13 @@ class CpuTime:
 
     @property
     def tasks_s(self) -> float:
-        """Time that processes and kernel threads had it."""
+        """Time of processes and kernel threads."""
         return max(0.0, self.busy_s - self.irq_s - self.steal_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Bytes between memory and a device, or those that a process asked for."""
+    """Bytes between memory and a device, or those that a process requested."""
 
     read_bytes: int
     written_bytes: int
@@ -89,11 +88,12 @@ class Changes:
     tool_moved: Moved | None  # the same of block I/O
     disks: Mapping[str, Moved]  # by "major:minor"
     totals: Mapping[str, float] = field(default_factory=dict)
-    """Increases, machine-wide unless said otherwise: `pgmajfault`, `pswpin`, `pswpout` (pages); `pressure_cpu_s`, `pressure_memory_s`,
-    `pressure_io_s` (some task waited); `throttle_core`, `throttle_package` (thermal events of the run's CPUs and packages);
-    `quota_hits` and `quota_s` (own cgroups); `memory_errors` (corrected, EDAC); `energy_j` (all packages; only if it is exact); `oom_kills` (processes of the own
-    cgroup that the kernel killed for memory). And as they were at the end:
-    `frequency_hz` of the run's first CPU, `temperature_c` of the warmest package."""
+    """Increases, machine-wide unless said otherwise: `pgmajfault`, `pswpin`, `pswpout` (pages); `pressure_cpu_s`,
+    `pressure_memory_s`, `pressure_io_s` (some task waited); `throttle_core`, `throttle_package` (thermal events of the
+    run's CPUs and packages); `quota_hits` and `quota_s` (cgroups of this process); `memory_errors` (corrected, EDAC);
+    `energy_j` (all packages; only if it is exact); `oom_kills` (processes of the innermost cgroup that the kernel
+    killed for memory). And at the end: `frequency_hz` of the run's first CPU, `temperature_c` of the warmest package.
+    """
 
 
 # --- pure ---
@@ -102,31 +102,37 @@ class Changes:
 def between(
     before: Reading, after: Reading, *, cpus: Iterable[int] = (), disks: Iterable[str] = ()
 ) -> Changes:
-    """Return what changed, of these CPUs and disks if both readings have them; counters that ran backwards are left out."""
+    """Return what changed, for these CPUs and disks if both readings have them. Counters that ran backwards are left out."""
     elapsed_s = after.at_s - before.at_s
-    wanted = frozenset(b"cpu%d" % cpu for cpu in cpus)
-    then, now = _cpu_lines(before, wanted), _cpu_lines(after, wanted)
-    watchdog_s, tool_s = _watchdog_times(before, after)
-    totals = _increases(_totals(before.texts), _totals(after.texts))
+    names = frozenset(b"cpu%d" % cpu for cpu in cpus)
+    cpus_then, cpus_now = _cpu_lines(before.texts, names), _cpu_lines(after.texts, names)
+    disks_then, disks_now = (_disks(reading.texts, frozenset(disks)) for reading in (before, after))
+    moved = {name: _moved(disks_then[name], disks_now.get(name)) for name in disks_then}
+    watchdog_s, tool_s = _watchdog_times(before.texts, after.texts)
+    totals, totals_now = _totals(before.texts), _totals(after.texts)
     return Changes(
         elapsed_s=elapsed_s,
-        cpus={cpu: _cpu_time(then[cpu], now[cpu], elapsed_s) for cpu in then.keys() & now.keys()},
+        cpus={
+            cpu: _cpu_time(cpus_then[cpu], cpus_now[cpu], elapsed_s)
+            for cpu in cpus_then.keys() & cpus_now.keys()
+        },
         own_s=after.own_s - before.own_s + watchdog_s,
         tool_s=tool_s,
         tool_moved=_moved(_task_io(before.texts), _task_io(after.texts)),
-        disks=_disk_changes(before.texts, after.texts, frozenset(disks)),
-        totals={**totals, **_energy(before.texts, after.texts, elapsed_s), **_levels(after.texts)},
+        disks={name: change for name, change in moved.items() if change},
+        totals={
+            **{name: totals_now[name] - n for name, n in totals.items() if totals_now.get(name, -1.0) >= n},
+            **_energy(before.texts, after.texts, elapsed_s),
+            **_levels(after.texts),
+        },
     )
 
 
-def _cpu_lines(reading: Reading, wanted: frozenset[bytes]) -> dict[int, list[int]]:
+def _cpu_lines(texts: Mapping[str, bytes], names: frozenset[bytes]) -> dict[int, list[int]]:
     """Return CPU → user, nice, system, idle, iowait, irq, softirq, steal, in ticks (proc(5))."""
-    found = {}
-    for line in reading.texts.get("stat", b"").partition(b"\nintr")[0].split(b"\n"):
-        name, _, rest = line.partition(b" ")
-        if name in wanted and len(fields := rest.split()) >= 8:
-            found[int(name[3:])] = [int(word) for word in fields[:8]]
-    return found
+    lines = texts.get("stat", b"").partition(b"\nintr")[0].split(b"\n")
+    chosen = (line.split() for line in lines if line.partition(b" ")[0] in names)
+    return {int(words[0][3:]): [int(word) for word in words[1:9]] for words in chosen if len(words) > 8}
 
 
 def _cpu_time(then: Sequence[int], now: Sequence[int], elapsed_s: float) -> CpuTime:
@@ -141,30 +147,26 @@ def _cpu_time(then: Sequence[int], now: Sequence[int], elapsed_s: float) -> CpuT
     )
 
 
-def _watchdog_times(before: Reading, after: Reading) -> tuple[float, float | None]:
-    """Return the watchdog's own CPU time, and that of what it waited for; (0, None) where another one took its place."""
-    then, now = (_task_times(reading.texts) for reading in (before, after))
-    if then is None or now is None or then[0] != now[0]:
+def _watchdog_times(then: Mapping[str, bytes], now: Mapping[str, bytes]) -> tuple[float, float | None]:
+    """Return the watchdog's CPU time, and that of what it waited for; (0, None) if it is another process now."""
+    times: list[list[float]] = []
+    for text in (then.get("watchdog/stat", b""), now.get("watchdog/stat", b"")):
+        fields = parse_stat(text)[1]
+        if len(fields) < 15:
+            return 0.0, None
+        times.append([int(text.partition(b" ")[0]), *(int(ticks) * TICK_S for ticks in fields[11:15])])
+    (pid, *before), (pid_now, *after) = times
+    if pid != pid_now:
         return 0.0, None
-    own, waited_for = (now[i] - then[i] for i in (1, 2))
-    return own, waited_for
-
-
-def _task_times(texts: Mapping[str, bytes]) -> tuple[float, float, float] | None:
-    """Return (pid, own CPU time, that of the children it waited for, and of theirs); None if it has ended."""
-    pid, _, rest = texts.get("watchdog/stat", b"").partition(b" ")
-    fields = rest.rpartition(b")")[2].split()  # the name before it may hold blanks and brackets
-    if len(fields) < 15:
-        return None
-    user, system, children_user, children_system = (int(word) * TICK_S for word in fields[11:15])
-    return float(pid), user + system, children_user + children_system
+    user, system, children_user, children_system = (b - a for a, b in zip(before, after, strict=True))
+    return user + system, children_user + children_system
 
 
 def _task_io(texts: Mapping[str, bytes]) -> Moved | None:
-    named = _named(texts.get("watchdog/io", b"").replace(b":", b""))
-    if not {"read_bytes", "write_bytes"} <= named.keys():
+    counts = _named(texts.get("watchdog/io", b"").replace(b":", b""))
+    if not {"read_bytes", "write_bytes"} <= counts.keys():
         return None
-    return Moved(read_bytes=int(named["read_bytes"]), written_bytes=int(named["write_bytes"]))
+    return Moved(read_bytes=int(counts["read_bytes"]), written_bytes=int(counts["write_bytes"]))
 
 
 def _moved(then: Moved | None, now: Moved | None) -> Moved | None:
@@ -174,98 +176,71 @@ def _moved(then: Moved | None, now: Moved | None) -> Moved | None:
     return Moved(read_bytes=read, written_bytes=written) if min(read, written) >= 0 else None
 
 
-def _disk_changes(
-    then: Mapping[str, bytes], now: Mapping[str, bytes], wanted: frozenset[str]
-) -> dict[str, Moved]:
-    if not wanted:
-        return {}
-    was, is_ = _disks(then, wanted), _disks(now, wanted)
-    changes = {name: _moved(was[name], is_[name]) for name in was.keys() & is_.keys()}
-    return {name: moved for name, moved in changes.items() if moved is not None}
-
-
-def _disks(texts: Mapping[str, bytes], wanted: frozenset[str]) -> dict[str, Moved]:
-    found = {}
-    for line in texts.get("diskstats", b"").splitlines():
-        fields = line.split(maxsplit=10)
-        if len(fields) >= 10 and (name := f"{int(fields[0])}:{int(fields[1])}") in wanted:
-            found[name] = Moved(
-                read_bytes=int(fields[5]) * _SECTOR_BYTES, written_bytes=int(fields[9]) * _SECTOR_BYTES
-            )
-    return found
+def _disks(texts: Mapping[str, bytes], names: frozenset[str]) -> dict[str, Moved]:
+    lines = (line.split() for line in texts.get("diskstats", b"").splitlines()) if names else ()
+    moved = {
+        f"{int(f[0])}:{int(f[1])}": Moved(
+            read_bytes=int(f[5]) * _SECTOR_BYTES, written_bytes=int(f[9]) * _SECTOR_BYTES
+        )
+        for f in lines
+        if len(f) >= 10
+    }
+    return {name: moved[name] for name in names & moved.keys()}
 
 
 def _totals(texts: Mapping[str, bytes]) -> dict[str, float]:
-    """Return the counters that only ever grow."""
-    found: dict[str, float] = {}
-
-    def add(name: str, value: float) -> None:
-        found[name] = found.get(name, 0.0) + value
-
+    """Return the counters that only ever grow, summed over their files."""
+    totals: defaultdict[str, float] = defaultdict(float)
     for key, text in texts.items():
-        kind, _, what = key.partition("/")
+        kind, _, part = key.partition("/")
         match kind:
             case "vmstat":
-                found.update((name.decode(), float(value)) for name, value in _VMSTAT.findall(text))
-            case "pressure":
-                words = text.split(maxsplit=5)  # some avg10=… avg60=… avg300=… total=…
-                if len(words) > 4 and words[4].startswith(b"total="):
-                    add(f"pressure_{what}_s", int(words[4][6:]) / 1e6)
-            case "throttle":
-                add(f"throttle_{what.partition('/')[0]}", _number(text))
-            case "memory_errors":
-                add("memory_errors", _number(text))
-            case "oom" if "oom_kill" in (named := _named(text)):
-                found["oom_kills"] = named["oom_kill"]
+                counts = _named(text)
+                totals.update((name, counts[name]) for name in _VMSTAT & counts.keys())
+            case "pressure" if found := re.match(rb"some .* total=(\d+)", text):
+                totals[f"pressure_{part}_s"] = int(found[1]) / 1e6
+            case "throttle_core" | "throttle_package" | "memory_errors":
+                totals[kind] += _number(text)
+            case "oom" if "oom_kill" in (counts := _named(text)):
+                totals["oom_kills"] = counts["oom_kill"]
             case "quota":
-                named = _named(text)
-                add("quota_hits", named.get("nr_throttled", 0.0))
-                v1_s = named.get("throttled_time", 0.0) / 1e9
-                add("quota_s", named["throttled_usec"] / 1e6 if "throttled_usec" in named else v1_s)
-    return found
+                counts = _named(text)
+                totals["quota_hits"] += counts.get("nr_throttled", 0.0)
+                nanoseconds = counts.get("throttled_time", 0.0)  # version 1
+                totals["quota_s"] += counts.get("throttled_usec", nanoseconds / 1e3) / 1e6
+    return totals
 
 
 def _energy(then: Mapping[str, bytes], now: Mapping[str, bytes], elapsed_s: float) -> dict[str, float]:
-    """Return the energy of all packages; nothing if one has no counter, or one that may have wrapped more than once."""
+    """Return the energy of all packages; nothing if a counter is missing or may have wrapped more than once."""
     total_j = 0.0
     packages = [name for name in then if name.startswith("energy/")]
     for name in packages:
         range_j = _number(then.get(f"energy_range/{name.partition('/')[2]}", b"")) / 1e6
-        if name not in now or range_j < elapsed_s * _MAX_PACKAGE_W:
+        if name not in now or range_j <= elapsed_s * _MAX_PACKAGE_W:
             return {}
-        change_j = (_number(now[name]) - _number(then[name])) / 1e6
-        total_j += change_j if change_j >= 0 else change_j + range_j
+        total_j += (_number(now[name]) - _number(then[name])) / 1e6 % range_j
     return {"energy_j": total_j} if packages else {}
 
 
 def _levels(texts: Mapping[str, bytes]) -> dict[str, float]:
     """Return what goes up and down."""
-    found: dict[str, float] = {}
-    warmth = [_number(text) / 1000 for key, text in texts.items() if key.startswith("temperature/")]
-    if warmth:
-        found["temperature_c"] = max(warmth)
-    for key, text in texts.items():
-        if key.startswith("frequency/"):
-            found["frequency_hz"] = _number(text) * 1000  # the file has kHz
-    return found
-
-
-def _increases(then: Mapping[str, float], now: Mapping[str, float]) -> dict[str, float]:
-    return {name: now[name] - then[name] for name in then if name in now and now[name] >= then[name]}
+    files = {"temperature_c": ("temperature/", 1e-3), "frequency_hz": ("frequency/", 1e3)}  # m°C, kHz
+    values = {
+        name: [_number(text) * scale for key, text in texts.items() if key.startswith(prefix)]
+        for name, (prefix, scale) in files.items()
+    }
+    return {name: max(numbers) for name, numbers in values.items() if numbers}
 
 
 def _named(text: bytes) -> dict[str, float]:
     """Read lines of a name and a number."""
-    found = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(b" ")
-        if value.strip().isdigit():
-            found[name.decode("ascii", "replace")] = float(value)
-    return found
+    words = (line.split() for line in text.splitlines())
+    return {w[0].decode("ascii", "replace"): float(w[1]) for w in words if len(w) == 2 and w[1].isdigit()}
 
 
 def _number(text: bytes) -> float:
-    """Return the file's one number; 0 where it holds something else."""
+    """Return the file's one number; 0 if it holds something else."""
     try:
         return float(text)
     except ValueError:
@@ -275,121 +250,95 @@ def _number(text: bytes) -> float:
 # --- I/O ---
 
 
-class Counters:
-    """The counters of this machine, or of a tree of files captured from another one. Use as a context manager."""
+class Counters(contextlib.AbstractContextManager["Counters"]):
+    """The counters of this machine, or of a tree of files from another one."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
-        # one for all: making it anew is most of a read's cost
-        self._buffer = memoryview(bytearray(_MOST_BYTES))
+        # one for all: a new one would be most of a read's cost
+        self._buffer = memoryview(bytearray(_MAX_BYTES))
         self._files: dict[str, int] = {}  # what → descriptor
-        self._of_cpus: dict[tuple[int, ...], tuple[str, ...]] = {}
-        self._open_all(self._everywhere())
-        self._machine_wide = tuple(self._files)
+        self._cpu_files: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._machine_wide = self._open(self._everywhere())
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for descriptor in self._files.values():
             os.close(descriptor)
         self._files.clear()
 
     def read(self, cpus: Sequence[int] = (), watchdog: int = 0) -> Reading:
-        """Read everything once; `cpus` are the run's own, sorted, `watchdog` the process that starts and waits for it."""
+        """Read everything once; `cpus` are the run's, sorted, `watchdog` is the process that starts it and waits."""
+        if (key := tuple(cpus)) not in self._cpu_files:
+            self._cpu_files[key] = self._open(self._per_cpu(key))
         texts = {}
         if watchdog:
             for name in ("stat", "io"):
-                texts[f"watchdog/{name}"] = self._read_once(f"proc/{watchdog}/{name}")
+                texts[f"watchdog/{name}"] = read_bytes(f"{self._root}/proc/{watchdog}/{name}", 1 << 12)
         at_s, own_s = time.monotonic(), time.process_time()
-        for name in (*self._machine_wide, *self._names_of(tuple(cpus))):
-            with contextlib.suppress(OSError):  # a device or a cgroup that was taken away
+        for name in (*self._machine_wide, *self._cpu_files[key]):
+            with contextlib.suppress(OSError):  # a device or a cgroup that was removed
                 texts[name] = bytes(self._buffer[: os.preadv(self._files[name], [self._buffer], 0)])
         return Reading(at_s=at_s, own_s=own_s, texts=texts)
 
     def disk_of(self, path: str) -> Disk | None:
-        """Return the whole disk that a file lies on, or that a device is; None where there is none (tmpfs, NFS)."""
+        """Return the whole disk of a file, or the disk that a device is; None if there is none (tmpfs, NFS)."""
         try:
-            found = Path(path).stat()
+            status = Path(path).stat()
         except OSError:
             return None
-        number = found.st_rdev if stat.S_ISBLK(found.st_mode) else found.st_dev
+        number = status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev
         name = f"{os.major(number)}:{os.minor(number)}"
         folder = (self._root / "sys/dev/block" / name).resolve()
-        if not folder.exists():
-            return None
         if (folder / "partition").exists():
-            return Disk(_text(folder.parent / "dev"), folder.parent.name)
-        return Disk(name, folder.name)
-
-    def _names_of(self, cpus: tuple[int, ...]) -> tuple[str, ...]:
-        """Return what is read for the run's own CPUs; opened when they are first asked for."""
-        if cpus not in self._of_cpus:
-            files = dict(self._per_cpu(cpus))
-            self._open_all(files.items())
-            self._of_cpus[cpus] = tuple(name for name in files if name in self._files)
-        return self._of_cpus[cpus]
+            return Disk(read_word(folder.parent / "dev"), folder.parent.name)
+        return Disk(name, folder.name) if folder.exists() else None
 
     def _everywhere(self) -> Iterator[tuple[str, Path]]:
-        """Give all that is not of single CPUs: what it is, and its file, which need not be there. `stat` is read first."""
+        """Yield all that is not of single CPUs: its name, and its file, which need not exist. `stat` is read first."""
         proc, sys = self._root / "proc", self._root / "sys"
-        yield "stat", proc / "stat"
-        yield "vmstat", proc / "vmstat"
-        yield "diskstats", proc / "diskstats"
-        for name in _PRESSURES:
-            yield f"pressure/{name}", proc / "pressure" / name
+        for name in ("stat", "vmstat", "diskstats", "pressure/cpu", "pressure/memory", "pressure/io"):
+            yield name, proc / name
         for path in sorted((sys / "devices/system/edac/mc").glob("mc[0-9]*/ce_count")):
             yield f"memory_errors/{path.parent.name}", path
         for folder in sorted((sys / "class/powercap").glob("intel-rapl:[0-9]*")):
-            if _text(folder / "name").startswith("package"):  # else a part of it, or psys, which holds it
+            if read_word(folder / "name").startswith("package"):  # else a part of it, or psys, which holds it
                 yield f"energy/{folder.name}", folder / "energy_uj"
                 yield f"energy_range/{folder.name}", folder / "max_energy_range_uj"
         for path in sorted((sys / "class/hwmon").glob("hwmon*/name")):
-            if _text(path) in _CPU_SENSORS:
+            if read_word(path) in _CPU_SENSORS:
                 yield f"temperature/{path.parent.name}", path.parent / "temp1_input"
         for number, folder in enumerate(cgroups.folders("cpu", sys, proc)):
             yield f"quota/{number}", folder / "cpu.stat"
         for folder in cgroups.folders(
             "memory", sys, proc
-        ):  # the first that counts: those above have other groups, too
+        ):  # the innermost counts: others hold more processes
             for path in (folder / "memory.events", folder / "memory.oom_control"):
                 yield "oom", path
 
     def _per_cpu(self, cpus: Sequence[int]) -> Iterator[tuple[str, Path]]:
         folder = self._root / "sys/devices/system/cpu"
-        packages = {_text(folder / f"cpu{cpu}/topology/physical_package_id"): cpu for cpu in reversed(cpus)}
+        packages = {
+            read_word(folder / f"cpu{cpu}/topology/physical_package_id"): cpu for cpu in reversed(cpus)
+        }
         for package, cpu in sorted(packages.items()):
-            name = package or cpu
-            yield (f"throttle/package/{name}", folder / f"cpu{cpu}/thermal_throttle/package_throttle_count")
-        for cpu in cpus[:: max(1, len(cpus) // MOST_CORES)][:MOST_CORES]:
-            yield f"throttle/core/{cpu}", folder / f"cpu{cpu}/thermal_throttle/core_throttle_count"
+            path = folder / f"cpu{cpu}/thermal_throttle/package_throttle_count"
+            yield f"throttle_package/{package or cpu}", path
+        for cpu in cpus[:: max(1, len(cpus) // MAX_CORES)][:MAX_CORES]:
+            yield f"throttle_core/{cpu}", folder / f"cpu{cpu}/thermal_throttle/core_throttle_count"
         for cpu in cpus[:1]:
             yield f"frequency/{cpu}", folder / f"cpu{cpu}/cpufreq/scaling_cur_freq"
 
-    def _open_all(self, files: Iterable[tuple[str, Path]]) -> None:
-        for name, path in files:
-            if name not in self._files:
-                with contextlib.suppress(OSError):  # not on this machine, or not for us to read
-                    self._files[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    def _open(self, files: Iterable[tuple[str, Path]]) -> tuple[str, ...]:
+        """Open the files that this machine has and this user may read, and return their names."""
+        names = dict.fromkeys(name for name, path in files if name in self._files or self._opened(name, path))
+        return tuple(names)
 
-    def _read_once(self, path: str) -> bytes:
-        """Without pathlib: of so small a file it would be half of the cost."""
+    def _opened(self, name: str, path: Path) -> bool:
         try:
-            descriptor = os.open(f"{self._root}/{path}", os.O_RDONLY | os.O_CLOEXEC)
+            self._files[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            return b""
-        try:
-            return os.read(descriptor, 1 << 12)
-        except OSError:  # it has ended, or is not ours
-            return b""
-        finally:
-            os.close(descriptor)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace").strip()
-    except OSError:
-        return ""
+            return False
+        return True

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.machine.counters import TICK_S, Counters, Moved, Reading, between
+from orchestrator.machine.counters import TICK_S, Counters, Moved, between
 from orchestrator.run.messages import Ended
 from orchestrator.run.watchdog import Watchdog
+
+RANGE_J = 262143.32885
 
 
 def package(number: int, energy_uj: int) -> dict[str, str]:
@@ -19,8 +22,16 @@ def package(number: int, energy_uj: int) -> dict[str, str]:
     return {
         f"{folder}/name": f"package-{number}\n",
         f"{folder}/energy_uj": f"{energy_uj}\n",
-        f"{folder}/max_energy_range_uj": "262143328850\n",
+        f"{folder}/max_energy_range_uj": f"{round(RANGE_J * 1e6)}\n",
     }
+
+
+PARTS = {
+    "sys/class/powercap/intel-rapl:0:0/name": "core\n",
+    "sys/class/powercap/intel-rapl:0:0/energy_uj": "5\n",
+    "sys/class/powercap/intel-rapl:1/name": "psys\n",
+    "sys/class/powercap/intel-rapl:1/energy_uj": "7\n",
+}
 
 
 SERVER = {
@@ -46,10 +57,7 @@ SERVER = {
     "sys/devices/system/edac/mc/mc0/ce_count": "0\n",
     "sys/devices/system/edac/mc/mc1/ce_count": "6\n",
     **package(0, 1_000_000),
-    "sys/class/powercap/intel-rapl:0:0/name": "core\n",
-    "sys/class/powercap/intel-rapl:0:0/energy_uj": "5\n",
-    "sys/class/powercap/intel-rapl:1/name": "psys\n",
-    "sys/class/powercap/intel-rapl:1/energy_uj": "7\n",
+    **PARTS,
     "sys/class/hwmon/hwmon1/name": "coretemp\n",
     "sys/class/hwmon/hwmon1/temp1_input": "54000\n",
     "sys/class/hwmon/hwmon2/name": "nvme\n",
@@ -127,25 +135,37 @@ def test_what_a_machine_does_not_have_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "elapsed_s", "joule"),
+    ("then_j", "used_j", "elapsed_s", "energy_j"),
     [
-        ((1e6, 3e6), (2e6, 5e6), 10, 3.0),
-        ((262143e6, 3e6), (11e6, 5e6), 10, 13.32885),  # the first wrapped
-        ((0, 0), (38e9, 38e9), 1000, None),  # 38 kJ, or 300 kJ
-        ((1e6, 3e6), (2e6,), 10, None),
+        ([1, 2], [90, 0], 10, 90),
+        ([262_100, 3], [90, 2], 10, 92),  # the first wrapped
+        ([200_000, 0], [250_000, 5], 250, 250_005),  # once, nearly twice
+        ([0, 0], [300_000, 0], 1000, None),  # once, or never: the counter shows 38 kJ
+        ([0, 0], [2 * RANGE_J + 5, 5], 3000, None),
+        ([0, 0], [3 * RANGE_J + 5, 5], 3000, None),
+        ([1, 2], [90, None], 10, None),  # a counter that went away
     ],
 )
 def test_energy_is_exact_or_not_recorded(
-    then: tuple[float, ...], now: tuple[float, ...], elapsed_s: float, joule: float | None
+    tmp_path: Path, then_j: list[float], used_j: list[float | None], elapsed_s: float, energy_j: float | None
 ) -> None:
-    def reading(at_s: float, counts: tuple[float, ...]) -> Reading:
-        texts = {f"energy/{i}": b"%d\n" % count for i, count in enumerate(counts)}
-        return Reading(
-            at_s=at_s, own_s=0, texts={**texts, **{f"energy_range/{i}": b"262143328850\n" for i in (0, 1)}}
-        )
+    """Of two packages beside a part of one and the platform (psys), which holds both."""
 
-    found = between(reading(0, then), reading(elapsed_s, now)).totals.get("energy_j")
-    assert found == (None if joule is None else pytest.approx(joule))
+    def energy(number: int, joule: float) -> dict[str, str]:
+        return package(number, round(joule % RANGE_J * 1e6))
+
+    root = write(tmp_path, {**energy(0, then_j[0]), **energy(2, then_j[1]), **PARTS})
+    with Counters(root) as counters:
+        before = counters.read()
+        for number, joule, used in zip((0, 2), then_j, used_j, strict=True):
+            write(root, energy(number, joule + (used or 0)))
+        write(root, {"sys/class/powercap/intel-rapl:1/energy_uj": "120000000\n"})
+        after = replace(counters.read(), at_s=before.at_s + elapsed_s)
+    if None in used_j:
+        after = replace(after, texts={k: v for k, v in after.texts.items() if k != "energy/intel-rapl:2"})
+
+    found = between(before, after).totals.get("energy_j")
+    assert found == (None if energy_j is None else pytest.approx(energy_j))
 
 
 def test_version_1_cgroups_count_nanoseconds(tmp_path: Path) -> None:
@@ -179,10 +199,10 @@ def test_many_cores_cost_few_reads_and_every_package_is_among_them(tmp_path: Pat
     with Counters(write(tmp_path, files)) as counters:
         texts = counters.read(tuple(range(128))).texts
     assert {
-        "throttle/package/0",
-        "throttle/package/1",
-        "throttle/core/0",
-        "throttle/core/120",
+        "throttle_package/0",
+        "throttle_package/1",
+        "throttle_core/0",
+        "throttle_core/120",
     } <= texts.keys()
     assert len(texts) <= 20
 
