@@ -30,10 +30,9 @@ def assemble(
     offline: Cpus = frozenset(),
     kinds: Mapping[int, str] | None = None,
 ) -> Topology:
-    """Put a Topology together.
+    """Return a Topology. `cores` are in hwloc's order. A device has a node, the PUs near it, or None.
 
-    `cores` stand in hwloc's order. `allowed_cpus` and `allowed_nodes` of None are no limit. A device has a node,
-    or the PUs near it, or None.
+    `allowed_cpus` and `allowed_nodes` of None are no limit.
     """
     kinds = kinds or {}
     pus = frozenset().union(*cores)
@@ -43,27 +42,39 @@ def assemble(
     node_of = _owners(nodes, pus)
     core_of = {cpu: index for index, cpus in enumerate(cores) for cpu in cpus}
     allowed = pus if allowed_cpus is None else pus & allowed_cpus
+
+    def sort(cpus: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(cpus))
+
     return Topology(
         pus=tuple(
             PU(
-                os_index=cpu, core=core_of.get(cpu), package=package_of.get(cpu), numa_node=node_of.get(cpu),
-                kind=kinds.get(cpu, ""), online=cpu in pus, allowed=cpu in allowed,
+                os_index=cpu,
+                core=core_of.get(cpu),
+                package=package_of.get(cpu),
+                numa_node=node_of.get(cpu),
+                kind=kinds.get(cpu, ""),
+                online=cpu in pus,
+                allowed=cpu in allowed,
             )
             for cpu in sorted(pus | offline)
         ),
         cores=tuple(
             Core(
-                index=index, cpus=tuple(sorted(cpus)), package=package_of[min(cpus)], numa_node=node_of.get(min(cpus)),
+                index=index,
+                cpus=sort(cpus),
+                package=package_of[min(cpus)],
+                numa_node=node_of.get(min(cpus)),
                 kind=kinds.get(min(cpus), ""),
             )
             for index, cpus in enumerate(cores)
         ),
-        packages=tuple(Package(index=index, cpus=tuple(sorted(cpus))) for index, cpus in sorted(numbered)),
+        packages=tuple(Package(index=index, cpus=sort(cpus)) for index, cpus in sorted(numbered)),
         numa_nodes=tuple(
             NumaNode(
                 os_index=node.os_index,
-                cpus=tuple(sorted(cpu for cpu, owner in node_of.items() if owner == node.os_index)),
-                near_cpus=tuple(sorted(node.cpus & pus)),
+                cpus=sort(cpu for cpu, owner in node_of.items() if owner == node.os_index),
+                near_cpus=sort(node.cpus & pus),
                 memory_bytes=node.memory_bytes,
                 kind=node.kind,
                 allowed=allowed_nodes is None or node.os_index in allowed_nodes,
@@ -77,11 +88,14 @@ def assemble(
             for name, kind, where in sorted(devices, key=lambda d: (d[1], d[0]))
         ),
         isolated=isolated,
-    )  # fmt: skip
+    )
 
 
 def _numbered(packages: Sequence[tuple[int | None, Cpus]], pus: Cpus) -> list[tuple[int, Cpus]]:
-    """Return the packages that hold PUs, and one of those that no package holds; counted anew where a number is missing or twice."""
+    """Return the packages that hold PUs, and one of the PUs without a package.
+
+    All are counted from 0 if a number is missing or there twice.
+    """
     known = [(index, cpus & pus) for index, cpus in packages if cpus & pus]
     bare = pus - frozenset().union(*(cpus for _, cpus in known))
     if bare:  # machines without packages (some Arm guests) are one
@@ -95,8 +109,8 @@ def _numbered(packages: Sequence[tuple[int | None, Cpus]], pus: Cpus) -> list[tu
 def _owners(nodes: Iterable[Node], pus: Cpus) -> dict[int, int]:
     """Return PU → NUMA node. Linux counts a PU to one node.
 
-    hwloc 2.x and later give a memory-only node the PUs of the place where it hangs, as if it had them: the smallest place
-    wins, and of several nodes at one place the lowest number, because firmware numbers memory-only nodes after those with CPUs.
+    hwloc 2.x and later give a memory-only node the PUs of the place where it hangs, as if it had them. So the smallest
+    place wins, and the lowest number at one place: firmware numbers memory-only nodes after those with CPUs.
     """
     node_of: dict[int, int] = {}
     for node in sorted(nodes, key=lambda n: (len(n.cpus & pus), n.os_index)):
@@ -106,7 +120,7 @@ def _owners(nodes: Iterable[Node], pus: Cpus) -> dict[int, int]:
 
 
 def _near(where: int | Cpus | None, pus: Cpus, node_of: Mapping[int, int]) -> int | None:
-    """Return the node of a device: as it is told, or that of all PUs near it; None where they are of several."""
+    """Return the node of a device: the given one, or that of all PUs near it; None if they are of several."""
     if not isinstance(where, frozenset):
         return where
     near = {node_of.get(cpu) for cpu in where & pus}
@@ -119,14 +133,14 @@ def in_tree_order(cores: Iterable[Cpus], around: Iterable[Cpus]) -> list[Cpus]:
     return sorted(cores, key=lambda core: [min(s) for s in sets if core <= s])
 
 
-def name_kinds(found: Iterable[tuple[str, int, Cpus]]) -> dict[int, str]:
-    """Name PUs by (core type, capacity, PUs): {} if all are alike, two kinds by name, more by rank from weak to strong."""
+def name_kinds(cores: Iterable[tuple[str, int, Cpus]]) -> dict[int, str]:
+    """Name PUs by (core type, capacity, PUs): {} if all are equal, two kinds by name, more by rank from weak to strong."""
     strength = {"IntelAtom": 0, "IntelCore": 1}
     groups: dict[tuple[int, int], Cpus] = {}
-    for type_, capacity, cpus in found:
+    for type_, capacity, cpus in cores:
         key = (strength.get(type_, 0), 0 if type_ in strength else capacity)
         groups[key] = groups.get(key, frozenset()) | cpus
-    names = ("efficiency", "performance") if len(groups) == 2 else [f"kind {i}" for i in range(len(groups))]
     if len(groups) < 2:
         return {}
+    names = ("efficiency", "performance") if len(groups) == 2 else [f"kind {i}" for i in range(len(groups))]
     return {cpu: name for name, (_, cpus) in zip(names, sorted(groups.items()), strict=True) for cpu in cpus}

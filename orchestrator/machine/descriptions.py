@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.machine.sysfs import from_files
-from orchestrator.machine.topology import Core, Device, NumaNode, Package, Topology
+from orchestrator.machine.topology import Device, Topology
 from parsers.errors import UserError
 
 if TYPE_CHECKING:
     from parsers.measurement import Parsed, Scalar
 
 
-_LONGEST_SYNTHETIC = 10_000  # characters
+_MAX_SYNTHETIC = 10_000  # characters
 
 
 def topology_from_text(text: str, place: str = "topology") -> Topology:
@@ -30,15 +29,15 @@ def topology_from_text(text: str, place: str = "topology") -> Topology:
         return topology_from_xml(text, place)
     if start == "{":
         return topology_from_capture(text, place)
-    if len(text) > _LONGEST_SYNTHETIC:
+    if len(text) > _MAX_SYNTHETIC:
         raise UserError(place, "neither hwloc XML nor a synthetic description")
-    from orchestrator.machine.synthetic import topology_from_synthetic  # of no use for the machine itself
+    from orchestrator.machine.synthetic import topology_from_synthetic  # not needed for this machine
 
     return topology_from_synthetic(text, place)
 
 
 def topology_from_capture(text: str, place: str = "capture") -> Topology:
-    """Read what `probe.capture` wrote elsewhere: a JSON object with
+    """Read what `probe.capture` wrote on another machine: a JSON object with
 
         files       {path below /sys: text}, as `topology_from_files` takes them
         devices     [[name, kind, NUMA node or null]]
@@ -62,24 +61,22 @@ def topology_from_capture(text: str, place: str = "capture") -> Topology:
 
 
 def joined(described: Topology, system: Topology) -> Topology:
-    """Join what hwloc says (`described`) with what the kernel says (`system`) about the same machine.
+    """Join hwloc's description (`described`) with the kernel's (`system`) of the same machine.
 
-    hwloc's cores, packages and caches; the kernel's NUMA nodes, distances, devices, offline and isolated PUs,
-    because numactl goes by those: hwloc's XML does not tell which nodes have no CPUs, nor which have no memory.
-    If the two do not even agree on the PUs that are online, the kernel's word is taken for everything.
+    hwloc's cores, packages and caches; the kernel's NUMA nodes, distances, devices, offline and isolated PUs, because
+    numactl goes by those: hwloc's XML does not show which nodes have no CPUs or no memory. If the two differ in the
+    PUs that are online, the kernel's description alone is taken.
     """
-    if {p.os_index for p in described.pus if p.online} != {p.os_index for p in system.pus if p.online}:
+    described_pus = {pu.os_index: pu for pu in described.pus if pu.online}
+    if described_pus.keys() != {p.os_index for p in system.pus if p.online}:
         return system
     home = {pu.os_index: pu.numa_node for pu in system.pus}
-    described_pus = {pu.os_index: pu for pu in described.pus}
     nodes = {node.os_index: node for node in described.numa_nodes}
     return dataclasses.replace(
         described,
         pus=tuple(
-            dataclasses.replace(described_pus[pu.os_index], numa_node=pu.numa_node, allowed=pu.allowed)
-            if pu.online
-            else pu
-            for pu in system.pus
+            dataclasses.replace(described_pus.get(p.os_index, p), numa_node=p.numa_node, allowed=p.allowed)
+            for p in system.pus
         ),
         cores=tuple(dataclasses.replace(core, numa_node=home[core.cpus[0]]) for core in described.cores),
         numa_nodes=tuple(
@@ -95,60 +92,58 @@ def joined(described: Topology, system: Topology) -> Topology:
 
 
 def disagreements(described: Topology, system: Topology) -> list[str]:
-    """Say where hwloc (`described`) and the kernel (`system`) tell different things about one machine."""
-
-    def sets(topology: Topology, what: str) -> set[tuple[int, ...]]:
-        groups: Iterable[Core | Package | NumaNode] = getattr(topology, what)
-        return {group.cpus for group in groups if group.cpus}
-
-    found = []
-    for what, words in (("cores", "cores"), ("packages", "packages"), ("numa_nodes", "NUMA nodes with CPUs")):
-        ours, theirs = sets(described, what), sets(system, what)
-        if ours != theirs:
-            odd = min(ours ^ theirs)
-            who = "only hwloc" if odd in ours else "only the kernel"
-            found.append(
-                f"{words}: hwloc has {len(ours)}, the kernel {len(theirs)}; {who} has PUs {format_cpulist(odd)} as one"
+    """Return where hwloc (`described`) and the kernel (`system`) contradict each other about one machine."""
+    texts = []
+    for name, words in (("cores", "cores"), ("packages", "packages"), ("numa_nodes", "NUMA nodes with CPUs")):
+        hwloc, kernel = (
+            {group.cpus for group in getattr(topology, name) if group.cpus}
+            for topology in (described, system)
+        )
+        if hwloc != kernel:
+            odd = min(hwloc ^ kernel)
+            who = "only hwloc" if odd in hwloc else "only the kernel"
+            texts.append(
+                f"{words}: hwloc has {len(hwloc)}, the kernel {len(kernel)}; {who} has PUs {format_cpulist(odd)} as one"
             )
     ids = [{node.os_index for node in t.numa_nodes} for t in (described, system)]
     if ids[0] != ids[1]:
-        found.append(f"NUMA nodes: hwloc has {format_cpulist(ids[0])}, the kernel {format_cpulist(ids[1])}")
-    return found
+        texts.append(f"NUMA nodes: hwloc has {format_cpulist(ids[0])}, the kernel {format_cpulist(ids[1])}")
+    return texts
 
 
 def numactl_disagreements(hardware: Parsed, system: Topology) -> list[str]:
-    """Say where `numactl --hardware`, as its parser read it, tells something else than the kernel (`system`)."""
+    """Return where `numactl --hardware`, as its parser read it, contradicts the kernel (`system`)."""
     if hardware.has("no_numa"):
-        return ["numactl says that there is no NUMA support here: it will place nothing"]
-    cpus: dict[int, set[int]] = {}
-    distances: dict[tuple[int, int], int] = {}
-    for row in hardware.measurements.records():
-        node = _whole(row["node"])
-        cpus.setdefault(node, set())
-        if row["metric"] == "distance":
-            distances[node, _whole(row["to"])] = _whole(row["value"])
+        return ["numactl reports no NUMA support here: it will place nothing"]
+    rows = list(hardware.measurements.records())
+    cpus: dict[int, set[int]] = {_int(row["node"]): set() for row in rows}
     for row in hardware.tables["cpus"].records():
-        cpus[_whole(row["node"])].add(_whole(row["cpu"]))
-    ours = {node.os_index: set(node.cpus) for node in system.numa_nodes}
-    found = []
-    if cpus.keys() != ours.keys():
-        found.append(
-            f"NUMA nodes: numactl has {format_cpulist(cpus) or 'none'}, the kernel {format_cpulist(ours)}"
-        )
-    found += [
-        f"numa_node {node}: numactl has CPUs {format_cpulist(cpus[node]) or 'none'}, "
-        f"the kernel {format_cpulist(ours[node]) or 'none'}"
-        for node in sorted(cpus.keys() & ours.keys())
-        if cpus[node] != ours[node]
+        cpus.setdefault(_int(row["node"]), set()).add(_int(row["cpu"]))
+    distances = {
+        (_int(row["node"]), _int(row["to"])): _int(row["value"])
+        for row in rows
+        if row["metric"] == "distance"
+    }
+    kernel = {node.os_index: set(node.cpus) for node in system.numa_nodes}
+    pairs = [
+        *([("NUMA nodes", cpus.keys(), kernel.keys())] if cpus.keys() != kernel.keys() else []),
+        *((f"numa_node {node}", cpus[node], kernel[node]) for node in sorted(cpus.keys() & kernel.keys())),
     ]
-    found += [
-        f"distance from {a} to {b}: numactl has {distances[a, b]}, the kernel {system.distances[a, b]}"
-        for a, b in sorted(distances.keys() & system.distances.keys())
-        if distances[a, b] != system.distances[a, b]
+    return [
+        *(
+            f"{what}: numactl has {'CPUs ' * (what != 'NUMA nodes')}{format_cpulist(ours) or 'none'}, "
+            f"the kernel {format_cpulist(theirs) or 'none'}"
+            for what, ours, theirs in pairs
+            if ours != theirs
+        ),
+        *(
+            f"distance from {a} to {b}: numactl has {distances[a, b]}, the kernel {system.distances[a, b]}"
+            for a, b in sorted(distances.keys() & system.distances.keys())
+            if distances[a, b] != system.distances[a, b]
+        ),
     ]
-    return found
 
 
-def _whole(cell: Scalar) -> int:
+def _int(cell: Scalar) -> int:
     assert isinstance(cell, int | float)
     return int(cell)

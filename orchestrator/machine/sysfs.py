@@ -16,9 +16,9 @@ Files = Mapping[str, str]
 
 
 def topology_from_files(files: Files, devices: Iterable[Device] = ()) -> Topology:
-    """Read what the kernel says, without hwloc: the texts of files below /sys, by their path there.
+    """Read the kernel's description: the texts of WANTED_FILES below /sys, by their path there.
 
-    WANTED_FILES names them. Nothing is said about what this process is allowed to use: `limited` does that.
+    It does not say what this process may use: `limited` does that.
 
     Raises UserError if the files name no CPU.
     """
@@ -28,28 +28,17 @@ def topology_from_files(files: Files, devices: Iterable[Device] = ()) -> Topolog
         raise UserError("/sys/devices/system", f"cannot be read: {error}") from error
 
 
-WANTED_FILES: Final = (
-    "devices/system/cpu/online",
-    "devices/system/cpu/present",
-    "devices/system/cpu/isolated",
-    "devices/system/cpu/cpu[0-9]*/cpu_capacity",
-    "devices/system/cpu/cpu[0-9]*/topology/physical_package_id",
-    "devices/system/cpu/cpu[0-9]*/topology/*_list",
-    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/level",
-    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/type",
-    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/size",
-    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/shared_cpu_list",
-    "devices/system/node/node[0-9]*/cpulist",
-    "devices/system/node/node[0-9]*/distance",
-    "devices/system/node/node[0-9]*/meminfo",
-    "devices/cpu_core/cpus",
-    "devices/cpu_atom/cpus",
-)
-
-
 CPU: Final = "devices/system/cpu"
 ONLINE: Final = f"{CPU}/online"
 NODE: Final = "devices/system/node"
+
+WANTED_FILES: Final = (
+    *(f"{CPU}/{name}" for name in ("online", "present", "isolated", "cpu[0-9]*/cpu_capacity")),
+    *(f"{CPU}/cpu[0-9]*/topology/{name}" for name in ("physical_package_id", "*_list")),
+    *(f"{CPU}/cpu[0-9]*/cache/index[0-9]*/{name}" for name in ("level", "type", "size", "shared_cpu_list")),
+    *(f"{NODE}/node[0-9]*/{name}" for name in ("cpulist", "distance", "meminfo")),
+    *(f"devices/cpu_{kind}/cpus" for kind in ("core", "atom")),
+)
 
 
 def from_files(files: Files, devices: Iterable[Device]) -> Topology:

@@ -7,7 +7,7 @@ is hwloc's logical index, counted along the tree (package by package), as `lstop
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -122,38 +122,35 @@ class Topology:
 
     def limited(self, cpus: Iterable[int] | None = None, nodes: Iterable[int] | None = None) -> Topology:
         """Return the same machine with no more than these PUs and memory nodes allowed; None leaves them as they are."""
-        inside = self.allowed_cpus if cpus is None else self.allowed_cpus & frozenset(cpus)
-        usable = self.allowed_nodes if nodes is None else self.allowed_nodes & frozenset(nodes)
+        return self.with_allowed(
+            self.allowed_cpus if cpus is None else self.allowed_cpus & frozenset(cpus),
+            self.allowed_nodes if nodes is None else self.allowed_nodes & frozenset(nodes),
+        )
+
+    def with_allowed(self, cpus: Cpus, nodes: frozenset[int] | None = None) -> Topology:
+        """Return the same machine with exactly these PUs and memory nodes allowed; None leaves the nodes as they are."""
+        nodes = self.allowed_nodes if nodes is None else nodes
         return dataclasses.replace(
             self,
-            pus=tuple(dataclasses.replace(pu, allowed=pu.os_index in inside) for pu in self.pus),
-            numa_nodes=tuple(dataclasses.replace(n, allowed=n.os_index in usable) for n in self.numa_nodes),
+            pus=tuple(dataclasses.replace(pu, allowed=pu.os_index in cpus) for pu in self.pus),
+            numa_nodes=tuple(dataclasses.replace(n, allowed=n.os_index in nodes) for n in self.numa_nodes),
         )
 
     def whole(self) -> Topology:
-        """Return the same machine as a process sees it that has all of it: every PU but offline and isolated ones, all memory."""
+        """Return the same machine with all memory and every PU allowed, except offline and isolated ones."""
         usable = frozenset(pu.os_index for pu in self.pus if pu.online) - self.isolated
-        free = self.under(self.allowed_cpus | usable)
-        return dataclasses.replace(
-            free, numa_nodes=tuple(dataclasses.replace(node, allowed=True) for node in self.numa_nodes)
+        return self.with_allowed(
+            self.allowed_cpus | usable, frozenset(node.os_index for node in self.numa_nodes)
         )
 
     def share(self) -> str:
-        """Return "1 of 2 PUs (CPU 0)" where this process may not use all of the machine, with its memory if it is that, too; else ""."""
-        whole = self.whole()
-        parts = []
-        if len(self.allowed_cpus) < len(whole.allowed_cpus):
-            parts.append(
-                f"{len(self.allowed_cpus)} of {len(whole.allowed_cpus)} PUs ({named_cpus(self.allowed_cpus)})"
-            )
+        """Return "1 of 2 PUs (CPU 0)", and the same of the memory, if this process may not use all of the machine; else ""."""
+        whole, parts = self.whole(), []
+        if (count := len(self.allowed_cpus)) < len(whole.allowed_cpus):
+            parts.append(f"{count} of {len(whole.allowed_cpus)} PUs ({named_cpus(self.allowed_cpus)})")
         if len(self.allowed_nodes) < len(whole.allowed_nodes):
             parts.append(f"the memory of {len(self.allowed_nodes)} of {len(whole.allowed_nodes)} NUMA nodes")
         return " and ".join(parts)
-
-    def under(self, cpus: Cpus) -> Topology:
-        """Return the same machine as a process sees it whose affinity mask is these PUs, be it narrower or wider than ours."""
-        pus = tuple(dataclasses.replace(pu, allowed=pu.os_index in cpus) for pu in self.pus)
-        return dataclasses.replace(self, pus=pus)
 
     def numbers(self) -> dict[str, int]:
         """Return the numbers that ranges in an experiment may use, of what this process is allowed to use.
@@ -175,35 +172,31 @@ class Topology:
         with_cpus = [node for node in self.numa_nodes if allowed.intersection(node.cpus)]
         with_memory = [node for node in self.numa_nodes if node.allowed and node.has_memory]
 
-        def cores_in(cpus: Sequence[int]) -> int:
-            return len({self.core_of[cpu] for cpu in allowed.intersection(cpus) if cpu in self.core_of})
-
-        def smallest(counts: Iterable[int]) -> int:
-            return min(counts, default=0)
+        def cores_in(group: Package | NumaNode) -> int:
+            return len({self.core_of[cpu] for cpu in allowed.intersection(group.cpus) if cpu in self.core_of})
 
         numbers = {
             "packages": len(packages),
             "numa_nodes": len(with_memory),
             "cores": len(cores),
             "pus": len(allowed),
-            "cores_per_package": smallest(cores_in(package.cpus) for package in packages),
-            "cores_per_numa_node": smallest(cores_in(node.cpus) for node in with_cpus),
-            "pus_per_core": smallest(len(allowed.intersection(core.cpus)) for core in cores),
-            "pus_per_numa_node": smallest(len(allowed.intersection(node.cpus)) for node in with_cpus),
+            "cores_per_package": min(map(cores_in, packages), default=0),
+            "cores_per_numa_node": min(map(cores_in, with_cpus), default=0),
+            "pus_per_core": min((len(allowed.intersection(core.cpus)) for core in cores), default=0),
+            "pus_per_numa_node": min((len(allowed.intersection(node.cpus)) for node in with_cpus), default=0),
         }
-        sized = [c for c in self.caches if c.kind != "instruction" and c.size_bytes]
+        sized = [(c, c.size_bytes) for c in self.caches if c.kind != "instruction" and c.size_bytes]
         for level in (1, 2, 3):
-            sizes = [c.size_bytes or 0 for c in sized if c.level == level]
-            if sizes:
+            if sizes := [size for cache, size in sized if cache.level == level]:
                 numbers[f"L{level}"] = max(sizes)
         if sized:
-            last = max(c.level for c in sized)
+            last = max(cache.level for cache, _ in sized)
             package_of = {cpu: package.index for package in self.packages for cpu in package.cpus}
             summed = dict.fromkeys(package_of.values(), 0)
-            for cache in sized:
+            for cache, size in sized:
                 if cache.level == last:
                     for package in {package_of[cpu] for cpu in cache.cpus if cpu in package_of}:
-                        summed[package] += cache.size_bytes or 0
+                        summed[package] += size
             numbers["LLC"] = max(summed.values())
         known = [node.memory_bytes for node in with_memory if node.memory_bytes is not None]
         if known and len(known) == len(with_memory):
@@ -211,15 +204,3 @@ class Topology:
             numbers["memory"] = min(filter(None, (sum(known), limit)))
             numbers["memory_per_numa_node"] = min(filter(None, (*known, limit)))
         return numbers
-
-
-# --- one machine out of sets, whoever described them ---
-
-
-# --- the kernel's own files ---
-
-
-# --- hwloc XML ---
-
-
-# --- hwloc's synthetic notation ---
