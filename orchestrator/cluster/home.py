@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from orchestrator.cluster.folder import digest, put
-from orchestrator.machine.file_system import ELSEWHERE, file_system_of
+from orchestrator.machine.file_system import REMOTE, file_system_of
 from orchestrator.machine.safe_files import open_file
 from orchestrator.run.execute import Ended, Event, Started
 from orchestrator.store.result_file import open_begun
@@ -55,7 +55,7 @@ class Home:
         """Continue with the shared results. Raises UserError if they are damaged, or another process sends there."""
         try:
             file_system = file_system_of(self.local.absolute().parent)
-            if file_system is not None and file_system.kind in ELSEWHERE:
+            if file_system is not None and file_system.kind in REMOTE:
                 cause = (
                     f"is on {file_system.kind}, but results must be on a disk of the host while it measures"
                 )

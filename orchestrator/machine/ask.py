@@ -1,4 +1,4 @@
-"""Ask a program something short (a version, a topology, a compilation), never longer than it is given; tell it by its checksum. I/O."""
+"""Ask a program something short (a version, a topology, a compilation) within a time limit. I/O."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from orchestrator.machine.process_tree import ends_within
 from orchestrator.machine.safe_files import open_file
 
 _DEAD_AFTER_S = 1.0
-"""What SIGKILL gets; who does not obey it (a device that hangs) is not waited for."""
+"""Time after SIGKILL; a process that does not obey it (a device that hangs) is not waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Answer:
     """What a program printed, and how it ended (negative: by which signal)."""
 
     exit_status: int
@@ -30,13 +30,13 @@ class Said:
     stderr: bytes
 
 
-def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None) -> Said | None:
-    """Return what a program says with the locale C; None if it cannot be started, or has not ended in time.
+def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None) -> Answer | None:
+    """Return what a program prints in the locale C; None if it cannot be started, or has not ended in time.
+
+    `env` is its whole environment; None: this process's. It writes to files, because a process that it leaves in the
+    background would keep a pipe open. Its process group ends with the time limit.
 
     Raises UserError for a program by name that others could have put on root's PATH.
-
-    `env` is its whole environment; None: this process's own. It writes to files: a pipe would keep us waiting for
-    whatever it leaves in the background with the pipe open. Its process group ends with the time it has.
     """
     program = planted.which(argv[0]) or argv[0]
     with in_memory() as stdout, in_memory() as stderr:
@@ -60,23 +60,22 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
             return None
         stdout.seek(0)
         stderr.seek(0)
-        return Said(exit_status=process.wait(), stdout=stdout.read(), stderr=stderr.read())
+        return Answer(exit_status=process.wait(), stdout=stdout.read(), stderr=stderr.read())
 
 
 def in_memory() -> IO[bytes]:
     """Return a new file in memory, not in /dev/shm, which containers make small.
 
-    Where memfd_create(2) is missing, as in some builds of Python, it is an unlinked file in the folder for temporary files.
+    Without memfd_create(2), which some builds of Python lack, it is an unlinked temporary file.
     """
     try:
-        descriptor = os.memfd_create("output")
+        return os.fdopen(os.memfd_create("output"), "w+b", buffering=0)
     except (AttributeError, OSError):
         return tempfile.TemporaryFile(buffering=0)
-    return os.fdopen(descriptor, "w+b", buffering=0)
 
 
 def checksum(path: str) -> str:
-    """Return the SHA-256 of a file, in hexadecimal; empty if it cannot be read."""
+    """Return the SHA-256 of a file, in hexadecimal; "" if it cannot be read."""
     try:
         with open_file(Path(path), links=True) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

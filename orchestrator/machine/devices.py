@@ -1,7 +1,7 @@
-"""What uses a block device, and which device it is: decided from what sysfs and /proc say. Pure.
+"""What uses a block device, and which device it is: decided from what sysfs and /proc show. Pure.
 
-Devices are told apart by their numbers ("8:1", major:minor): any node under any name leads to the same device.
-`orchestrator.machine.probe.write_guard` reads what is needed here, and refuses.
+Devices are distinguished by their numbers ("8:1", major:minor): any node under any name leads to the same device.
+`write_guard` reads what is needed here, and refuses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IDENTIFYING: Final[Mapping[str, tuple[str, ...]]] = {
     "UUID": ("dm/uuid", "md/uuid"),
     "backing file": ("loop/backing_file",),
 }
-"""What tells a device from all others → the files below its sysfs folder that may hold it, the first that does counts."""
+"""The marks of a device → the files below its sysfs folder that may hold them; the first that does counts."""
 
 UNKNOWN: Final = "?"
 
@@ -38,7 +38,7 @@ class Block:
     holders: tuple[str, ...] = ()  # made of this device: RAID, LVM, bcache
     slaves: tuple[str, ...] = ()  # what this device is made of
     data: str = (
-        ""  # of a loop device: the number of the device that it is on, else `file_key` of its file; UNKNOWN
+        ""  # of a loop device: the number of the device under it, else `file_key` of its file; UNKNOWN
     )
 
 
@@ -61,45 +61,50 @@ class System:
     mounts: tuple[Mount, ...] = ()
     swaps: tuple[str, ...] = ()  # numbers of devices, and `file_key` of files; UNKNOWN
     nodes: Mapping[str, str] = field(default_factory=dict)
-    """What the source of a mount leads to: path → number of a device, or `file_key`."""
+    """Path of a mount's source → number of a device, or `file_key`."""
 
 
 def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
-    """Read /proc/self/mountinfo: `42 27 7:0 / /mnt rw shared:1 - ext4 /dev/loop0 rw`. Raises ValueError if it is none."""
-    found = []
-    for line in filter(None, mountinfo.split("\n")):  # names may hold what else is taken for an end of line
+    """Read /proc/self/mountinfo: `42 27 7:0 / /mnt rw shared:1 - ext4 /dev/loop0 rw`. Raises ValueError."""
+    mounts = []
+    for line in filter(
+        None, mountinfo.split("\n")
+    ):  # names may hold other characters that end a line elsewhere
         fields = line.split(" ")
         kind, source, *rest = fields[fields.index("-", 6) + 1 :]
-        options = dict.fromkeys([*fields[5].split(","), *",".join(rest).split(",")])
-        found.append(
+        options = tuple(filter(None, dict.fromkeys(",".join((fields[5], *rest)).split(","))))
+        mounts.append(
             Mount(
                 number=fields[2],
-                source=_plain(source),
-                point=_plain(fields[4]),
+                source=_unescape(source),
+                point=_unescape(fields[4]),
                 kind=kind,
-                options=tuple(filter(None, options)),
+                options=options,
             )
         )
-    return tuple(found)
+    return tuple(mounts)
 
 
 def parse_swaps(swaps: str) -> tuple[str, ...]:
     """Read the paths in /proc/swaps, whose first line is a heading."""
-    return tuple(_plain(line.split()[0]) for line in filter(None, swaps.split("\n")[1:]))
+    return tuple(_unescape(line.split()[0]) for line in filter(None, swaps.split("\n")[1:]))
 
 
-def _plain(field: str) -> str:
+def _unescape(field: str) -> str:
     """Return a field of mountinfo or swaps without the kernel's escapes: `\\040` is a blank."""
     return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
 
 
 def file_key(device: int, inode: int) -> str:
-    """Return what a file has under all its names: hard links, bind mounts, a name that was removed."""
+    """Return a key that a file has under all its names: hard links, bind mounts, a name that was removed."""
     return f"{device}#{inode}"
 
 
 def is_same_file(key: str, other: str) -> bool:
-    """Tell whether two keys may be of one file. overlayfs and btrfs show it under several numbers without a device, and with one inode."""
+    """Return whether two keys may be of one file.
+
+    overlayfs and btrfs show a file under several numbers without a device, and with one inode.
+    """
     (device, _, inode), (other_device, _, other_inode) = key.partition("#"), other.partition("#")
     if not inode or inode != other_inode:
         return False
@@ -112,67 +117,68 @@ def namespace_of(name: str) -> str:
     return f"nvme{match[1]}" if match else ""
 
 
-# --- what uses it ------------------------------------------------------------------------------------------
+# --- uses --------------------------------------------------------------------------------------------------
 
 
 def uses(number: str, system: System) -> tuple[str, ...]:
-    """Say what would lose data if the device were overwritten: "sda2 is mounted at /home", "sda3 is held by dm-0"; () if free.
+    """Return what would lose data if the device were overwritten: "sda2 is mounted at /home"; () if it is free.
 
-    Looked at: the device and its partitions; the whole disk, of a partition; all that is made of these; what the device
-    itself is made of. A device beside it on the same disk, or of the same volume group, is none of its business.
+    Checked are the device and its partitions, the whole disk of a partition, all that is made of these, and all that
+    the device is made of. Another partition of the disk, or another device of the same volume group, does not count.
     """
-    alike = same_data(number, system)
-    found: dict[str, None] = {}
-    for each in alike:
-        known = {*alike, *(below for other in alike if other != each for below in _below(other, system))}
-        found |= dict.fromkeys(_uses(each, system, known))
-    return tuple(found)
+    copies = same_data(number, system)
+    below = {each: set(_below(each, system)) for each in copies}
+    texts: dict[str, None] = {}
+    for each in copies:
+        known = {*copies, *(part for other in copies if other != each for part in below[other])}
+        texts |= dict.fromkeys(_uses(each, system, known))
+    return tuple(texts)
 
 
-def _uses(number: str, system: System, leave_out: Container[str]) -> Iterator[str]:
-    own = (number, *_partitions(number, system), *_disk(number, system))
-    for part in own:
+def _uses(number: str, system: System, known: Container[str]) -> Iterator[str]:
+    parts = (number, *_partitions(number, system), *_disk(number, system))
+    holders = []
+    for part in parts:
         yield from _claims(part, system)
         for holder in _holders(part, system):
-            if holder not in leave_out:
+            if holder not in known:
                 yield f"{_name(part, system)} is held by {_name(holder, system)}"
-    held = (holder for part in own for holder in _holders(part, system) if holder not in leave_out)
-    for above in _closure(held, lambda each: (*_holders(each, system), *_partitions(each, system))):
-        yield from _claims(above, system)
-    for below in _below(number, system):
-        yield from _claims(below, system)
-    for each in (number, *_disk(number, system), *_below(number, system)):
+                holders.append(holder)
+    below = _below(number, system)
+    above = _closure(holders, lambda each: (*_holders(each, system), *_partitions(each, system)))
+    for each in (*above, *below):
+        yield from _claims(each, system)
+    for each in (number, *_disk(number, system), *below):
         yield from _claims_of_file(each, system)
 
 
 def same_data(number: str, system: System) -> tuple[str, ...]:
-    """Return a device and all others with bytes of its own: what a loop device is on, other loop devices on its file."""
-    alike: dict[str, None] = {}
-    todo, known = [number], {number}
-    while todo:
-        each = todo.pop()
-        alike[each] = None
-        own = (each, *_disk(each, system), *_below(each, system))
-        known |= set(own)
-        todo += (found := {same for part in own for same in _same_data(part, system)} - known)
-        known |= found
-    return tuple(alike)
+    """Return a device and all others that share its bytes: the device under a loop device, other loop devices on its file."""
+    copies: dict[str, None] = {}
+    waiting, known = [number], {number}
+    while waiting:
+        each = waiting.pop()
+        copies[each] = None
+        parts = (each, *_disk(each, system), *_below(each, system))
+        known |= set(parts)
+        waiting += (new := {copy for part in parts for copy in _same_data(part, system)} - known)
+        known |= new
+    return tuple(copies)
 
 
 def _claims(number: str, system: System) -> Iterator[str]:
-    """Say what uses this very device: mounts and swap."""
+    """Yield what uses this very device: mounts and swap."""
     for mount in system.mounts:
-        anonymous = mount.number.startswith(
-            "0:"
-        )  # then only the source tells; else it may be an outdated name
-        if number == (system.nodes.get(mount.source) if anonymous else mount.number):
+        # a file system without a device of its own has a source; the source of the others may be an outdated name
+        source = system.nodes.get(mount.source) if mount.number.startswith("0:") else mount.number
+        if source == number:
             yield f"{_name(number, system)} is mounted at {mount.point}"
     if number in system.swaps:
         yield f"{_name(number, system)} is swap space"
 
 
 def _claims_of_file(number: str, system: System) -> Iterator[str]:
-    """Say what uses the file that a loop device is on, or could: what cannot be found out."""
+    """Yield what uses the file under a loop device, or could: what cannot be examined."""
     data = system.blocks[number].data
     if not data or data in system.blocks:
         return
@@ -190,7 +196,7 @@ def _partitions(number: str, system: System) -> tuple[str, ...]:
 
 
 def _holders(number: str, system: System) -> tuple[str, ...]:
-    """Return what the kernel has made of a device, loop devices on it included."""
+    """Return what the kernel has made of a device, and the loop devices on it."""
     block = system.blocks.get(number)
     loops = (other for other, loop in system.blocks.items() if loop.data == number)
     return (*(block.holders if block else ()), *loops)
@@ -203,15 +209,13 @@ def _disk(number: str, system: System) -> tuple[str, ...]:
 
 
 def _below(number: str, system: System) -> list[str]:
-    """Return what a device is made of, and what these are made of."""
+    """Return what a device and its disk are made of, down to the whole disks."""
 
-    def slaves(each: str) -> list[str]:
-        return [slave for slave in system.blocks[each].slaves if slave in system.blocks]
+    def steps(each: str) -> list[str]:
+        slaves = [slave for slave in system.blocks[each].slaves if slave in system.blocks]
+        return [*slaves, *(disk for slave in slaves for disk in _disk(slave, system))]
 
-    def steps(each: str) -> tuple[str, ...]:
-        return (*slaves(each), *(disk for slave in slaves(each) for disk in _disk(slave, system)))
-
-    return _closure([below for each in (number, *_disk(number, system)) for below in steps(each)], steps)
+    return _closure([part for each in (number, *_disk(number, system)) for part in steps(each)], steps)
 
 
 def _same_data(number: str, system: System) -> tuple[str, ...]:
@@ -223,14 +227,14 @@ def _same_data(number: str, system: System) -> tuple[str, ...]:
 
 def _closure(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> list[str]:
     """Return everything that steps lead to, the start included, each once."""
-    found: dict[str, None] = {}
-    todo = list(start)
-    while todo:
-        each = todo.pop(0)
-        if each not in found:
-            found[each] = None
-            todo += step(each)
-    return list(found)
+    reached: dict[str, None] = {}
+    waiting = list(start)
+    while waiting:
+        each = waiting.pop(0)
+        if each not in reached:
+            reached[each] = None
+            waiting += step(each)
+    return list(reached)
 
 
 def _name(number: str, system: System) -> str:
@@ -240,28 +244,22 @@ def _name(number: str, system: System) -> str:
     return f"{block.name} ({block.label})" if block.label else block.name
 
 
-# --- which it is -------------------------------------------------------------------------------------------
+# --- identity ----------------------------------------------------------------------------------------------
 
 
 def identity(disk: Mapping[str, str], partition: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return what tells a device from others that may bear its name later.
+    """Return what distinguishes a device from others that may bear its name later.
 
-    `disk` and `partition` are files of their sysfs folders → texts; "" or absent: not known. Where a disk has neither
-    a serial number nor the like, its device number stands for it, and its place in the sequence of disks of this boot.
+    `disk` and `partition` are files of their sysfs folders → texts; "" or absent: not known. A disk without a serial
+    number or the like has its device number instead, and its place in the sequence of disks of this boot.
     """
-    found = {
-        word: text
-        for word, files in IDENTIFYING.items()
-        if (text := next(filter(None, map(disk.get, files)), ""))
-    }
-    if not found:
-        found = {"device number": disk["dev"]}
-        if disk.get("diskseq"):
-            found["disk sequence number"] = disk["diskseq"]
+    marks = {name: next(filter(None, map(disk.get, files)), "") for name, files in IDENTIFYING.items()}
+    if not any(marks.values()):
+        marks = {"device number": disk["dev"], "disk sequence number": disk.get("diskseq", "")}
     if partition is not None:
-        found["partition"] = partition["partition"]
-        found["start"] = _bytes(partition["start"])
-    return found | {"size": _bytes((disk if partition is None else partition)["size"])}
+        marks |= {"partition": partition["partition"], "start": _bytes(partition["start"])}
+    marks["size"] = _bytes((disk if partition is None else partition)["size"])
+    return {name: text for name, text in marks.items() if text}
 
 
 def _bytes(sectors: str) -> str:
@@ -269,9 +267,9 @@ def _bytes(sectors: str) -> str:
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Say how two identities differ, "" if they do not: "serial A when it was allowed, serial B now"."""
-    for word in (*then, *now):
-        before, after = then.get(word), now.get(word)
+    """Return how two identities differ, "" if they do not: "serial A when it was allowed, serial B now"."""
+    for name in (*then, *now):
+        before, after = then.get(name), now.get(name)
         if before != after:
-            return f"{word} {before or 'unknown'} when it was allowed, {word} {after or 'unknown'} now"
+            return f"{name} {before or 'unknown'} when it was allowed, {name} {after or 'unknown'} now"
     return ""

@@ -1,4 +1,4 @@
-"""Files that are nothing but a lock, which one process holds, and what it forks; gone with the last of them, also after kill -9. I/O."""
+"""Files that are only a lock of one process and its forks. It ends with the last of them, also after kill -9. I/O."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from orchestrator.machine.safe_files import refuse_special
 
 
 def acquire(path: Path, patience_s: float = 0.0) -> int | None:
-    """Make the file and lock it; return the descriptor that holds the lock, or None if another keeps it.
+    """Make the file and lock it; return the descriptor that holds the lock, or None if another process keeps it.
 
-    The owner may remove the file before letting go: what counts is the file that stands there now. Raises OSError
-    where the file cannot be made, is a link or a device.
+    The owner may remove the file before it releases the lock: only a lock of the file that exists now counts. Raises
+    OSError if the file cannot be made, is a link or a device.
     """
     ends = time.monotonic() + patience_s
     while True:
@@ -38,7 +38,7 @@ def acquire(path: Path, patience_s: float = 0.0) -> int | None:
 
 
 def is_held(path: Path) -> bool:
-    """Tell whether somebody holds the lock at this moment, without making the file."""
+    """Return whether a process holds the lock now, without making the file."""
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

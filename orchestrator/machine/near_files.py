@@ -1,4 +1,4 @@
-"""What a mistyped name of a file may have meant: `parsers.errors.like` for names that lie in a folder. I/O: lists it."""
+"""Which file of a folder a mistyped name may mean. I/O: lists the folder."""
 
 from __future__ import annotations
 
@@ -10,22 +10,14 @@ from parsers.errors import like
 
 
 def near_files(path: Path | str, endings: Sequence[str]) -> str:
-    """Return "did you mean 'labs/lab1.yaml'?" of the files of such endings in the folder of a path that is not there; "" where none is like
-    it."""
+    """Return "did you mean 'labs/lab1.yaml'?" for a path that does not exist, by the files next to it; "" if none is similar."""
     wanted = Path(path)
+    stem = wanted.stem if wanted.suffix[1:] in endings else wanted.name
     try:
-        there = [name for name in os.listdir(wanted.parent) if name.rpartition(".")[2] in endings]  # noqa: PTH208
+        names = [name for name in sorted(os.listdir(wanted.parent)) if name.rpartition(".")[2] in endings]  # noqa: PTH208
     except OSError:
         return ""
-    ended = wanted.suffix[1:] in endings
-    stem = wanted.stem if ended else wanted.name
-    same = [name for name in there if name in {f"{stem}.{ending}" for ending in endings}]
-    # an ending that all have makes no two names alike
-    others = {Path(name).stem if ended else name: name for name in sorted(there)}
-    near = next(iter(sorted(same)), "") or others.get(like(stem, others), "") or _holding(stem, there)
+    stems = {Path(name).stem: name for name in reversed(names)}  # with their endings all names are similar
+    part_of = [name for name in names if len(stem) > 2 and stem in name]
+    near = stems.get(stem) or stems.get(like(stem, stems)) or next(iter(part_of), "")
     return f"did you mean {str(wanted.parent / near)!r}?" if near else ""
-
-
-def _holding(stem: str, names: Sequence[str]) -> str:
-    """Return the first name that holds a stem of three letters or more; "" if none does."""
-    return next((name for name in sorted(names) if stem in name), "") if len(stem) > 2 else ""

@@ -1,7 +1,6 @@
-"""The folders in which pinsweep keeps what is the user's: settings, what it has learnt, what it has built. I/O: the environment.
+"""The user's folders for settings, learnt timings and compiled kernels: the XDG Base Directory Specification. I/O.
 
-As the XDG Base Directory Specification has them; a module of its own for four lines, since a library for all systems takes
-longer to import than a plan takes to make.
+Without a library: one for all systems takes longer to import than a plan takes to make.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import os
 from pathlib import Path
 
 NO_HOME = Path("/nonexistent")
-"""The home of users that have none: no such folder exists, as Debian has it."""
+"""The home of users that have none, as in Debian: no such folder exists."""
 
 
 def config_folder() -> Path:
@@ -26,9 +25,8 @@ def cache_folder() -> Path:
 
 
 def _folder(variable: str, default: str) -> Path:
-    named = os.environ.get(variable, "").strip()
     try:
-        return Path(named or f"~/{default}").expanduser() / "pinsweep"
+        return Path(os.environ.get(variable, "").strip() or f"~/{default}").expanduser() / "pinsweep"
     except (
         RuntimeError
     ):  # neither HOME nor an entry in passwd: nothing is stored, and errors name the variable

@@ -1,6 +1,6 @@
 """The guard before a device that may be overwritten: is it free, and is it still the one that was named? I/O.
 
-What cannot be found out counts as in use. `orchestrator.machine.devices` decides; here the kernel is asked.
+A device that cannot be examined counts as in use. `devices` decides; this module asks the kernel.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from typing import Final
 
 from orchestrator.machine import devices
 from orchestrator.machine.devices import IDENTIFYING, UNKNOWN, Block, System
+from orchestrator.machine.kernel_files import read_word
 from orchestrator.machine.safe_files import follow, other_writers
 from parsers.errors import PinsweepError, UserError
 
 SHOWN_USES: Final = 3
 
+_NODE_HINT: Final = "name the device by its node in /dev"
 
 _LOOP_GET_STATUS64: Final = 0x4C05
 _LOOP_INFO64: Final = struct.Struct("=QQQ208x")
@@ -30,15 +32,15 @@ _LOOP_INFO64: Final = struct.Struct("=QQQ208x")
 
 
 def _node(path: str) -> tuple[str, str]:
-    """Return ("block" or "char", its number) of a device node, ("file", its key) of a file, ("", "") of everything else. Follows links."""
+    """Return ("block" or "char", its number) of a device node, ("file", its key) of a file, else ("", ""). Follows links."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return "", ""
-    if stat.S_ISREG(found.st_mode):
-        return "file", devices.file_key(found.st_dev, found.st_ino)
-    kind = "block" if stat.S_ISBLK(found.st_mode) else "char" if stat.S_ISCHR(found.st_mode) else ""
-    return kind, _number(found.st_rdev) if kind else ""
+    if stat.S_ISREG(status.st_mode):
+        return "file", devices.file_key(status.st_dev, status.st_ino)
+    kind = "block" if stat.S_ISBLK(status.st_mode) else "char" if stat.S_ISCHR(status.st_mode) else ""
+    return kind, _number(status.st_rdev) if kind else ""
 
 
 def _number(device: int) -> str:
@@ -91,21 +93,17 @@ class _Refused(Exception):
 def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
     """Return the real path and the identity of a device named with --allow-write.
 
-    Raises UserError if it is no device that can be allowed, is in use, or if that cannot be found out.
+    Raises UserError if it is not a device that can be allowed, if it is in use, or if that is not known.
     """
     try:
         real = str(follow(Path(path)))
     except OSError as error:
-        raise UserError(
-            "--allow-write", f"{path}: {error.strerror}", "name the device by its node in /dev"
-        ) from error
+        raise UserError("--allow-write", f"{path}: {error.strerror}", _NODE_HINT) from error
     try:
         number, node = _block_device(real, path, kernel)
         with contextlib.suppress(OSError):  # an imagined machine has no such folder
             if why := other_writers(Path(real).parent):
-                raise _Refused(
-                    f"another user could exchange {path}: {why}", "name the device by its node in /dev"
-                )
+                raise _Refused(f"another user could exchange {path}: {why}", _NODE_HINT)
         _refuse_used(number, node, path, kernel)
         return real, _identity(number, path, kernel)
     except _Refused as refused:
@@ -113,7 +111,7 @@ def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
 
 
 def check(path: str, identity: Mapping[str, str], kernel: Kernel = HERE) -> None:
-    """Look again, right before a run: the device it writes to must be the one that was allowed, and still be free.
+    """Check right before a run that the device is still the one that was allowed, and still free.
 
     `identity` is what `allow` returned. Raises PinsweepError if not. A sweep lasts for hours, and a disk that is plugged
     in meanwhile takes over a name.
@@ -128,14 +126,12 @@ def check(path: str, identity: Mapping[str, str], kernel: Kernel = HERE) -> None
 
 
 def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:
-    """Return (number, node) of the block device that a path leads to, by way of an NVMe namespace's character device too."""
+    """Return (number, node) of the block device of a path, which may be an NVMe namespace's character device."""
     kind, number = kernel.node(real)
     if kind == "block":
         return number, real
     if kind != "char":
-        raise _Refused(
-            f"{path} is not a device", "name the block device whose data may be lost, e.g. /dev/nvme1n1"
-        )
+        raise _Refused(f"{path} is not a device", "name the block device to overwrite, e.g. /dev/nvme1n1")
     # by its number: a node may bear any name
     name = devices.namespace_of((kernel.sys / "dev" / "char" / number).resolve().name)
     if not name:
@@ -144,52 +140,48 @@ def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:
             "name a block device, e.g. /dev/nvme1n1, or an NVMe namespace, e.g. /dev/ng1n1",
         )
     node = f"/dev/{name}"
-    with contextlib.suppress(OSError):
-        number = _text(kernel.sys / "class" / "block" / name / "dev")
-        if number and kernel.node(node) == ("block", number):
-            return number, node
+    number = read_word(kernel.sys / "class" / "block" / name / "dev")
+    if number and kernel.node(node) == ("block", number):
+        return number, node
     raise _unknown(path, f"there is no block device {node} of the same namespace")
 
 
 def _refuse_used(number: str, node: str, path: str, kernel: Kernel) -> None:
-    """Raise _Refused unless nothing uses the device and the kernel gives it to us alone."""
+    """Raise _Refused unless nothing uses the device and the kernel gives it to this process alone."""
     try:
         system = read_system(kernel)
     except (OSError, ValueError) as error:
         raise _unknown(path, str(error)) from error
     if number not in system.blocks:
         raise _unknown(path, f"{kernel.sys}/dev/block has no {number}")
-    found = devices.uses(number, system)
-    if found:
-        more = f"; and {len(found) - SHOWN_USES} more" if len(found) > SHOWN_USES else ""
-        raise _in_use(path, "; ".join(found[:SHOWN_USES]) + more)
-    alike = {other: f"/dev/{system.blocks[other].name}" for other in devices.same_data(number, system)}
-    for other, claimed in (alike | {number: node}).items():
+    if texts := devices.uses(number, system):
+        more = f"; and {len(texts) - SHOWN_USES} more" if len(texts) > SHOWN_USES else ""
+        raise _in_use(path, "; ".join(texts[:SHOWN_USES]) + more)
+    nodes = {other: f"/dev/{system.blocks[other].name}" for other in devices.same_data(number, system)}
+    for other, claimed in (nodes | {number: node}).items():
+        if kernel.node(claimed) != ("block", other):
+            raise _unknown(path, f"{claimed} cannot be opened: it is not there")
         try:
-            if kernel.node(claimed) != ("block", other):
-                raise OSError(errno.ENOENT, "it is not there")
             kernel.claim(claimed)
         except OSError as error:
             if error.errno == errno.EBUSY:
                 it = "it" if claimed == node else claimed
-                raise _in_use(
-                    path,
-                    f"the kernel has given {it} to somebody else (a mount in another namespace, RAID, LVM, ZFS)",
-                ) from error
+                owner = "somebody else (a mount in another namespace, RAID, LVM, ZFS)"
+                raise _in_use(path, f"the kernel has given {it} to {owner}") from error
             raise _unknown(path, f"{claimed} cannot be opened: {error.strerror}") from error
 
 
 def _in_use(path: str, how: str) -> _Refused:
     return _Refused(
         f"{path} is in use: {how}",
-        "release it first; what a file system, swap or RAID holds is not overwritten",
+        "release it first; a device of a file system, swap or RAID is not overwritten",
     )
 
 
 def _unknown(path: str, why: str) -> _Refused:
     return _Refused(
         f"whether {path} is in use cannot be found out: {why}",
-        "what may be in use is not overwritten; name a device that can be examined here",
+        "such a device is not overwritten; name one that can be examined here",
     )
 
 
@@ -202,22 +194,23 @@ def read_system(kernel: Kernel = HERE) -> System:
         entry.name: _block(entry.resolve(), kernel) for entry in (kernel.sys / "dev" / "block").iterdir()
     }
     mounts = devices.parse_mounts(_text(kernel.proc / "self" / "mountinfo", needed=True))
+    sources = {mount.source for mount in mounts if mount.source.startswith("/")}
     swaps = devices.parse_swaps(_text(kernel.proc / "swaps"))  # absent from kernels without swap
-    nodes = {}
-    for path in {mount.source for mount in mounts if mount.source.startswith("/")}:
-        kind, key = kernel.node(path)
-        if kind in ("block", "file"):
-            nodes[path] = key
-    keys = tuple(kernel.node(path)[1] or UNKNOWN for path in swaps)
-    return System(blocks=blocks, mounts=mounts, swaps=keys, nodes=nodes)
+    return System(
+        blocks=blocks,
+        mounts=mounts,
+        swaps=tuple(kernel.node(path)[1] or UNKNOWN for path in swaps),
+        nodes={
+            path: key for path in sources for kind, key in [kernel.node(path)] if kind in ("block", "file")
+        },
+    )
 
 
 def _block(folder: Path, kernel: Kernel) -> Block:
-    is_partition = (folder / "partition").exists()
     return Block(
         name=folder.name,
         label=_text(folder / "dm" / "name"),
-        disk=_text(folder.parent / "dev") if is_partition else "",
+        disk=_text(folder.parent / "dev") if (folder / "partition").exists() else "",
         holders=_linked(folder / "holders"),
         slaves=_linked(folder / "slaves"),
         data=_data(folder, kernel),
@@ -225,19 +218,19 @@ def _block(folder: Path, kernel: Kernel) -> Block:
 
 
 def _data(folder: Path, kernel: Kernel) -> str:
-    """Return what a loop device is on, as `Block.data`."""
+    """Return what is under a loop device, as `Block.data`."""
     file = _text(folder / "loop" / "backing_file")
     if not file:
         return ""
     try:
         return kernel.loop(f"/dev/{folder.name}")
-    except OSError:  # not ours to open
+    except OSError:  # this user may not open it
         kind, number = kernel.node(file)
         return number if kind == "block" else UNKNOWN
 
 
 def _linked(folder: Path) -> tuple[str, ...]:
-    """Return the numbers of the devices that a folder of sysfs links to; their names where they have no number."""
+    """Return the numbers of the devices that a folder of sysfs links to; their names if they have no number."""
     try:
         entries = sorted(folder.iterdir())
     except FileNotFoundError:  # the device has just gone, or has no such folder
@@ -253,21 +246,14 @@ def _identity(number: str, path: str, kernel: Kernel) -> dict[str, str]:
         if (folder / "partition").exists():
             partition = {file: _text(folder / file, needed=True) for file in ("partition", "start", "size")}
             folder = folder.parent
-        return devices.identity({file: _attribute(folder / file) for file in files}, partition)
+        # some files exist and cannot be read
+        return devices.identity({file: read_word(folder / file) for file in files}, partition)
     except (OSError, ValueError) as error:
         raise _unknown(path, f"sysfs does not describe {number}: {error}") from error
 
 
-def _attribute(path: Path) -> str:
-    """Return what a file of sysfs holds, "" where this device has none: some exist and cannot be read."""
-    try:
-        return _text(path)
-    except OSError:
-        return ""
-
-
 def _text(path: Path, *, needed: bool = False) -> str:
-    """Return what a file holds, without blanks around it; "" where it is absent, unless `needed`. Raises OSError."""
+    """Return a file's text without the blanks around it; "" if it is absent, unless `needed`. Raises OSError."""
     try:
         return path.read_bytes().decode("utf-8", errors="replace").strip()
     except (FileNotFoundError, NotADirectoryError):

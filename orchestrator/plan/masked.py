@@ -29,7 +29,7 @@ def beyond(
     kept: str = "",
 ) -> list[Skipped]:
     """Return a Skipped for each sweep that has more cells on the whole machine: with the values of its axes that are missing, and how
-    many cells that is. Nothing where this process may use all of it. `kept`: why what is missing is not lacking (`core_spec.kept`)."""
+    many cells that is. Nothing where this process may use all of it. `kept`: why what is missing is not lacking (`slurm_node.describe_kept_cores`)."""
     share = topology.share()
     if not share:
         return []

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from orchestrator.machine import cgroups, core_spec, identity, planted, probe, slurm_node
+from orchestrator.machine import cgroups, identity, planted, probe, slurm_node
 from orchestrator.machine.lockfile import is_held
 from orchestrator.machine.probe import available_memory_bytes, free_bytes
 from orchestrator.machine.safe_files import head, other_writers, refuse_foreign
@@ -73,7 +73,9 @@ def survey(
         programs=programs,
         free_scratch_bytes=functools.cache(lambda: None if elsewhere else free_bytes(scratch)),
         limits="" if elsewhere else cgroups.limits(there.memory_bytes, len(there.allowed_cpus)) or "",
-        kept_cores="" if elsewhere or not there.share() else core_spec.kept(there, slurm_node.of_this_job()),
+        kept_cores=""
+        if elsewhere or not there.share()
+        else slurm_node.describe_kept_cores(there, slurm_node.node_of_this_job()),
     )
 
 

@@ -27,7 +27,7 @@ def glance(
     runs: Sequence[PlannedRun], topology: Topology, scratch: Path, root: Path = Path("/"), kept: str = ""
 ) -> list[Finding]:
     """Return what will disturb these runs, warnings only, and which part of the machine they have. Costs some milliseconds; 0.1 s more
-    where something else is running. `kept`: why what they have not is not lacking (`core_spec.kept`)."""
+    where something else is running. `kept`: why what they have not is not lacking (`slurm_node.describe_kept_cores`)."""
     sys, proc = root / "sys", root / "proc"
     used = used_pus(runs, topology)
     siblings = wanted_pus(runs, topology) - used

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.machine.ask import Said, ask, checksum
+from orchestrator.machine.ask import Answer, ask, checksum
 from tests.waits import PATIENCE_S, ended, until
 
 
 def test_what_it_prints_and_how_it_ended() -> None:
-    assert ask(["sh", "-c", "echo out; echo err >&2; exit 3"], timeout_s=PATIENCE_S) == Said(
+    assert ask(["sh", "-c", "echo out; echo err >&2; exit 3"], timeout_s=PATIENCE_S) == Answer(
         exit_status=3, stdout=b"out\n", stderr=b"err\n"
     )
 
@@ -21,15 +21,15 @@ def test_interpreters_without_memfd_ask_as_well(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.delattr(os, "pidfd_open", raising=False)
 
-    assert ask(["echo", "out"], timeout_s=PATIENCE_S) == Said(exit_status=0, stdout=b"out\n", stderr=b"")
+    assert ask(["echo", "out"], timeout_s=PATIENCE_S) == Answer(exit_status=0, stdout=b"out\n", stderr=b"")
 
 
 def test_the_environment_is_the_given_one_in_the_locale_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OURS", "1")
     script = ["/bin/sh", "-c", 'echo "$OURS $GIVEN $LC_ALL"']
 
-    assert ask(script, timeout_s=PATIENCE_S) == Said(exit_status=0, stdout=b"1  C\n", stderr=b"")
-    assert ask(script, timeout_s=PATIENCE_S, env={"GIVEN": "2"}) == Said(
+    assert ask(script, timeout_s=PATIENCE_S) == Answer(exit_status=0, stdout=b"1  C\n", stderr=b"")
+    assert ask(script, timeout_s=PATIENCE_S, env={"GIVEN": "2"}) == Answer(
         exit_status=0, stdout=b" 2 C\n", stderr=b""
     )
 
@@ -48,7 +48,7 @@ def test_what_it_leaves_in_the_background_is_not_waited_for(tmp_path: Path) -> N
     os.mkfifo(tmp_path / "end")
     said = ask(["sh", "-c", f"cat {tmp_path}/end & echo answer"], timeout_s=PATIENCE_S)
 
-    assert said == Said(exit_status=0, stdout=b"answer\n", stderr=b"")
+    assert said == Answer(exit_status=0, stdout=b"answer\n", stderr=b"")
     (tmp_path / "end").write_text("now")
 
 

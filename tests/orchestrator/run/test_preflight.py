@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.machine import core_spec, noise, probe, slurm_node
+from orchestrator.machine import noise, probe, slurm_node
 from orchestrator.machine.busy import PROC, Busy, between, snapshot
 from orchestrator.model import Cell, Group, Placement, PlannedRun, ScratchFile
 from orchestrator.run import preflight
@@ -213,7 +213,7 @@ def test_the_whole_of_a_host_is_what_slurm_gives_to_jobs(
     monkeypatch.setenv("SLURMD_NODENAME", node)
     machine = probe.load_topology("pack:1 [numa] core:4 pu:2(indexes=core:pu)").limited((0, 1, 2, 4, 5, 6))
 
-    kept = core_spec.kept(machine, slurm_node.of_this_job())
+    kept = slurm_node.describe_kept_cores(machine, slurm_node.node_of_this_job())
     (said, *_) = preflight.glance([], machine, tmp_path, kept=kept)
 
     if refused:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.machine.core_spec import is_all_but_kept
 from orchestrator.machine.cpulist import parse_cpulist
 from orchestrator.machine.descriptions import topology_from_text
+from orchestrator.machine.slurm_node import is_all_but_kept
 
 NODE = """\
 NodeName=node1 Arch=x86_64 CoresPerSocket={cores}
