@@ -33,13 +33,12 @@ Threads = int | Literal["cores"] | None
 def resolve(place: Place, topology: Topology, *, threads: Threads, processes: int) -> tuple[Placement, ...]:
     """Return where the place's cells run: one Placement, or one for each of `each …`, in order.
 
-    `threads` is per process; None takes every PU of the selection, "cores" one of each of its cores, but all of a pair and of PUs that
-    are named one by one. A process gets exactly `threads` PUs, first one
-    per core, then SMT siblings; cores follow each other (compact) or take turns over packages and NUMA nodes
-    (spread). With several processes each has cores of its own, one per thread as far as they go round; `pu` lists
-    give one PU each, in the order written.
+    `threads` is per process. None takes every PU of the selection; "cores" takes one PU of each core, but all PUs of a
+    pair and those that are named one by one. A process gets exactly `threads` PUs, first one per core, then SMT
+    siblings. Cores follow each other (compact) or take turns over packages and NUMA nodes (spread). Several processes
+    never share a core, and each has a core per thread while there are enough; `pu` lists give one PU each, in their order.
 
-    Raises Unplaceable if the machine cannot do that, and UserError if the place's words are no selectors.
+    Raises Unplaceable if the machine cannot do that, and UserError if the place's words are not selectors.
     """
     return tuple(
         _resolve(one, topology, threads=threads, processes=processes) for one in expand_each(place, topology)
@@ -49,28 +48,20 @@ def resolve(place: Place, topology: Topology, *, threads: Threads, processes: in
 def expand_each(place: Place, topology: Topology) -> tuple[Place, ...]:
     """Return the place with `each …` replaced by every one that this machine has; a place without it as it is.
 
-    The name says which one: "each numa_node" becomes "numa_node 1", a name of the user's own gets it appended.
+    "each numa_node" becomes "numa_node 1" in the name; a name of the user's gets it appended.
 
-    Raises Unplaceable if the machine has none, and UserError if the place's words are no selectors.
+    Raises Unplaceable if the machine has none, and UserError if the place's words are not selectors.
     """
     selectors = Selectors.of(place)
     places = [place]
-    if selectors.cpus.kind.startswith("each "):
-        words = _every(selectors.cpus.kind, topology)
+    if (each := selectors.cpus.kind).startswith("each "):
+        words = _every(each, topology)
+        places = [dataclasses.replace(place, cpus=w, name=_name(place.name, each, w)) for w in words]
+    if (each_memory := selectors.memory.kind).startswith("each "):
+        label = "memory" if each == each_memory else "numa_node"
+        nodes = _every_memory(each_memory, topology)
         places = [
-            dataclasses.replace(p, cpus=w, name=_name(p.name, selectors.cpus.kind, w))
-            for p in places
-            for w in words
-        ]
-    if selectors.memory.kind.startswith("each "):
-        nodes = _every_memory(selectors.memory.kind, topology)
-        both = selectors.cpus.kind == selectors.memory.kind
-        places = [
-            dataclasses.replace(
-                p,
-                memory=f"numa_node {n}",
-                name=_name(p.name, selectors.memory.kind, f"memory {n}" if both else f"numa_node {n}"),
-            )
+            dataclasses.replace(p, memory=f"numa_node {n}", name=_name(p.name, each_memory, f"{label} {n}"))
             for p in places
             for n in nodes
         ]
@@ -82,36 +73,42 @@ def _every_memory(kind: str, topology: Topology) -> list[int]:
         there = memory_only(topology)
         if not there:
             raise Unplaceable("each memory-only node: every NUMA node with memory has CPUs here")
-        nodes = [node.os_index for node in there if node.allowed]
-        if not nodes:
-            raise Unplaceable(
-                f"each memory-only node: numa_node {format_cpulist([n.os_index for n in there])} may not be used here (cpuset)"
-            )
-        return nodes
-    nodes = [n.os_index for n in topology.numa_nodes if n.allowed and n.has_memory]
-    if not nodes:
-        raise Unplaceable("memory on each numa_node: no NUMA node with memory is allowed here")
+        listed_nodes = format_cpulist(node.os_index for node in there)
+        refusal = f"each memory-only node: numa_node {listed_nodes} may not be used here (cpuset)"
+    else:
+        there = tuple(node for node in topology.numa_nodes if node.has_memory)
+        refusal = "memory on each numa_node: no NUMA node with memory is allowed here"
+    if not (nodes := [node.os_index for node in there if node.allowed]):
+        raise Unplaceable(refusal)
     return nodes
 
 
 def _every(kind: str, topology: Topology) -> list[str]:
-    allowed = topology.allowed_cpus
-    packages = [p.index for p in topology.packages if allowed.intersection(p.cpus)]
-    cores = [core.index for core in topology.cores if allowed.intersection(core.cpus)]
-    match kind:
-        case "each numa_node":
-            words = [f"numa_node {n.os_index}" for n in topology.numa_nodes if allowed.intersection(n.cpus)]
-        case "each package":
-            words = [f"package {index}" for index in packages]
-        case "each core":
-            words = [f"core {core}" for core in cores]
-        case "each pair of cores":
-            words = [f"pair of cores {a},{b}" for a, b in itertools.combinations(cores, 2)]
-        case _:
-            words = [f"pair of packages {a},{b}" for a, b in itertools.combinations(packages, 2)]
+    one = kind.removeprefix("each ")
+    base = one.removeprefix("pair of ").removesuffix("s") if one in NUMBERED_PAIRS else one
+    usable = [n for n, cpus in _objects(base, topology).items() if topology.allowed_cpus.intersection(cpus)]
+    words = (
+        [f"{one} {a},{b}" for a, b in itertools.combinations(usable, 2)]
+        if one in NUMBERED_PAIRS
+        else [f"{one} {n}" for n in usable]
+    )
     if not words:
         raise Unplaceable(f"{kind}: {_inventory(topology)}")
     return words
+
+
+def _objects(kind: str, topology: Topology) -> dict[int, tuple[int, ...]]:
+    """Return the numbered objects of a kind → their PUs, in the order of the topology."""
+    match kind:
+        case "pu":
+            return {pu.os_index: (pu.os_index,) for pu in topology.pus}
+        case "core":
+            return {core.index: core.cpus for core in topology.cores}
+        case "package":
+            return {package.index: package.cpus for package in topology.packages}
+        case "numa_node":
+            return {node.os_index: node.cpus for node in topology.numa_nodes}
+    raise ValueError(kind)
 
 
 def _name(name: str, each: str, one: str) -> str:
@@ -125,9 +122,9 @@ def _resolve(place: Place, topology: Topology, *, threads: Threads, processes: i
     if selectors.cpus.kind in (*PAIRS, *NUMBERED_PAIRS):
         pair = _pair(selectors.cpus, topology)
         if processes == 2 and threads in (1, None, "cores"):
-            taken: list[tuple[int, ...]] = [(cpu,) for cpu in pair]
+            shares: list[tuple[int, ...]] = [(cpu,) for cpu in pair]
         elif processes == 1 and threads in (2, None, "cores"):
-            taken = [pair]
+            shares = [pair]
         else:
             raise Unplaceable(
                 f"{selectors.cpus} places two processes of one thread, or one of two; "
@@ -135,39 +132,34 @@ def _resolve(place: Place, topology: Topology, *, threads: Threads, processes: i
             )
     else:
         selected = _select(selectors.cpus, topology, selectors.memory)
-        taken = _share(selectors.cpus, selected, topology, threads, processes, place.spread == "spread")
-    memory = [memory_of(selectors.memory, cpus, topology) for cpus in taken]
+        shares = _share(selectors.cpus, selected, topology, threads, processes, place.spread == "spread")
+    memory = [memory_of(selectors.memory, cpus, topology) for cpus in shares]
     return Placement(
         name=place.name,
         groups=tuple(
             Group(cpus=cpus, membind=m.membind, interleave=m.interleave)
-            for cpus, m in zip(taken, memory, strict=True)
+            for cpus, m in zip(shares, memory, strict=True)
         ),
-        relation=_relation(selectors.cpus, [m.relation for m in memory]),
+        relation=_relation(selectors.cpus, {m.relation for m in memory}),
     )
 
 
-def _relation(cpus: Selector, memory: Sequence[str]) -> str:
-    """Say where the run is in words that mean the same on every machine: the pair's, then the memory's."""
-    where = "other package" if cpus.kind == "pair of packages" else cpus.kind if cpus.kind in PAIRS else ""
-    if not where and cpus.kind == "all":
-        where = "all"
-    kinds = sorted(set(memory))
-    memories = kinds[0] if len(kinds) == 1 else "mixed"
-    if not where:
-        return memories
-    return where if memories in ("local", "") else memories if where == "all" else beside(where, memories)
+def _relation(cpus: Selector, memories: set[str]) -> str:
+    """Return where the run is in words that mean the same on every machine: the pair's, then the memory's."""
+    memory = memories.pop() if len(memories) == 1 else "mixed"
+    where = "other package" if cpus.kind == "pair of packages" else cpus.kind
+    if where not in ("all", *PAIRS):
+        return memory
+    if memory in ("local", ""):
+        return where
+    return memory if where == "all" else beside(where, memory)
 
 
 def _inventory(topology: Topology) -> str:
     """Return what the machine has, for reasons: `this machine has 1 package, 1 NUMA node, 2 cores, 2 PUs`."""
     numbers = topology.numbers()
-    words = ("package", "packages"), ("numa_node", "numa_nodes"), ("core", "cores"), ("pu", "pus")
-    shown = {"numa_node": "NUMA node", "pu": "PU"}
-    parts = [
-        f"{numbers[plural]} {shown.get(word, word)}{'' if numbers[plural] == 1 else 's'}"
-        for word, plural in words
-    ]
+    names = {"packages": "package", "numa_nodes": "NUMA node", "cores": "core", "pus": "PU"}
+    parts = [f"{numbers[key]} {name}{'' if numbers[key] == 1 else 's'}" for key, name in names.items()]
     return f"this machine has {', '.join(parts)}{_limits(topology)}"
 
 
@@ -179,92 +171,79 @@ def _limits(topology: Topology) -> str:
 # --- which PUs ---
 
 
-def _select(selector: Selector, topology: Topology, memory: Selector | None = None) -> tuple[int, ...]:
-    """Return the allowed PUs that a selector other than a pair names, in its order. `memory`: what `near memory` is near to."""
-    known: dict[int, tuple[int, ...]]
+def _select(selector: Selector, topology: Topology, memory: Selector) -> tuple[int, ...]:
+    """Return the allowed PUs of a selector other than a pair, in its order. `memory` is for `near memory`."""
     match selector.kind:
         case "all":
             return tuple(cpu for core in topology.cores for cpu in core.cpus if cpu in topology.allowed_cpus)
         case "near":
             return _near(selector, topology)
-        case "near memory" if memory is not None:
+        case "near memory":
             return _near_memory(memory.numbers, topology)
-        case "pu":
-            known = {pu.os_index: (pu.os_index,) for pu in topology.pus}
-        case "core":
-            known = {core.index: core.cpus for core in topology.cores}
-        case "package":
-            known = {package.index: package.cpus for package in topology.packages}
-        case "numa_node":
-            known = {node.os_index: node.cpus for node in topology.numa_nodes}
-        case _:
-            raise ValueError(selector.kind)
-    return tuple(cpu for n in selector.numbers for cpu in _one(selector.kind, n, known.get(n), topology))
+    return _numbered(selector.kind, selector.numbers, topology)
 
 
-def _one(kind: str, number: int, cpus: tuple[int, ...] | None, topology: Topology) -> tuple[int, ...]:
-    """Return the allowed PUs of one numbered object, in order of core; or say why there are none."""
-    if cpus is None:
-        have = {
-            "pu": [pu.os_index for pu in topology.pus],
-            "core": [core.index for core in topology.cores],
-            "package": [package.index for package in topology.packages],
-            "numa_node": [node.os_index for node in topology.numa_nodes],
-        }[kind]
-        raise Unplaceable(f"there is no {kind} {number}: this machine has {kind} {format_cpulist(have)}")
-    if not cpus:  # only NUMA nodes can have none
-        have = [node.os_index for node in topology.numa_nodes if node.cpus]
-        raise Unplaceable(f"numa_node {number} has no CPUs; nodes with CPUs: {format_cpulist(have)}")
-    allowed = [cpu for cpu in cpus if cpu in topology.allowed_cpus]
-    if not allowed:
-        raise Unplaceable(f"{kind} {number} {_why_not(cpus, topology)}")
-    return tuple(sorted(allowed, key=lambda cpu: (topology.core_of[cpu], cpu)))
+def _numbered(kind: str, numbers: Iterable[int], topology: Topology) -> tuple[int, ...]:
+    """Return the allowed PUs of numbered objects, each in order of core. Raises Unplaceable if one has none."""
+    objects = _objects(kind, topology)
+    selected: list[int] = []
+    for number in numbers:
+        if number not in objects:
+            known = format_cpulist(objects)
+            raise Unplaceable(f"there is no {kind} {number}: this machine has {kind} {known}")
+        cpus = objects[number]
+        if not cpus:  # only NUMA nodes can have none
+            known = format_cpulist(n for n, cpus in objects.items() if cpus)
+            raise Unplaceable(f"numa_node {number} has no CPUs; nodes with CPUs: {known}")
+        allowed = topology.allowed_cpus.intersection(cpus)
+        if not allowed:
+            raise Unplaceable(f"{kind} {number} {_why_not(cpus, topology)}")
+        selected += sorted(allowed, key=lambda cpu: (topology.core_of[cpu], cpu))
+    return tuple(selected)
 
 
 def _why_not(cpus: Iterable[int], topology: Topology) -> str:
     cpus = set(cpus)
-    pus = [pu for pu in topology.pus if pu.os_index in cpus]
-    if not any(pu.online for pu in pus):
+    if not any(pu.online for pu in topology.pus if pu.os_index in cpus):
         return "is offline"
-    said = f"may not be used here: allowed are PUs {format_cpulist(topology.allowed_cpus)}"
+    reason = f"may not be used here: allowed are PUs {format_cpulist(topology.allowed_cpus)}"
     if topology.isolated.issuperset(cpus):
         wider = format_cpulist(topology.allowed_cpus | cpus)
-        return f"{said}; it is isolated: `taskset -c {wider} pinsweep …` allows it"
-    return f"{said} (cpuset or affinity mask)"
+        return f"{reason}; it is isolated: `taskset -c {wider} pinsweep …` allows it"
+    return f"{reason} (cpuset or affinity mask)"
 
 
 def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
-    found = [device for device in topology.devices if device.name == selector.device] or [
+    devices = [device for device in topology.devices if device.name == selector.device] or [
         device  # of a partition: nvme0n1p2, sda1
         for device in topology.devices
         if device.kind == "block" and re.fullmatch(rf"{re.escape(device.name)}p?\d+", selector.device)
     ]
-    if not found:
+    if not devices:
         names = ", ".join(sorted(device.name for device in topology.devices)) or "none that is known"
         raise Unplaceable(f"there is no device {selector.device!r}; block and net devices: {names}")
-    node = found[0].numa_node
+    node = devices[0].numa_node
     if node is None and len(topology.numa_nodes) == 1:
         node = topology.numa_nodes[0].os_index  # there is nothing else to be near to
     if node is None:
         raise Unplaceable(f"near {selector.device}: the kernel does not say at which NUMA node it is")
     try:
-        return _select(Selector(kind="numa_node", numbers=(node,)), topology)
+        return _numbered("numa_node", [node], topology)
     except Unplaceable as error:
         raise Unplaceable(f"near {selector.device}: {error.reason}") from None
 
 
 def _near_memory(nodes: Iterable[int], topology: Topology) -> tuple[int, ...]:
-    """Return the allowed PUs of the NUMA node nearest to each of these: of several that nothing tells apart the first that has some."""
-    there = {node.os_index: node.cpus for node in topology.numa_nodes}
+    """Return the allowed PUs of the NUMA node nearest to each of these; of equally near nodes the first that has any."""
+    objects = _objects("numa_node", topology)
     chosen: list[int] = []
     for node in nodes:
-        if node not in there:
-            raise Unplaceable(
-                f"there is no numa_node {node}: this machine has numa_node {format_cpulist(there)}"
-            )
+        if node not in objects:
+            known = format_cpulist(objects)
+            raise Unplaceable(f"there is no numa_node {node}: this machine has numa_node {known}")
         near = nearest_with_cpus(node, topology)
-        chosen.append(next((n for n in near if not topology.allowed_cpus.isdisjoint(there[n])), near[0]))
-    return _select(Selector(kind="numa_node", numbers=tuple(dict.fromkeys(chosen))), topology)
+        chosen.append(next((n for n in near if topology.allowed_cpus.intersection(objects[n])), near[0]))
+    return _numbered("numa_node", dict.fromkeys(chosen), topology)
 
 
 def _share(
@@ -276,26 +255,30 @@ def _share(
     spread: bool,
 ) -> list[tuple[int, ...]]:
     """Divide the selected PUs among processes: per process its PUs, in the order in which threads take them."""
-    by_index = {core.index: core for core in topology.cores}
+
+    def too_few(wanted: str, has: str) -> Unplaceable:
+        if has.startswith("1 "):
+            has = has.replace("PUs", "PU").replace("cores", "core")
+        return Unplaceable(f"{selector} cannot hold {wanted}: it has {has}{_limits(topology)}")
+
     if selector.kind == "pu" and processes > 1 and threads in (None, 1, "cores"):
         if len(selected) < processes:
-            raise Unplaceable(_too_few(selector, f"{processes} processes", f"{len(selected)} PUs", topology))
+            raise too_few(f"{processes} processes", f"{len(selected)} PUs")
         return [(cpu,) for cpu in selected[:processes]]
 
     cores: dict[int, list[int]] = {}
     for cpu in selected:
         cores.setdefault(topology.core_of[cpu], []).append(cpu)
     if processes > len(cores):
-        raise Unplaceable(
-            _too_few(selector, f"a core for each of {processes} processes", f"{len(cores)} cores", topology)
-        )
+        raise too_few(f"a core for each of {processes} processes", f"{len(cores)} cores")
     if processes == 1:
         blocks = [_turns(list(cores), topology) if spread else list(cores)]
     else:
         size = min(threads if isinstance(threads, int) else 1, len(cores) // processes)
+        node_of = {core.index: core.numa_node for core in topology.cores}
         homes: dict[int | None, list[int]] = {}
         for core in cores:
-            homes.setdefault(by_index[core].numa_node, []).append(core)
+            homes.setdefault(node_of[core], []).append(core)
         blocks = [block for home in homes.values() for block in _blocks(home, size)]
         if len(blocks) < processes:  # some process must straddle two NUMA nodes
             blocks = _blocks(list(cores), size)
@@ -306,13 +289,10 @@ def _share(
 
     shares: list[tuple[int, ...]] = []
     for block in blocks:
-        rounds = itertools.zip_longest(*(cores[core] for core in block))
-        order = [cpu for turn in rounds for cpu in turn if cpu is not None]
+        order = _round_robin([cores[core] for core in block])
         if isinstance(threads, int) and threads > len(order):
             each = " each" if processes > 1 else ""
-            raise Unplaceable(
-                _too_few(selector, f"{threads} threads{each}", f"{len(order)} PUs{each}", topology)
-            )
+            raise too_few(f"{threads} threads{each}", f"{len(order)} PUs{each}")
         if threads == "cores" and selector.kind != "pu":
             order = order[: len(block)]
         shares.append(tuple(order[:threads] if isinstance(threads, int) else order))
@@ -322,12 +302,6 @@ def _share(
 def _blocks(cores: Sequence[int], size: int) -> list[list[int]]:
     """Cut a sequence into runs of `size`; a shorter rest is left out."""
     return [list(cores[i : i + size]) for i in range(0, len(cores) - size + 1, size)]
-
-
-def _too_few(selector: Selector, wanted: str, has: str, topology: Topology) -> str:
-    if has.startswith("1 "):
-        has = has.replace("PUs", "PU").replace("cores", "core")
-    return f"{selector} cannot hold {wanted}: it has {has}{_limits(topology)}"
 
 
 def _turns(cores: Sequence[int], topology: Topology) -> list[int]:
@@ -349,36 +323,36 @@ def _round_robin(lists: Sequence[Sequence[int]]) -> list[int]:
 
 def _pair(selector: Selector, topology: Topology) -> tuple[int, int]:
     """Return the two PUs of a pair selector: the first that fit, in order of core."""
-    usable = {
-        core.index: [cpu for cpu in core.cpus if cpu in topology.allowed_cpus] for core in topology.cores
-    }
+    usable = {core.index: [c for c in core.cpus if c in topology.allowed_cpus] for core in topology.cores}
     cores = [core for core in topology.cores if usable[core.index]]
+    pair: list[Core] = []
+    reason = ""
     match selector.kind:
         case "smt siblings":
             for core in cores:
                 if len(usable[core.index]) >= 2:
                     return usable[core.index][0], usable[core.index][1]
-            raise Unplaceable(f"smt siblings: no core has two PUs that may be used; {_inventory(topology)}")
+            reason = "no core has two PUs that may be used"
         case "same cache":
-            shared = _innermost_shared(cores, topology)
-            if not shared:
-                raise Unplaceable(
-                    f"same cache: no two cores are known to share a cache; {_inventory(topology)}"
-                )
-            pair = [core for core in cores if shared[0].cpus and set(core.cpus) & set(shared[0].cpus)][:2]
+            if caches := _innermost_shared(cores, topology):
+                pair = [core for core in cores if set(core.cpus) & set(caches[0].cpus)][:2]
+            reason = "no two cores are known to share a cache"
         case "same package":
             pair = _same_package(cores, topology)
-            if not pair:
-                raise Unplaceable(f"same package: no package has two cores; {_inventory(topology)}")
-        case "pair of cores":
-            known = {core.index: core for core in cores}
-            if missing := [n for n in selector.numbers if n not in known]:
-                raise Unplaceable(
-                    f"{selector}: core {listed(missing)} cannot be used; {_inventory(topology)}"
-                )
-            pair = [known[n] for n in selector.numbers]
+            reason = "no package has two cores"
+        case "other package":
+            first = {core.package: core for core in reversed(cores)}
+            pair = [first[package] for package in sorted(first)[:2]] if len(first) > 1 else []
+            reason = "there is only one that may be used"
         case _:
-            pair = _other_package(selector, cores, topology)
+            one = selector.kind.removeprefix("pair of ").removesuffix("s")
+            known = {core.package if one == "package" else core.index: core for core in reversed(cores)}
+            if missing := [n for n in selector.numbers if n not in known]:
+                reason = f"{one} {listed(missing)} cannot be used"
+            else:
+                pair = [known[n] for n in selector.numbers]
+    if not pair:
+        raise Unplaceable(f"{selector}: {reason}; {_inventory(topology)}")
     return usable[pair[0].index][0], usable[pair[1].index][0]
 
 
@@ -401,9 +375,8 @@ def _innermost_shared(cores: Sequence[Core], topology: Topology) -> list[Cache]:
 
 def _same_package(cores: Sequence[Core], topology: Topology) -> list[Core]:
     """Return two cores of one package, without a shared inner cache if there are such."""
-    cluster = {
-        cpu: number for number, cache in enumerate(_innermost_shared(cores, topology)) for cpu in cache.cpus
-    }
+    caches = enumerate(_innermost_shared(cores, topology))
+    cluster = {cpu: number for number, cache in caches for cpu in cache.cpus}
     fallback: list[Core] = []
     for package in topology.packages:
         inside = [core for core in cores if core.package == package.index]
@@ -412,18 +385,6 @@ def _same_package(cores: Sequence[Core], topology: Topology) -> list[Core]:
             if cluster.get(a.cpus[0], -1) != cluster.get(b.cpus[0], -2):
                 return [a, b]
     return fallback
-
-
-def _other_package(selector: Selector, cores: Sequence[Core], topology: Topology) -> list[Core]:
-    first = {core.package: core for core in reversed(cores)}
-    if selector.kind == "pair of packages":
-        missing = [n for n in selector.numbers if n not in first]
-        if missing:
-            raise Unplaceable(f"{selector}: package {listed(missing)} cannot be used; {_inventory(topology)}")
-        return [first[n] for n in selector.numbers]
-    if len(first) < 2:
-        raise Unplaceable(f"other package: there is only one that may be used; {_inventory(topology)}")
-    return [first[n] for n in sorted(first)[:2]]
 
 
 # --- the command line ---
@@ -445,8 +406,8 @@ def numactl(group: Group, numactl: str) -> tuple[str, ...]:
 def where(placement: Placement | None) -> str:
     """Return "CPUs 0,1", "CPUs 0 and 7, memory of node 1".
 
-    Not in the words of `cpulist.named_cpus`: these are in result files, as the name of a cell that --as-new began, and the same
-    command finds the cell by them. They have the order of the PUs, too, in which ranks and threads are bound.
+    PUs are in the order in which ranks and threads are bound. Result files have these words, as the name of a cell
+    that --as-new began, and the same command finds the cell by them: do not change them.
     """
     if placement is None:
         return "no CPU in particular"
