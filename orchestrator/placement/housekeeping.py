@@ -34,9 +34,9 @@ def housekeeping_cpus(topology: Topology, placement: Placement, mask: Iterable[i
 
 
 class Waiting:
-    """Keeps this process to the CPUs that it is told, until it is told others; at the end it has its old mask again. I/O.
+    """Keeps this process to given CPUs; at the end it has its old mask again. I/O.
 
-    Use as a context manager. It stays where it is where the cpuset no longer has the CPUs.
+    Use as a context manager. The process stays where it is if the cpuset no longer has the CPUs.
     """
 
     def __init__(self) -> None:

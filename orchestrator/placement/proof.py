@@ -17,35 +17,29 @@ import contextlib
 import errno
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
+from orchestrator.machine.kernel_files import list_numbers, parse_stat, read_bytes
 from orchestrator.machine.process_tree import children
 from orchestrator.model import Group, Placement
 
 WATCHDOG: Final = "sweep-watchdog"
-"""What the watchdog is called, and for a moment what it has started: a process is told to have begun its program a little
-before it has that program's name."""
+"""The name of the watchdog, and for a moment of what it has started: a process begins its program a little before it
+has that program's name."""
 
 STARTING: Final = frozenset({WATCHDOG, "numactl"})
 """Who has not become the tool yet."""
 
-LAUNCHERS: Final = STARTING | frozenset(
-    {
-        "mpirun",
-        "mpirun.openmpi",
-        "mpirun.mpich",
-        "mpiexec",
-        "mpiexec.openmpi",
-        "mpiexec.mpich",
-        "mpiexec.hydra",
-    }
-    | {"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy"}
-    | {"orterun", "orted", "prterun", "prte", "prted", "srun"}
-)
-"""What /proc calls processes that start the tool; it cuts names to 15 characters."""
+_MPI_LAUNCHERS = """
+mpirun mpirun.openmpi mpirun.mpich mpiexec mpiexec.openmpi mpiexec.mpich mpiexec.hydra hydra_pmi_proxy hydra_bstrap_pr
+hydra_bstrap_proxy orterun orted prterun prte prted srun
+"""
+LAUNCHERS: Final = STARTING | frozenset(_MPI_LAUNCHERS.split())
+"""The names in /proc of processes that start the tool; it cuts names to 15 characters."""
 
 RANK: Final = re.compile(rb"(?:^|\0)(?:PMI_RANK|PMIX_RANK|OMPI_COMM_WORLD_RANK)=(\d+)(?=\0|$)")
 
@@ -90,7 +84,7 @@ def tool_processes(processes: Iterable[Process]) -> list[Process]:
 
 
 def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) -> bool:
-    """Say whether there is already all to compare: nobody is still starting, every rank and each of its threads is there."""
+    """Return whether all can be compared: no process is still starting, every rank and each of its threads exists."""
     workers = tool_processes(processes)
     return (
         all(p.name not in STARTING for p in processes)
@@ -107,60 +101,55 @@ class Mismatch(NamedTuple):
 
 
 def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]:
-    """Say where the processes are not as the placement says; [] if they are.
+    """Return where the processes are not as the placement says; [] if they are.
 
-    Fewer processes than asked for are no mismatch: of two ranks that end, one ends first. `settled` tells.
+    Fewer processes than requested are not a mismatch: one of two ranks ends first. `settled` counts them.
     """
-    found: list[Mismatch] = []
     workers = tool_processes(processes)
     if len(asked.groups) == 1:
-        found = [mismatch for worker in workers for mismatch in _against(asked.groups[0], worker)]
-        return found or [*_crowded(asked.groups[0], workers)]
+        (group,) = asked.groups
+        single = [mismatch for worker in workers for mismatch in _compare(group, worker)]
+        return single or [*_crowded(group, workers)]
+    found: list[Mismatch] = []
     for number, worker in enumerate(sorted(workers, key=lambda p: (p.rank is None, p.rank, p.pid))):
         rank = number if worker.rank is None else worker.rank
         if rank < len(asked.groups):
-            own = _against(asked.groups[rank], worker)
-            found += [Mismatch(mismatch.of, f"rank {rank}: {mismatch.text}") for mismatch in own]
+            group = asked.groups[rank]
+            found += [Mismatch(m.of, f"rank {rank}: {m.text}") for m in _compare(group, worker)]
         else:
             found.append(Mismatch("rank", f"rank {rank} was not asked for ({worker.name})"))
     return found
 
 
-def _crowded(group: Group, processes: Sequence[Process]) -> Iterator[Mismatch]:
+def _crowded(group: Group, processes: Sequence[Process], who: str = "") -> Iterator[Mismatch]:
     wanted, used = frozenset(group.cpus), frozenset().union(*(process.cpus for process in processes))
     threads = sum(len(process.threads) for process in processes)
     if processes and threads >= len(wanted) and used != wanted:
-        text = f"{threads} threads of {len(processes)} processes are crowded on PUs {format_cpulist(used)}, asked for {format_cpulist(wanted)}"
+        who = who or f"{threads} threads of {len(processes)} processes"
+        text = f"{who} are crowded on PUs {format_cpulist(used)}, asked for {format_cpulist(wanted)}"
         yield Mismatch("crowd", text)
 
 
-def _against(group: Group, process: Process) -> Iterator[Mismatch]:
+def _compare(group: Group, process: Process) -> Iterator[Mismatch]:
     wanted = frozenset(group.cpus)
     who = f"{process.name} ({process.pid})"
-    outside = [thread for thread in process.threads if not thread.cpus <= wanted]
-    if outside:
-        others = frozenset().union(*(thread.cpus for thread in outside)) - wanted
-        count = f"{len(outside)} of {len(process.threads)} threads" if len(process.threads) > 1 else "it"
-        text = f"{who}: {count} may run on PUs {format_cpulist(others)}, asked for {format_cpulist(wanted)}"
+    threads = len(process.threads)
+    if outside := [thread for thread in process.threads if not thread.cpus <= wanted]:
+        others = format_cpulist(frozenset().union(*(thread.cpus for thread in outside)) - wanted)
+        count = f"{len(outside)} of {threads} threads" if threads > 1 else "it"
+        text = f"{who}: {count} may run on PUs {others}, asked for {format_cpulist(wanted)}"
         yield Mismatch("PUs", text)
-    elif len(process.threads) >= len(wanted) and process.cpus != wanted:
-        text = (
-            f"{who}: {len(process.threads)} threads are crowded on PUs {format_cpulist(process.cpus)}, "
-            f"asked for {format_cpulist(wanted)}"
-        )
-        yield Mismatch("crowd", text)
+    else:
+        yield from _crowded(group, [process], f"{who}: {threads} threads")
     nodes = frozenset(group.membind or group.interleave)
     if not nodes <= process.mems_allowed:
-        text = (
-            f"{who}: its cpuset allows memory of NUMA nodes {format_cpulist(process.mems_allowed)}, "
-            f"asked for {format_cpulist(nodes)}"
-        )
+        allowed = format_cpulist(process.mems_allowed)
+        text = f"{who}: its cpuset allows memory of NUMA nodes {allowed}, asked for {format_cpulist(nodes)}"
         yield Mismatch("cpuset", text)
-    if process.policy and nodes:
-        mode = "bind" if group.membind else "interleave"
-        if _policy(process.policy) != (mode, nodes):
-            text = f"{who}: memory policy is {process.policy}, asked for {mode}:{format_cpulist(nodes)}"
-            yield Mismatch("policy", text)
+    mode = "bind" if group.membind else "interleave"
+    if process.policy and nodes and _policy(process.policy) != (mode, nodes):
+        text = f"{who}: memory policy is {process.policy}, asked for {mode}:{format_cpulist(nodes)}"
+        yield Mismatch("policy", text)
 
 
 def _policy(text: str) -> tuple[str, frozenset[int]]:
@@ -173,7 +162,7 @@ def _policy(text: str) -> tuple[str, frozenset[int]]:
 
 
 def as_json(processes: Iterable[Process]) -> dict[str, Any]:
-    """Return what was seen as the result file keeps it: threads with the same mask together."""
+    """Return the processes as the result file stores them: threads with the same mask together."""
     return {
         "processes": [
             {
@@ -184,20 +173,12 @@ def as_json(processes: Iterable[Process]) -> dict[str, Any]:
                 "mems_allowed": format_cpulist(process.mems_allowed),
                 "policy": process.policy,
                 "pages": {str(node): pages for node, pages in sorted(process.pages.items())},
-                "threads": _masks(process.threads),
+                "threads": dict(Counter(format_cpulist(thread.cpus) for thread in process.threads)),
                 "last_cpus": format_cpulist(t.last_cpu for t in process.threads if t.last_cpu is not None),
             }
             for process in processes
         ]
     }
-
-
-def _masks(threads: Iterable[Thread]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for thread in threads:
-        mask = format_cpulist(thread.cpus)
-        counts[mask] = counts.get(mask, 0) + 1
-    return counts
 
 
 # --- I/O ---
@@ -208,19 +189,18 @@ def look(root: int, proc: str = "/proc") -> tuple[Process, ...]:
 
     Costs some 0.2 ms per process and 10 µs per thread of the caller's time, and stops nobody.
     """
-    found: list[Process] = []
+    processes: list[Process] = []
     waiting = [root]
     while waiting:
         pid = waiting.pop(0)
-        process = _process(pid, _numbers(f"{proc}/{pid}/task"), proc)
-        if process is not None:
-            found.append(process)
+        if process := _process(pid, list_numbers(f"{proc}/{pid}/task"), proc):
+            processes.append(process)
         waiting += children(pid, proc)
-    return tuple(found)
+    return tuple(processes)
 
 
 def last_look(pid: int, proc: str = "/proc") -> Process | None:
-    """Return a process that has ended and is still to be waited for: its main thread, and no memory policy any more."""
+    """Return a process that has ended and is still to be waited for: its main thread, without its memory policy."""
     values = _status(pid, proc)
     thread = _thread(pid, pid, proc, with_last_cpu=False)
     if thread is None or "Name" not in values:
@@ -230,7 +210,10 @@ def last_look(pid: int, proc: str = "/proc") -> Process | None:
 
 
 def allowed_cpus(cpus: Collection[int]) -> frozenset[int]:
-    """Return those of `cpus` that the cpuset of this process, which is the tool's, still has. The kernel is asked by a mask, which is put back."""
+    """Return those of `cpus` that the cpuset of this process, which is the tool's, still has.
+
+    It asks the kernel by setting a mask, and restores the mask.
+    """
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, cpus)
@@ -243,7 +226,7 @@ def allowed_cpus(cpus: Collection[int]) -> frozenset[int]:
 
 
 def _status(pid: int, proc: str) -> dict[str, str]:
-    text = _read(f"{proc}/{pid}/status").decode(errors="replace")
+    text = read_bytes(f"{proc}/{pid}/status").decode(errors="replace")
     return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
 
 
@@ -252,17 +235,20 @@ def _process(pid: int, tids: Sequence[int], proc: str) -> Process | None:
     threads = [thread for i, tid in enumerate(tids) if (thread := _thread(pid, tid, proc, i < LAST_CPUS))]
     if not threads or values.get("State", "Z")[0] in "ZX":
         return None
-    rank = RANK.search(_read(f"{proc}/{pid}/environ"))
-    small = int(values.get("VmRSS", "0").split()[0]) * 1024 <= PAGES_UP_TO_BYTES
+    rank = RANK.search(read_bytes(f"{proc}/{pid}/environ"))
+    is_small = int(values.get("VmRSS", "0").split()[0]) * 1024 <= PAGES_UP_TO_BYTES
     # the first line is enough for the policy, and few bytes make the kernel walk few mappings
-    maps = _read(f"{proc}/{pid}/numa_maps", None if small else 200).decode(errors="replace")
+    maps = read_bytes(f"{proc}/{pid}/numa_maps", None if is_small else 200).decode(errors="replace")
+    pages: Counter[int] = Counter()
+    for node, count in re.findall(r" N(\d+)=(\d+)", maps) if is_small else ():
+        pages[int(node)] += int(count)
     return Process(
         pid=pid,
         name=values["Name"],
         threads=tuple(threads),
         mems_allowed=parse_cpulist(values.get("Mems_allowed_list", "")),
         policy=next(iter(maps.split(maxsplit=2)[1:]), ""),
-        pages=_pages(maps) if small else {},
+        pages=dict(pages),
         rank=int(rank[1]) if rank else None,
     )
 
@@ -272,43 +258,5 @@ def _thread(pid: int, tid: int, proc: str, with_last_cpu: bool) -> Thread | None
         cpus = frozenset(os.sched_getaffinity(tid))
     except OSError:  # it ended
         return None
-    stat = _read(f"{proc}/{pid}/task/{tid}/stat") if with_last_cpu else b""
-    fields = stat.rpartition(b")")[2].split()  # the name before it may hold blanks and brackets
-    last_cpu = int(fields[36]) if len(fields) > 36 else None  # field 39 of proc(5)
-    return Thread(tid=tid, cpus=cpus, last_cpu=last_cpu)
-
-
-def _pages(maps: str) -> dict[int, int]:
-    pages: dict[int, int] = {}
-    for node, count in re.findall(r" N(\d+)=(\d+)", maps):
-        pages[int(node)] = pages.get(int(node), 0) + int(count)
-    return pages
-
-
-def _numbers(folder: str) -> list[int]:
-    try:
-        return sorted(int(name) for name in os.listdir(folder) if name.isdigit())  # noqa: PTH208
-    except OSError:
-        return []
-
-
-def _read(path: str, limit: int | None = None) -> bytes:
-    """Return a file's contents or its first bytes; b"" if the process has ended or is not ours.
-
-    Without pathlib and buffers: of hundreds of small files, those would be most of the cost.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        parts = []
-        while part := os.read(descriptor, limit or 1 << 16):
-            parts.append(part)
-            if limit:
-                break
-        return b"".join(parts)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    fields = parse_stat(read_bytes(f"{proc}/{pid}/task/{tid}/stat"))[1] if with_last_cpu else []
+    return Thread(tid=tid, cpus=cpus, last_cpu=int(fields[36]) if len(fields) > 36 else None)

@@ -1,4 +1,4 @@
-"""The words of a place: what may be said, and what was said. Pure. docs/selectors.md has the pictures."""
+"""The words of a place: its selectors, and how they are read. Pure. docs/selectors.md has the pictures."""
 
 from __future__ import annotations
 
@@ -17,19 +17,9 @@ PAIRS: Final = ("smt siblings", "same cache", "same package", "other package")
 NUMBERED_PAIRS: Final = ("pair of packages", "pair of cores")
 NUMBERED: Final = ("numa_node", "package", "core", "pu")
 CPUS: Final = (
-    "all",
-    *(f"{word} N" for word in NUMBERED),
-    "near DEVICE",
-    "near memory",
-    *PAIRS,
-    "pair of packages A,B",
-    "pair of cores A,B",
-    "each numa_node",
-    "each package",
-    "each core",
-    "each pair of packages",
-    "each pair of cores",
-)
+    "all", *(f"{word} N" for word in NUMBERED), "near DEVICE", "near memory", *PAIRS, "pair of packages A,B",
+    "pair of cores A,B", "each numa_node", "each package", "each core", "each pair of packages", "each pair of cores",
+)  # fmt: skip
 MEMORY: Final = (
     "local",
     "remote",
@@ -42,7 +32,7 @@ MEMORY: Final = (
 
 
 class Unplaceable(Exception):
-    """This machine cannot host the cell. `reason` says what was asked and what the machine has."""
+    """This machine cannot host the cell. `reason` names what was requested and what the machine has."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -51,7 +41,7 @@ class Unplaceable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """One selector, read. `kind` is its words: "numa_node", "each core", "smt siblings", "near", "pair of packages"."""
+    """One selector. `kind` is its words: "numa_node", "each core", "smt siblings", "near", "pair of packages"."""
 
     kind: str
     numbers: tuple[int, ...] = ()  # in the order written
@@ -72,35 +62,26 @@ class Selectors:
 
     @classmethod
     def of(cls, place: Place) -> Selectors:
-        """Read a place's words. Raises UserError for the first that is none."""
+        """Read a place's words. Raises UserError for the first mistake."""
         for field, mistake in problems(place):
             raise UserError(f"place {place.name}: {field}", mistake, "docs/selectors.md lists the selectors")
         return cls(cpus=_read(place.cpus, CPUS), memory=_read(place.memory, MEMORY))
 
 
 def problems(place: Place) -> list[tuple[str, str]]:
-    """Return (field, what is wrong) for words that no machine could resolve; fields are "cpus", "memory", "spread"."""
-    found: list[tuple[str, str]] = []
+    """Return (field, mistake) for words that no machine could resolve; fields are "cpus", "memory", "spread"."""
+    mistakes: list[tuple[str, str]] = []
     for field, text, forms in (("cpus", place.cpus, CPUS), ("memory", place.memory, MEMORY)):
         try:
             _read(text, forms)
         except ValueError as error:
-            found.append((field, str(error)))
+            mistakes.append((field, str(error)))
     if place.spread not in ("compact", "spread"):
-        found.append(("spread", f"{place.spread!r} is neither compact nor spread"))
-    if (
-        not found
-        and place.cpus == "near memory"
-        and "numa_node" not in place.memory
-        and "each" not in place.memory
-    ):
-        found.append(
-            (
-                "cpus",
-                f"`near memory` needs memory that is named, not {place.memory!r}: `numa_node N`, or `each …`",
-            )
-        )
-    return found
+        mistakes.append(("spread", f"{place.spread!r} is neither compact nor spread"))
+    if not mistakes and place.cpus == "near memory" and not re.search("numa_node|each", place.memory):
+        text = f"`near memory` needs memory that is named, not {place.memory!r}: `numa_node N`, or `each …`"
+        mistakes.append(("cpus", text))
+    return mistakes
 
 
 def _read(text: str, forms: tuple[str, ...]) -> Selector:
@@ -142,11 +123,10 @@ def _unknown(words: str, forms: Sequence[str]) -> str:
 
     digits = re.search(r"\d[\d, -]*$", words)
     tail = digits[0] if digits else "0"
-    spelt = {f.replace(" N", f" {tail}").replace("A,B", "0,1"): f for f in forms if f != "near DEVICE"}
+    spelt = [f.replace(" N", f" {tail}").replace("A,B", "0,1") for f in forms if f != "near DEVICE"]
     near = difflib.get_close_matches(words.lower().replace(":", " "), spelt, n=1, cutoff=0.6)
-    return f"no selector {words!r}: " + (
-        f"did you mean `{near[0]}`?" if near else f"there are {', '.join(forms)}"
-    )
+    help_ = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(forms)}"
+    return f"no selector {words!r}: {help_}"
 
 
 def listed(numbers: Iterable[int]) -> str:
