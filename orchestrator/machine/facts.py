@@ -1,8 +1,8 @@
-"""What is recorded of a machine: the key of each fact in a session, its words, and what hangs on it. Pure.
+"""The facts that are recorded of a machine: their keys in a session, their words, and their role. Pure.
 
-`orchestrator.machine.probe` reads the facts, a session keeps them as JSON. The header of a page, compare, fleet, history, `--confirm` and
-doctor all go by this table. Not in it: what differs between any two moments (uptime, load, free memory), and what only names
-the machine.
+`probe` reads the facts, a session stores them as JSON. The header of a page, compare, fleet, history, `--confirm` and
+doctor use this table. Facts that differ between any two moments (uptime, load, free memory) or only name the machine
+are not in it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Fact:
     key: str
     words: str
     line: str = ""  # of the page's header and of doctor; "": in none
-    named: bool = False  # its words stand before its value in that line
-    held: bool = False  # it must be as it was for a rerun to be one of that session
-    hardware: bool = False  # it tells kinds of machine apart; others may differ on a slow host among equals
-    expected: bool = False  # that it was not recorded is worth a word
+    named: bool = False  # its words are before its value in that line
+    held: bool = False  # it must be unchanged for a rerun to belong to that session
+    hardware: bool = False  # it distinguishes kinds of machine; others may differ on a slow host among equals
+    expected: bool = False  # a report mentions that it was not recorded
 
     def text(self, facts: Mapping[str, Any]) -> str:
-        """Return the value in words, "" where it was not recorded."""
+        """Return the value as text, "" if it was not recorded."""
         value = facts.get(self.key)
         if value is None:
             return ""
@@ -75,24 +75,23 @@ FACTS: Final = (
 
 
 MEMORY_SHARE: Final = 0.02
-"""What the memory may differ by and be the same: kernels keep more or less of it for themselves."""
+"""Difference up to which two sizes of memory count as equal: kernels keep more or less of it for themselves."""
 
 
 def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[Fact, str, str]]:
-    """Return the facts that must be held and were not, each with both texts; what was not recorded both times has not changed."""
-    found = []
+    """Return the facts that must not change and did, each with both texts. A fact that is missing on one side has not changed."""
+    changes = []
     for fact in FACTS:
         before, after = fact.text(then), fact.text(now)
         if not fact.held or not before or not after or before == after:
             continue
-        if fact.key == "memory_bytes" and abs(then[fact.key] / now[fact.key] - 1) <= MEMORY_SHARE:
-            continue
-        found.append((fact, before, after))
-    return found
+        if fact.key != "memory_bytes" or abs(then[fact.key] / now[fact.key] - 1) > MEMORY_SHARE:
+            changes.append((fact, before, after))
+    return changes
 
 
 def unrecorded(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
-    """Return the facts without which a session cannot be of this machine, for they are known now and were not recorded."""
+    """Return the identifying facts that are known now and missing from a session: it cannot be of this machine."""
     identity = ("cpu_model", "microcode", "bios_version", "memory_bytes", "kernel")
     return [fact for fact in FACTS if fact.key in identity and fact.text(now) and not fact.text(then)]
 
@@ -102,26 +101,24 @@ def short(text: str) -> str:
 
 
 def lines(facts: Mapping[str, Any], in_nodes: int | None = None) -> dict[str, str]:
-    """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" where nothing was recorded.
+    """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" if nothing was recorded.
 
-    in_nodes: the memory (B) of the NUMA nodes together, None where it is not known. Memory that was added to a running machine may be in none.
+    in_nodes: the memory (B) of the NUMA nodes together, None if unknown. Memory that was added to a running machine may
+    be in no node.
     """
-    whole = facts.get("memory_bytes")
-    apart = f" in all, {size_text(in_nodes)} in the NUMA nodes that the kernel lists" if in_nodes and whole and abs(in_nodes / whole - 1) > MEMORY_SHARE else ""  # fmt: skip
-
-    def said(fact: Fact) -> str:
-        text = fact.text(facts) + (apart if fact.key == "memory_bytes" else "")
-        return f"{fact.words} {text}" if text and fact.named else text
-
-    names = dict.fromkeys(fact.line for fact in FACTS if fact.line)
-    found = {line: ", ".join(filter(None, (said(f) for f in FACTS if f.line == line))) for line in names}
-    if tuned := facts.get("tuned"):  # of a session alone: a machine that was not tuned has no such fact
-        found["Clocks"] += f"{', ' if found['Clocks'] else ''}set by --tune: {tuned}"
+    parts: dict[str, list[str]] = {fact.line: [] for fact in FACTS if fact.line}
+    for fact in FACTS:
+        if fact.line and (text := fact.text(facts)):
+            parts[fact.line].append(f"{fact.words} {text}" if fact.named else text)
+            whole = facts["memory_bytes"] if fact.key == "memory_bytes" else 0
+            if whole and in_nodes and abs(in_nodes / whole - 1) > MEMORY_SHARE:
+                in_text = f" in all, {size_text(in_nodes)} in the NUMA nodes that the kernel lists"
+                parts[fact.line][-1] += in_text
+    if tuned := facts.get("tuned"):  # only of a session: a machine that was not tuned has no such fact
+        parts["Clocks"].append(f"set by --tune: {tuned}")
     if facts.get("page_cache", "kept") != "kept":
-        found["Paging"] += (
-            f"{', ' if found['Paging'] else ''}page cache {facts['page_cache']} (--drop-caches)"
-        )
-    return found
+        parts["Paging"].append(f"page cache {facts['page_cache']} (--drop-caches)")
+    return {line: ", ".join(texts) for line, texts in parts.items()}
 
 
 # --- links -------------------------------------------------------------------------------------------------
@@ -131,8 +128,11 @@ PCIE_LINK: Final = "pcie_link_{disk}_bytes_per_s"
 
 
 def pcie_rate(transfers: float, width: int) -> float:
-    """Return what a PCIe link moves at most in one direction (B/s): transfers (GT/s) × width ÷ 8, less its code, 8 of 10 bits up to
-    5 GT/s, 128 of 130 up to 32, 242 of 256 bytes above. 16 GT/s × 4: 7.88 GB/s. Headers of packets are not taken off."""
+    """Return the peak of a PCIe link in one direction (B/s): transfers (GT/s) × width ÷ 8, less its code.
+
+    The code is 8 of 10 bits up to 5 GT/s, 128 of 130 up to 32, 242 of 256 bytes above. 16 GT/s × 4: 7.88 GB/s. Headers
+    of packets are not subtracted.
+    """
     code = 0.8 if transfers <= 5 else 128 / 130 if transfers <= 32 else 242 / 256
     return transfers * 1e9 * width * code / 8
 
@@ -142,7 +142,7 @@ def pcie_rate(transfers: float, width: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryModule:
-    """What one slot holds."""
+    """The content of one slot."""
 
     size_bytes: int  # 0: it is empty
     type: str = ""  # "DDR4"
@@ -156,9 +156,9 @@ _SENTENCE: Final = re.compile(
 
 
 def memory_modules(facts: Mapping[str, Any]) -> tuple[MemoryModule, ...]:
-    """Return what a session recorded of its memory slots; () if nothing, or nothing that can be read.
+    """Return the memory slots that a session recorded; () if there are none.
 
-    Files of before hold it as a sentence: "2 × 32 GB DDR4 3200 MT/s, 14 slots empty".
+    Older files hold them as a sentence: "2 × 32 GB DDR4 3200 MT/s, 14 slots empty".
     """
     recorded = facts.get("dimms") or ()
     if not isinstance(recorded, str):

@@ -23,36 +23,36 @@ _SINKS = frozenset({os.makedev(1, 3), os.makedev(1, 7)})  # /dev/null, /dev/full
 
 
 def trusted_users() -> frozenset[int]:
-    """Return root, this user, and the owners of "/" and of pinsweep's own files: what they write runs already."""
+    """Return root, this user, and the owners of "/" and of pinsweep's own files, whose code runs already."""
     return frozenset({0, os.geteuid(), Path("/").stat().st_uid, Path(__file__).stat().st_uid})
 
 
 def other_writers(folder: Path) -> str:
-    """Say who else may exchange what a folder holds, or the folder itself; "" if nobody. The path has no links.
+    """Return who else may exchange a folder or its content; "" if nobody. The path has no links. Raises OSError.
 
-    In a sticky folder (/tmp) others cannot move what is not theirs. For root, the folders above count, and owners and groups must be trusted:
-    who called sudo is. Raises OSError.
+    In a sticky folder (/tmp) others cannot move what is not theirs. For root, the folders above count, and owners and
+    groups must be trusted, as is the user who called sudo.
     """
-    is_root, trusted = os.geteuid() == 0, _trusted_owners()
+    is_root = os.geteuid() == 0
     for path in (folder, *(folder.parents if is_root else ())):
-        about = path.lstat()
-        if stat.S_ISLNK(about.st_mode):
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
             return f"{path} is a link"
-        if is_root and about.st_uid not in trusted:
-            return f"{path} belongs to the user {user_name(about.st_uid)}"
-        if not about.st_mode & stat.S_ISVTX and (writer := other_writer(path, about, groups=is_root)):
+        if is_root and status.st_uid not in _trusted_owners():
+            return f"{path} belongs to the user {user_name(status.st_uid)}"
+        if not status.st_mode & stat.S_ISVTX and (writer := other_writer(path, status, groups=is_root)):
             return f"{writer} may write {path}"
     return ""
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise UserError unless a folder is this user's, and nobody else may write it. Raises OSError where there is none."""
-    about = folder.lstat()
-    if not stat.S_ISDIR(about.st_mode):
+    """Raise UserError unless a folder is this user's, and nobody else may write it. Raises OSError if there is none."""
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
         why = "is not a folder"
-    elif about.st_uid != os.geteuid():
-        why = f"belongs to the user {user_name(about.st_uid)}"
-    elif writer := other_writer(folder, about):
+    elif status.st_uid != os.geteuid():
+        why = f"belongs to the user {user_name(status.st_uid)}"
+    elif writer := other_writer(folder, status):
         why = f"can be written by {writer}"
     else:
         return
@@ -60,13 +60,13 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def head(path: Path) -> bytes:
-    """Return the first 4 KiB of a file; a link is not followed. Raises OSError for what is not a file."""
+    """Return the first 4 KiB of a file; a link is not followed. Raises OSError if it is not a file."""
     with open_file(path) as stream:
         return stream.read(HEAD_BYTES)
 
 
 def read_named(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a file that the user names; a link is followed. Raises OSError for what is not a file, or is larger."""
+    """Return the content of a file that the user names; a link is followed. Raises OSError if it is larger, or not a file."""
     with open_file(path, links=True) as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
@@ -75,7 +75,7 @@ def read_named(path: Path, max_bytes: int) -> bytes:
 
 
 def open_file(path: Path, *, links: bool = False) -> BufferedReader:
-    """Open a file to read; a link is not followed, and a FIFO not waited for. Raises OSError for what is not a file."""
+    """Open a file to read; a link is not followed, and a FIFO not waited for. Raises OSError if it is not a file."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | (0 if links else os.O_NOFOLLOW)
     stream = os.fdopen(os.open(path, flags), "rb")
     try:
@@ -100,29 +100,25 @@ def refuse_special(descriptor: int) -> None:
 
 
 def follow(path: Path) -> Path:
-    """Return where a path leads. Raises OSError for a link that another user could have made to lead an output elsewhere.
+    """Return where a path leads. Raises OSError for a link that another user could have made to redirect an output.
 
-    The last link must be a trusted user's. A link on the way, too, for root and in folders where others may put one, as with the kernel's
-    protected_symlinks.
+    The last link must be a trusted user's. A link on the way, too, for root and in folders where others may add one,
+    as with the kernel's protected_symlinks.
     """
-    here, parts, links, trusted = Path("/"), list(reversed(path.absolute().parts[1:])), 0, _trusted_owners()
-    is_root = os.geteuid() == 0
+    here, parts, links, is_root = Path("/"), [*reversed(path.absolute().parts[1:])], 0, os.geteuid() == 0
     while parts:
         part = parts.pop()
-        if part == "..":
-            here = here.parent
-            continue
-        step = here / part
+        step = here.parent if part == ".." else here / part
         try:
-            about = step.lstat()
+            status = step.lstat()
         except (FileNotFoundError, NotADirectoryError):
-            about = None
-        if about is None or not stat.S_ISLNK(about.st_mode):
+            status = None
+        if status is None or not stat.S_ISLNK(status.st_mode):
             here = step
             continue
-        shared = here.stat().st_mode & (stat.S_ISVTX | stat.S_IWOTH)
-        if about.st_uid not in trusted and (is_root or shared or not parts):
-            raise PermissionError(errno.EPERM, f"{step} is a link of the user {user_name(about.st_uid)}")
+        is_shared = here.stat().st_mode & (stat.S_ISVTX | stat.S_IWOTH)
+        if status.st_uid not in _trusted_owners() and (is_root or is_shared or not parts):
+            raise PermissionError(errno.EPERM, f"{step} is a link of the user {user_name(status.st_uid)}")
         if (links := links + 1) > _MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         target = step.readlink()
@@ -133,9 +129,9 @@ def follow(path: Path) -> Path:
 
 @contextlib.contextmanager
 def replacement(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that takes the place of `path` at the end, when it is whole. A pipe or a terminal is written to as it is.
+    """Yield a file that takes the place of `path` at the end, when it is complete. A pipe or a terminal is written directly.
 
-    Folders that are missing are made. Raises OSError, also for a device and for what another user could have put there.
+    Missing folders are made. Raises OSError, also for a device and for anything that another user could have put there.
     """
     import tempfile  # `plan` writes nothing
 
@@ -164,7 +160,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
 
 
 def open_anew(path: Path) -> BinaryIO:
-    """Return a new file in the place of `path`, to be written bit by bit; else as `replacement`."""
+    """Return a new file in the place of `path`, to be written piece by piece; else as `replacement`."""
     with replacement(path) as file:
         return os.fdopen(os.dup(file.fileno()), "wb")
 
@@ -184,30 +180,32 @@ def _open_folder(path: Path) -> int:
 
 
 def _open_channel(path: Path) -> BinaryIO | None:
-    """Open a pipe or a terminal; None for a file, or where there is nothing. Raises OSError for a device and another user's pipe."""
+    """Open a pipe or a terminal; None for a file or nothing. Raises OSError for a device and another user's pipe."""
     try:
-        about = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    if stat.S_ISREG(about.st_mode):
+    if stat.S_ISREG(status.st_mode):
         return None
-    if stat.S_ISDIR(about.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not _is_channel(about):
-        raise PermissionError(errno.EPERM, "it is a device, or another user's pipe")
-    stream = path.open("wb")
-    if _is_channel(os.fstat(stream.fileno())):
-        return stream
-    stream.close()
-    raise PermissionError(errno.EPERM, "it is not what it was")
+    if _is_channel(status):
+        stream = path.open("wb")
+        if _is_channel(os.fstat(stream.fileno())):  # it may have been exchanged since
+            return stream
+        stream.close()
+    raise PermissionError(errno.EPERM, "it is a device, or another user's pipe")
 
 
-def _is_channel(about: os.stat_result) -> bool:
-    """Tell whether something is a terminal, /dev/null, a pipe of a trusted user or standard output."""
+def _is_channel(status: os.stat_result) -> bool:
+    """Return whether this is a terminal, /dev/null, a pipe of a trusted user or standard output."""
     return (
-        (stat.S_ISCHR(about.st_mode) and (os.major(about.st_rdev) in _TERMINALS or about.st_rdev in _SINKS))
-        or (stat.S_ISFIFO(about.st_mode) and about.st_uid in _trusted_owners())
-        or any(os.path.samestat(about, os.fstat(standard)) for standard in (1, 2))
+        (
+            stat.S_ISCHR(status.st_mode)
+            and (os.major(status.st_rdev) in _TERMINALS or status.st_rdev in _SINKS)
+        )
+        or (stat.S_ISFIFO(status.st_mode) and status.st_uid in _trusted_owners())
+        or any(os.path.samestat(status, os.fstat(standard)) for standard in (1, 2))
     )
 
 
@@ -223,24 +221,24 @@ def user_name(uid: int) -> str:
         return str(uid)
 
 
-def other_writer(path: Path, about: os.stat_result, *, groups: bool = True) -> str:
-    """Return "everybody" or "the group staff", if others than root and this user may write; a private group is not others."""
-    if about.st_mode & stat.S_IWOTH:
+def other_writer(path: Path, status: os.stat_result, *, groups: bool = True) -> str:
+    """Return "everybody" or "the group staff" if others than root and this user may write; "" for a private group."""
+    if status.st_mode & stat.S_IWOTH:
         return "everybody"
-    if not groups or not about.st_mode & stat.S_IWGRP:
+    if not groups or not status.st_mode & stat.S_IWGRP:
         return ""
     with contextlib.suppress(OSError):  # a file system without extended attributes
         if "system.posix_acl_access" in os.listxattr(path):  # then the bits of the group are a mask
             return "an access control list"
-    if _has_others(about.st_gid):
+    if _has_others(status.st_gid):
         with contextlib.suppress(KeyError):
-            return f"the group {grp.getgrgid(about.st_gid).gr_name}"
-        return f"the group {about.st_gid}"
+            return f"the group {grp.getgrgid(status.st_gid).gr_name}"
+        return f"the group {status.st_gid}"
     return ""
 
 
 def _has_others(gid: int) -> bool:
-    """Tell whether a group has anybody but root and this user. A group without a name may have anybody."""
+    """Return whether a group has other members than root and this user. A group without a name may have."""
     try:
         members = {pwd.getpwnam(name).pw_uid for name in grp.getgrgid(gid).gr_mem}
     except KeyError:
