@@ -22,28 +22,23 @@ REMOTE: Final = frozenset(_SERVED.split())
 
 _LOCAL_FUSE: Final = re.compile(r"fuse\.(fuse-overlayfs|lxcfs|ntfs-3g|ntfs|exfat|bindfs|gvfsd-fuse|portal)")
 
-_KINDS: Final = (
-    (lambda kind: kind in IN_MEMORY, "this file system is in memory: it measures memory, no disk"),
-    (
-        lambda kind: kind in REMOTE,
-        "the data are on another machine: network and server are measured with it, and their other users",
+_COMPRESSES = "cells whose data can be compressed write less than they count"
+_KINDS: Final = {
+    **dict.fromkeys(IN_MEMORY, "this file system is in memory: it measures memory, no disk"),
+    **dict.fromkeys(
+        REMOTE, "the data are on another machine: figures are of network and server, with their other users"
     ),
-    (
-        lambda kind: kind == "overlay",
-        "files go through its layers, and a file of a lower layer is copied before it is written",
-    ),
-    (lambda kind: kind.partition(".")[0] in ("fuse", "fuseblk"), "a separate process serves every access"),
-    (
-        lambda kind: kind == "zfs",
-        "it caches in its own memory, where most versions let direct I/O go, too; it may compress them",
-    ),
-)
-_OPTIONS: Final = (  # (option, its value that matters or None for any; not "no"), the effect, the option to remount with
-    ("sync", None, "every write waits for the device", "async"),
-    ("data", "journal", "every block is written twice", "data=ordered"),
-    ("compress", None, "cells whose data can be compressed write less than they count", "compress=no"),
-    ("compress-force", None, "cells whose data can be compressed write less than they count", "compress=no"),
-)
+    "overlay": "files go through its layers, and a file of a lower layer is copied before it is written",
+    "fuse": "a separate process serves every access",
+    "fuseblk": "a separate process serves every access",
+    "zfs": "it caches in its own memory, where most versions let direct I/O go, too; it may compress them",
+}
+_OPTIONS: Final = {  # mount option → the effect, the option to remount with
+    "sync": ("every write waits for the device", "async"),
+    "data=journal": ("every block is written twice", "data=ordered"),
+    "compress": (_COMPRESSES, "compress=no"),
+    "compress-force": (_COMPRESSES, "compress=no"),
+}
 
 NEARLY_FULL: Final = 0.9
 
@@ -127,20 +122,17 @@ def findings(
     system: FileSystem, other_place: str = "--scratch names a folder on the file system to be measured"
 ) -> list[Finding]:
     """Return what changes the meaning of storage figures on a file system; `other_place` is the fix. Pure."""
-    found = [
-        warning(f"{system.point} is {system.kind}", why, other_place)
-        for is_kind, why in _KINDS
-        if is_kind(system.kind)
-    ][:1]
+    found = []
+    if why := _KINDS.get(system.kind, _KINDS.get(system.kind.partition(".")[0], "")):
+        found.append(warning(f"{system.point} is {system.kind}", why, other_place))
     if system.encrypted or system.kind == "ecryptfs":
         text = f"{system.source} at {system.point} is encrypted"
         found.append(warning(text, "a CPU works on every block: it limits what the disk can do", other_place))
     mounted, remount = f"{system.point} is mounted with", "mount -o remount,{} " + system.point
     for option in system.options:
-        name, _, value = option.partition("=")
-        for affected, needed, why, better in _OPTIONS:
-            if name == affected and value in (needed or value,) and value != "no":
-                found.append(warning(f"{mounted} {option}", why, remount.format(better)))
+        effect = _OPTIONS.get(option) or _OPTIONS.get(option.partition("=")[0])
+        if effect and option != "compress=no":
+            found.append(warning(f"{mounted} {option}", effect[0], remount.format(effect[1])))
     if system.kind not in IN_MEMORY and "discard" in system.options:
         why = "what a cell removes is given back to the device while the next one runs"
         found.append(note(f"{mounted} discard", why, remount.format("nodiscard")))

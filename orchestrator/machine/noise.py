@@ -6,10 +6,9 @@ finding names the command that would.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from orchestrator.machine.busy import Busy
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
@@ -38,100 +37,49 @@ MAX_NAMED = 5
 LOAD_SHARE = 0.1
 """A load average above this share of the CPUs comes from other work."""
 
-_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "timebase")
-
-_RULES: Final[tuple[tuple[str, Callable[[Any], bool], Finding], ...]] = (
-    (
-        "load",
-        bool,
-        warning("load average {}", "other work takes time from the tool", "wait, or end it (top)"),
-    ),
-    (
-        "governor",
-        lambda governor: governor != "performance",  # also "performance (54), powersave (2)"
-        warning(
-            "CPU frequency governor is {}",
-            "the clock climbs during a run",
-            "cpupower frequency-set -g performance",
-        ),
-    ),
-    (
-        "turbo",
-        lambda turbo: turbo == "on",
-        note(
-            "turbo is on",
-            "the clock depends on temperature and on how many cores work",
-            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo",
-        ),
-    ),
-    (
-        "numa_balancing",
-        lambda balancing: balancing == "on",
-        warning(
-            "automatic NUMA balancing is on",
-            "the kernel moves pages of processes without a memory policy",
-            "sysctl kernel.numa_balancing=0",
-        ),
-    ),
-    (
-        "used_swap",
-        bool,
-        warning(
-            "{} of swap are in use", "memory may come from a disk", "swapoff -a, if there is enough memory"
-        ),
-    ),
-    (
-        "environment",
-        lambda environment: environment != "none",
-        warning(
-            "the environment sets {}",
-            "tools inherit it, except what pinsweep sets itself",
-            "unset what you do not mean",
-        ),
-    ),
-    (
-        "clocksource",
-        lambda source: source not in _CLOCKS,
-        warning(
-            "clock source is {}", "reading the clock is slow", "boot with tsc=reliable if the TSC is stable"
-        ),
-    ),
-    (
-        "thp",
-        lambda thp: thp == "always",
-        note(
-            "transparent huge pages are always on",
-            "bandwidth and latency include fewer TLB misses than with small pages",
-        ),
-    ),
-    (
-        "smt",
-        lambda smt: smt == "on",
-        note("SMT is on", "two threads share a core; selectors take one PU per core first"),
-    ),
-    (
-        "hypervisor",
-        lambda hypervisor: hypervisor != "none",
-        note("a virtual machine ({})", "CPUs may be shared, and caches and NUMA nodes may not be real"),
-    ),
-)
-"""The fact that is judged, whether its value matters, and the finding about it ({}: the value)."""
+CLOCK_SOURCES = ("tsc", "arch_sys_counter", "kvm-clock", "timebase")
+"""Sources of the time that are fast to read."""
 
 
 def findings(facts: Mapping[str, Any]) -> list[Finding]:
     """Return what to know of a machine's `facts` before measuring. A fact that was not recorded gives no finding."""
-    values = dict(facts)
-    load, cpus = facts.get("load_1min"), len(parse_cpulist(str(facts.get("cpus_allowed") or "")))
-    if load and cpus and load > LOAD_SHARE * cpus:
-        values["load"] = f"{load:.1f} on {cpus} CPUs"
-    swap, free = facts.get("swap_bytes"), facts.get("swap_free_bytes")
-    if swap and free is not None and swap - free > 0.01 * swap:
-        values["used_swap"] = f"{(swap - free) / 2**20:.0f} MiB"
-    return [
-        dataclasses.replace(finding, what=finding.what.replace("{}", str(values[fact])))
-        for fact, matters, finding in _RULES
-        if values.get(fact) not in (None, "") and matters(values[fact])
-    ]
+    return list(_findings({name: value for name, value in facts.items() if value not in (None, "")}))
+
+
+def _findings(facts: Mapping[str, Any]) -> Iterator[Finding]:
+    load, cpus = facts.get("load_1min", 0.0), len(parse_cpulist(str(facts.get("cpus_allowed", ""))))
+    if cpus and load > LOAD_SHARE * cpus:
+        what = f"load average {load:.1f} on {cpus} CPUs"
+        yield warning(what, "other work takes time from the tool", "wait, or end it (top)")
+    governor = facts.get("governor", "performance")  # also "performance (54), powersave (2)"
+    if governor != "performance":
+        what, fix = f"CPU frequency governor is {governor}", "cpupower frequency-set -g performance"
+        yield warning(what, "the clock climbs during a run", fix)
+    if facts.get("turbo") == "on":
+        why = "the clock depends on temperature and on how many cores work"
+        yield note("turbo is on", why, "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo")
+    if facts.get("numa_balancing") == "on":
+        why = "the kernel moves pages of processes without a memory policy"
+        yield warning("automatic NUMA balancing is on", why, "sysctl kernel.numa_balancing=0")
+    swap = facts.get("swap_bytes", 0)
+    used = swap - facts.get("swap_free_bytes", swap)
+    if used > 0.01 * swap:
+        what = f"{used / 2**20:.0f} MiB of swap are in use"
+        yield warning(what, "memory may come from a disk", "swapoff -a, if there is enough memory")
+    if (environment := facts.get("environment", "none")) != "none":
+        why = "tools inherit it, except what pinsweep sets itself"
+        yield warning(f"the environment sets {environment}", why, "unset what you do not mean")
+    if (source := facts.get("clocksource", "tsc")) not in CLOCK_SOURCES:
+        fix = "boot with tsc=reliable if the TSC is stable"
+        yield warning(f"clock source is {source}", "reading the clock is slow", fix)
+    if facts.get("thp") == "always":
+        why = "bandwidth and latency include fewer TLB misses than with small pages"
+        yield note("transparent huge pages are always on", why)
+    if facts.get("smt") == "on":
+        yield note("SMT is on", "two threads share a core; selectors take one PU per core first")
+    if (hypervisor := facts.get("hypervisor", "none")) != "none":
+        why = "CPUs may be shared, and caches and NUMA nodes may not be real"
+        yield note(f"a virtual machine ({hypervisor})", why)
 
 
 def of_processes(

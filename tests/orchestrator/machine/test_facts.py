@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.machine import noise, probe
+from orchestrator.machine import probe
 from orchestrator.machine.facts import FACTS, MemoryModule, lines, memory_modules, modules_text
 from parsers.units import size_text
 
@@ -79,10 +79,7 @@ def test_a_sentence_of_an_older_file_says_the_same(modules: tuple[MemoryModule, 
 @pytest.mark.parametrize(
     ("sentence", "text"),
     [
-        (
-            "2 × 32 GB DDR4 3200 MT/s, 14 slots empty",
-            "2 × 32 GiB DDR4 3200 MT/s, 14 slots empty",
-        ),
+        ("2 × 32 GB DDR4 3200 MT/s, 14 slots empty", "2 × 32 GiB DDR4 3200 MT/s, 14 slots empty"),
         (
             "1 × 16384 MB DDR4 2666 MT/s, 2 × 8 GB DDR4 2933 MT/s, 1 slot empty",
             "2 × 8 GiB DDR4 2933 MT/s, 1 × 16 GiB DDR4 2666 MT/s, 1 slot empty",
@@ -104,19 +101,3 @@ def test_sizes_have_three_digits() -> None:
     assert [size_text(size) for size in sizes] == [
         "0 B", "1023 B", "48 KiB", "1.25 MiB", "16 GiB", "189 GiB", "1010 GiB", "1.5 TiB",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("recorded", "words"),
-    [
-        ({"hypervisor": "none"}, []),
-        ({"hypervisor": "KVM"}, ["a virtual machine (KVM)"]),
-        ({"governor": "performance"}, []),
-        (
-            {"governor": "performance (54), powersave (2)"},
-            ["CPU frequency governor is performance (54), powersave (2)"],
-        ),
-    ],
-)
-def test_what_may_disturb_is_named(recorded: dict[str, str], words: list[str]) -> None:
-    assert [finding.what for finding in noise.findings(recorded)] == words

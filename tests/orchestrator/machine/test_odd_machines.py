@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -57,8 +56,3 @@ def test_what_the_table_says_is_what_is_planned(
             assert REASONS[row[place]] in skipped[place]
         else:
             assert planned[place] == row[place]
-
-
-def test_ten_machines_are_in_the_table() -> None:
-    assert len(table()) >= 10
-    assert all(re.fullmatch(r"`[\w.-]+`", row["file"]) for row in table())

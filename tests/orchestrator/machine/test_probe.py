@@ -61,14 +61,6 @@ def test_this_machine_is_what_numactl_says() -> None:
 
 
 @linux_only
-def test_this_machine_is_limited_to_the_mask_of_the_process() -> None:
-    topology = probe.read_topology()
-
-    assert topology.allowed_cpus == os.sched_getaffinity(0)
-    assert {pu.os_index for pu in topology.pus if pu.online} >= topology.allowed_cpus
-
-
-@linux_only
 def test_a_narrower_mask_is_seen_by_a_process_that_has_it() -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU: there is no narrower mask")
@@ -211,13 +203,6 @@ def test_a_folder_is_the_best_description_in_it(tmp_path: Path) -> None:
     assert len(probe.load_topology(str(tmp_path)).cores) == 12
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "m.xml").write_bytes(b"\xff\xfe\x00PNG")
-
-    with pytest.raises(UserError, match="cannot be read"):
-        probe.load_topology(str(tmp_path / "m.xml"))
-
-
 # --- another machine's /sys ---
 
 
@@ -244,11 +229,6 @@ def test_without_sys_the_cpus_are_those_that_proc_counts(tmp_path: Path) -> None
     assert sorted(pu.os_index for pu in topology.pus) == [0, 2, 3]
     assert topology.allowed_cpus == {2, 3}
     assert topology.allowed_nodes == {0}
-
-
-def test_an_empty_sys_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no CPU is online"):
-        probe.read_topology(tmp_path, tmp_path)
 
 
 def link(path: Path, target: Path) -> None:
@@ -470,8 +450,3 @@ def test_memory_modules_with_the_speed_they_run_at() -> None:
         MemoryModule(size_bytes=0, slot="DIMM_A2"),
         MemoryModule(size_bytes=16 << 30, type="DDR4", rate_mts=2666),
     )
-
-
-def test_no_memory_modules_are_not_recorded() -> None:
-    assert probe.dimms("") == ()
-    assert probe.dimms("# dmidecode 3.3\n/dev/mem: Permission denied\n") == ()

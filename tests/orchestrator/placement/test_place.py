@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -87,12 +86,6 @@ def test_each_selectors_give_one_placement_for_each(machine: dict[str, Any], row
     assert len({p.name for p in got}) == len(got)  # the name tells the cells apart
     singly = [resolve(one, topology, **shape) for one in expand_each(place(row), topology)]
     assert got == tuple(placement for (placement,) in singly)
-
-
-def test_a_table_without_rows_would_prove_nothing() -> None:
-    assert len(ROWS) > 120
-    assert len(EACH) > 6
-    assert len(MACHINES) > 17
 
 
 # --- laws, on any machine ---
@@ -245,20 +238,6 @@ def test_threads_spread_evenly_over_packages(topology: Topology, threads: int) -
     assert max(counts) - min(counts) <= 1
 
 
-@given(machines())
-def test_ranges_up_to_a_number_of_the_machine_fit_everywhere(topology: Topology) -> None:
-    numbers = topology.numbers()
-    assume(numbers["cores_per_numa_node"])
-    for one in resolve(
-        Place(name="each", cpus="each numa_node", memory="any"),
-        topology,
-        threads=numbers["cores_per_numa_node"],
-        processes=1,
-    ):
-        cores = {core.index for core in topology.cores if set(core.cpus) & set(one.cpus)}
-        assert len(cores) == numbers["cores_per_numa_node"]  # as many cores as threads: no sibling is needed
-
-
 @pytest.mark.skipif(not CORPUS_XML, reason=f"the corpus is not here: no {CORPUS}")
 @pytest.mark.parametrize(
     "path",
@@ -338,12 +317,6 @@ def test_a_slip_is_named_with_the_nearest_spelling(cpus: str, memory: str, field
         Selectors.of(asked)
 
 
-def test_every_mistake_is_said_at_once() -> None:
-    asked = Place(name="a", cpus="nowhere", memory="somewhere", spread="wide")  # type: ignore[arg-type]
-
-    assert [field for field, _ in problems(asked)] == ["cpus", "memory", "spread"]
-
-
 @pytest.mark.parametrize(
     "cpus",
     [*SELECTORS, "numa_node 0,2", "core  0-3, 7", " all ", "near /dev/nvme0n1", "pair of packages 0,1"],
@@ -351,19 +324,6 @@ def test_every_mistake_is_said_at_once() -> None:
 def test_good_words_have_no_problems(cpus: str) -> None:
     memory = "numa_node 1" if cpus == "near memory" else "local"
     assert problems(Place(name="a", cpus=cpus, memory=memory)) == []
-
-
-def test_a_list_of_sixteen_times_as_many_costs_sixteen_times_as_much() -> None:
-    """When each number was looked up in the list, 256 times: minutes."""
-
-    def cost(last: int) -> float:
-        start = time.process_time()
-        assert problems(Place(name="a", cpus=f"pu 0-{last}")) == []
-        return time.process_time() - start
-
-    few, many = (min(cost(last) for _ in range(5)) for last in (4095, 65535))
-
-    assert many < 64 * few
 
 
 def test_selectors_are_printed_as_they_are_written() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -16,7 +15,7 @@ import pytest
 from orchestrator.machine.probe import read_topology
 from orchestrator.model import Group, Place, Placement
 from orchestrator.placement.place import numactl, resolve
-from orchestrator.placement.proof import LAST_CPUS, Process, Thread, as_json, look, mismatches, settled
+from orchestrator.placement.proof import LAST_CPUS, Process, Thread, look, mismatches, settled
 from orchestrator.run.watchdog_process import NAME
 from tests.waits import until
 
@@ -101,20 +100,6 @@ def test_a_wrapper_that_pins_itself_anew_is_caught() -> None:
 
 @real
 @two_cpus
-def test_one_thread_out_of_place_is_caught() -> None:
-    first, second = cpus_here()[:2]
-    asked = here(f"pu {first}")
-    code = THREADS % f"[{first}, {second}]"
-
-    with started(*numactl(asked.groups[0], NUMACTL), sys.executable, "-c", code) as pid:
-        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
-
-    assert len(found) == 1
-    assert f"1 of 3 threads may run on PUs {second}, asked for {first}" in found[0]
-
-
-@real
-@two_cpus
 def test_threads_crowded_on_one_pu_are_caught() -> None:
     first, second = cpus_here()[:2]
     asked = here(f"pu {first},{second}")
@@ -191,13 +176,6 @@ def test_descendants_are_seen_and_those_that_ended_are_not() -> None:
     assert [process.name for process in seen[1:]] == ["sleep"]  # the zombie of `true` is left out
 
 
-def test_a_process_that_is_gone_is_nothing() -> None:
-    process = subprocess.Popen(["true"])
-    process.wait()
-
-    assert look(process.pid) == ()
-
-
 @real
 def test_a_look_sees_all_threads_and_the_last_cpu_of_the_first() -> None:
     with started(sys.executable, "-c", THREADS % str([None] * 64)) as pid:
@@ -205,18 +183,6 @@ def test_a_look_sees_all_threads_and_the_last_cpu_of_the_first() -> None:
 
     assert len(process.threads) == 65
     assert sum(thread.last_cpu is not None for thread in process.threads) == min(65, LAST_CPUS)
-
-
-@real
-def test_what_was_seen_is_kept_as_json() -> None:
-    asked = here("all")
-
-    with started(*numactl(asked.groups[0], NUMACTL), sys.executable, "-c", SLEEP) as pid:
-        kept = as_json(look(pid))
-
-    assert json.loads(json.dumps(kept)) == kept
-    (process,) = kept["processes"]
-    assert process["threads"] == {process["cpus"]: 1}
 
 
 # --- the decision alone ---
@@ -280,12 +246,6 @@ def test_interleaving_is_checked_by_its_nodes() -> None:
 
     assert mismatches(asked, [process("stream", {0}, policy="interleave:0-1")]) == []
     assert len(mismatches(asked, [process("stream", {0}, policy="bind:0-1")])) == 1
-
-
-def test_no_policy_asked_is_no_policy_checked() -> None:
-    asked = Placement(name="any", groups=(Group(cpus=(0,)),))
-
-    assert mismatches(asked, [process("stream", {0}, policy="prefer:1")]) == []
 
 
 def test_nothing_is_decided_before_the_tool_is_there() -> None:
