@@ -69,7 +69,7 @@ def command(
     copy: Path | None,
 ) -> int:
     """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
-    from reports.export.tables import pieces
+    from reports.export import tables
     from reports.results.paths import result_files
     from reports.results.write import refuse_output, write_whole
 
@@ -86,7 +86,7 @@ def command(
         form = form or _form_of(output)
         table, all_read = _options.of_readable(
             paths,
-            lambda files: pieces(files, form=form, shape=shape, tool=tool, on_left_out=left_out.append, include=include, watched=watched),
+            lambda files: tables.export(files, form=form, shape=shape, tool=tool, on_left_out=left_out.append, include=include, watched=watched),
         )  # fmt: skip
         if output is not None:
             write_whole(output, table)

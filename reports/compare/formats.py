@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-from xml.etree import ElementTree
 
 from reports.compare.comparison import Again, Comparison
 from reports.compare.document import describe_change, document, title, verdict, warnings, where, word
@@ -14,7 +13,6 @@ from reports.document import Document
 from reports.measurements import records
 from reports.render import markdown
 from reports.results.convicted import checks_of
-from reports.results.grouping import group_by
 from reports.text.json_text import json_text
 from reports.text.plain import printable
 
@@ -135,67 +133,41 @@ def as_junit(found: Comparison) -> str:
 
     Cells of which more runs failed in B are errors in a suite "failed"; what is not compared is skipped in a suite "not compared".
     """
-    root = ElementTree.Element("testsuites", {"name": "pinsweep compare", "time": "0"})
-    texts = [("verdict", verdict(found)), *(("warning", text) for text in warnings(found))]
-    for family, rows in group_by(records(found.verdicts), lambda row: row["family"]).items():
-        suite = _suite(root, family)
-        properties = ElementTree.SubElement(suite, "properties")
-        for name, value in texts:
-            ElementTree.SubElement(properties, "property", {"name": name, "value": _xml(value)})
-        for row in rows:
-            text = f"{word(found, row['verdict'])}: {describe_change(row)}"
-            kind = (
-                "skipped"
-                if row["verdict"] in ("", "inconclusive")
-                else "failure"
-                if row["verdict"] == "regressed"
-                else ""
-            )
-            advice = f"; {row['advice']}" if row["advice"] else ""
-            case = _case(suite, where(row), row["name"].words, kind, text + advice)
-            ElementTree.SubElement(case, "system-out").text = _xml(text)
+    from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+    suites: dict[str, list[TestCase]] = {}
+
+    def add(suite: str, place: str, name: str, text: str, outcome: type | None) -> TestCase:
+        case = TestCase(_xml(name), _xml(place), 0)
+        if outcome is not None:
+            case.result = [outcome(_xml(text), None if outcome is Skipped else outcome.__name__.lower())]
+        suites.setdefault(suite, []).append(case)
+        return case
+
+    outcomes = {"regressed": Failure, "inconclusive": Skipped, "": Skipped}
+    for row in records(found.verdicts):
+        text = f"{word(found, row['verdict'])}: {describe_change(row)}"
+        advice = f"; {row['advice']}" if row["advice"] else ""
+        outcome = outcomes.get(row["verdict"])
+        add(row["family"], where(row), row["name"].words, text + advice, outcome).system_out = _xml(text)
+    families = len(suites)
     for row in records(found.broken):
         text = f"{row['failed_b']} of {row['runs_b']} runs failed in B, {row['failed_a']} of {row['runs_a']} in A: {row['reason']}"
-        _case(_suite(root, "failed"), where(row), "runs", "error", text)
+        add("failed", where(row), "runs", text, Error)
     for row in records(found.unmatched):
-        text = f"{row['reason']} {row['detail']}".strip()
-        _case(
-            _suite(root, "not compared"),
-            where(row),
-            f"{row['side']}: {row['numbers'] or 'all numbers'}",
-            "skipped",
-            text,
-        )
-    for suite in root:
-        for key, tag in (
-            ("tests", "testcase"),
-            ("failures", "testcase/failure"),
-            ("errors", "testcase/error"),
-            ("skipped", "testcase/skipped"),
-        ):
-            suite.set(key, str(len(suite.findall(tag))))
-            root.set(key, str(int(root.get(key, "0")) + len(suite.findall(tag))))
-    ElementTree.indent(root, " ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _suite(root: ElementTree.Element, name: str) -> ElementTree.Element:
-    """Return the suite of a name, a new one if the last has another."""
-    if len(root) and root[-1].get("name") == _xml(name):
-        return root[-1]
-    return ElementTree.SubElement(root, "testsuite", {"name": _xml(name), "time": "0"})
-
-
-def _case(suite: ElementTree.Element, place: str, name: str, kind: str, text: str) -> ElementTree.Element:
-    """Add a case. kind: "failure", "error", "skipped"; "" of one that passed."""
-    case = ElementTree.SubElement(
-        suite, "testcase", {"classname": _xml(place), "name": _xml(name), "time": "0"}
-    )
-    if kind:
-        ElementTree.SubElement(
-            case, kind, {"message": _xml(text)} | ({} if kind == "skipped" else {"type": kind})
-        )
-    return case
+        name = f"{row['side']}: {row['numbers'] or 'all numbers'}"
+        add("not compared", where(row), name, f"{row['reason']} {row['detail']}".strip(), Skipped)
+    root = JUnitXml("pinsweep compare")
+    for index, (name, cases) in enumerate(suites.items()):
+        suite = TestSuite(_xml(name))
+        if index < families:
+            suite.add_property("verdict", _xml(verdict(found)))
+            for warning in warnings(found):
+                suite.add_property("warning", _xml(warning))
+        suite.add_testcases(cases)
+        root.add_testsuite(suite)
+    root.update_statistics()
+    return str(root.tostring().decode()) + "\n"
 
 
 def _xml(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Results as files for other programs: CSV, Parquet, JSON; base units, one column per axis. And as OpenMetrics."""
+"""Results as files for other programs: CSV, Parquet, JSON and OpenMetrics; base units, one column per axis."""
 
 from __future__ import annotations
 
@@ -6,25 +6,22 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from parsers.errors import UserError
 from reports.checks.doubts import of_results
 from reports.export import openmetrics
-from reports.numbers.series import disturbed_text, void_text, what_helps
-from reports.results import model
 from reports.results.convicted import Guilty
 from reports.results.load import Include, Watched, load
+from reports.results.model import Results
 from reports.text import format as fmt
 from reports.text.plain import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DOUBTED: Final = "doubted_by"
-"""The column of the checks that flag a cell, next to the program's; a user's own option of that name stays."""
-FORMS = ("csv", "parquet", "json", "openmetrics")
-SHAPES = ("long", "wide")
+_ROWS: Final = 10_000
+"""Rows that become text at once."""
 
 
 def export(
@@ -33,63 +30,38 @@ def export(
     shape: str = "long",
     tool: str | None = None,
     on_left_out: Callable[[str], None] = lambda _: None,
-) -> str | bytes:
-    """Return what `pieces` does, as one text."""
-    found = pieces(paths, form, shape, tool, on_left_out)
-    return found if isinstance(found, bytes) else "".join(found)
-
-
-def pieces(
-    paths: Iterable[Path],
-    form: str,
-    shape: str = "long",
-    tool: str | None = None,
-    on_left_out: Callable[[str], None] = lambda _: None,
     include: Include = "least",
     watched: Watched = iter,
 ) -> Iterator[str] | bytes:
-    """Return all numbers of some result files: text in pieces, but bytes for parquet.
+    """Return all numbers of some result files as csv, json, parquet or openmetrics: text in pieces, but bytes for parquet.
 
     long   one row per number, with its metric and unit
     wide   one row per line of the tools' tables, one column per metric, named with its unit: "bandwidth [B/s]"
 
-    Values are those that the tool printed; openmetrics gives the numbers of `compare`, in a shape of its own
-    (`reports.export.tables.openmetrics`). `tool` leaves the others out. With several tools the columns of all stand side by side,
-    `tool` first. `on_left_out` is told what is not there, and why; `include` and `watched` are those of `load`.
+    Values are those that the tool printed; openmetrics gives the numbers of `compare` in its own shape. `tool` leaves the others
+    out. With several tools the columns of all are next to each other, `tool` first. `on_left_out` gets a line if runs are left out; `include` and `watched` are those of `load`.
 
-    Raises UserError for an unknown form, shape or tool, and for parquet without pyarrow.
+    Raises UserError for a tool without numbers, and for parquet without pyarrow.
     """
-    if form not in FORMS:
-        raise UserError("--format", f"{form!r} is not an export format", f"formats: {', '.join(FORMS)}")
-    if shape not in SHAPES:
-        raise UserError("--shape", f"{shape!r} is not a table shape", f"shapes: {', '.join(SHAPES)}")
     results = load(paths, include=include, watched=watched)
+    note = _left_out(results, tool, form)
     if tool is not None and tool not in results.tools:
-        why = _left_out(results, tool)
+        known = f"tools with numbers: {', '.join(results.tools) or 'none'}"
         raise UserError(
-            "--tool",
-            f"no numbers of {tool!r} in these files",
-            f"tools with numbers: {', '.join(results.tools) or 'none'}{f'; {why}' if why else ''}",
+            "--tool", f"no numbers of {tool!r} in these files", "; ".join(filter(None, [known, note]))
         )
-    if why := _left_out(results, tool, form) or (
-        "" if results.tools else "no run of these files gave a number"
-    ):
-        on_left_out(why)
+    if note or not results.tools:
+        on_left_out(note or "no run of these files gave a number")
     if form == "openmetrics":
         return iter([openmetrics.text(results, tool)])
-    guilty = of_results(results)
-    frame = table(results, tool, "wide" if shape == "wide" else "long", guilty)
+    frame = table(results, tool, shape, of_results(results))
     if form == "parquet":
         return _parquet(frame)
-    return _csv(frame) if form == "csv" else _json(frame)
+    return csv_pieces(frame) if form == "csv" else _json(frame)
 
 
-def csv_of(frame: pd.DataFrame) -> str:
-    """Return a frame as CSV."""
-    return "".join(_csv(frame))
-
-
-def _csv(frame: pd.DataFrame) -> Iterator[str]:
+def csv_pieces(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield a frame as CSV in pieces; no cell is a formula for a spreadsheet."""
     shown = frame.rename(columns=csv_text)
     yield shown.iloc[:0].to_csv(index=False, lineterminator="\n")
     for part in _parts(shown):
@@ -98,81 +70,58 @@ def _csv(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def _json(frame: pd.DataFrame) -> Iterator[str]:
-    between = "["
+    separator = "["
     for part in _parts(frame):
-        plain = part.astype(object).where(part.notna(), None)
-        for record in plain.to_dict("records"):
-            yield between + json.dumps(record, ensure_ascii=False, default=str)
-            between = ","
+        for record in part.astype(object).where(part.notna(), None).to_dict("records"):
+            yield separator + json.dumps(record, ensure_ascii=False, default=str)
+            separator = ","
     yield "[]\n" if frame.empty else "]\n"
 
 
-_AT_ONCE: Final = 10_000
-
-
 def _parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Give some rows at once."""
-    return (frame.iloc[at : at + _AT_ONCE] for at in range(0, len(frame), _AT_ONCE))
+    return (frame.iloc[at : at + _ROWS] for at in range(0, len(frame), _ROWS))
 
 
-def _left_out(results: model.Results, tool: str | None, form: str = "") -> str:
-    """Say how many disturbed runs are not there, and what helps, and how many that their own check calls wrong; "" where there are none."""
-    text = disturbed_text(results, "exported", tool)
-    there = {run for name in results.tools for run in results.good(name)} if form != "openmetrics" else set()
-    void = void_text(
-        (run for run in results.runs if tool in (None, run.tool) and run not in there), "exported"
-    )
-    unread = [run.unreadable for run in results.runs if tool in (None, run.tool) and run.unreadable]
-    cannot = f"the output of {fmt.plural(len(unread), 'run')} cannot be read: {unread[0]}" if unread else ""
-    return "; ".join(filter(None, [f"{text}: {what_helps(results)}" if text else "", void, cannot]))
+def _left_out(results: Results, tool: str | None, form: str) -> str:
+    """Return "left out: 2 disturbed runs and 1 failed run; …"; "" if every run is exported."""
+    invalid = [run for name in results.tools for run in results.good(name) if run.void]
+    groups = {"disturbed": results.disturbed, "failed": results.failed}
+    groups |= {"invalid": tuple(invalid)} if form == "openmetrics" else {}
+    counts = {word: sum(tool in (None, run.tool) for run in runs) for word, runs in groups.items()}
+    texts = [fmt.plural(count, f"{word} run") for word, count in counts.items() if count]
+    return f"left out: {fmt.words(texts)}; `pinsweep audit` shows the causes" if texts else ""
 
 
-def table(
-    results: model.Results, tool: str | None, shape: Literal["long", "wide"], guilty: Guilty
-) -> pd.DataFrame:
-    """Return the frame of one tool, or of all below one another; where a check doubts a cell of it, a column names the check."""
+def table(results: Results, tool: str | None, shape: str, guilty: Guilty) -> pd.DataFrame:
+    """Return the frame of one tool, or of all below one another, with the checks that flag a cell in `doubted_by`."""
     from parsers.frames import pd
 
-    tools = [tool] if tool else list(results.tools)
     parts = []
-    for name in tools:
-        part = results.tidy(name) if shape == "long" else _with_units(results.wide(name))
+    for name in [tool] if tool else results.tools:
+        part = results.tidy(name) if shape == "long" else _wide(results, name)
         part.insert(0, "tool", name)
-        _mark(part, guilty)
+        cells = zip(part["file"], part["point_id"], strict=True)
+        flags = "doubted_by" if "doubted_by" not in part else "doubted_by_"  # a user's option
+        part.insert([*part.columns].index("program") + 1, flags, [guilty.get(cell) for cell in cells])
         parts.append(part.dropna(axis="columns", how="all"))
     if not parts:
         return pd.DataFrame(columns=["tool", "metric", "unit", "value"])
-    joined = _whole(pd.concat(parts, ignore_index=True))
-    if shape == "long":
-        last = ["metric", "unit", "value"]
-        joined = joined[[c for c in joined.columns if c not in last] + last]
-    return joined
+    joined = _whole_numbers(pd.concat(parts, ignore_index=True))
+    last = ["metric", "unit", "value"] if shape == "long" else []
+    return joined[[*(name for name in joined.columns if name not in last), *last]]
 
 
-def _mark(frame: pd.DataFrame, guilty: Guilty) -> None:
-    """Say of each row in a column behind the program's which checks doubt its cell; a user's own option of that name keeps it."""
-    cells = zip(frame["file"], frame["point_id"], strict=True)
-    name = DOUBTED if DOUBTED not in frame.columns else f"{DOUBTED}_"
-    frame.insert([*frame.columns].index("program") + 1, name, [guilty.get(cell) for cell in cells])
+def _wide(results: Results, tool: str) -> pd.DataFrame:
+    frame = results.wide(tool)
+    return frame.rename(columns={name: f"{name} [{unit}]" for name, unit in frame.attrs["units"].items()})
 
 
-def _whole(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give label columns of whole numbers that miss some (a disk has no job) whole numbers back."""
-    for column in frame.columns:
-        values = frame[column]
-        if (
-            column != "value"
-            and " [" not in str(column)
-            and values.dtype.kind == "f"
-            and (values.dropna() % 1 == 0).all()
-        ):
-            frame[column] = values.astype("Int64")
+def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Make label columns of whole numbers whole again: a missing value, a disk without a job, made them floats."""
+    for name in frame.select_dtypes("float"):
+        if name != "value" and " [" not in str(name) and (frame[name].dropna() % 1 == 0).all():
+            frame[name] = frame[name].astype("Int64")
     return frame
-
-
-def _with_units(frame: pd.DataFrame) -> pd.DataFrame:
-    units = frame.attrs.get("units", {})
-    return frame.rename(columns={m: f"{m} [{u}]" for m, u in units.items() if m in frame.columns})
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
@@ -182,12 +131,11 @@ def _parquet(frame: pd.DataFrame) -> bytes:
         raise UserError(
             "--format parquet", "pyarrow is not installed", "pip install 'pinsweep[parquet]', or export csv"
         ) from error
-    for column in frame.columns:
-        kinds = {type(v) for v in frame[column].dropna()}
-        if len(kinds) > 1 and kinds <= {int, float}:
-            frame[column] = frame[column].astype(float)
-        elif len(kinds) > 1:  # an axis of words and numbers ([1, 2, all]): text
-            frame[column] = frame[column].map(str, na_action="ignore")
+    for name in frame.columns:
+        kinds = {type(value) for value in frame[name].dropna()}
+        if len(kinds) > 1:  # an axis of texts and numbers ([1, 2, all]) becomes text
+            numbers = kinds <= {int, float}
+            frame[name] = frame[name].astype(float) if numbers else frame[name].map(str, na_action="ignore")
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     return buffer.getvalue()

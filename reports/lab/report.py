@@ -92,7 +92,7 @@ def make(results: Results, lab: Lab, guilty: Guilty, template: Path | None = Non
     files |= _text(lab, "tex", template, escape.latex, lambda blocks: latex.render(blocks, sizes))
     files |= _text(lab, "typ", template, escape.typst, lambda blocks: typst.render(blocks, sizes))
     frame = tables.table(results, None, "long", guilty)
-    files["data.csv"] = tables.csv_of(frame).encode("utf-8", "replace")
+    files["data.csv"] = "".join(tables.csv_pieces(frame)).encode("utf-8", "replace")
     if script := plot.snippet(frame):
         files["plot.py"] = script.encode()
     return files

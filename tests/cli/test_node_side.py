@@ -48,7 +48,7 @@ def on_a_node(folder: Path, home: Mapping[str, str], *words: str) -> subprocess.
 def test_it_runs_and_its_results_are_looked_at_and_handed_on(measured: Path, home: Mapping[str, str]) -> None:
     for words in (
         ("doctor",), ("plan", "e.yaml"), ("show", "e.db"), ("audit", "e.db"),
-        ("export", "e.db", "--openmetrics"), ("export", "e.db", "--copy", "copy.db"), ("parse", str(STREAM)), ("init", "--list"),
+        ("export", "e.db", "--copy", "copy.db"), ("parse", str(STREAM)), ("init", "--list"),
     ):  # fmt: skip
         done = on_a_node(measured, home, *words)
         assert "bug" not in done.stderr

@@ -162,7 +162,7 @@ def test_an_export_says_that_it_goes_on(
         while "writing the table" not in shown:  # as long as it takes
             shown += terminal.text()
 
-    monkeypatch.setattr(tables, "pieces", slow)
+    monkeypatch.setattr(tables, "export", slow)
     (tmp_path / "a.db").touch()
     with os.fdopen(os.dup(terminal.theirs), "w") as stderr:
         monkeypatch.setattr(sys, "stderr", stderr)

@@ -15,8 +15,8 @@ from parsers.errors import UserError
 from pinsweep.cli import cli
 from reports.compare.comparison import Comparison, compare
 from reports.compare.sides import Side, levels, side
-from reports.numbers import Name, Number, series
-from reports.numbers.last_digit import last_digit
+from reports.measurements import measure
+from reports.numbers.last_digit import step_of
 from reports.results.load import load
 from tests.reports.compare.conftest import of, rows
 
@@ -87,15 +87,10 @@ def test_the_finest_digit_that_is_printed(spec: dict[str, str], text: str, step:
 
 
 def test_the_last_digit_where_nothing_tells_is_the_smallest_difference() -> None:
-    name = Name(metric="t", unit="ns", better="lower")
-
-    def digit(*values: float, step: float | None = None) -> float:
-        return last_digit(Number(name=name, value=value, step=step) for value in values)
-
-    assert digit(25, 25, 26.5) == 1.5
-    assert digit(25, 25) == 0
-    assert digit(25, 25, step=0.1) == pytest.approx(0.1)
-    assert digit(110, 120, 130, 140, 150, step=1) == 10  # five different ones all end in a 0
+    assert step_of((25, 25, 26.5), ()) == 1.5
+    assert step_of((25, 25), ()) == 0
+    assert step_of((25, 25), (0.1,)) == pytest.approx(0.1)
+    assert step_of((110, 120, 130, 140, 150), (1,)) == 10  # five different ones all end in a 0
 
 
 def test_another_program_s_digits_are_no_digits_of_this_one(make: Any, tmp_path: Path) -> None:
@@ -113,9 +108,8 @@ def test_another_program_s_digits_are_no_digits_of_this_one(make: Any, tmp_path:
     found = compare(*(side(name, name, load([path])) for name, path in zip("AB", paths, strict=True)))
 
     assert {row["sweep"]: row["verdict"] for row in rows(found)} == {"coarse": "inconclusive", "fine": "same"}
-    assert {one.key.sweep: one.values[0].number.step for one in series.collect(load(paths))} == {
-        "coarse": 1e6, "fine": 1e4,
-    }  # fmt: skip
+    frame = measure(load(paths)).frame("sweep")
+    assert frame.groupby("sweep")["step"].first().to_dict() == {"coarse": 1e6, "fine": 1e4}
 
 
 # --- sessions ----------------------------------------------------------------------------------------------

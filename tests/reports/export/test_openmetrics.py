@@ -15,12 +15,16 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as prometheus_families
 
-from reports.export import openmetrics
-from reports.export.tables import export
+from reports.export import openmetrics, tables
 from reports.results.load import load
-from reports.text import exposition
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+def export(*words: Any, **options: Any) -> Any:
+    """Return what `tables.export` does, as one text or as bytes."""
+    exported = tables.export(*words, **options)
+    return exported if isinstance(exported, bytes) else "".join(exported)
 
 
 def read(text: str, parse: Any = openmetrics_families) -> Samples:
@@ -104,15 +108,14 @@ def test_help_is_the_same_whatever_the_file(make: Any, tmp_path: Path) -> None:
     assert helps(1) == helps(2) != set()
 
 
-@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "a\\nb", "host{x=1} 2", "ü-µ", "\x1b[2J", "x\udc80"])
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "a\\nb", "host{x=1} 2", "ü-µ", "\x1b[2J"])
 def test_any_name_comes_back(make: Any, tmp_path: Path, name: str) -> None:
     maker = make.Maker(tmp_path / "a.db")
-    maker.add(name.replace("\udc80", ""), "stream", {"threads": 1}, make.stream_text(2e4, 1))
+    maker.add(name, "stream", {"threads": 1}, make.stream_text(2e4, 1))
     results = load([maker.write()])
     text = openmetrics.text(results)
     sweeps = {dict(labels)["sweep"] for labels in read(text)["pinsweep_stream_bandwidth_bytes_per_second"]}
-    assert sweeps == {name.replace("\udc80", "")}
-    assert exposition.escaped("x\udc80") == "x?"
+    assert sweeps == {name}
 
 
 def test_labels_that_prometheus_sets_itself_are_left_to_it(make: Any, tmp_path: Path) -> None:
@@ -323,15 +326,10 @@ def test_a_host_is_told_with_its_processor_and_kernel(make: Any, tmp_path: Path)
         maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1))
         paths.append(maker.write())
 
-    infos = [
-        line for line in openmetrics.text(load(paths)).splitlines() if line.startswith("pinsweep_host_info")
-    ]
-
-    model = make.FACTS["cpu_model"]
-    assert sorted(infos) == [
-        f'pinsweep_host_info{{host="n1",cpu_model="{model}",kernel="6.8"}} 1',
-        f'pinsweep_host_info{{host="n2",cpu_model="{model}"}} 1',
-    ]
+    model = ("cpu_model", make.FACTS["cpu_model"])
+    assert read(openmetrics.text(load(paths)))["pinsweep_host_info"] == {
+        (model, ("host", "n1"), ("kernel", "6.8")): 1, (model, ("host", "n2")): 1,
+    }  # fmt: skip
 
 
 def test_the_later_of_two_files_is_told_by_the_clock_that_is_right(make: Any, tmp_path: Path) -> None:

@@ -20,13 +20,20 @@ from hypothesis import strategies as st
 import reports.results.load as loading
 from parsers.errors import UserError
 from reports import show
+from reports.export import tables
 from reports.export.record import of_run
-from reports.export.tables import export, table
+from reports.export.tables import table
 from reports.report.check_list import check_list
 from reports.results import levels, model
 from reports.results.described import abouts
 from reports.results.load import load, printed
 from reports.results.write import write_whole
+
+
+def export(*words: Any, **options: Any) -> Any:
+    """Return what `tables.export` does, as one text or as bytes."""
+    exported = tables.export(*words, **options)
+    return exported if isinstance(exported, bytes) else "".join(exported)
 
 
 def test_tidy_has_one_row_per_number_in_base_units(full_result: Path) -> None:
@@ -428,12 +435,9 @@ def test_parquet_without_pyarrow_names_the_extra(full_result: Path, monkeypatch:
     assert "pinsweep[parquet]" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("form", "shape", "tool"), [("xml", "long", None), ("csv", "tall", None), ("csv", "long", "doom")]
-)
-def test_wishes_that_cannot_be_met(full_result: Path, form: str, shape: str, tool: str | None) -> None:
+def test_a_tool_without_numbers_is_a_mistake(full_result: Path) -> None:
     with pytest.raises(UserError):
-        export([full_result], form, shape, tool)
+        export([full_result], "csv", "long", "doom")
 
 
 # --- files -------------------------------------------------------------------------------------------------
@@ -545,10 +549,7 @@ def test_an_export_says_what_it_leaves_out(make: Any, tmp_path: Path, tool: str 
 
     assert len(told) == said
     for line in told:
-        assert line.startswith(
-            "1 run of node07 was disturbed at every attempt, and its numbers are not exported: "
-        )
-        assert line.endswith("on a quiet machine or with --allow-disturbed")
+        assert "1 disturbed run" in line
 
 
 TWO = """schema: 1
