@@ -78,80 +78,64 @@ def command(
     from reports.health.troubles import Trouble
 
     try:
-        found, evidence = _checked(
+        found, evidence = _check(
             experiment, level, baseline, threshold, within or _WITHIN_S[level], output, scratch, allow_disturbed=allow_disturbed
         )  # fmt: skip
     except UserError:
         raise
-    except (
-        PinsweepError,
-        OSError,
-    ) as error:  # none of it is the host's fault: an exit status of 1 would drain it
-        found, evidence = (Trouble(kind="unknown", id="could-not-run", text=str(error)),), None
+    except (PinsweepError, OSError) as error:  # no fault of the host: an exit status of 1 would drain it
+        found, evidence = [Trouble("unknown", "could-not-run", str(error))], None
     except Exception:
         from pinsweep import bug
 
-        what, where = bug.told()
-        found, evidence = (Trouble(kind="unknown", id="bug", text=f"{what}; {where}"),), None
-    return _say(found, evidence, form)
+        found, evidence = [Trouble("unknown", "bug", "; ".join(bug.told()))], None
+    return _print(found, evidence, form)
 
 
-def _checked(
+def _check(
     experiment: Path | None, level: int, baseline: str | None, threshold: float, within: float, output: Path | None,
     scratch: Path | None, *, allow_disturbed: bool,
 ) -> tuple[Sequence[Trouble], Path | None]:  # fmt: skip
-    """Return what is wrong, and where the result file is kept. Raises PinsweepError."""
+    """Return what is wrong, and where the result file is. Raises PinsweepError."""
     import tempfile
 
     from orchestrator.plan.survey import measured_here
-    from pinsweep import packages
-    from reports.health.sweep import Check, kept
-
-    paths = _files(baseline)
-    sweep = Check(within, version=__version__, argv=sys.argv[1:], install=packages.install)
-    with tempfile.TemporaryDirectory(prefix="pinsweep-check-", dir=_local_folder()) as folder:
-        asked = experiment or Path(f"check-{level}")
-        path = output or Path(folder) / f"{measured_here([asked.stem])}.db"
-        found = sweep.troubles(
-            asked, path, scratch or Path(folder), paths, threshold, allow_disturbed=allow_disturbed
-        )
-        return found, path if output else kept(path) if found else None
-
-
-def _files(baseline: str | None) -> list[Path]:
-    """Return the baseline's files, before anything is measured. Raises UserError where there are none."""
     from parsers.errors import UserError
+    from pinsweep import packages
+    from reports.health.sweep import Check, store_evidence
     from reports.results.baselines import resolve_any
     from reports.results.paths import is_result_file
 
     paths = resolve_any(baseline) if baseline is not None else []
     if wrong := [path for path in paths if not is_result_file(path)]:
         raise UserError(str(wrong[0]), "is not a result file", "name one that `pinsweep run` made")
-    return paths
+    sweep = Check(within, version=__version__, argv=sys.argv[1:], install=packages.install)
+    disk = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # and not in memory
+    with tempfile.TemporaryDirectory(prefix="pinsweep-check-", dir=disk) as folder:
+        asked = experiment or Path(f"check-{level}")
+        path = output or Path(folder) / f"{measured_here([asked.stem])}.db"
+        found = sweep.troubles(
+            asked, path, scratch or Path(folder), paths, threshold, allow_disturbed=allow_disturbed
+        )
+        return found, path if output else store_evidence(path) if found else None
 
 
-def _local_folder() -> str | None:
-    """Return where temporary files are on a disk, not in memory; None where that cannot be written."""
-    return "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
-
-
-def _say(found: Sequence[Trouble], kept: Path | None, form: str) -> int:
+def _print(found: Sequence[Trouble], evidence: Path | None, form: str) -> int:
     """Print the line, or all as JSON, and return the exit status."""
+    from dataclasses import asdict
+
     from reports.health.troubles import line
+    from reports.text.json_text import json_text
 
     status = 0 if not found else 3 if found[0].kind == "unknown" else 1
     if form == "json":
-        from reports.text.json_text import json_text
-
-        told = [{"kind": one.kind, "id": one.id, "text": one.text} for one in found]
-        word = {0: "ok", 1: "error", 3: "unknown"}[status]
-        said = {
-            "status": word,
+        answer = {
+            "status": {0: "ok", 1: "error", 3: "unknown"}[status],
             "host": platform.node(),
-            "troubles": told,
-            "result_file": str(kept) if kept else None,
+            "troubles": list(map(asdict, found)),
+            "result_file": str(evidence) if evidence else None,
         }
-        data(json_text(said))
+        data(json_text(answer))
     elif found:
-        say(line(found) + (f"; kept in {kept}" if kept else ""))
+        say(line(found) + (f"; kept in {evidence}" if evidence else ""))
     return status

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -12,8 +12,7 @@ from pinsweep.commands import _options
 from pinsweep.terminal import answer, data, say
 
 if TYPE_CHECKING:
-    from orchestrator.machine.topology import Topology
-    from reports.health.doctor import Part, Survey
+    from reports.health.doctor import Part
 
 _HELPERS = {
     "numactl": (("numactl",), "apt-get install numactl, or dnf install numactl"),
@@ -22,7 +21,7 @@ _HELPERS = {
 """What all tools need → the names of its program, the first that is there, and how to get it."""
 
 _DESCRIBES = ("lscpu", "dmidecode", "lstopo-no-graphics")
-"""What is asked about the machine where it is there, and told here only if it is not asked."""
+"""Programs that describe the machine, if it has them."""
 
 
 @click.command(
@@ -46,72 +45,53 @@ def command(capture: Path | None, restore: bool, scratch: Path | None, form: str
     Exit status 1 if a tool that nothing stands in for is missing, or one is refused since others could have put it there, or --restore
     could not put back all.
     """
-    from orchestrator.machine import probe
+    from orchestrator.machine import file_system, probe
+    from orchestrator.run import preflight, tuning
+    from reports.health import doctor
+    from reports.text.json_text import json_text
     from reports.text.plain import printable
 
     if restore:
-        from orchestrator.run import tuning
-
-        done, left = tuning.restore()
+        restored, left = tuning.restore()
         if form == "json":
-            from reports.text.json_text import json_text
-
-            data(json_text({"restored": done, "left": list(left)}))
-            return 1 if left else 0
-        for line in (done, *left):
-            say(printable(line))
+            data(json_text({"restored": restored, "left": list(left)}))
+        else:
+            for line in (restored, *left):
+                say(printable(line))
         return 1 if left else 0
-    topology, found = probe.read_topology(), probe.facts()
+    facts, folder = probe.facts(), scratch or Path()
+    survey = doctor.Survey(
+        topology=probe.read_topology(), facts=facts, scratch=file_system.file_system_of(folder),
+        contradictions=probe.contradictions(), parts=list(_parts()), noise=preflight.examine(facts, folder),
+    )  # fmt: skip
     if capture is not None:
-        _capture(capture, probe.capture(), found)
-    from reports.health import doctor
-
-    survey = _survey(topology, found, scratch or Path())
+        _capture(capture, probe.capture(), facts)
     if form == "json":
-        from reports.text.json_text import json_text
-
         data(json_text(doctor.as_json(survey)))
     else:
         answer(doctor.document(survey))
     return 0 if survey.ready else 1
 
 
-def _survey(topology: Topology, facts: Mapping[str, Any], scratch: Path) -> Survey:
-    from orchestrator.machine import file_system, probe
-    from orchestrator.run import preflight
-    from reports.health.doctor import Survey
-
-    return Survey(
-        topology=topology, facts=facts, scratch=str(file_system.file_system_of(scratch) or ""), contradictions=list(probe.contradictions()),
-        parts=list(_parts()), noise=preflight.examine(facts, scratch),
-    )  # fmt: skip
-
-
 def _parts() -> Iterator[Part]:
     """Find every program that pinsweep starts, one after the other."""
     from orchestrator.tools import tool_names
-
-    yield from map(_tool, sorted(name for name in tool_names() if name != "command"))
-    yield from _left_out()
-    yield from map(_helper, _HELPERS)
-    yield from map(_described, _DESCRIBES)
-
-
-def _left_out() -> Iterator[Part]:
-    """Yield the tools of distributions that cannot be used, or are not called as one must be that is looked for."""
     from parsers.extensions import known
     from pinsweep.extensions import PREFIX, not_looked_for
     from reports.health.doctor import Part
 
+    yield from map(_tool, sorted(name for name in tool_names() if name != "command"))
     for one in known:
+        problem, hint = f"{one}: {one.broken}", f"tell those who make it, or: pip uninstall {one.name}"
         for tool in one.tools if one.broken else ():
-            yield Part(
-                name=tool, kind="tool", usable=False, problem=f"{one}: {one.broken}",
-                hint=f"tell those who make it, or: pip uninstall {one.name}",
-            )  # fmt: skip
+            yield Part(name=tool, kind="tool", usable=False, problem=problem, hint=hint)
     for tool, distribution in not_looked_for():
         problem = f"{distribution} is not looked for: its name does not begin with {PREFIX}"
         yield Part(name=tool, kind="tool", usable=False, problem=problem, hint="its author can rename it")
+    for name, (programs, get) in _HELPERS.items():
+        part = _program(name, "helper", programs)
+        yield part or Part(name=name, kind="helper", usable=False, problem="missing", hint=get)
+    yield from filter(None, (_program(name, "describes", (name,)) for name in _DESCRIBES))
 
 
 def _tool(tool: str) -> Part:
@@ -133,46 +113,22 @@ def _tool(tool: str) -> Part:
     )  # fmt: skip
 
 
-def _helper(name: str) -> Part:
-    """Return where a program of _HELPERS is."""
-    from reports.health.doctor import Part
-
-    programs, get = _HELPERS[name]
-    path, why = _found(programs)
-    if path is None:
-        return Part(name=name, kind="helper", usable=False, problem="missing", hint=get)
-    if why:
-        return Part(name=name, kind="helper", usable=False, path=path, problem=why, hint=_UNTRUSTED)
-    from orchestrator.machine import probe
-    from orchestrator.placement.memory import REFUSAL_HINT
-
-    if name == "numactl" and (refusal := probe.memory_refusal(path)):
-        problem = f"memory cannot be bound: {refusal}"
-        return Part(name=name, kind="helper", usable=True, path=path, problem=problem, hint=REFUSAL_HINT)
-    return Part(name=name, kind="helper", usable=True, path=path)
-
-
-def _described(name: str) -> Part:
-    """Return a program of _DESCRIBES: it is not asked if others could have put it there."""
-    from reports.health.doctor import Part
-
-    path, why = _found((name,))
-    return Part(
-        name=name, kind="describes", usable=not why, path=path or "", problem=why, hint=_UNTRUSTED if why else ""
-    )  # fmt: skip
-
-
-_UNTRUSTED = "take its folder out of PATH"
-
-
-def _found(programs: Iterable[str]) -> tuple[str | None, str]:
-    """Return where the first of some programs is, and why root must not start it."""
+def _program(name: str, kind: Literal["helper", "describes"], programs: tuple[str, ...]) -> Part | None:
+    """Return the first of some programs, and why root must not start it; None if none is there."""
     import shutil
 
-    from orchestrator.machine import planted
+    from orchestrator.machine import planted, probe
+    from orchestrator.placement.memory import REFUSAL_HINT
+    from reports.health.doctor import Part
 
     path = next(filter(None, map(shutil.which, programs)), None)
-    return path, planted.danger(path) if path else ""
+    if path is None:
+        return None
+    problem, hint = planted.danger(path), "take its folder out of PATH"
+    usable = not problem
+    if usable and name == "numactl" and (refusal := probe.memory_refusal(path)):
+        problem, hint = f"memory cannot be bound: {refusal}", REFUSAL_HINT
+    return Part(name=name, kind=kind, usable=usable, path=path, problem=problem, hint=hint if problem else "")
 
 
 def _capture(folder: Path, topology: str, facts: object) -> None:

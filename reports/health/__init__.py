@@ -1,1 +1,1 @@
-"""`pinsweep check`: is this host sound? `sweep` measures, and gives up in time; `troubles` says what is wrong, the gravest first, in a line."""
+"""`pinsweep check`: is this host healthy? `sweep` measures, and gives up in time; `troubles` lists what is wrong."""

@@ -1,7 +1,7 @@
-"""What a short sweep says is wrong with a host, the gravest first. Pure.
+"""What a short sweep shows to be wrong with a host, the most severe first.
 
-A wrong answer outranks everything: a host that is slow costs time, one that computes or stores other data than it should costs results.
-What could not be measured says nothing against the host, and is told apart.
+A wrong answer outranks everything: a slow host costs time, a host that computes or stores wrong data costs results. What could not be
+measured is `unknown`: it is no fault of the host.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reports.compare.comparison import Comparison
 from reports.compare.document import describe_change, where
 from reports.measurements import records
 from reports.results.differences import SEVERAL
-from reports.results.model import Results, Run
+from reports.results.model import Results
 from reports.text import format as fmt
 
 Kind = Literal["wrong", "failed", "impossible", "changed", "slower", "unknown"]
@@ -26,15 +26,20 @@ Kind = Literal["wrong", "failed", "impossible", "changed", "slower", "unknown"]
 ORDER: Final[tuple[Kind, ...]] = ("wrong", "failed", "impossible", "changed", "slower", "unknown")
 """wrong: a program's own check of its data failed. failed: a program that should run here did not end well. impossible: a number that
 cannot be true, by the audit. changed: cores or memory modules are not those of the baseline. slower: than the baseline. unknown: what could
-not be measured, or not be judged."""
+not be measured or judged."""
 
 WRONG: Final = "validation_failed"
 """The parsers' remark for output whose program calls it wrong: STREAM's validation, fio's verify."""
 
+_HARDWARE: Final = ("cores", "memory modules")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_OUTSIDE: Final = ("misplaced", "interrupted")
+"""Ends of a run that are no fault of the host."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that is wrong, or could not be found out."""
+    """One thing that is wrong, or unknown."""
 
     kind: Kind
     id: str  # what an admin can look for: "S2" of the audit, else a word
@@ -46,130 +51,103 @@ def troubles(
     findings: Iterable[Finding],
     *,
     wrong: Collection[tuple[str, int]] = (),
-    found: Comparison | None = None,
+    comparison: Comparison | None = None,
     unjudged: str = "",
     late: str = "",
     enough: int = 1,
-) -> tuple[Trouble, ...]:
+) -> list[Trouble]:
     """Return what is wrong, by `ORDER`.
 
-    `wrong`: the runs (cell's point_id, repeat) whose output has the remark WRONG; `found`: this host's numbers (B) against the baseline's (A);
-    `unjudged`: why they could not be compared; `late`: what the sweep was given up for, which says why the rest was not measured; it is
-    nothing where each cell has `enough` repeats by then.
+    `wrong`: the runs (cell's point_id, repeat) whose output has the remark WRONG; `comparison`: this host's numbers (B) against the
+    baseline's (A); `unjudged`: why they could not be compared; `late`: why the sweep was given up, which is no trouble if each cell has
+    `enough` repeats by then.
     """
+    impossible = [f for f in findings if f.level == "error"]
     every = [
-        *_of_runs(results, wrong),
-        *(Trouble(kind="impossible", id=f.id, text=f"{f.sweep}: {f.check}, {': '.join(f.cells[0])}") for f in findings if f.level == "error"),
-        *((*_changed(found), *_slower(found)) if found else ()),
-        *([Trouble(kind="unknown", id="baseline", text=unjudged)] if unjudged else []),
+        *_failed(results, wrong),
+        *(Trouble("impossible", f.id, f"{f.sweep}: {f.check}, {', '.join(f.cells[0])}") for f in impossible),
+        *([Trouble("unknown", "baseline", unjudged)] if unjudged else []),
         *(_given_up(results, late, enough) if late else _not_measured(results)),
-        *((*_not_judged(found), *_not_compared(found)) if found else ()),
-    ]  # fmt: skip
-    return tuple(sorted(every, key=lambda one: ORDER.index(one.kind)))
+        *(_compared(comparison) if comparison else ()),
+    ]
+    return sorted(every, key=lambda one: ORDER.index(one.kind))
 
 
-def line(found: Sequence[Trouble]) -> str:
-    """Return the line that says it: "ERROR slower stream, …; and 2 more", "UNKNOWN …"; "" of a host that is sound."""
-    if not found:
+def line(every: Sequence[Trouble]) -> str:
+    """Return "ERROR slower stream, …; and 2 more" or "UNKNOWN …"; "" for a healthy host."""
+    if not every:
         return ""
-    first = found[0]
-    alike = [one for one in found if (one.kind == "unknown") == (first.kind == "unknown")]
-    more = f"; and {len(alike) - 1} more" if len(alike) > 1 else ""
-    return (
-        f"{'UNKNOWN' if first.kind == 'unknown' else 'ERROR'} {first.id} {' '.join(first.text.split())}{more}"
-    )
+    first = every[0]
+    more = sum((one.kind == "unknown") == (first.kind == "unknown") for one in every) - 1
+    word = "UNKNOWN" if first.kind == "unknown" else "ERROR"
+    return f"{word} {first.id} {' '.join(first.text.split())}{f'; and {more} more' if more else ''}"
 
 
-def _of_runs(results: Results, wrong: Collection[tuple[str, int]]) -> Iterable[Trouble]:
-    told: set[tuple[str, str]] = set()
+def describe_cell(cell: Cell) -> str:
+    """Return "stream, place=local", or the sweep alone if it has one cell."""
+    return f"{cell.sweep}, {cell.describe()}" if cell.labels() else cell.sweep
+
+
+def _failed(results: Results, wrong: Collection[tuple[str, int]]) -> Iterable[Trouble]:
+    """Yield failed runs, repeats with the same reason once."""
+    shown: set[tuple[str, str]] = set()
     for run in results.failed:
-        kind, id_ = (
-            ("wrong", "wrong-answer")
-            if (run.record.point_id, run.record.repeat) in wrong
-            else ("failed", run.record.status)
-        )
         reason = run.record.reason or run.unreadable
-        if run.record.status in _NOBODYS_FAULT or (run.record.point_id, reason) in told:
+        key = run.record.point_id, reason
+        if run.record.status not in _OUTSIDE and key not in shown:
+            shown.add(key)
+            text = f"{describe_cell(run.cell)}: {reason}"
+            if (run.record.point_id, run.record.repeat) in wrong:
+                yield Trouble("wrong", "wrong-answer", text)
+            else:
+                yield Trouble("failed", run.record.status, text)
+
+
+def _compared(comparison: Comparison) -> Iterable[Trouble]:
+    """Yield changed hardware, slower numbers, numbers that may be slower, and what only the baseline has."""
+    for one in comparison.fingerprint.differences:
+        if (
+            one.what in _HARDWARE and SEVERAL not in one.a
+        ):  # a baseline of several kinds says nothing of this one
+            yield Trouble("changed", "changed", f"{one.what}: {one.a} in the baseline, {one.b} now")
+    for row in records(comparison.verdicts):
+        text = f"{where(row)}: {row['name'].words} {describe_change(row)} (baseline → now)"
+        if row["name"].derived:
             continue
-        told.add((run.record.point_id, reason))  # of repeats that say the same, once
-        yield Trouble(kind=kind, id=id_, text=f"{_named(run)}: {reason}")  # type: ignore[arg-type]
-
-
-_NOBODYS_FAULT: Final = ("misplaced", "interrupted")
-"""How runs end that say nothing of the host."""
-
-
-def _changed(found: Comparison) -> Iterable[Trouble]:
-    """A baseline of several kinds of machine says nothing of this one's."""
-    for one in found.fingerprint.differences:
-        if one.what in _HARDWARE and SEVERAL not in one.a:
+        if row["verdict"] == "regressed":
+            yield Trouble("slower", "slower", text)
+        elif _is_open(row):
+            yield Trouble("unknown", "disturbed" if row["unsure"] else "inconclusive", text)
+    for row in records(comparison.unmatched):
+        if row["kind"] == "cell" or (row["kind"] == "number" and row["side"] != "B"):
+            numbers = f": {row['numbers']}" if row["numbers"] else ""
             yield Trouble(
-                kind="changed", id="changed", text=f"{one.what}: {one.a} in the baseline, {one.b} now"
+                "unknown", "baseline", f"{where(row)}{numbers}: {row['reason']} {row['detail']}".rstrip()
             )
 
 
-_HARDWARE: Final = ("cores", "memory modules")
-
-
-def _slower(found: Comparison) -> Iterable[Trouble]:
-    for row in records(found.verdicts):
-        if row["verdict"] == "regressed" and not row["name"].derived:
-            yield Trouble(kind="slower", id="slower", text=_number(row))
-
-
-def _number(row: Mapping[str, Any]) -> str:
-    return f"{where(row)}: {row['name'].words} {describe_change(row)} (baseline → now)"
-
-
-def _not_judged(found: Comparison) -> Iterable[Trouble]:
-    """Numbers that may be slower: disturbed on a side, without a test, or beyond the threshold within the noise."""
-    for row in records(found.verdicts):
-        worse = row["shift"] is None or row["shift"] > math.log1p(row["threshold"])
-        is_open = not row["verdict"] or (row["verdict"] == "inconclusive" and (row["unsure"] or worse))
-        if is_open and not row["name"].derived:
-            yield Trouble(
-                kind="unknown", id="disturbed" if row["unsure"] else "inconclusive", text=_number(row)
-            )
+def _is_open(row: Mapping[str, Any]) -> bool:
+    """May it be slower: disturbed on a side, without a test, or beyond the threshold within the noise?"""
+    worse = row["shift"] is None or row["shift"] > math.log1p(row["threshold"])
+    return not row["verdict"] or (row["verdict"] == "inconclusive" and bool(row["unsure"] or worse))
 
 
 def _given_up(results: Results, late: str, enough: int) -> Iterable[Trouble]:
-    """Of repeats that were not run for lack of time: the sweep runs them in rounds, so that each cell has some before one has all."""
+    """Yield the lack of time. The sweep runs in rounds, so that each cell has some repeats before one has all."""
     good = Counter(run.record.point_id for run in results.runs if run.parsed)
-    told = {run.record.point_id for run in results.failed if run.record.status not in _NOBODYS_FAULT}
-    lacking = {cell.point_id for _, cell, _ in results.missing} - told
-    if any(good[point_id] < enough for point_id in lacking):
-        yield Trouble(kind="unknown", id="time", text=late)
+    failed = {run.record.point_id for run in results.failed if run.record.status not in _OUTSIDE}
+    if any(good[cell.point_id] < enough for _, cell, _ in results.missing if cell.point_id not in failed):
+        yield Trouble("unknown", "time", late)
 
 
 def _not_measured(results: Results) -> Iterable[Trouble]:
-    """Cells without a number, whose runs did not fail: disturbed at each attempt, elsewhere than asked, not started, not possible."""
-    quiet = {run.record.point_id for run in results.runs if run.parsed}
-    for run in results.disturbed:
-        if run.record.point_id not in quiet:  # else its other repeats are its number
-            yield Trouble(kind="unknown", id="disturbed", text=f"{_named(run)}: {run.record.reason}")
-    for run in results.failed:
-        if run.record.status in _NOBODYS_FAULT:
-            yield Trouble(kind="unknown", id=run.record.status, text=f"{_named(run)}: {run.record.reason}")
+    """Yield cells without a number whose runs did not fail: disturbed at each attempt, misplaced, or not started."""
+    measured = {run.record.point_id for run in results.runs if run.parsed}
+    disturbed = [run for run in results.disturbed if run.record.point_id not in measured]
+    for run in (*disturbed, *(run for run in results.failed if run.record.status in _OUTSIDE)):
+        yield Trouble("unknown", run.record.status, f"{describe_cell(run.cell)}: {run.record.reason}")
     tried = {(run.record.point_id, run.record.repeat) for run in results.runs}
     left = [cell for _, cell, repeat in results.missing if (cell.point_id, repeat) not in tried]
     if left:
-        said = f"{fmt.plural(len(left), 'run')}, the first {named(left[0])}"
-        yield Trouble(kind="unknown", id="not-started", text=said)
-
-
-def _not_compared(found: Comparison) -> Iterable[Trouble]:
-    """Cells that only one side has, and numbers that only the baseline has; a failed cell is reported as that."""
-    for row in records(found.unmatched):
-        if row["kind"] == "cell" or (row["kind"] == "number" and row["side"] != "B"):
-            numbers = f": {row['numbers']}" if row["numbers"] else ""
-            text = f"{where(row)}{numbers}: {row['reason']} {row['detail']}".rstrip()
-            yield Trouble(kind="unknown", id="baseline", text=text)
-
-
-def _named(run: Run) -> str:
-    return named(run.cell)
-
-
-def named(cell: Cell) -> str:
-    """Return "stream, place=local", or the sweep alone of one cell."""
-    return f"{cell.sweep}, {cell.describe()}" if cell.labels() else cell.sweep
+        text = f"{fmt.plural(len(left), 'run')}, the first {describe_cell(left[0])}"
+        yield Trouble("unknown", "not-started", text)

@@ -15,7 +15,7 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hwloc"
 
 
 def survey(topology: Topology) -> Survey:
-    return Survey(topology=topology, facts={}, scratch="", contradictions=(), parts=(), noise=())
+    return Survey(topology=topology, facts={}, scratch=None, contradictions=(), parts=(), noise=())
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def compared(rows: Sequence[Mapping[str, Any]] = (), unmatched: Sequence[Mapping
 
 def test_a_module_or_core_less_than_in_the_baseline_is_a_finding_and_another_kernel_none() -> None:
     def found(*differences: Difference) -> list[str]:
-        return [one.kind for one in troubles(NOTHING, (), found=compared(differences=differences))]
+        return [one.kind for one in troubles(NOTHING, (), comparison=compared(differences=differences))]
 
     kernel = Difference(what="kernel", a="6.1", b="6.8")
     modules = Difference(what="memory modules", a="8 × 16 GiB", b="7 × 16 GiB")
@@ -47,7 +47,7 @@ def test_a_module_or_core_less_than_in_the_baseline_is_a_finding_and_another_ker
 
 def test_a_repeat_that_was_disturbed_is_nothing_where_others_of_its_cell_were_quiet() -> None:
     def run(cell: str, *, quiet: bool) -> Any:
-        record = SimpleNamespace(point_id=cell, repeat=1, reason="others took 2 %")
+        record = SimpleNamespace(point_id=cell, repeat=1, status="disturbed", reason="others took 2 %")
         of = SimpleNamespace(sweep=cell, labels=dict)
         return SimpleNamespace(record=record, parsed=quiet or None, cell=of)
 
@@ -79,7 +79,7 @@ def test_a_number_that_may_be_slower_is_unknown(
         "median_b": 1.0, "step": None, "ratio": 0.5, "low": None, "high": None, "flags_a": "", "flags_b": "",
     }  # fmt: skip
 
-    assert [one.id for one in troubles(NOTHING, (), found=compared([row]))] == ids
+    assert [one.id for one in troubles(NOTHING, (), comparison=compared([row]))] == ids
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_a_number_of_the_baseline_that_is_missing_is_unknown(side: str, kind: st
         "kind": kind,
     }
 
-    assert [trouble.id for trouble in troubles(NOTHING, (), found=compared(unmatched=[row]))] == ids
+    assert [trouble.id for trouble in troubles(NOTHING, (), comparison=compared(unmatched=[row]))] == ids
